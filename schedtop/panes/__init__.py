@@ -1,0 +1,1 @@
+"""One pane a file: each shows one part of a View."""

@@ -1,0 +1,1 @@
+"""Where Frames come from: the live kernel, /proc, synthetic scenarios."""

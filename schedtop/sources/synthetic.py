@@ -1,0 +1,158 @@
+"""A made-up host, for tests, benchmarks and screenshots: Frames by the same rules as the live ones, from a seed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from schedtop.histogram import BUCKETS, bucket_index
+from schedtop.model import (
+    CPU_COUNTERS,
+    SLOW_WAIT_DTYPE,
+    TASK_DTYPE,
+    CpuTable,
+    Frame,
+    Host,
+    LatencyTable,
+    Overhead,
+    Pressure,
+    Rows,
+)
+from schedtop.units import NS_PER_S
+
+_START_TIME_NS = 1_790_000_000 * NS_PER_S
+_NAMES = (b"stress", b"nginx", b"postgres", b"kworker/1:2", b"java", b"python3", b"sshd", b"containerd", b"node", b"cc1")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Size and mood of the made-up host."""
+
+    cpus: int = 2
+    tasks: int = 40
+    slow_waits: int = 6
+    frames: int = 300
+    interval_ns: int = NS_PER_S
+    steal_ratio: float = 0.03
+    seed: int = 1
+
+
+class SyntheticSource:
+    """A Source that makes Frames from a Scenario as fast as they are taken, or one per `pace_s` seconds."""
+
+    def __init__(self, scenario: Scenario = Scenario(), pace_s: float = 0) -> None:  # noqa: B008 (frozen)
+        self.scenario = scenario
+        self.pace_s = pace_s
+        self.threshold_ns = 5_000_000
+        self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        return None
+
+    def set_threshold(self, threshold_ns: int) -> None:
+        """Sets the threshold that the Frames carry."""
+        self.threshold_ns = threshold_ns
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        """The scenario's Frames."""
+        rng = np.random.default_rng(self.scenario.seed)
+        for number in range(self.scenario.frames):
+            if stop.wait(self.pace_s) if self.pace_s else stop.is_set():
+                return
+            yield make_frame(self.scenario, number, rng, self.threshold_ns)
+
+
+def make_frame(scenario: Scenario, number: int, rng: np.random.Generator, threshold_ns: int = 5_000_000) -> Frame:
+    """The Frame `number` of a scenario."""
+    start = _START_TIME_NS + number * scenario.interval_ns
+    tasks = _tasks(scenario, rng)
+    return Frame(
+        start_time_ns=start,
+        end_ns=(number + 1) * scenario.interval_ns,
+        interval_ns=scenario.interval_ns,
+        cpus=(cpus := _cpus(scenario, number, rng)),
+        latency=_latency(scenario, rng),
+        tasks=tasks,
+        slow_waits=_slow_waits(scenario, start, tasks, threshold_ns, rng),
+        threshold_ns=threshold_ns,
+        kernel_switches=int(cpus.column("switches").sum()),
+        pressure=Pressure(int(rng.integers(scenario.interval_ns // 4)), 0),
+        overhead=Overhead(cpu_ns=scenario.interval_ns // 90, rss_bytes=140 << 20),
+    )
+
+
+def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable:
+    table = CpuTable.empty(scenario.cpus)
+    column = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
+    wave = 1 + 0.8 * np.sin(number / 9 + np.arange(scenario.cpus))
+    column["voluntary_switches"][:] = rng.poisson(1500 * wave)
+    column["involuntary_switches"][:] = rng.poisson(300 * wave**2)
+    column["switches"][:] = column["voluntary_switches"] + column["involuntary_switches"] + rng.poisson(800, scenario.cpus)
+    column["wakeups"][:] = rng.poisson(1400 * wave)
+    column["migrations_in"][:] = rng.poisson(20, scenario.cpus)
+    column["migrations_out"][:] = column["migrations_in"]
+    column["accounted_ns"][:] = scenario.interval_ns
+    steal = scenario.steal_ratio * (1 + np.sin(number / 20)) * rng.random(scenario.cpus) * 2
+    column["steal_ns"][:] = (np.minimum(steal, 0.9) * scenario.interval_ns).astype(np.int64)
+    busy = np.clip(0.5 * wave, 0.01, 1) * (scenario.interval_ns - column["steal_ns"])
+    column["busy_ns"][:] = busy.astype(np.int64)
+    column["idle_ns"][:] = scenario.interval_ns - column["busy_ns"] - column["steal_ns"]
+    table.queue_length[:] = rng.poisson(0.7 * wave)
+    return table
+
+
+def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:
+    table = LatencyTable.empty(scenario.cpus)
+    for cpu in range(scenario.cpus):
+        for kind, (median_ns, waits) in enumerate(((20_000, 1400), (2_500_000, 300))):
+            sample = rng.lognormal(np.log(median_ns), 1.1, waits).astype(np.int64)
+            table.counts[kind, cpu] = np.bincount(bucket_index(sample), minlength=BUCKETS)
+            table.sum_ns[kind, cpu] = sample.sum()
+            table.max_ns[kind, cpu] = sample.max()
+    return table
+
+
+def _tasks(scenario: Scenario, rng: np.random.Generator) -> Rows:
+    rows = np.zeros(scenario.tasks, TASK_DTYPE)
+    index = np.arange(scenario.tasks)
+    rows["tid"] = 4240 + index
+    rows["tgid"] = 4240 + index // 4 * 4
+    rows["start_ns"] = 1 + index
+    rows["comm"] = np.array(_NAMES)[index % len(_NAMES)]
+    rows["process"] = np.array(_NAMES)[rows["tgid"] % len(_NAMES)]
+    weight = 1 / (1 + index)
+    rows["run_ns"] = rng.exponential(weight * scenario.interval_ns)
+    rows["run_delay_ns"] = rng.exponential(weight * scenario.interval_ns)
+    rows["max_wait_ns"] = rows["run_delay_ns"] * rng.random(scenario.tasks)
+    rows["voluntary_switches"] = rng.poisson(40, scenario.tasks)
+    rows["involuntary_switches"] = rng.poisson(10 + 100 * weight)
+    rows["timeslices"] = rows["voluntary_switches"] + rows["involuntary_switches"]
+    rows["migrations"] = rng.poisson(2, scenario.tasks)
+    rows["last_cpu"] = index % scenario.cpus
+    return rows
+
+
+def _slow_waits(scenario: Scenario, start: int, tasks: Rows, threshold_ns: int, rng: np.random.Generator) -> Rows:
+    rows = np.zeros(scenario.slow_waits, SLOW_WAIT_DTYPE)
+    victims = tasks[rng.integers(len(tasks), size=len(rows))]
+    others = [tasks[rng.integers(len(tasks), size=len(rows))] for _ in range(3)]
+    rows["time_ns"] = start + np.sort(rng.integers(scenario.interval_ns, size=len(rows)))
+    rows["wait_ns"] = threshold_ns * (1 + rng.exponential(1.5, len(rows)))
+    for name in ("tid", "tgid", "comm"):
+        rows[name] = victims[name]
+    rows["cpu"] = rows["enqueue_cpu"] = victims["last_cpu"]
+    rows["kind"] = rng.integers(2, size=len(rows))
+    rows["previous_tid"], rows["previous_comm"] = others[1]["tid"], others[1]["comm"]
+    preempted = rows["kind"] == 1
+    rows["preemptor_tid"] = np.where(preempted, others[0]["tid"], 0)
+    rows["preemptor_comm"] = np.where(preempted, others[0]["comm"], b"")
+    rows["waker_tid"] = np.where(preempted, 0, others[2]["tid"])
+    rows["waker_comm"] = np.where(preempted, b"", others[2]["comm"])
+    return rows

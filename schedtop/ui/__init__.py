@@ -1,0 +1,1 @@
+"""The textual app: screens, keys, and the thread that feeds them."""

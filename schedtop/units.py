@@ -1,0 +1,104 @@
+"""Units to text and back: nanoseconds, rates, ratios, bytes. The only place that converts."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+_DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|μs|ms|s|m|min|h)?\s*", re.IGNORECASE)
+_UNIT_NS = {
+    "ns": 1,
+    "us": NS_PER_US,
+    "µs": NS_PER_US,
+    "μs": NS_PER_US,
+    "ms": NS_PER_MS,
+    "s": NS_PER_S,
+    "m": 60 * NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+}
+
+
+def parse_duration(text: str, default_unit: str = "s") -> int:
+    """Nanoseconds of a duration such as `500us`, `5ms`, `1.5s`, `10m`; a bare number is in `default_unit`.
+
+    Raises ValueError with a sentence for the user.
+    """
+    match = _DURATION.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a duration: write a number and a unit, like 500us, 5ms, 2s or 10m")
+    return round(float(match[1]) * _UNIT_NS[(match[2] or default_unit).lower()])
+
+
+def format_ns(ns: float | None) -> str:
+    """A duration with three significant digits and its unit, `-` if it is not available."""
+    if ns is None:
+        return "-"
+    if ns < 0:
+        return "-" + format_ns(-ns)
+    if ns < 999.5:
+        return f"{ns:.0f} ns"
+    for limit, divisor, unit in ((999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (999.5e9, 1e9, "s")):
+        if ns < limit:
+            return f"{_three_digits(ns / divisor)} {unit}"
+    return f"{ns / 60e9:.0f} min"
+
+
+def format_count(value: float | None) -> str:
+    """A count or a rate in at most five characters (`842`, `12.3k`, `4.56M`), `-` if it is not available."""
+    if value is None:
+        return "-"
+    if value < 0:
+        return "-" + format_count(-value)
+    if value < 9_999.5:
+        return f"{value:.0f}" if value >= 99.95 or value == int(value) else f"{value:.1f}"
+    for limit, divisor, unit in ((999.5e3, 1e3, "k"), (999.5e6, 1e6, "M"), (999.5e9, 1e9, "G")):
+        if value < limit:
+            return f"{_three_digits(value / divisor)}{unit}"
+    return f"{value / 1e12:.0f}T"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """A ratio (0..1) as percent, `-` if it is not available."""
+    if ratio is None:
+        return "-"
+    percent = ratio * 100
+    return f"{percent:.0f} %" if percent >= 99.95 or percent == 0 else f"{percent:.1f} %"
+
+
+def format_bytes(size: float | None) -> str:
+    """A size in binary units, `-` if it is not available."""
+    if size is None:
+        return "-"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1023.5:
+            return f"{size:.0f} {unit}"
+        size /= 1024
+    return f"{size:.0f} TiB"
+
+
+def format_clock(time_ns: int) -> str:
+    """A wall-clock time as local `HH:MM:SS`."""
+    return datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%H:%M:%S")
+
+
+def iso_time(time_ns: int) -> str:
+    """A wall-clock time as ISO 8601 in UTC with microseconds."""
+    seconds, rest_ns = divmod(time_ns, NS_PER_S)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest_ns // 1000)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def rate(count: float | None, interval_ns: int) -> float | None:
+    """Events per second, `None` where the count is not available or no time has passed."""
+    return None if count is None or interval_ns <= 0 else count * NS_PER_S / interval_ns
+
+
+def _three_digits(value: float) -> str:
+    if value < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

@@ -1,0 +1,1 @@
+"""Generic pieces of the text UI that know nothing of scheduling."""
