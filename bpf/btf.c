@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Front end for kernels with BTF: typed raw tracepoints. The verifier lets them load from task_struct directly, at
+ * the offsets that user space found in the running kernel's BTF (the *_OFFSET flags).
+ *
+ * Addresses are integers here, so that bcc does not rewrite each load into a bpf_probe_read.
+ */
+
+#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+
+static __always_inline u32 task_tgid(struct who *who)
+{
+	return FIELD(u32, who->task, TASK_TGID_OFFSET);
+}
+
+static __always_inline void task_name(struct who *who, char *comm)
+{
+	*(u64 *)comm = FIELD(u64, who->task, TASK_COMM_OFFSET);
+	*(u64 *)(comm + 8) = FIELD(u64, who->task, TASK_COMM_OFFSET + 8);
+}
+
+/* A task changes its cgroup by changing its css_set, so the id is looked up only when that is another one. */
+static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
+{
+	u64 css_set = FIELD(u64, who->task, TASK_CGROUPS_OFFSET);
+	u64 cgroup, node;
+
+	if (slot->css_set == css_set)
+		return;
+	slot->css_set = css_set;
+#ifdef CSS_SET_SUBSYS_OFFSET
+	/* cgroup v1 or hybrid: the group of the cpu controller. */
+	cgroup = FIELD(u64, css_set, CSS_SET_SUBSYS_OFFSET);
+	cgroup = FIELD(u64, cgroup, CSS_CGROUP_OFFSET);
+#else
+	cgroup = FIELD(u64, css_set, CSS_SET_DEFAULT_CGROUP_OFFSET);
+#endif
+	node = FIELD(u64, cgroup, CGROUP_NODE_OFFSET);
+	slot->cgroup_id = FIELD(u64, node, NODE_ID_OFFSET);
+}
+
+static __always_inline void identify(struct who *who, u64 task)
+{
+	who->task = task;
+	who->tid = FIELD(u32, task, TASK_TID_OFFSET);
+	who->start_ns = FIELD(u64, task, TASK_START_OFFSET);
+}
+
+/* TASK_DEAD in include/linux/sched.h */
+#define STATE_DEAD 0x80
+
+static __always_inline bool is_yield(u64 task)
+{
+#ifdef REGS_SYSCALL_OFFSET
+	/* A task that is preempted in user space is in no system call, and its number is -1. */
+	u64 (*task_pt_regs)(u64 task) = (void *)BPF_TASK_PT_REGS;
+	u64 regs = task_pt_regs(task);
+
+	return (u32)FIELD(u64, regs, REGS_SYSCALL_OFFSET) == NR_SCHED_YIELD;
+#else
+	return false;
+#endif
+}
+
+static __always_inline bool is_throttled(u64 task)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
+#else
+	return false;
+#endif
+}
+
+int btf_sched_switch(u64 *ctx)
+{
+	struct switch_event event = {};
+	bool preempt = ctx[0];
+	u64 prev = ctx[1];
+	u32 state;
+
+	identify(&event.prev, prev);
+	identify(&event.next, ctx[2]);
+#ifdef SWITCH_HAS_STATE
+	state = ctx[3];
+#else
+	state = FIELD(u32, prev, TASK_STATE_OFFSET);
+#endif
+	event.involuntary = preempt || !state;
+	event.dead = state & STATE_DEAD;
+	if (event.involuntary && event.prev.tid) {
+		event.throttled = is_throttled(prev);
+		event.yielded = !preempt && !event.throttled && is_yield(prev);
+	}
+	on_switch(&event);
+	return 0;
+}
+
+static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
+{
+#ifdef TASK_DELAYED_OFFSET
+	/* Since 6.12 a sleeper may stay on the queue until it is picked. */
+	if (FIELD(u8, who->task, TASK_DELAYED_OFFSET))
+		return false;
+#endif
+	return FIELD(u32, who->task, TASK_ON_RQ_OFFSET);
+}
+
+int btf_sched_waking(u64 *ctx)
+{
+	struct who who = {};
+
+	identify(&who, ctx[0]);
+	on_waking(&who);
+	return 0;
+}
+
+int btf_sched_wakeup_new(u64 *ctx)
+{
+	struct who who = {};
+
+	identify(&who, ctx[0]);
+	on_waking(&who);
+	return 0;
+}
+
+int btf_sched_migrate_task(u64 *ctx)
+{
+	struct who who = {};
+
+	identify(&who, ctx[0]);
+	on_migrate(&who, FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	return 0;
+}
+
+int btf_sched_process_exit(u64 *ctx)
+{
+	struct who who = {};
+
+	identify(&who, ctx[0]);
+	on_exit(&who);
+	return 0;
+}
+
+int btf_sched_process_exec(u64 *ctx)
+{
+	struct who who = {};
+
+	identify(&who, ctx[0]);
+	on_exec(&who, ctx[1]);
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What each scheduler event means for the counters. The front ends translate their kernel's events into these. */
+
+struct switch_event {
+	struct who prev;
+	struct who next;
+	bool involuntary; /* prev could have gone on */
+	bool dead; /* prev will never run again */
+	bool yielded; /* prev asked for it with sched_yield */
+	bool throttled; /* prev's cgroup has used up its quota */
+};
+
+static __always_inline struct cpu_state *this_cpu(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return cpus.lookup(&cpu);
+}
+
+static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
+{
+	return cpus.lookup(&cpu);
+}
+
+static __always_inline bool may_report(struct cpu_state *cpu, u64 now)
+{
+	u64 window = now >> SLOW_WINDOW_SHIFT;
+
+	if (cpu->slow_window != window) {
+		cpu->slow_window = window;
+		cpu->slow_in_window = 0;
+	}
+	if (cpu->slow_in_window >= SLOW_WAITS_PER_WINDOW) {
+		cpu->slow_suppressed++;
+		return false;
+	}
+	cpu->slow_in_window++;
+	return true;
+}
+
+static __always_inline void report_slow_wait(struct cpu_state *cpu, struct task_slot *slot, struct who *prev, u64 wait,
+					     u64 now)
+{
+	struct slow_wait event = {};
+
+	if (!may_report(cpu, now))
+		return;
+	event.end_ns = now;
+	event.wait_ns = wait;
+	event.tid = slot->tid;
+	event.tgid = slot->tgid;
+	event.kind = slot->wait_kind;
+	event.cpu = slot->last_cpu;
+	event.enqueue_cpu = slot->enqueue_cpu;
+	event.yielded = !!(slot->flags & TASK_YIELDED);
+	__builtin_memcpy(event.comm, slot->comm, COMM_BYTES);
+	if (slot->wait_kind == WAIT_WAKEUP) {
+		event.waker_tid = slot->culprit_tid;
+		name_of(event.waker_tid, event.waker_comm);
+	} else {
+		event.preemptor_tid = slot->culprit_tid;
+		name_of(event.preemptor_tid, event.preemptor_comm);
+	}
+	event.previous_tid = prev->tid;
+	if (prev->tid)
+		task_name(prev, event.previous_comm);
+	/* No wakeup of the reader: it comes by itself, and must not be one more task to switch to. */
+	if (slow_waits.ringbuf_output(&event, sizeof(event), BPF_RB_NO_WAKEUP))
+		cpu->ring_dropped++;
+}
+
+/* The longest wait of each interval: two places in turn, so that user space can read the last one in peace. */
+static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot *slot, u32 kind, u64 wait, u64 epoch)
+{
+	u32 parity = epoch & 1;
+
+	if (slot->longest_epoch[parity] != (u16)epoch || slot->longest_ns[parity] < wait) {
+		slot->longest_epoch[parity] = epoch;
+		slot->longest_ns[parity] = wait;
+	}
+	if (cpu->longest_epoch[parity] != epoch) {
+		cpu->longest_epoch[parity] = epoch;
+		cpu->longest_ns[parity * LATENCY_KINDS] = 0;
+		cpu->longest_ns[parity * LATENCY_KINDS + 1] = 0;
+	}
+	if (kind < LATENCY_KINDS && cpu->longest_ns[parity * LATENCY_KINDS + kind] < wait)
+		cpu->longest_ns[parity * LATENCY_KINDS + kind] = wait;
+}
+
+static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct who *prev, u64 now)
+{
+	u64 wait = now - slot->wait_start_ns;
+	u32 kind = slot->wait_kind;
+	u32 zero = 0, bucket;
+	struct config *settings = config.lookup(&zero);
+
+	slot->wait_start_ns = 0;
+	if ((s64)wait < 0) {
+		cpu->negative_waits++;
+		return;
+	}
+	/* A throttled task is on no run queue: the kernel, too, leaves it out of the run delay. */
+	if (kind < LATENCY_KINDS) {
+		slot->run_delay_ns += wait;
+		cpu->wait_sum_ns[kind] += wait;
+		bucket = kind * LATENCY_BUCKETS + latency_bucket(wait);
+		if (bucket < LATENCY_KINDS * LATENCY_BUCKETS)
+			cpu->latency[bucket]++;
+	}
+	if (!settings)
+		return;
+	note_longest(cpu, slot, kind, wait, settings->epoch);
+	if (wait >= settings->threshold_ns)
+		report_slow_wait(cpu, slot, prev, wait, now);
+}
+
+static __always_inline void switch_out(struct cpu_state *cpu, struct switch_event *event, u64 slice, u32 cpu_id,
+				       u64 now)
+{
+	struct task_slot *slot = task_slot(&event->prev, cpu);
+	u8 flags;
+
+	if (event->involuntary)
+		cpu->involuntary++;
+	else
+		cpu->voluntary++;
+	if (!slot)
+		return;
+	flags = slot->flags & ~(TASK_RUNNING_NOW | TASK_YIELDED);
+	slot->run_ns += slice;
+	slot->last_cpu = cpu_id;
+	task_name(&event->prev, slot->comm);
+	task_cgroup(&event->prev, slot);
+	if (!slot->tgid)
+		slot->tgid = task_tgid(&event->prev);
+	if (event->involuntary) {
+		slot->involuntary++;
+		slot->wait_start_ns = now;
+		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
+		slot->culprit_tid = event->yielded || event->throttled ? 0 : event->next.tid;
+		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
+		if (event->yielded)
+			flags |= TASK_YIELDED;
+	} else {
+		slot->voluntary++;
+		/* Woken while on its way out: it waits from now on. */
+		if (slot->wait_start_ns)
+			slot->wait_start_ns = now;
+		if (event->dead) {
+			slot->exit_epoch = current_epoch();
+			slot->wait_start_ns = 0;
+			flags |= TASK_EXITED;
+		}
+	}
+	slot->flags = flags;
+}
+
+static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, u64 now)
+{
+	struct task_slot *slot = task_slot(&event->next, cpu);
+
+	if (!slot)
+		return;
+	slot->last_cpu = cpu_id;
+	slot->flags |= TASK_RUNNING_NOW;
+	if (slot->wait_start_ns)
+		end_wait(cpu, slot, &event->prev, now);
+	else if (slot->timeslices)
+		cpu->waits_unseen++;
+	slot->timeslices++;
+}
+
+static __always_inline void on_switch(struct switch_event *event)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 cpu_id = bpf_get_smp_processor_id();
+	struct cpu_state *cpu = cpus.lookup(&cpu_id);
+	u64 slice;
+
+	if (!cpu)
+		return;
+	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
+	cpu->slice_start_ns = now;
+	cpu->current_tid = event->next.tid;
+	cpu->switches++;
+	if (event->prev.tid)
+		switch_out(cpu, event, slice, cpu_id, now);
+	else
+		cpu->idle_ns += slice;
+	if (event->next.tid)
+		switch_in(cpu, event, cpu_id, now);
+}
+
+static __always_inline void begin_wakeup_wait(struct task_slot *slot)
+{
+	slot->wait_kind = WAIT_WAKEUP;
+	slot->culprit_tid = (u32)bpf_get_current_pid_tgid();
+	slot->enqueue_cpu = slot->queue_cpu = slot->last_cpu;
+	slot->wait_start_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void on_waking(struct who *who)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct task_slot *slot;
+
+	if (!cpu)
+		return;
+	cpu->wakeups++;
+	slot = task_slot(who, cpu);
+	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
+		begin_wakeup_wait(slot);
+}
+
+/* Only for a front end that cannot see at sched_waking whether the task is queued. */
+static __always_inline void on_wakeup(struct who *who)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct task_slot *slot = cpu ? task_slot(who, cpu) : NULL;
+
+	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
+		begin_wakeup_wait(slot);
+}
+
+static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct cpu_state *from = cpu_by_id(from_cpu);
+	struct cpu_state *to = cpu_by_id(to_cpu);
+	struct task_slot *slot;
+
+	if (!cpu || !from || !to)
+		return;
+	__sync_fetch_and_add(&from->migrations_out, 1);
+	__sync_fetch_and_add(&to->migrations_in, 1);
+	slot = task_slot(who, cpu);
+	if (!slot)
+		return;
+	slot->migrations++;
+	/* The first move of a woken task is the choice of its queue. */
+	if (slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu)
+		slot->enqueue_cpu = to_cpu;
+	slot->queue_cpu = to_cpu;
+}
+
+static __always_inline void on_exit(struct who *who)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct task_slot *slot = cpu ? task_slot(who, cpu) : NULL;
+
+	if (!slot)
+		return;
+	slot->exit_epoch = current_epoch();
+	slot->flags |= TASK_EXITING;
+}
+
+/* An exec by a thread gives it the tid of its leader: nobody has the old one any more, and the leader's lives on. */
+static __always_inline void on_exec(struct who *who, u32 old_tid)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct who old = { .tid = old_tid };
+	u32 index = old_tid & (TASK_SLOTS - 1);
+	struct task_slot *slot;
+
+	if (!cpu || who->tid == old_tid)
+		return;
+	slot = tasks.lookup(&index);
+	if (slot && slot->tid != old_tid)
+		slot = overflow.lookup(&old_tid);
+	if (slot) {
+		slot->exit_epoch = current_epoch();
+		slot->flags = TASK_EXITED;
+	}
+	slot = task_slot(who, cpu);
+	if (slot) {
+		slot->wait_start_ns = 0;
+		slot->flags = TASK_RUNNING_NOW;
+	}
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The task table: an array indexed by the low bits of the tid, because that costs a third of a hash. A second live
+ * task of the same index goes to the overflow hash and stays exact; what finds no room anywhere is counted.
+ */
+
+/* A task as an event names it. A front end fills it and defines the functions below. */
+struct who {
+	u32 tid;
+	u64 start_ns; /* 0: the front end cannot tell */
+	u64 task; /* struct task_struct, 0: the front end has none */
+	const void *comm; /* where the event holds the name, if it does */
+};
+
+static __always_inline u32 task_tgid(struct who *who);
+static __always_inline void task_name(struct who *who, char *comm);
+static __always_inline void task_cgroup(struct who *who, struct task_slot *slot);
+/* Is the task on a run queue already, so that a wakeup changes nothing? */
+static __always_inline bool is_queued(struct who *who, struct task_slot *slot);
+
+static __always_inline bool same_task(struct task_slot *slot, struct who *who)
+{
+	return slot->tid == who->tid && (!who->start_ns || slot->start_ns == who->start_ns);
+}
+
+static __always_inline void init_slot(struct task_slot *slot, struct who *who)
+{
+	__builtin_memset(slot, 0, sizeof(*slot));
+	slot->start_ns = who->start_ns;
+	slot->tgid = task_tgid(who);
+	task_name(who, slot->comm);
+	task_cgroup(who, slot);
+	slot->tid = who->tid;
+}
+
+static __always_inline u64 current_epoch(void)
+{
+	u32 zero = 0;
+	struct config *settings = config.lookup(&zero);
+
+	return settings ? settings->epoch : 0;
+}
+
+/* The slot's owner will not write to it any more (an exec can rob an exiting thread of its last switch). */
+static __always_inline bool is_reclaimable(struct task_slot *slot, struct who *who, u64 epoch)
+{
+	if (!slot->tid || slot->tid == who->tid || slot->flags & TASK_EXITED)
+		return true;
+	return slot->flags & TASK_EXITING && slot->exit_epoch + 2 <= epoch;
+}
+
+/* Takes the array slot for a new task, if it can be had. One CPU at a time: inserting into a hash is the lock. */
+static __always_inline bool claim_slot(struct task_slot *slot, u32 index, struct who *who, struct cpu_state *cpu)
+{
+	u64 epoch = current_epoch();
+	u32 one = 1;
+	bool claimed;
+
+	if (!is_reclaimable(slot, who, epoch) || claims.insert(&index, &one))
+		return false;
+	claimed = is_reclaimable(slot, who, epoch);
+	if (claimed) {
+		/* Did it die so late that no reading can have seen its last counts? */
+		if (slot->tid && slot->exit_epoch + 1 >= epoch)
+			cpu->evicted++;
+		init_slot(slot, who);
+	}
+	claims.delete(&index);
+	return claimed;
+}
+
+static __always_inline struct task_slot *overflow_slot(struct who *who)
+{
+	struct task_slot fresh;
+
+	init_slot(&fresh, who);
+	overflow.insert(&who->tid, &fresh);
+	return overflow.lookup(&who->tid);
+}
+
+/*
+ * The slot of a task, NULL if there is no room for it. The overflow hash is asked before a free slot is taken, so that
+ * a task which lives there keeps its one place.
+ */
+static __always_inline struct task_slot *task_slot(struct who *who, struct cpu_state *cpu)
+{
+	u32 index = who->tid & (TASK_SLOTS - 1);
+	struct task_slot *slot = tasks.lookup(&index);
+	struct task_slot *other;
+
+	if (!slot || same_task(slot, who))
+		return slot;
+	other = overflow.lookup(&who->tid);
+	if (other) {
+		if (!same_task(other, who))
+			init_slot(other, who);
+		return other;
+	}
+	if (claim_slot(slot, index, who, cpu))
+		return slot;
+	other = overflow_slot(who);
+	if (!other)
+		cpu->untracked++;
+	return other;
+}
+
+/* The name of a task that is known by its tid only, for the rare slow wait. */
+static __always_inline void name_of(u32 tid, char *comm)
+{
+	u32 index = tid & (TASK_SLOTS - 1);
+	struct task_slot *slot = tasks.lookup(&index);
+
+	if (slot && slot->tid != tid)
+		slot = overflow.lookup(&tid);
+	if (tid && slot)
+		__builtin_memcpy(comm, slot->comm, COMM_BYTES);
+}

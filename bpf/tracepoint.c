@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Front end for kernels without BTF: perf tracepoints. The *_FIELD flags are offsets in the record, found by name in
+ * the tracefs format files. A record names tasks by tid and comm only: no cgroup, no start time, no yield.
+ */
+
+#define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
+
+/*
+ * The verifier wants loads from the record at constant offsets, so names are copied to the stack first. An offset of 0
+ * stands for a name that the record does not hold as an array.
+ */
+#define COPY_NAME(to, ctx, offset)                                                                                     \
+	do {                                                                                                           \
+		*(u64 *)(to) = (offset) ? FIELD(u64, ctx, offset) : 0;                                                 \
+		*(u64 *)((to) + 8) = (offset) ? FIELD(u64, ctx, (offset) + 8) : 0;                                     \
+	} while (0)
+
+/* The letters X and Z of the record's prev_state (EXIT_DEAD, EXIT_ZOMBIE). */
+#define STATE_DEAD 0x30
+
+static __always_inline u32 task_tgid(struct who *who)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	return (u32)id == who->tid ? id >> 32 : 0;
+}
+
+static __always_inline void task_name(struct who *who, char *comm)
+{
+	if (who->comm)
+		__builtin_memcpy(comm, who->comm, COMM_BYTES);
+}
+
+static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
+{
+}
+
+static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
+{
+	return slot->flags & TASK_RUNNING_NOW;
+}
+
+int tracepoint_sched_switch(void *ctx)
+{
+	struct switch_event event = {};
+	u32 state = FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD);
+	char prev_comm[COMM_BYTES] __attribute__((aligned(8)));
+	char next_comm[COMM_BYTES] __attribute__((aligned(8)));
+
+	COPY_NAME(prev_comm, ctx, SWITCH_PREV_COMM_FIELD);
+	COPY_NAME(next_comm, ctx, SWITCH_NEXT_COMM_FIELD);
+	event.prev.tid = FIELD(u32, ctx, SWITCH_PREV_PID_FIELD);
+	event.prev.comm = prev_comm;
+	event.next.tid = FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD);
+	event.next.comm = next_comm;
+	/* TASK_RUNNING is 0 on the way to user space, and TASK_REPORT_MAX (0x100) when preempted inside the kernel. */
+	event.involuntary = !(state & 0xff);
+	event.dead = state & STATE_DEAD;
+	on_switch(&event);
+	return 0;
+}
+
+#ifdef HAVE_SCHED_WAKING
+int tracepoint_sched_waking(void *ctx)
+{
+	char comm[COMM_BYTES] __attribute__((aligned(8)));
+	struct who who = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm };
+
+	COPY_NAME(comm, ctx, WAKING_COMM_FIELD);
+	on_waking(&who);
+	return 0;
+}
+#endif
+
+#ifdef HAVE_SCHED_WAKEUP
+/*
+ * A task that is woken on its way out still looks as if it ran at sched_waking. At sched_wakeup it is queued for sure;
+ * for all others this is too late to change anything.
+ */
+int tracepoint_sched_wakeup(void *ctx)
+{
+	char comm[COMM_BYTES] __attribute__((aligned(8)));
+	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_PID_FIELD), .comm = comm };
+
+	COPY_NAME(comm, ctx, WAKEUP_COMM_FIELD);
+	on_wakeup(&who);
+	return 0;
+}
+#endif
+
+#ifdef HAVE_SCHED_WAKEUP_NEW
+int tracepoint_sched_wakeup_new(void *ctx)
+{
+	char comm[COMM_BYTES] __attribute__((aligned(8)));
+	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD), .comm = comm };
+
+	COPY_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
+
+	/* The only sign that a tid has a new user. */
+	who.start_ns = bpf_ktime_get_ns();
+	on_waking(&who);
+	return 0;
+}
+#endif
+
+#ifdef HAVE_SCHED_MIGRATE_TASK
+int tracepoint_sched_migrate_task(void *ctx)
+{
+	struct who who = { .tid = FIELD(u32, ctx, MIGRATE_PID_FIELD) };
+
+	on_migrate(&who, FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
+	return 0;
+}
+#endif
+
+#ifdef HAVE_SCHED_PROCESS_EXIT
+int tracepoint_sched_process_exit(void *ctx)
+{
+	char comm[COMM_BYTES] __attribute__((aligned(8)));
+	struct who who = { .tid = FIELD(u32, ctx, EXIT_PID_FIELD), .comm = comm };
+
+	COPY_NAME(comm, ctx, EXIT_COMM_FIELD);
+	on_exit(&who);
+	return 0;
+}
+#endif
+
+#ifdef HAVE_SCHED_PROCESS_EXEC
+int tracepoint_sched_process_exec(void *ctx)
+{
+	struct who who = { .tid = FIELD(u32, ctx, EXEC_PID_FIELD) };
+
+	on_exec(&who, FIELD(u32, ctx, EXEC_OLD_PID_FIELD));
+	return 0;
+}
+#endif

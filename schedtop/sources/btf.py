@@ -1,0 +1,159 @@
+"""The running kernel's types, from BTF: where a field lies, what a function takes, what an enumerator is worth.
+
+Format: Documentation/bpf/btf.rst of the kernel.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
+
+_MAGIC = 0xEB9F
+_HEADER = struct.Struct("<HBBIIIII")
+_ARRAY, _STRUCT, _UNION, _ENUM, _TYPEDEF, _FUNC_PROTO, _ENUM64 = 3, 4, 5, 6, 8, 13, 19
+_PTR = 2
+_TRANSPARENT = (8, 9, 10, 11, 18)  # typedef, volatile, const, restrict, type tag
+# Words that follow the three of each type, by kind: a fixed number, and a number per member.
+_FIXED_WORDS = {1: 1, _ARRAY: 3, 14: 1, 17: 1}
+_MEMBER_WORDS = {_STRUCT: 3, _UNION: 3, _ENUM: 2, _FUNC_PROTO: 2, 15: 3, _ENUM64: 3}
+
+
+class BtfError(Exception):
+    """The data is not BTF, or lacks what was asked for; the text names it."""
+
+
+class Btf:
+    """An index over one blob of BTF; look-ups raise BtfError where the kernel has no such thing."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < _HEADER.size:
+            raise BtfError("the BTF data is cut off")
+        magic, _, _, header, type_off, type_len, string_off, string_len = _HEADER.unpack_from(data)
+        types, strings = header + type_off, header + string_off
+        if magic != _MAGIC or types + type_len > len(data) or strings + string_len > len(data) or type_len % 4:
+            raise BtfError("the data is not BTF of this byte order, or is cut off")
+        self._words = memoryview(data[types : types + type_len]).cast("I")
+        self._strings = data[strings : strings + string_len]
+        self._at = self._index()
+
+    @classmethod
+    def of_kernel(cls, path: Path = KERNEL_BTF) -> Btf:
+        """The BTF of the running kernel; BtfError where there is none."""
+        try:
+            return cls(path.read_bytes())
+        except OSError as error:
+            raise BtfError(f"the kernel has no BTF: {path}: {error.strerror}") from error
+
+    def type_id(self, name: str, kind: int = _STRUCT) -> int:
+        """The id of the type of that name and kind (a struct, if not told)."""
+        offset = self._strings.find(b"\0" + name.encode() + b"\0") + 1
+        while offset:
+            for type_id in self._by_name.get(offset, ()):
+                if self._kind(type_id) == kind:
+                    return type_id
+            offset = self._strings.find(b"\0" + name.encode() + b"\0", offset) + 1
+        raise BtfError(f"the kernel's BTF has no {name}")
+
+    def typedef_id(self, name: str) -> int:
+        """The id of a typedef, such as `btf_trace_sched_switch`."""
+        return self.type_id(name, _TYPEDEF)
+
+    def has_typedef(self, name: str) -> bool:
+        """Whether there is such a typedef."""
+        return self._has(name, _TYPEDEF)
+
+    def argument_count(self, typedef: str) -> int:
+        """How many arguments the function type behind a typedef takes."""
+        type_id = self._resolve(self.typedef_id(typedef))
+        if self._kind(type_id) == _PTR:
+            type_id = self._resolve(self._words[self._at[type_id] + 2])
+        if self._kind(type_id) != _FUNC_PROTO:
+            raise BtfError(f"{typedef} is not a function type")
+        return self._members(type_id)
+
+    def offset(self, struct_name: str, path: str) -> int:
+        """The byte offset of a field; `path` may lead through nested structs, as in `se.sched_delayed`."""
+        type_id, total_bits = self.type_id(struct_name), 0
+        for field in path.split("."):
+            found = self._find_field(self._resolve(type_id), field)
+            if not found:
+                raise BtfError(f"{struct_name} has no field {path}")
+            bits, type_id = found
+            total_bits += bits
+        return total_bits // 8
+
+    def has_field(self, struct_name: str, path: str) -> bool:
+        """Whether a struct has a field."""
+        try:
+            self.offset(struct_name, path)
+        except BtfError:
+            return False
+        return True
+
+    def enumerator(self, enum: str, name: str) -> int:
+        """The value of an enumerator."""
+        type_id = self.type_id(enum, _ENUM)
+        start = self._at[type_id] + 3
+        for index in range(self._members(type_id)):
+            if self._name(self._words[start + 2 * index]) == name:
+                return self._words[start + 2 * index + 1]
+        raise BtfError(f"enum {enum} has no {name}")
+
+    def _index(self) -> list[int]:
+        """Positions of all types by id (0 is void), and `_by_name`: string offset to ids."""
+        words, at, position = self._words, [0], 0
+        self._by_name: dict[int, list[int]] = {}
+        end = len(words)
+        while position + 3 <= end:
+            name, info = words[position], words[position + 1]
+            if name:
+                self._by_name.setdefault(name, []).append(len(at))
+            at.append(position)
+            kind = info >> 24 & 0x1F
+            position += 3 + _FIXED_WORDS.get(kind, 0) + _MEMBER_WORDS.get(kind, 0) * (info & 0xFFFF)
+        if position != end:
+            raise BtfError("the BTF types are damaged")
+        return at
+
+    def _has(self, name: str, kind: int) -> bool:
+        try:
+            self.type_id(name, kind)
+        except BtfError:
+            return False
+        return True
+
+    def _kind(self, type_id: int) -> int:
+        return self._words[self._at[type_id] + 1] >> 24 & 0x1F
+
+    def _members(self, type_id: int) -> int:
+        return self._words[self._at[type_id] + 1] & 0xFFFF
+
+    def _name(self, offset: int) -> str:
+        return self._strings[offset : self._strings.find(b"\0", offset)].decode("ascii", "replace")
+
+    def _resolve(self, type_id: int) -> int:
+        for _ in range(32):
+            if not 0 < type_id < len(self._at):
+                raise BtfError("the BTF types are damaged")
+            if self._kind(type_id) not in _TRANSPARENT:
+                return type_id
+            type_id = self._words[self._at[type_id] + 2]
+        raise BtfError("the BTF types go in circles")
+
+    def _find_field(self, type_id: int, field: str, depth: int = 0) -> tuple[int, int] | None:
+        """Bit offset and type of a field, also through unnamed structs and unions."""
+        if self._kind(type_id) not in (_STRUCT, _UNION) or depth > 8:
+            return None
+        start = self._at[type_id] + 3
+        bits_mask = 0xFFFFFF if self._words[self._at[type_id] + 1] >> 31 else 0xFFFFFFFF
+        for index in range(start, start + 3 * self._members(type_id), 3):
+            name, member_type, bits = self._words[index], self._words[index + 1], self._words[index + 2] & bits_mask
+            if name and self._name(name) == field:
+                return bits, member_type
+            if not name:
+                inner = self._find_field(self._resolve(member_type), field, depth + 1)
+                if inner:
+                    return bits + inner[0], inner[1]
+        return None

@@ -1,0 +1,157 @@
+"""The two ways to see scheduler events, as compiler flags: offsets found on the running kernel, no header, no version.
+
+`btf` front end (bpf/btf.c): typed raw tracepoints, offsets of task_struct from BTF.
+`tracepoint` front end (bpf/tracepoint.c): perf tracepoints, offsets of their records from tracefs.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from schedtop.model import SourceError
+from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields
+
+EVENTS = (
+    "sched_switch",
+    "sched_waking",
+    "sched_wakeup_new",
+    "sched_migrate_task",
+    "sched_process_exit",
+    "sched_process_exec",
+)
+
+LOST_WITHOUT = {
+    "sched_waking": "latency",
+    "sched_wakeup_new": "new tasks",
+    "sched_migrate_task": "migrations",
+    "sched_process_exit": "exits",
+    "sched_process_exec": "execs",
+}
+"""What cannot be shown without an event; without sched_switch there is nothing to show."""
+
+COMM_BYTES = 16
+
+# Number of the sched_yield system call, and the field of pt_regs that holds a call's number.
+_YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """How to compile and attach: `events` are the tracepoints to attach to, `missing` those that the kernel lacks."""
+
+    name: str
+    flags: tuple[str, ...]
+    events: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    btf: Btf | None = None
+
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """What the missing events take away, with the reason in words."""
+        return {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
+
+
+def choose_front_end(wanted: str = "auto") -> FrontEnd:
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    if wanted == "tracepoint":
+        return tracepoint_front_end()
+    try:
+        return btf_front_end(Btf.of_kernel(KERNEL_BTF))
+    except BtfError as error:
+        if wanted == "btf":
+            raise SourceError(f"{error}; use --source tracepoint") from error
+        return tracepoint_front_end()
+
+
+def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
+    """The front end for a kernel with BTF. Raises BtfError where it lacks a field that nothing can replace."""
+    events = tuple(event for event in EVENTS if btf.has_typedef(f"btf_trace_{event}"))
+    if "sched_switch" not in events:
+        raise BtfError("the kernel's BTF has no sched_switch")
+    flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
+    if btf.argument_count("btf_trace_sched_switch") >= 5:
+        flags.append("-DSWITCH_HAS_STATE")
+    flags += _cgroup_flags(btf, _has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
+    flags += _yield_flags(btf)
+    return FrontEnd("btf", tuple(flags), events, tuple(set(EVENTS) - set(events)), btf)
+
+
+def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
+    """The front end for perf tracepoints. Raises SourceError."""
+    try:
+        tracefs = root or find_tracefs()
+        present = {event: read_fields(tracefs, f"sched:{event}") for event in (*EVENTS, "sched_wakeup")}
+    except TracefsError as error:
+        raise SourceError(str(error)) from error
+    flags = []
+    for event, fields in present.items():
+        prefix = event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
+        for name, field in (fields or {}).items():
+            # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
+            known = not name.endswith("comm") or field.size == COMM_BYTES
+            flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
+    if not present["sched_switch"]:
+        raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
+    events = tuple(event for event, fields in present.items() if fields)
+    flags += [f"-DHAVE_{event.upper()}" for event in events]
+    return FrontEnd("tracepoint", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
+
+
+def _task_fields(btf: Btf) -> dict[str, str]:
+    """Macro stem to field of task_struct, under the name that this kernel has for it."""
+
+    def first(*names: str) -> str:
+        return next((name for name in names if btf.has_field("task_struct", name)), names[0])
+
+    fields = {
+        "TID": "pid",
+        "TGID": "tgid",
+        "COMM": "comm",
+        "START": "start_time",
+        "STATE": first("__state", "state"),
+        "CGROUPS": "cgroups",
+        "ON_RQ": "on_rq",
+        "CPU": first("thread_info.cpu", "cpu"),
+    }
+    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled"}
+    return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
+
+
+def _cgroup_flags(btf: Btf, v1: bool) -> list[str]:
+    def offset(struct: str, *names: str) -> int:
+        return btf.offset(struct, next((name for name in names if btf.has_field(struct, name)), names[0]))
+
+    flags = [
+        f"-DCGROUP_NODE_OFFSET={offset('cgroup', 'kn')}",
+        f"-DNODE_ID_OFFSET={offset('kernfs_node', 'id')}",
+        f"-DCSS_SET_DEFAULT_CGROUP_OFFSET={offset('css_set', 'dfl_cgrp')}",
+    ]
+    if v1:
+        subsystem = btf.offset("css_set", "subsys") + 8 * btf.enumerator("cgroup_subsys_id", "cpu_cgrp_id")
+        flags.append(f"-DCSS_SET_SUBSYS_OFFSET={subsystem}")
+        flags.append(f"-DCSS_CGROUP_OFFSET={offset('cgroup_subsys_state', 'cgroup')}")
+    return flags
+
+
+def _yield_flags(btf: Btf) -> list[str]:
+    """Flags that tell sched_yield from a preemption, none where the kernel (before 5.15) offers no way."""
+    number, field = _YIELD.get(platform.machine(), (0, ""))
+    try:
+        helper = btf.enumerator("bpf_func_id", "BPF_FUNC_task_pt_regs")
+        offset = btf.offset("pt_regs", field)
+    except BtfError:
+        return []
+    return [f"-DBPF_TASK_PT_REGS={helper}", f"-DREGS_SYSCALL_OFFSET={offset}", f"-DNR_SCHED_YIELD={number}"]
+
+
+def _has_v1_cpu_controller(mounts: Callable[[], str] = Path("/proc/self/mounts").read_text) -> bool:
+    """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
+    for line in mounts().splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[2] == "cgroup" and "cpu" in fields[3].split(","):
+            return True
+    return False

@@ -1,0 +1,56 @@
+"""Tracepoints as tracefs describes them: which exist, and where the fields of their records lie."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+MOUNT_POINTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+
+_FIELD = re.compile(r"^\s*field:(?P<type>[^;]*?)(?P<name>\w+)(?P<array>\[\w*\])?;"
+                    r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);", re.MULTILINE)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a tracepoint's record: offset and size in bytes."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+
+
+class TracefsError(Exception):
+    """Tracefs cannot be used; the text says why and what to do."""
+
+
+def find_tracefs(candidates: tuple[Path, ...] = MOUNT_POINTS) -> Path:
+    """The mounted and readable tracefs. Raises TracefsError."""
+    for path in candidates:
+        try:
+            if (path / "events").is_dir():
+                return path
+        except PermissionError:
+            continue
+    raise TracefsError("tracefs is not mounted or not readable: run `mount -t tracefs tracefs /sys/kernel/tracing`")
+
+
+def parse_format(text: str) -> dict[str, Field]:
+    """The fields of a tracepoint by name, from the text of its `format` file."""
+    return {
+        match["name"]: Field(match["name"], match["type"].strip(), int(match["offset"]), int(match["size"]))
+        for match in _FIELD.finditer(text)
+    }
+
+
+def read_fields(tracefs: Path, event: str) -> dict[str, Field] | None:
+    """The fields of `category:name`, `None` where the kernel has no such tracepoint. Raises TracefsError."""
+    path = tracefs / "events" / event.replace(":", "/") / "format"
+    try:
+        return parse_format(path.read_text("utf-8", "replace"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TracefsError(f"{path}: {error.strerror}") from error
