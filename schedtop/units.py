@@ -48,6 +48,12 @@ def format_ns(ns: float | None) -> str:
     return f"{ns / 60e9:.0f} min"
 
 
+def format_round_ns(ns: int) -> str:
+    """A duration that somebody chose, without needless zeros: `5 ms`, `1.5 s`, `100 µs`."""
+    number, unit = format_ns(ns).split()
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
 def format_count(value: float | None) -> str:
     """A count or a rate in at most five characters (`842`, `12.3k`, `4.56M`), `-` if it is not available."""
     if value is None:
@@ -84,6 +90,11 @@ def format_bytes(size: float | None) -> str:
 def format_clock(time_ns: int) -> str:
     """A wall-clock time as local `HH:MM:SS`."""
     return datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%H:%M:%S")
+
+
+def format_clock_ms(time_ns: int) -> str:
+    """A wall-clock time as local `HH:MM:SS.mmm`."""
+    return f"{format_clock(time_ns)}.{time_ns // NS_PER_MS % 1000:03d}"
 
 
 def iso_time(time_ns: int) -> str:

@@ -1,0 +1,89 @@
+"""The columns of the CPU table, and the cells of its rows: the total first, then a row a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from schedtop.history import View
+from schedtop.panes.levels import Level, steal_level
+from schedtop.panes.percent import percent
+from schedtop.units import format_count, rate
+from schedtop.widgets.columns import Column, row_lines
+from schedtop.widgets.strips import Span
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRow:
+    """The cells of one CPU, or of all of them together."""
+
+    cpu: str
+    switches: str
+    involuntary: str
+    involuntary_share: str
+    busy: str
+    steal: str
+    queue: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRows:
+    """All rows; the first is the total of the CPUs shown."""
+
+    rows: tuple[CpuRow, ...]
+
+    @classmethod
+    def of(cls, view: View, ids: Sequence[int]) -> Self:
+        """The rows of some CPUs of a View."""
+        return cls((_row(view, "all", ids), *(_row(view, str(cpu), [cpu]) for cpu in ids)))
+
+    @property
+    def total(self) -> CpuRow:
+        """The row of all CPUs together."""
+        return self.rows[0]
+
+
+def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
+    frame = view.frame
+    switches, voluntary, involuntary, busy, steal, whole = (
+        int(frame.cpus.column(counter)[ids].sum())
+        for counter in (
+            "switches", "voluntary_switches", "involuntary_switches", "busy_ns", "steal_ns", "accounted_ns"
+        )
+    )  # fmt: skip
+    known = "switches" not in frame.unavailable
+    of_tasks = voluntary + involuntary
+    steal_ratio = steal / whole if whole and "steal" not in frame.unavailable else None
+    level = steal_level(steal_ratio)
+    return CpuRow(
+        cpu=name,
+        switches=format_count(rate(switches, frame.interval_ns) if known else None),
+        involuntary=format_count(rate(involuntary, frame.interval_ns) if known else None),
+        involuntary_share=percent(involuntary / of_tasks if of_tasks and known else None),
+        busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
+        steal=f"{level.sign}{percent(steal_ratio)}",
+        queue=format_count(int(frame.cpus.queue_length[ids].sum()) if "queue_length" not in frame.unavailable else None),
+        level=level,
+    )
+
+
+COLUMNS: tuple[Column[CpuRows], ...] = (
+    Column("CPU", 4, lambda context: [row.cpu for row in context.rows], style="strong"),
+    Column("switch/s", 8, lambda context: [row.switches for row in context.rows]),
+    Column("invol/s", 7, lambda context: [row.involuntary for row in context.rows], rank=1, style="preemption"),
+    Column("inv%", 4, lambda context: [row.involuntary_share for row in context.rows], rank=3, style="preemption"),
+    Column("busy%", 5, lambda context: [row.busy for row in context.rows], style="busy"),
+    Column("steal%", 6, lambda context: [row.steal for row in context.rows], rank=1, style="steal"),
+    Column("queue", 5, lambda context: [row.queue for row in context.rows], rank=2),
+)
+
+
+def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], context: CpuRows, width: int) -> list[list[Span]]:
+    """The lines of all rows, each `width` cells wide."""
+    lines = row_lines(placed, context, len(context.rows))
+    for line in lines:
+        text, style = line[-1]
+        line[-1] = (text.ljust(len(text) + width - sum(len(part) for part, _ in line)), style)
+    return lines

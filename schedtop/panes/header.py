@@ -1,0 +1,117 @@
+"""The two lines on top: which host, live or frozen, what is shown, what was lost, what schedtop costs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from schedtop.history import View
+from schedtop.model import Loss
+from schedtop.panes.levels import steal_level
+from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_ratio, format_round_ns
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.strips import Span, clip, spans_width, steady
+
+LOSS_WORDS = {
+    "ring_dropped": "events dropped",
+    "slow_waits_suppressed": "slow waits not kept",
+    "tasks_untracked": "tasks untracked",
+    "tasks_evicted": "tasks evicted",
+    "negative_waits": "negative waits",
+    "late_ticks": "late ticks",
+}
+
+Parts = list[list[Span]]
+"""Pieces of a line in order of importance; the last ones go when the width does not suffice."""
+
+SEPARATOR: Span = (" │ ", "dim")
+
+
+class HeaderPane(Canvas, can_focus=False):
+    """Two lines of state. Parts that do not fit are left out whole, least important first."""
+
+    DEFAULT_CSS = """
+    HeaderPane { height: 2; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.view: View | None = None
+        self.ended = False
+        self.wanted_threshold_ns: int | None = None
+
+    def show(self, view: View, *, ended: bool, wanted_threshold_ns: int | None) -> None:
+        """Shows another View; `ended`: the source will give no more; a threshold that was asked for but does not hold yet."""
+        self.view, self.ended, self.wanted_threshold_ns = view, ended, wanted_threshold_ns
+        self.draw()
+
+    def draw(self) -> None:
+        width = self.inner.width
+        if not width or not self.display:
+            return
+        if self.view is None:
+            self.put([[("schedtop", "key"), ("  waiting for the first interval", "dim")]])
+            return
+        state, clock = self._state(self.view), self._clock(self.view)
+        room = width - spans_width(clock)
+        first = _line([state, *self._host(self.view)], room)
+        gap = width - spans_width(first) - spans_width(clock)
+        self.put([[*first, (" " * gap, "text"), *clock], _line(self._shown(self.view), width)])
+
+    def _state(self, view: View) -> list[Span]:
+        if view.frozen:
+            behind = f" {format_ns(view.age_ns)} behind" if view.age_ns else ""
+            return [(f" FROZEN{behind} ", "frozen")]
+        return [(" ENDED ", "frozen")] if self.ended else [("● LIVE", "live")]
+
+    def _clock(self, view: View) -> list[Span]:
+        end_ns = view.frame.start_time_ns + view.frame.interval_ns
+        return [(format_clock(end_ns), "strong")]
+
+    def _host(self, view: View) -> Parts:
+        cpus = len(view.frame.cpus.ids)
+        return [
+            [(steady(view.host.name), "strong")],
+            [(f"{cpus} CPU{'s' if cpus != 1 else ''}", "text")],
+            [("Linux " + steady(view.host.kernel), "text")],
+            [("source ", "dim"), (view.host.source, "text")],
+            *([[(note, "notice")] for note in view.host.notes]),
+        ]
+
+    def _shown(self, view: View) -> Parts:
+        frame, settings = view.frame, view.settings
+        parts: Parts = [[("window ", "dim"), (format_round_ns(settings.window_ns), "strong")]]
+        threshold: list[Span] = [("slow > ", "dim"), (format_round_ns(frame.threshold_ns), "strong")]
+        if self.wanted_threshold_ns not in (None, frame.threshold_ns) and not view.frozen:
+            threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
+        parts.append(threshold)
+        if frame.loss.any:
+            parts.append([(f" lost: {loss_text(frame.loss)} ", "alarm")])
+        if settings.filter:
+            parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
+        level = steal_level(frame.ratio("steal_ns"))
+        if level.sign:
+            parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])
+        share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
+        own = f"{format_ratio(share)} CPU {format_bytes(frame.overhead.rss_bytes)}"
+        parts.append([("self ", "dim"), (own, "text")])
+        if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
+            parts[-1].append((f" {per_switch:.0f} ns/switch", "text"))
+        if not frame.loss.any:
+            parts.append([("nothing lost", "dim")])
+        return parts
+
+
+def loss_text(loss: Loss) -> str:
+    """What was lost, each kind counted and named."""
+    counts = [(getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name)) for field in fields(Loss)]
+    return ", ".join(f"{format_count(count)} {word}" for count, word in counts if count)
+
+
+def _line(parts: Parts, width: int) -> list[Span]:
+    """As many whole parts as fit, in their order."""
+    line: list[Span] = []
+    for part in parts:
+        candidate = [*line, SEPARATOR, *part] if line else list(part)
+        if spans_width(candidate) <= width:
+            line = candidate
+    return line

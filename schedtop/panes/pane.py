@@ -1,0 +1,96 @@
+"""What all panes share: a title with its number, the View, and words for what cannot be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+
+from schedtop.history import View
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.strips import Spans, wrapped
+
+WAITING = "waiting for the first interval"
+
+
+class Pane(Canvas):
+    """One pane: `show(view)` hands it what to draw, `view_lines` draws.
+
+    `NUMBER` is the key that focuses it; `PARTS` are the parts of a Frame without which it has nothing to show.
+    """
+
+    NUMBER: ClassVar[int] = 0
+    TITLE: ClassVar[str] = ""
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    READING: ClassVar[str] = ""
+    """How to read the pane, for the help screen."""
+
+    DEFAULT_CSS = """
+    Pane {
+        border: round $edge;
+        border-title-color: $foreground;
+        border-title-style: bold;
+        border-subtitle-color: $faint;
+        padding: 0 1;
+        &:focus { border: heavy $primary; border-title-color: $primary; border-subtitle-color: $foreground; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.view: View | None = None
+        self._title = ""
+        self._subtitle = ""
+        self.set_title()
+
+    def show(self, view: View) -> None:
+        """Shows another View."""
+        self.view = view
+        self.draw()
+
+    @property
+    def hidden(self) -> bool:
+        """Whether nothing of the pane is on the screen, so that drawing would be wasted."""
+        return not self.display or not self.inner.width or not self.inner.height
+
+    def draw(self) -> None:
+        if self.hidden:
+            return
+        self.put(self.message_lines() or self.current_lines())
+
+    def current_lines(self) -> Sequence[Spans]:
+        """The lines of the View there is."""
+        return self.view_lines(self.view) if self.view is not None else []
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        """The visible lines of a View."""
+        raise NotImplementedError
+
+    def message_lines(self) -> list[Spans]:
+        """What to say instead of data: that none came yet, or why there is none."""
+        if self.view is None:
+            return self.sentence(WAITING)
+        reasons = [self.view.frame.unavailable[part] for part in self.PARTS if part in self.view.frame.unavailable]
+        return self.sentence(f"not available: {reasons[0]}") if reasons else []
+
+    def sentence(self, text: str, style: str = "dim") -> list[Spans]:
+        """A sentence broken to the width, from the second line on where there is room."""
+        lines: list[Spans] = [[(line, style)] for line in wrapped(text, self.inner.width)]
+        return [[], *lines] if self.inner.height > len(lines) + 1 else lines
+
+    def set_title(self, detail: str = "", subtitle: str = "") -> None:
+        """The border's texts. Set only when they change, because that repaints the whole pane."""
+        title = f"{self.NUMBER} {self.TITLE}{f' · {detail}' if detail else ''}"
+        if title != self._title:
+            self._title = title
+            self.border_title = Content(title)  # type: ignore[assignment]
+        if subtitle != self._subtitle:
+            self._subtitle = subtitle
+            self.border_subtitle = Content(subtitle)  # type: ignore[assignment]
+
+    def position_text(self) -> str:
+        """Which rows are visible, empty if all are."""
+        if self.total_rows <= self.page_rows:
+            return ""
+        return f"{self.top + 1}-{min(self.top + self.page_rows, self.total_rows)} of {self.total_rows}"

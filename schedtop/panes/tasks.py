@@ -1,0 +1,131 @@
+"""The task table: who ran, who waited, and how often each was put off the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from schedtop.history import TASK_SORTS, View
+from schedtop.model import Rows, text
+from schedtop.panes.pane import Pane
+from schedtop.panes.percent import percent
+from schedtop.units import format_count, format_ns, rate
+from schedtop.widgets.columns import Column
+from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.strips import Spans, steady
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskRows:
+    """The visible rows and what turns their counts into rates."""
+
+    rows: Rows
+    interval_ns: int
+    own_pid: int | None
+    migrations_known: bool
+
+    def names(self, field: str) -> list[str]:
+        """Names of tasks, safe to draw."""
+        return [steady(text(name)) for name in self.rows[field].tolist()]
+
+    def rates(self, field: str) -> list[str]:
+        """A count as events per second."""
+        return [format_count(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
+
+    def durations(self, field: str) -> list[str]:
+        """Times; none at all is a dot, so that the eye finds the others."""
+        return [format_ns(ns) if ns else "·" for ns in self.rows[field].tolist()]
+
+
+def _tasks(context: TaskRows) -> list[str]:
+    own = context.own_pid
+    names = zip(context.names("comm"), context.rows["tgid"].tolist(), strict=True)
+    return [f"{name} (self)" if tgid == own else name for name, tgid in names]
+
+
+def _processes(context: TaskRows) -> list[str]:
+    pairs = zip(context.rows["tgid"].tolist(), context.names("process"), strict=True)
+    return [f"{tgid} {name}" for tgid, name in pairs]
+
+
+def _numbers(field: str) -> Column[TaskRows]:
+    return Column(field, 7, lambda context: list(map(str, context.rows[field].tolist())), style="dim")
+
+
+def _switches(context: TaskRows) -> list[str]:
+    totals = context.rows["voluntary_switches"] + context.rows["involuntary_switches"]
+    return [format_count(rate(count, context.interval_ns)) for count in totals.tolist()]
+
+
+def _migrations(context: TaskRows) -> list[str]:
+    if not context.migrations_known:
+        return ["-"] * len(context.rows)
+    return [format_count(count) if count else "·" for count in context.rows["migrations"].tolist()]
+
+
+def _run(context: TaskRows) -> list[str]:
+    return [percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows["run_ns"].tolist()]
+
+
+def _waiting(context: TaskRows) -> list[str]:
+    return [f"▶ {format_ns(ns)}" if ns else "" for ns in context.rows["waiting_ns"].tolist()]
+
+
+COLUMNS: tuple[Column[TaskRows], ...] = (
+    Column("task", 12, _tasks, right=False, grow=12, style="strong"),
+    _numbers("tid"),
+    Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
+    Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
+    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+    Column("waits now", 10, _waiting, right=False, rank=3, style="notice"),
+    Column("switch/s", 9, _switches, rank=1, sort="switches"),
+    Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
+    Column("run %", 6, _run, sort="run_ns"),
+    Column("moves", 6, _migrations, rank=2, sort="migrations"),
+)
+
+
+class TasksPane(Pane, KeyedTable[TaskRows]):
+    """Tasks that ran or waited in the window, in the order that `s` chooses."""
+
+    NUMBER = 5
+    TITLE = "Tasks"
+    PARTS = ("tasks",)
+    KEY = ("tid", "start_ns")
+    READING = (
+        "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
+        "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a second that it was put "
+        "off the CPU although it wanted to go on: much of it together with run delay means too many tasks for "
+        "the CPUs they may use. run % is of one CPU, over the window. moves are migrations between CPUs."
+    )
+
+    own_pid: int | None = None
+
+    def table_columns(self) -> Sequence[Column[TaskRows]]:
+        return COLUMNS
+
+    def context(self, rows: Rows) -> TaskRows:
+        assert self.view is not None
+        frame = self.view.frame
+        return TaskRows(rows, frame.interval_ns, self.own_pid, "migrations" not in frame.unavailable)
+
+    def show(self, view: View) -> None:
+        self.view = view
+        self.set_rows(view.tasks, view.settings.task_sort)
+        self.draw()
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        filtered = f" of {len(view.frame.tasks)}" if view.settings.filter else ""
+        words = TASK_SORTS[view.settings.task_sort]
+        self.set_title(f"{len(view.tasks)}{filtered} · by {words}", self.position_text())
+        lines: list[Spans] = list(self.table_lines())
+        if not len(view.tasks):
+            lines.extend(self.sentence(_empty_text(view)))
+        return lines
+
+
+def _empty_text(view: View) -> str:
+    if view.settings.filter and len(view.frame.tasks):
+        return f"no task of {len(view.frame.tasks)} passes the filter {view.settings.filter}"
+    return "no task ran or waited in this window"

@@ -1,0 +1,121 @@
+"""The application: it takes Frames from a Source in a thread, and ends with the right status whatever happens."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from schedtop.history import ViewSettings
+from schedtop.model import Source
+from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
+from schedtop.ui.terminal import off_signals, on_signals
+from schedtop.ui.themes import DARK, THEMES
+
+STOP_TIMEOUT_S = 3.0
+"""How long the end waits for the source's thread: a source stops within an interval, but not for ever."""
+
+
+class SchedtopApp(App[int]):
+    """The dashboard over a Source that is already open. `return_code` is the exit status, `failure` says why it failed."""
+
+    TITLE = "schedtop"
+    CSS_PATH = "schedtop.tcss"
+    ENABLE_COMMAND_PALETTE = False
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "next_theme", "Theme", False, id="theme", tooltip="Dark or light colours"),
+        Binding("ctrl+c", "interrupt", "Quit", False, priority=True, id="interrupt", tooltip="Ends schedtop with status 130"),
+        Binding("ctrl+z", "suspend_process", "Suspend", False, priority=True, id="suspend", tooltip="Suspends; fg brings it back"),
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        settings: ViewSettings | None = None,
+        export_dir: Path = Path("."),
+        own_pid: int | None = None,
+    ) -> None:
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DARK.name
+        self.animation_level = "none"
+        self.failure = ""
+        self._feed = Feed(source, self.post_message)
+        self.dashboard = Dashboard(source.host, settings or ViewSettings(), source.set_threshold, export_dir, own_pid)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        # The panes' style sheets name them, so they must exist whatever theme is active.
+        return dict(DARK.variables)
+
+    def get_default_screen(self) -> Dashboard:
+        return self.dashboard
+
+    def on_mount(self, _event: events.Mount) -> None:
+        on_signals(self.stop)
+        self._feed.start()
+
+    def on_unmount(self, _event: events.Unmount) -> None:
+        off_signals()
+        self._feed.stop(0)
+
+    def wait_for_source(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+        """Waits until the source's thread has ended; false if it has not in time."""
+        return self._feed.stop(timeout_s)
+
+    @on(FrameArrived)
+    def _frame_arrived(self, event: FrameArrived) -> None:
+        self.dashboard.add(event.frame)
+
+    @on(FeedEnded)
+    def _feed_ended(self, event: FeedEnded) -> None:
+        if event.error:
+            self.failure = event.error
+            self.stop(1)
+        else:
+            self.dashboard.end()
+
+    def stop(self, status: int) -> None:
+        """Restores the terminal and ends with an exit status."""
+        self.exit(status, return_code=status)
+
+    def action_leave(self) -> None:
+        """Ends as asked."""
+        self.stop(0)
+
+    def action_interrupt(self) -> None:
+        """Ends as by ctrl-c."""
+        self.stop(130)
+
+    def action_next_theme(self) -> None:
+        """The next of the two themes."""
+        names = [theme.name for theme in THEMES]
+        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+
+
+def run(
+    source: Source,
+    *,
+    settings: ViewSettings | None = None,
+    export_dir: Path = Path("."),
+    own_pid: int | None = None,
+) -> int:
+    """Shows the dashboard over an open Source until the user leaves; gives the exit status.
+
+    0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
+    source. `own_pid` is the process to mark as schedtop's own in the task table.
+    """
+    app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid)
+    app.run()
+    if not app.wait_for_source():
+        print("schedtop: the source did not stop in time", file=sys.stderr)
+    if app.failure:
+        print(f"schedtop: {app.failure}", file=sys.stderr)
+    return app.return_code or 0

@@ -1,0 +1,45 @@
+"""Writes what is shown to files: the View as JSON, the screen as SVG."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from schedtop.history import View
+from schedtop.outputs.files import OutputError, write_file
+from schedtop.outputs.snapshot import to_json
+from schedtop.units import NS_PER_S
+
+ExportError = (OutputError, OSError)
+"""What writing may raise; the text is for the user."""
+
+
+def write_export(view: View, svg: str, directory: Path) -> list[Path]:
+    """Writes `schedtop-HOST-DATE-TIME.json` and `.svg` and gives their paths; never over files that exist.
+
+    Raises one of ExportError.
+    """
+    base = free_base(directory, base_name(view))
+    return [
+        write_file(base.with_name(f"{base.name}.json"), to_json(view, None)),
+        write_file(base.with_name(f"{base.name}.svg"), svg),
+    ]
+
+
+def base_name(view: View) -> str:
+    """The files' name without ending: host and the moment that is shown, in local time."""
+    end_ns = view.frame.start_time_ns + view.frame.interval_ns
+    moment = datetime.fromtimestamp(end_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
+    host = re.sub(r"[^A-Za-z0-9_.-]", "_", view.host.name) or "host"
+    return f"schedtop-{host}-{moment}"
+
+
+def free_base(directory: Path, name: str) -> Path:
+    """The name in the directory, with a number if one of its files exists."""
+    number = 1
+    base = directory / name
+    while any(base.with_name(f"{base.name}{ending}").exists() for ending in (".json", ".svg")):
+        number += 1
+        base = directory / f"{name}-{number}"
+    return base

@@ -1,0 +1,118 @@
+"""The help: every key, and how to read each pane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from schedtop.panes.pane import Pane
+from schedtop.ui.bindings import KeyRow
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.strips import Spans, fit, steady, wrapped
+
+TEXT_WIDTH_MOST = 100
+
+WORDS = (
+    ("wakeup wait", "from the moment a sleeping task is woken until it gets a CPU"),
+    ("preemption wait", "from the moment a running task is put off its CPU until it gets one again"),
+    ("involuntary switch", "the task wanted to go on: the scheduler took the CPU from it (or it called sched_yield)"),
+    ("voluntary switch", "the task blocked: it waits for I/O, a lock, a timer, a message"),
+    ("run delay", "the sum of all waits for a CPU of a task"),
+    ("steal", "time in which the hypervisor ran somebody else although this CPU had work"),
+    ("preemptor", "who took the CPU from the task, at the moment it had to leave"),
+    ("previous", "who ran last before the task got the CPU; not necessarily who kept it waiting"),
+    ("waker", "who woke the task"),
+    ("window", "the time that all numbers are about; rates are per second, averaged over it"),
+)
+
+
+class HelpText(Canvas):
+    """The text, scrolled with the usual keys."""
+
+    DEFAULT_CSS = """
+    HelpText {
+        width: 90%; max-width: 106; height: 92%; background: $panel; border: heavy $primary; padding: 0 2;
+        border-title-color: $primary; border-title-style: bold; border-subtitle-color: $faint;
+    }
+    """
+    BORDER_TITLE = "Help"
+    BORDER_SUBTITLE = "↑ ↓ PgUp PgDn scroll · Esc closes"
+
+    def __init__(self, rows: Sequence[KeyRow], panes: Sequence[Pane], notes: Sequence[str]) -> None:
+        super().__init__()
+        self._rows = rows
+        self._panes = panes
+        self._notes = notes
+        self._text: tuple[int, list[Spans]] = (-1, [])
+
+    def draw(self) -> None:
+        width, height = self.inner
+        if not width:
+            return
+        if self._text[0] != width:
+            self._text = (width, list(self._all_lines(width)))
+        lines = self._text[1]
+        self.total_rows = len(lines)
+        self.clamp_top()
+        self.put(lines[self.top : self.top + height])
+
+    def _all_lines(self, width: int) -> Iterable[Spans]:
+        yield [("Keys", "key")]
+        for row in self._rows:
+            yield from _entry(row.keys, row.meaning or row.word, 22, width)
+        yield []
+        yield [("Filters", "key")]
+        yield from _entry("nginx", "tasks whose name contains it", 22, width)
+        yield from _entry("4711", "the task or the process with this number", 22, width)
+        yield from _entry("comm: tid: tgid: cpu:", "by one field; commas separate alternatives: cpu:0,1", 22, width)
+        yield []
+        yield [("Words", "key")]
+        for word, meaning in WORDS:
+            yield from _entry(word, meaning, 22, width)
+        for pane in self._panes:
+            yield []
+            yield [(f"{pane.NUMBER} {pane.TITLE}", "key")]
+            for line in wrapped(pane.READING, width):
+                yield [(line, "text")]
+        if self._notes:
+            yield []
+            yield [("Notes from the source", "key")]
+            for note in self._notes:
+                for line in wrapped(steady(note), width):
+                    yield [(line, "notice")]
+
+
+def _entry(term: str, meaning: str, indent: int, width: int) -> Iterable[Spans]:
+    """A term and its meaning, the latter broken and indented."""
+    for index, line in enumerate(wrapped(meaning, max(10, width - indent))):
+        yield [(fit(term if index == 0 else "", indent), "strong"), (line, "text")]
+
+
+class HelpScreen(ModalScreen[None]):
+    """Over the dashboard, which goes on collecting."""
+
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,h,f1", "close", "Close", id="help.close", tooltip="Closes the help"),
+    ]
+
+    def __init__(self, rows: Sequence[KeyRow], panes: Sequence[Pane], notes: Sequence[str]) -> None:
+        super().__init__()
+        self._content = HelpText(rows, panes, notes)
+
+    def compose(self) -> ComposeResult:
+        yield self._content
+
+    def on_mount(self, _event: events.Mount) -> None:
+        self._content.focus()
+
+    def action_close(self) -> None:
+        self.dismiss()

@@ -1,0 +1,47 @@
+"""Whether the terminal can show the dashboard, and the signals that end it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+LEAST_COLUMNS, LEAST_LINES = 60, 15
+
+SIGNAL_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+def check_terminal() -> str | None:
+    """Why the dashboard cannot be shown here, in one line; `None` if it can."""
+    headless = "use `schedtop snapshot` for output without a screen"
+    if not sys.stdin.isatty():
+        return f"standard input is not a terminal: {headless}"
+    # The framework draws on the real standard error, so that standard output may go elsewhere.
+    if not sys.stdout.isatty() or not sys.stderr.isatty():
+        return f"the output is not a terminal: {headless}"
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return f"TERM={os.environ.get('TERM', '')} cannot show a dashboard: set TERM, or {headless}"
+    return None
+
+
+def on_signals(stop: Callable[[int], object]) -> None:
+    """Calls `stop` with the exit status for SIGINT, SIGTERM and SIGHUP, on the running event loop.
+
+    Without this they end the program and leave the terminal in raw mode.
+    """
+    loop = asyncio.get_running_loop()
+    for number, status in SIGNAL_STATUS.items():
+        try:
+            loop.add_signal_handler(number, stop, status)
+        except (ValueError, RuntimeError):
+            # Not the main thread (a test): then the signals are not ours to handle.
+            return
+
+
+def off_signals() -> None:
+    """Gives the signals back."""
+    loop = asyncio.get_running_loop()
+    for number in SIGNAL_STATUS:
+        loop.remove_signal_handler(number)

@@ -1,0 +1,75 @@
+"""What part of the History is shown: live, or frozen at a moment that one can move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from schedtop.history import History, View, ViewSettings
+from schedtop.units import NS_PER_S
+
+WINDOWS_NS = (NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
+
+THRESHOLDS_NS = tuple(digit * 10**power for power in range(5, 10) for digit in (1, 2, 5)) + (10**10,)
+"""The steps of the slow-wait threshold: 100 µs to 10 s, each 1, 2 or 5 times a power of ten."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """Settings and the moment that is shown. Live: `frozen` is None. Frozen: a copy of the History and a moment in it.
+
+    The copy keeps the past from being dropped while somebody looks at it; `end_ns` is the end of the window.
+    """
+
+    settings: ViewSettings = field(default_factory=ViewSettings)
+    frozen: History | None = None
+    end_ns: int = 0
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the moment stands still."""
+        return self.frozen is not None
+
+    def freeze(self, live: History) -> Timeline:
+        """Stands still at now. Without any Frame there is nothing to freeze."""
+        return replace(self, frozen=live.copy(), end_ns=live.latest_ns) if len(live) else self
+
+    def thaw(self) -> Timeline:
+        """Follows now again."""
+        return replace(self, frozen=None, end_ns=0)
+
+    def step(self, live: History, steps: int) -> Timeline:
+        """Moves the moment by Frames, at most to the oldest one kept and to now; live: nothing happens."""
+        if self.frozen is None:
+            return self
+        history = self.frozen
+        if steps > 0 and history.step(self.end_ns, steps) >= history.latest_ns and live.latest_ns > history.latest_ns:
+            # Beyond the end of the copy: what has been collected since then is the way on to now.
+            history = live.copy()
+        return replace(self, frozen=history, end_ns=history.step(self.end_ns, steps))
+
+    def view(self, live: History) -> View | None:
+        """The View to show, `None` while there is no Frame."""
+        if self.frozen is not None:
+            return self.frozen.view(self.settings, self.end_ns, live.latest_ns)
+        return live.view(self.settings) if len(live) else None
+
+    def with_settings(self, settings: ViewSettings) -> Timeline:
+        """The same moment with other settings."""
+        return replace(self, settings=settings)
+
+
+def next_window(window_ns: int) -> int:
+    """The window after this one, the first after the last."""
+    return next((window for window in WINDOWS_NS if window > window_ns), WINDOWS_NS[0])
+
+
+def next_threshold(threshold_ns: int, direction: int) -> int:
+    """The next larger (direction 1) or smaller (-1) step; at the end of the steps the last one."""
+    if direction > 0:
+        return next((step for step in THRESHOLDS_NS if step > threshold_ns), THRESHOLDS_NS[-1])
+    return next((step for step in reversed(THRESHOLDS_NS) if step < threshold_ns), THRESHOLDS_NS[0])
+
+
+def cycled(keys: list[str], current: str, step: int) -> str:
+    """The key `step` places after the current one, around the end."""
+    return keys[(keys.index(current) + step) % len(keys)] if current in keys else keys[0]

@@ -1,0 +1,46 @@
+"""Ratios as block characters: one line or several, an eighth of a line being the smallest step."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+MISSING = "·"
+
+_GLYPHS = np.array(list(EIGHTHS + MISSING))
+_MISSING_INDEX = len(EIGHTHS)
+
+Ratios = npt.NDArray[np.floating]
+
+
+def bars(ratios: Ratios) -> str:
+    """A column a value (0..1, NaN where there is none). More than nothing is always seen."""
+    return str("".join(_GLYPHS[_levels(ratios, 8)]))
+
+
+def tall_bars(ratios: Ratios, height: int) -> list[str]:
+    """The same over several lines, from the top one to the bottom one."""
+    levels = _levels(ratios, 8 * height)
+    missing = levels == _MISSING_INDEX if height == 1 else np.isnan(ratios)
+    lines = []
+    for line in reversed(range(height)):
+        part = np.clip(levels - 8 * line, 0, 8)
+        part[missing] = _MISSING_INDEX if line == 0 else 0
+        lines.append(str("".join(_GLYPHS[part])))
+    return lines
+
+
+def meter(ratio: float, width: int) -> str:
+    """A horizontal bar of `width` cells."""
+    full = round(max(0.0, min(1.0, ratio)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def _levels(ratios: Ratios, steps: int) -> npt.NDArray[np.intp]:
+    missing = np.isnan(ratios)
+    known = np.where(missing, 0.0, np.clip(ratios, 0.0, 1.0))
+    levels = np.ceil(known * steps - 1e-9).astype(np.intp)
+    if steps == 8:
+        levels[missing] = _MISSING_INDEX
+    return levels

@@ -1,0 +1,179 @@
+"""A widget that shows lines: it keeps the Strip of a line that did not change and repaints only the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from schedtop.widgets.strips import Span, Spans, strip_of
+
+STYLES = (
+    "text",
+    "dim",
+    "strong",
+    "key",
+    "head",
+    "sorted",
+    "cursor",
+    "wakeup",
+    "preemption",
+    "busy",
+    "steal",
+    "notice",
+    "alarm",
+    "frozen",
+    "live",
+)
+"""Names for the second part of a Span; each is a component class `canvas--NAME`, coloured by the theme."""
+
+
+class Canvas(Widget, can_focus=True):
+    """Lines of text with styles, and a scroll position over them.
+
+    Subclasses override `draw` to compute the visible lines and hand them to `put`. Nothing is computed in
+    `render_line`: the screen may ask for a line many times.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"canvas--{name}" for name in STYLES}
+
+    DEFAULT_CSS = """
+    Canvas {
+        color: $foreground;
+        & > .canvas--text { color: $foreground; }
+        & > .canvas--dim { color: $faint; }
+        & > .canvas--strong { color: $foreground; text-style: bold; }
+        & > .canvas--key { color: $primary; text-style: bold; }
+        & > .canvas--head { color: $faint; }
+        & > .canvas--sorted { color: $primary; text-style: bold; }
+        & > .canvas--cursor { color: $foreground; background: $selected; text-style: bold; }
+        & > .canvas--wakeup { color: $wakeup; }
+        & > .canvas--preemption { color: $preemption; }
+        & > .canvas--busy { color: $busy; }
+        & > .canvas--steal { color: $steal; }
+        & > .canvas--notice { color: $warning; text-style: bold; }
+        & > .canvas--alarm { color: $alarm-foreground; background: $error; text-style: bold; }
+        & > .canvas--frozen { color: $alarm-foreground; background: $warning; text-style: bold; }
+        & > .canvas--live { color: $success; text-style: bold; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "Up", show=False, id="pane.up", tooltip="One row up"),
+        Binding("down", "move(1)", "Down", show=False, id="pane.down", tooltip="One row down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="pane.page_up", tooltip="One page up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="pane.page_down", tooltip="One page down"),
+        Binding("home", "first", "First", show=False, id="pane.first", tooltip="To the first row"),
+        Binding("end", "last", "Last", show=False, id="pane.last", tooltip="To the last row"),
+    ]
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.top = 0
+        self.total_rows = 0
+        self._lines: list[tuple[Span, ...]] = []
+        self._strips: list[Strip] = []
+        self._strips_width = 0
+
+    def draw(self) -> None:
+        """Computes the visible lines and puts them; called when the data, the size or the position changed."""
+
+    @property
+    def inner(self) -> Size:
+        """The cells inside the border."""
+        return self.content_size
+
+    @property
+    def page_rows(self) -> int:
+        """How many of the rows that scroll are visible at once."""
+        return max(1, self.inner.height)
+
+    def put(self, lines: Sequence[Spans]) -> None:
+        """Shows these lines from the first row on; lines that are the same keep their Strips."""
+        width, height = self.inner
+        wanted = [tuple(line) for line in lines[:height]]
+        wanted.extend(() for _ in range(height - len(wanted)))
+        keep = width == self._strips_width and height == len(self._lines)
+        changed: list[int] = []
+        strips: list[Strip] = []
+        for row, line in enumerate(wanted):
+            if keep and self._lines[row] == line:
+                strips.append(self._strips[row])
+            else:
+                strips.append(strip_of(line, width, self.style_named))
+                changed.append(row)
+        self._lines, self._strips, self._strips_width = wanted, strips, width
+        if not keep:
+            self.refresh()
+        elif changed:
+            self.refresh(*self._regions(changed))
+
+    def _regions(self, rows: Sequence[int]) -> list[Region]:
+        """The regions of changed rows, neighbours joined; their origin is the content, not the border."""
+        regions: list[Region] = []
+        start = previous = rows[0]
+        for row in (*rows[1:], -1):
+            if row != previous + 1:
+                regions.append(Region(0, start, self._strips_width, previous - start + 1))
+                start = row
+            previous = row
+        return regions
+
+    def render_line(self, y: int) -> Strip:
+        if y < len(self._strips) and self._strips_width == self.size.width:
+            return self._strips[y]
+        return Strip.blank(self.size.width, self.rich_style)
+
+    def style_named(self, name: str) -> Style:
+        """The theme's style of one of STYLES."""
+        return self.get_component_rich_style(f"canvas--{name}")
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        # The Strips carry the colours of the old theme or focus.
+        self._strips_width = -1
+        if self.is_attached and self.is_running:
+            self.call_later(self.draw)
+
+    def scroll_rows(self, rows: int) -> None:
+        """Moves the position by rows, within bounds, and draws."""
+        self.top += rows
+        self.clamp_top()
+        self.draw()
+
+    def clamp_top(self) -> None:
+        """Keeps the position within the rows there are."""
+        self.top = max(0, min(self.top, self.total_rows - self.page_rows))
+
+    def action_move(self, rows: int) -> None:
+        self.scroll_rows(rows)
+
+    def action_page(self, pages: int) -> None:
+        self.action_move(pages * max(1, self.page_rows - 1))
+
+    def action_first(self) -> None:
+        self.action_move(-self.total_rows)
+
+    def action_last(self) -> None:
+        self.action_move(self.total_rows)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self.clamp_top()
+        self.draw()
+
+    def on_show(self, _event: events.Show) -> None:
+        self.draw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_rows(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_rows(-3)

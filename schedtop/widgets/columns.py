@@ -1,0 +1,95 @@
+"""Columns as objects: a header and a function from the visible rows to their cells; and how they share a width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from schedtop.widgets.strips import Span, fit
+
+C = TypeVar("C")
+
+GAP = 1
+"""Cells between two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[C]):
+    """One column of a table over some context C (the visible rows and what is needed to read them).
+
+    `cells` gives one text a visible row; `rank` says how early the column goes when the width does not suffice
+    (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it.
+    """
+
+    header: str
+    width: int
+    cells: Callable[[C], Sequence[str]]
+    right: bool = True
+    rank: int = 0
+    grow: int = 0
+    sort: str | None = None
+    style: str = "text"
+
+
+Placed = Sequence[tuple[Column[C], int]]
+"""Columns that fit, each with its width."""
+
+
+def place(columns: Sequence[Column[C]], width: int) -> list[tuple[Column[C], int]]:
+    """The columns that fit in `width` cells, those of high rank dropped first, the rest of the width shared out."""
+    chosen = list(columns)
+    while len(chosen) > 1 and _needed(chosen) > width:
+        worst = max(column.rank for column in chosen)
+        last = max(index for index, column in enumerate(chosen) if column.rank == worst)
+        del chosen[last]
+    widths = {id(column): column.width for column in chosen}
+    spare = width - _needed(chosen)
+    growing = [column for column in chosen if column.grow]
+    while spare > 0 and growing:
+        share = max(1, spare // len(growing))
+        for column in list(growing):
+            more = min(share, spare, column.width + column.grow - widths[id(column)])
+            widths[id(column)] += more
+            spare -= more
+            if widths[id(column)] >= column.width + column.grow:
+                growing.remove(column)
+    return [(column, widths[id(column)]) for column in chosen]
+
+
+def _needed(columns: Sequence[Column[C]]) -> int:
+    return sum(column.width + GAP for column in columns) - GAP
+
+
+def header_spans(placed: Placed[C], sort: str | None) -> list[Span]:
+    """The header line; the column that sorts carries `▼`."""
+    spans: list[Span] = []
+    for column, width in placed:
+        marked = sort is not None and column.sort == sort
+        text = f"▼{column.header}" if marked and column.right else f"{column.header}{'▼' if marked else ''}"
+        spans.append((fit(text, width, column.right) + " " * GAP, "sorted" if marked else "head"))
+    return _joined(spans)
+
+
+def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
+    """The lines of the visible rows, neighbouring cells of one style joined to one span."""
+    runs: list[tuple[str, list[list[str]]]] = []
+    for column, width in placed:
+        texts = [fit(text, width, column.right) for text in column.cells(context)]
+        if runs and runs[-1][0] == column.style:
+            runs[-1][1].append(texts)
+        else:
+            runs.append((column.style, [texts]))
+    gap = " " * GAP
+    joined = [(style, [gap.join(cells) + gap for cells in zip(*texts, strict=True)]) for style, texts in runs]
+    return [[(texts[row], style) for style, texts in joined] for row in range(count)]
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for text, style in spans:
+        if joined and joined[-1][1] == style:
+            joined[-1] = (joined[-1][0] + text, style)
+        else:
+            joined.append((text, style))
+    return joined

@@ -1,0 +1,146 @@
+"""A table of numpy rows whose selection belongs to a row's key, so that it survives sorting and refreshing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from textual import events
+from textual.message import Message
+
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.columns import Column, header_spans, place, row_lines
+from schedtop.widgets.strips import Span
+
+Rows = npt.NDArray[np.void]
+C = TypeVar("C")
+
+
+class KeyedTable(Canvas, Generic[C]):
+    """Rows in columns under a header that stays; only visible rows are formatted.
+
+    Subclasses name the KEY fields of a row and give `table_columns` and `context`.
+    """
+
+    KEY: ClassVar[tuple[str, ...]] = ()
+
+    class SortRequested(Message):
+        """The header of a column that sorts was clicked."""
+
+        def __init__(self, table: KeyedTable[Any], sort: str) -> None:
+            super().__init__()
+            self.table = table
+            self.sort = sort
+
+        @property
+        def control(self) -> KeyedTable[Any]:
+            """The table, for the framework's selectors."""
+            return self.table
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.rows: Rows | None = None
+        self.sort: str | None = None
+        self.selected_key: tuple[int, ...] | None = None
+        self._selected_index: int | None = None
+        self._placed: tuple[int, list[tuple[Column[C], int]]] = (-1, [])
+
+    def table_columns(self) -> Sequence[Column[C]]:
+        """All columns, from left to right."""
+        raise NotImplementedError
+
+    def context(self, rows: Rows) -> C:
+        """What the columns' functions read, made of the visible rows."""
+        raise NotImplementedError
+
+    @property
+    def page_rows(self) -> int:
+        return max(1, self.inner.height - 1)
+
+    @property
+    def selected_row(self) -> np.void | None:
+        """The selected row, `None` if nothing is selected or the row is not there now."""
+        index = self._find_selected()
+        return None if index is None or self.rows is None else self.rows[index]
+
+    def set_rows(self, rows: Rows, sort: str | None) -> None:
+        """Takes new rows; a selected row that was visible stays visible wherever it is now."""
+        was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows
+        self.rows, self.sort, self.total_rows = rows, sort, len(rows)
+        self._selected_index = self._find_selected()
+        if self._selected_index is not None and was_visible:
+            self._reveal(self._selected_index)
+        self.clamp_top()
+
+    def table_lines(self) -> list[Sequence[Span]]:
+        """The header and the visible rows."""
+        if self.rows is None:
+            return []
+        width = self.inner.width
+        if self._placed[0] != width:
+            self._placed = (width, place(self.table_columns(), width))
+        placed = self._placed[1]
+        visible = self.rows[self.top : self.top + self.page_rows]
+        lines: list[Sequence[Span]] = [header_spans(placed, self.sort)]
+        lines.extend(row_lines(placed, self.context(visible), len(visible)))
+        if self._selected_index is not None and 0 <= self._selected_index - self.top < len(visible):
+            row = 1 + self._selected_index - self.top
+            text = "".join(text for text, _ in lines[row])
+            lines[row] = [(text + " " * max(0, width - len(text)), "cursor")]
+        return lines
+
+    def clear_selection(self) -> bool:
+        """Selects nothing; false if nothing was selected."""
+        had = self.selected_key is not None
+        self.selected_key = self._selected_index = None
+        self.draw()
+        return had
+
+    def action_move(self, rows: int) -> None:
+        if self.rows is None or not len(self.rows):
+            return
+        if self._selected_index is None:
+            # The first key press selects what is on top (or, going up, stays there).
+            index = self.top + (max(rows - 1, 0) if rows > 0 else 0)
+        else:
+            index = self._selected_index + rows
+        self.select(index)
+
+    def select(self, index: int) -> None:
+        """Selects the row at an index, within bounds, and shows it."""
+        if self.rows is None or not len(self.rows):
+            return
+        index = max(0, min(index, len(self.rows) - 1))
+        row = self.rows[index]
+        self.selected_key = tuple(int(row[field]) for field in self.KEY)
+        self._selected_index = index
+        self._reveal(index)
+        self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        if offset.y > 0:
+            if self.rows is not None and self.top + offset.y - 1 < len(self.rows):
+                self.select(self.top + offset.y - 1)
+            return
+        start = 0
+        for column, width in self._placed[1]:
+            if start <= offset.x < start + width and column.sort:
+                self.post_message(self.SortRequested(self, column.sort))
+            start += width + 1
+
+    def _reveal(self, index: int) -> None:
+        self.top = min(max(self.top, index - self.page_rows + 1), index)
+
+    def _find_selected(self) -> int | None:
+        if self.selected_key is None or self.rows is None:
+            return None
+        matches = np.ones(len(self.rows), bool)
+        for field, value in zip(self.KEY, self.selected_key, strict=True):
+            matches &= self.rows[field] == value
+        found = np.flatnonzero(matches)
+        return int(found[0]) if len(found) else None

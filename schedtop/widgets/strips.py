@@ -1,0 +1,118 @@
+"""Text of an exact cell width, and Strips made of it. A Strip of the wrong width corrupts its neighbours."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+Span = tuple[str, str]
+"""Text and the name of its style (one of `widgets.canvas.STYLES`)."""
+
+Spans = Sequence[Span]
+"""One line, from left to right."""
+
+StyleOf = Callable[[str], Style]
+
+
+def width_of(text: str) -> int:
+    """How many terminal cells a text takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+@lru_cache(maxsize=4096)
+def steady(text: str) -> str:
+    """A name from outside with only characters that every terminal gives the same width.
+
+    Control characters, and those that join with their neighbours (flags, skin tones, marks without a width of
+    their own), are where terminals and width tables disagree.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_steady_char, unicodedata.normalize("NFC", text)))
+
+
+def _steady_char(char: str) -> str:
+    joins = 0x1F1E6 <= ord(char) <= 0x1F1FF or 0x1F3FB <= ord(char) <= 0x1F3FF
+    if not char.isprintable() or joins:
+        return "?"
+    return char if cell_len(char) else ""
+
+
+def fit(text: str, width: int, right: bool = False) -> str:
+    """The text in exactly `width` cells: padded, or cut with `…` at its end."""
+    cells = width_of(text)
+    if cells > width:
+        text = clip(text, width)
+        cells = width_of(text)
+    pad = " " * (width - cells)
+    return pad + text if right else text + pad
+
+
+def clip(text: str, width: int) -> str:
+    """The text in at most `width` cells, cut with `…`."""
+    if width_of(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    return _head(text, width - 1) + "…"
+
+
+def _head(text: str, width: int) -> str:
+    """As many whole characters as `width` cells hold."""
+    if text.isascii():
+        return text[:width]
+    used = 0
+    for index, char in enumerate(text):
+        used += cell_len(char)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def spans_width(spans: Iterable[Span]) -> int:
+    """How many cells a line takes."""
+    return sum(width_of(text) for text, _ in spans)
+
+
+def strip_of(spans: Spans, width: int, style_of: StyleOf) -> Strip:
+    """A Strip of exactly `width` cells: the line padded with the style `text`, or cut."""
+    segments: list[Segment] = []
+    left = width
+    for text, name in spans:
+        if left <= 0:
+            break
+        cells = width_of(text)
+        if cells > left:
+            text = fit(_head(text, left), left)
+            cells = left
+        if text:
+            segments.append(Segment(text, style_of(name)))
+            left -= cells
+    if left > 0:
+        segments.append(Segment(" " * left, style_of("text")))
+    return Strip(segments, width)
+
+
+def between(left: Spans, right: Spans, width: int) -> list[Span]:
+    """One line with `left` at its start and `right` at its end; what does not fit is cut from `right` first."""
+    gap = width - spans_width(left) - spans_width(right)
+    return [*left, (" " * max(gap, 1), "text"), *right]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A sentence in lines of at most `width` cells, broken at spaces."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        candidate = f"{line} {word}" if line else word
+        if line and width_of(candidate) > width:
+            lines.append(line)
+            candidate = word
+        line = candidate
+    return [clip(item, width) for item in (*lines, line)]
