@@ -1,0 +1,124 @@
+"""Files appear whole or not at all, over nothing that exists, and belong to whoever called sudo."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+class OutputError(Exception):
+    """Something cannot be written; the text says what and why, in one line."""
+
+
+def write_file(path: Path, data: str | bytes, *, force: bool = False) -> Path:
+    """Writes a whole file and gives its path; text becomes UTF-8.
+
+    What is at `path` already is replaced only with `force`, and only if it is a regular file: a symlink is never
+    followed. Raises OutputError; then nothing is left behind.
+    """
+    content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    try:
+        check_target(path, force=force)
+        with _temporary(path) as (file, temporary):
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            _move(temporary, path, force)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {reason(error)}") from error
+    return path
+
+
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Raises OutputError if a file cannot be made at `path`: seen before long work rather than after it."""
+    check_directory(path.parent)
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {reason(error)}") from error
+    if not stat.S_ISREG(mode):
+        raise OutputError(f"cannot write {path}: it exists and is not a regular file")
+    if not force:
+        raise OutputError(f"cannot write {path}: it exists (--force overwrites it)")
+
+
+def check_directory(path: Path) -> None:
+    """Raises OutputError unless `path` is a directory in which files can be made."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise OutputError(f"{path}: there is no such directory") from error
+    except OSError as error:
+        raise OutputError(f"{path}: {reason(error)}") from error
+    if not stat.S_ISDIR(mode):
+        raise OutputError(f"{path} is not a directory")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: the directory is not writable")
+
+
+def reason(error: OSError) -> str:
+    """Why a system call failed, in the system's words."""
+    return error.strerror.lower() if error.strerror else type(error).__name__
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """A new file beside `path`, opened, and its path; it is gone afterwards, whatever happens."""
+    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    # What root sees of a host is not for everybody; others have their umask.
+    descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666)
+    file = os.fdopen(descriptor, "wb")
+    try:
+        _give_to_sudo_user(descriptor)
+        yield file, temporary
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+        with suppress(OSError):
+            file.close()
+
+
+def _give_to_sudo_user(descriptor: int) -> None:
+    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    if os.geteuid() == 0 and uid.isdecimal() and gid.isdecimal():
+        # On the descriptor: a name could have been exchanged by the owner of the directory. Some file systems
+        # (vfat, a squashing NFS) know no owners, and then root's file is better than none.
+        with suppress(OSError):
+            os.fchown(descriptor, int(uid), int(gid))
+
+
+def _move(temporary: Path, path: Path, force: bool) -> None:
+    """Gives the finished file its name. Raises OSError."""
+    if force:
+        os.replace(temporary, path)
+        return
+    try:
+        # Unlike rename, link fails if the name is taken.
+        os.link(temporary, path, follow_symlinks=False)
+    except FileExistsError:
+        raise OSError(errno.EEXIST, "it exists (--force overwrites it)") from None
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        _claim_and_replace(temporary, path)
+
+
+def _claim_and_replace(temporary: Path, path: Path) -> None:
+    """The same where the file system has no hard links: an empty file of ours takes the name first."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        path.unlink()
+        raise
