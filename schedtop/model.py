@@ -38,6 +38,9 @@ from /proc/stat; `idle_ns` is seen at the switches. `wakeups` counts on the CPU 
 WAIT_KINDS = ("wakeup", "preemption")
 """First axis of `LatencyTable.counts`: why the task was queued."""
 
+CAUSES = (*WAIT_KINDS, "throttled")
+"""Why a slow wait was one: what queued the task, or the quota of its group."""
+
 TASK_DTYPE = np.dtype(
     [
         ("tid", "<u4"),
@@ -82,7 +85,7 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("waker_comm", "S16"),
     ]
 )
-"""One wait over the threshold. `time_ns` is wall-clock time at its end; `kind` indexes WAIT_KINDS; a tid of 0 with
+"""One wait over the threshold. `time_ns` is wall-clock time at its end; `kind` indexes CAUSES; a tid of 0 with
 an empty comm means that there is no such task."""
 
 
@@ -329,7 +332,7 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
     fresh = (rows["tid"][1:] != rows["tid"][:-1]) | (rows["start_ns"][1:] != rows["start_ns"][:-1])
     starts = np.concatenate(([0], np.flatnonzero(fresh) + 1))
     # lexsort is stable, so the last row of a group is the latest: names and gauges are its own.
-    merged = rows[np.append(starts[1:], len(rows)) - 1]
+    merged: Rows = rows[np.append(starts[1:], len(rows)) - 1]
     for name in _TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
     merged["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)

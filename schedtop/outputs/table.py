@@ -1,0 +1,138 @@
+"""The snapshot for people (a text report) and for spreadsheets (the task table as CSV)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from schedtop.history import TASK_SORTS, View
+from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS, snapshot
+from schedtop.units import format_count, format_ns, format_ratio, format_round_ns, rate
+
+_SLOW_WAITS = 20
+
+
+def to_csv(view: View, tasks: int | None = 50) -> str:
+    """The task table with a row of field names; what is not available is an empty field."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, TASK_FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(snapshot(view, tasks)["tasks"] or ())
+    return buffer.getvalue()
+
+
+def to_text(view: View, tasks: int | None = 50) -> str:
+    """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
+    data = snapshot(view, tasks)
+    parts = [_header(data), _cpus(data), _latency(data), _tasks(view, data), _slow_waits(data)]
+    reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
+    lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
+    parts += ["\n".join(reasons)] if reasons else []
+    parts += ["lost: " + ", ".join(lost)] if lost else []
+    return "\n\n".join(parts) + "\n"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()) -> str:
+    """Columns as wide as their widest cell; those named in `left` are aligned to the left."""
+    lines = [tuple(header), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = [
+        [
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for name, cell, width in zip(header, line, widths, strict=True)
+        ]
+        for line in lines
+    ]
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
+
+
+def _header(data: dict[str, Any]) -> str:
+    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in data["filters"].items() if values]
+    parts = [
+        f"schedtop {data['tool_version']}",
+        f"host {data['host']}",
+        f"kernel {data['kernel']}",
+        f"source {data['source']}",
+        data["start_time"],
+        f"over {format_ns(data['interval_ns'])}",
+    ]
+    return "  ".join(parts + (["only " + " ".join(chosen)] if chosen else []))
+
+
+def _cpus(data: dict[str, Any]) -> str:
+    header = (
+        "cpu",
+        "switches/s",
+        "voluntary/s",
+        "involuntary/s",
+        "wakeups/s",
+        "in/s",
+        "out/s",
+        "busy",
+        "steal",
+        "queue",
+    )
+    counters = ("switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out")
+    rows = []
+    for name, row in [(str(row["cpu"]), row) for row in data["cpus"]] + [("all", data["totals"])]:
+        rates = [format_count(rate(row[counter], data["interval_ns"])) for counter in counters]
+        ratios = [format_ratio(row["busy_ratio"]), format_ratio(row["steal_ratio"])]
+        rows.append((name, *rates, *ratios, format_count(row["queue_length"])))
+    return "CPUs\n" + table((*header, "busy", "steal", "queue"), rows)
+
+
+def _latency(data: dict[str, Any]) -> str:
+    header = ("waits", "count", *(name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES), "max")
+    rows = []
+    for kind, histogram in data["runqueue_latency"].items():
+        known = histogram or {}
+        times = [format_ns(known.get(name)) for name in (*PERCENTILES, "max_ns")]
+        rows.append((kind, format_count(known.get("count")), *times))
+    return "Runqueue latency\n" + table(header, rows, left=("waits",))
+
+
+def _tasks(view: View, data: dict[str, Any]) -> str:
+    header = ("tid", "tgid", "comm", "run", "run delay", "longest wait", "switches", "involuntary", "migrations", "cpu")
+    if data["tasks"] is None:
+        return "Tasks: not available"
+    rows = [
+        (
+            str(task["tid"]),
+            str(task["tgid"]),
+            task["comm"],
+            *(format_ns(task[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            *(format_count(task[name]) for name in ("switches", "involuntary_switches", "migrations")),
+            str(task["last_cpu"]),
+        )
+        for task in data["tasks"]
+    ]
+    title = f"Tasks by {TASK_SORTS[view.settings.task_sort]}: {len(rows)} of {len(view.tasks)}"
+    return f"{title}\n" + table(header, rows, left=("comm",))
+
+
+def _slow_waits(data: dict[str, Any]) -> str:
+    waits = data["slow_waits"]
+    if waits is None:
+        return "Slow waits: not available"
+    title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
+    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "previous", "woken by")
+    rows = [
+        (
+            datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
+            str(wait["tid"]),
+            wait["comm"],
+            str(wait["cpu"]),
+            format_ns(wait["wait_ns"]),
+            wait["cause"],
+            *(_name(wait[other]) for other in ("preemptor", "previous", "waker")),
+        )
+        for wait in waits[:_SLOW_WAITS]
+    ]
+    return f"{title}\n" + table(header, rows, left=("comm", "cause", "preempted by", "previous", "woken by"))
+
+
+def _name(task: dict[str, Any] | None) -> str:
+    return f"{task['comm']} ({task['tid']})" if task else "-"
