@@ -1,0 +1,41 @@
+# sudo make run [ARGS="--interval 0.5"]   sets up what is missing and starts the dashboard
+# make test [ARGS="-k history"]           the same set-up, then all tests; those on the real kernel need root
+# make check                              lint and test
+# sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
+
+PREFIX ?= /usr/local
+ARGS ?=
+SETUP := scripts/setup.sh
+BIN := .venv/bin
+BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
+
+.PHONY: run test lint check clean install uninstall
+.NOTPARALLEL:
+
+run:
+	@$(SETUP) run
+	@$(BIN)/schedtop $(ARGS)
+
+test:
+	@$(SETUP) test
+	@status=0; $(BIN)/python -m pytest $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+lint:
+	@$(SETUP) test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	clang-format --dry-run -Werror $(BPF_SOURCES)
+	@$(SETUP) give-back
+
+check: lint test
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+install:
+	@$(SETUP) install "$(PREFIX)"
+
+uninstall:
+	@$(SETUP) uninstall "$(PREFIX)"

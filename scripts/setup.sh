@@ -1,0 +1,250 @@
+#!/bin/bash
+# Sets up what schedtop needs, and nothing that is there already: a second run does no network work.
+#
+#   setup.sh run               packages and the virtual environment to start the dashboard
+#   setup.sh test              the same, plus what lint and tests need
+#   setup.sh packages run|test [DISTRIBUTION]   prints the command that would install all packages
+#   setup.sh give-back         returns what root made in the checkout to the user behind sudo
+#   setup.sh install|uninstall PREFIX           the program itself, independent of the checkout
+set -euo pipefail
+umask 022
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The distribution's own interpreter, whatever PATH says: bcc's Python binding is installed for that one only.
+python=/usr/bin/python3
+venv=.venv
+os_release=${OS_RELEASE:-/etc/os-release}
+pip_options=(--quiet --disable-pip-version-check --no-input)
+export PIP_ROOT_USER_ACTION=ignore
+
+say() { echo "schedtop set-up: $*" >&2; }
+die() { say "$@"; exit 1; }
+
+# --- packages ---------------------------------------------------------------------------------------------------
+
+# What this machine lacks, by looking for the thing itself and not for the package it comes in.
+missing_parts() {
+	local part
+	[ -x "$python" ] || echo python
+	"$python" -Ic 'import ensurepip, venv' 2>/dev/null || echo venv
+	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc"))' 2>/dev/null || echo bcc
+	[ "$1" = test ] || return 0
+	for part in stress hackbench bpftool bpftrace tmux clang-format; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$part" >/dev/null || echo "$part"
+	done
+}
+
+all_parts() {
+	echo python venv bcc
+	[ "$1" = run ] || echo stress hackbench bpftool bpftrace tmux clang-format
+}
+
+# The family of distributions, by its package manager.
+family() {
+	local id
+	for id in $1; do
+		case $id in
+		ubuntu) echo ubuntu && return ;;
+		debian) echo debian && return ;;
+		fedora | rhel | centos) echo fedora && return ;;
+		arch) echo arch && return ;;
+		opensuse* | suse | sles) echo opensuse && return ;;
+		esac
+	done
+	echo unknown
+}
+
+this_distribution() {
+	[ -r "$os_release" ] || return 0
+	(. "$os_release" && echo "${ID:-} ${ID_LIKE:-}")
+}
+
+# The package that a part comes in; nothing where it is in one that is always there.
+package() {
+	case $1:$2 in
+	arch:python) echo python ;;
+	*:python) echo python3 ;;
+	debian:venv | ubuntu:venv) echo python3-venv ;;
+	*:venv) ;;
+	debian:bcc | ubuntu:bcc) echo python3-bpfcc ;;
+	arch:bcc) echo python-bcc ;;
+	*:bcc) echo python3-bcc ;;
+	fedora:hackbench) echo realtime-tests ;;
+	*:hackbench) echo rt-tests ;;
+	ubuntu:bpftool) echo linux-tools-common "linux-tools-$(uname -r)" ;;
+	arch:bpftool) echo bpf ;;
+	fedora:clang-format) echo clang-tools-extra ;;
+	arch:clang-format | opensuse:clang-format) echo clang ;;
+	*) echo "$2" ;;
+	esac
+}
+
+# Prints: the command line, without the packages.
+installer() {
+	case $1 in
+	debian | ubuntu) echo apt-get install -y --no-install-recommends ;;
+	fedora) echo dnf install -y ;;
+	arch) echo pacman -S --needed --noconfirm ;;
+	opensuse) echo zypper --non-interactive install ;;
+	esac
+}
+
+packages_of() {
+	local part
+	for part in $2; do package "$1" "$part"; done | xargs
+}
+
+install_packages() {
+	local distribution=$1
+	shift
+	export DEBIAN_FRONTEND=noninteractive
+	# shellcheck disable=SC2046 # the words of a command
+	$(installer "$distribution") "$@" >&2 && return
+	case $distribution in
+	debian | ubuntu) ;;
+	*) return 1 ;;
+	esac
+	say "trying again with fresh package lists"
+	apt-get update >&2 && $(installer "$distribution") "$@" >&2
+}
+
+# Without python, venv or bcc nothing works. Without a tool for the tests, only the tests that use it fail.
+is_vital() {
+	local part
+	for part in $1; do
+		case $part in python | venv | bcc) return 0 ;; esac
+	done
+	return 1
+}
+
+ensure_packages() {
+	local parts distribution packages part
+	parts=$(missing_parts "$1" | xargs)
+	[ -n "$parts" ] || return 0
+	distribution=$(family "$(this_distribution)")
+	if [ "$distribution" = unknown ]; then
+		say "missing: $parts"
+		say "this distribution is not one of Debian, Ubuntu, Fedora, Arch, openSUSE: install these yourself"
+		say "(venv: the venv and ensurepip modules of $python; bcc: the Python binding of bcc for $python)"
+		! is_vital "$parts" || exit 1
+		return 0
+	fi
+	packages=$(packages_of "$distribution" "$parts")
+	[ -n "$packages" ] || die "missing: $parts, and no known package of this distribution has it"
+	if [ "$(id -u)" -ne 0 ]; then
+		say "missing: $parts; installing needs root:"
+		say "    sudo $(installer "$distribution") $packages"
+		# Tests that need no kernel run without bcc.
+		if [ "$1" = test ] && ! is_vital "${parts//bcc/}"; then return 0; fi
+		is_vital "$parts" && exit 1
+		return 0
+	fi
+	say "installing $packages"
+	# shellcheck disable=SC2086 # a list of packages
+	install_packages "$distribution" $packages || for part in $parts; do
+		install_packages "$distribution" $(package "$distribution" "$part") || say "cannot install $part"
+	done
+	parts=$(missing_parts "$1" | xargs)
+	[ -z "$parts" ] || say "still missing: $parts"
+	! is_vital "$parts" || exit 1
+}
+
+# --- the virtual environment ------------------------------------------------------------------------------------
+
+check_python() {
+	"$python" -Ic 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+		die "needs Python 3.11 or newer; $python is $("$python" -V 2>&1), and bcc is installed for that one"
+}
+
+interpreter() { "$python" -Ic 'import sys; print(sys.version, sys.prefix)'; }
+
+make_venv() {
+	"$python" -m venv --system-site-packages --clear "$1" || die "cannot make the virtual environment $1"
+}
+
+ensure_venv() {
+	local extras=$1 key
+	key=$({ interpreter && pwd && cat pyproject.toml; } | sha256sum | cut -d' ' -f1)
+	# What tests need includes what running needs.
+	grep -qsx "$key test" $venv/.schedtop && return
+	[ "$extras" = test ] || ! grep -qsx "$key run" $venv/.schedtop || return 0
+	[ ! -e $venv ] || [ -w $venv ] || die "$venv belongs to $(stat -c %U $venv): run this with sudo, or remove it"
+	if [ "$(cat $venv/.interpreter 2>/dev/null)" != "$(interpreter; pwd)" ]; then
+		say "making $venv with $python"
+		make_venv $venv
+		{ interpreter && pwd; } >$venv/.interpreter
+	fi
+	say "installing schedtop's Python packages into $venv"
+	$venv/bin/python -m pip install "${pip_options[@]}" --editable ".$([ "$extras" = run ] || echo '[dev]')" ||
+		die "pip could not install the packages; the first set-up needs the network"
+	$venv/bin/python -m compileall -q schedtop tests >/dev/null || true
+	echo "$key $extras" >$venv/.schedtop
+	give_back
+}
+
+# Under sudo the checkout must stay usable for its user.
+give_back() {
+	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
+	find . -path ./.git -prune -o -user root \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' \
+		-o -name .hypothesis \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
+}
+
+# --- the installed program --------------------------------------------------------------------------------------
+
+is_ours() {
+	[ -e "$1/lib/schedtop/.schedtop" ]
+}
+
+check_prefix() {
+	case $1 in /*) ;; *) die "PREFIX must be an absolute path, not '$1'" ;; esac
+}
+
+install_program() {
+	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop
+	check_prefix "$1"
+	mkdir -p "$prefix/lib" "$prefix/bin" 2>/dev/null && [ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] ||
+		die "cannot write to $prefix: sudo make install, or PREFIX=... of your own"
+	is_ours "$prefix" || [ ! -e "$target" ] || die "$target is there already and is not ours: not touched"
+	[ "$(readlink "$command")" = "$target/bin/schedtop" ] || [ ! -e "$command" ] && [ ! -L "$command" ] ||
+		die "$command is there already and is not ours: not touched"
+	say "installing into $target"
+	make_venv "$target"
+	touch "$target/.schedtop"
+	"$target/bin/python" -m pip install "${pip_options[@]}" . ||
+		die "pip could not install the packages, which needs the network; make uninstall cleans up"
+	ln -sfn "$target/bin/schedtop" "$command"
+	say "installed: $command"
+}
+
+uninstall_program() {
+	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop
+	check_prefix "$1"
+	is_ours "$prefix" || { say "nothing to remove: $target is not there, or not ours"; return; }
+	[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] || die "cannot write to $prefix: sudo make uninstall"
+	[ "$(readlink "$command")" != "$target/bin/schedtop" ] || rm "$command"
+	rm -r "$target"
+	say "removed: $command and $target"
+}
+
+# ----------------------------------------------------------------------------------------------------------------
+
+case ${1:-} in
+run | test)
+	ensure_packages "$1"
+	check_python
+	ensure_venv "$1"
+	;;
+packages)
+	distribution=$(family "${3:-$(this_distribution)}")
+	[ "$distribution" != unknown ] || die "unknown distribution; needed: $(all_parts "$2" | xargs)"
+	echo "$(installer "$distribution") $(packages_of "$distribution" "$(all_parts "$2")")"
+	;;
+give-back) give_back ;;
+install)
+	ensure_packages run
+	check_python
+	install_program "$2"
+	;;
+uninstall) uninstall_program "$2" ;;
+*) die "usage: setup.sh run|test|packages|give-back|install|uninstall" ;;
+esac
