@@ -89,7 +89,7 @@ def format_bytes(size: float | None) -> str:
 
 def format_clock(time_ns: int) -> str:
     """A wall-clock time as local `HH:MM:SS`."""
-    return datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%H:%M:%S")
+    return datetime.fromtimestamp(time_ns // NS_PER_S).strftime("%H:%M:%S")
 
 
 def format_clock_ms(time_ns: int) -> str:
