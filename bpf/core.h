@@ -126,7 +126,13 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 		cpu->voluntary++;
 	if (!slot)
 		return;
-	flags = slot->flags & ~(TASK_RUNNING_NOW | TASK_YIELDED);
+	flags = slot->flags;
+	if (!(flags & TASK_RUNNING_NOW)) {
+		/* Its switch in was not seen (or was before our time): nobody knows when its wait ended. */
+		slot->wait_start_ns = 0;
+		slot->timeslices++;
+	}
+	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
 	slot->run_ns += slice;
 	slot->last_cpu = cpu_id;
 	task_name(&event->prev, slot->comm);
@@ -180,6 +186,14 @@ static __always_inline void on_switch(struct switch_event *event)
 	if (!cpu)
 		return;
 	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
+	/* Some guest kernels leave idle without passing the tracepoint, a few times a second. */
+	if (cpu->current_tid != event->prev.tid) {
+		if (slice) {
+			cpu->switches_unseen++;
+			cpu->switches++;
+		}
+		slice = 0;
+	}
 	cpu->slice_start_ns = now;
 	cpu->current_tid = event->next.tid;
 	cpu->switches++;

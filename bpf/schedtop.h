@@ -78,7 +78,7 @@ struct cpu_state {
 	u64 negative_waits;
 	u64 untracked;
 	u64 evicted;
-	u64 reserved;
+	u64 switches_unseen; /* who is switched out is not who was switched in */
 
 	u64 migrations_in; /* added to by any CPU */
 	u64 migrations_out;

@@ -168,6 +168,7 @@ class Loss:
     tasks_untracked: int = 0
     tasks_evicted: int = 0
     negative_waits: int = 0
+    switches_unseen: int = 0
     late_ticks: int = 0
 
     def __add__(self, other: Loss) -> Loss:

@@ -43,9 +43,12 @@ class Programs:
     cpus: Rows
     config: Rows
 
-    def __init__(self, front_end: FrontEnd, cpus: int, threshold_ns: int) -> None:
+    def __init__(
+        self, front_end: FrontEnd, cpus: int, threshold_ns: int, slow_waits_per_s: int = SLOW_WAITS_PER_S
+    ) -> None:
         """Compiles and attaches. Raises SourceError."""
         self.front_end = front_end
+        self._slow_waits_per_s = slow_waits_per_s
         self._fds: list[int] = []
         self._events: list[bytes] = []
         self._exited: set[tuple[int, int]] = set()
@@ -95,7 +98,7 @@ class Programs:
     def _compile(self, front_end: FrontEnd, cpus: int, log: Path) -> Any:
         directory = source_directory()
         os.environ["BCC_KERNEL_SOURCE"] = str(directory)
-        limit = max(8, round(SLOW_WAITS_PER_S / _WINDOWS_PER_S / cpus))
+        limit = max(8, round(self._slow_waits_per_s / _WINDOWS_PER_S / cpus))
         flags = (f"-DCPUS={cpus}", f"-DTASK_SLOTS={TASK_SLOTS}", f"-DEVENT_PAGES={_EVENT_PAGES}")
         try:
             return self._bcc.BPF(
@@ -150,8 +153,8 @@ class Programs:
     def _attach_tracepoint(self, event: str) -> None:
         name = f"tracepoint_{event}"
         try:
-            self._bpf.load_func(name, self._bcc.BPF.TRACEPOINT)
-            self._bpf.attach_tracepoint(tp=f"sched:{event}", fn_name=name)
+            self._bpf.load_func(name.encode(), self._bcc.BPF.TRACEPOINT)
+            self._bpf.attach_tracepoint(tp=f"sched:{event}".encode(), fn_name=name.encode())
         except Exception as error:  # bcc raises nothing narrower
             raise OSError(ctypes.get_errno() or errno.EINVAL, str(error)) from error
 

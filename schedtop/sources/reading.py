@@ -45,6 +45,7 @@ _KERNEL_LOSS = {
     "tasks_untracked": "untracked",
     "tasks_evicted": "evicted",
     "negative_waits": "negative_waits",
+    "switches_unseen": "switches_unseen",
 }
 
 LEDGER_DTYPE = np.dtype(
