@@ -205,8 +205,9 @@ install_program() {
 	mkdir -p "$prefix/lib" "$prefix/bin" 2>/dev/null && [ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] ||
 		die "cannot write to $prefix: sudo make install, or PREFIX=... of your own"
 	is_ours "$prefix" || [ ! -e "$target" ] || die "$target is there already and is not ours: not touched"
-	[ "$(readlink "$command")" = "$target/bin/schedtop" ] || [ ! -e "$command" ] && [ ! -L "$command" ] ||
+	if [ -e "$command" ] && [ "$(readlink "$command")" != "$target/bin/schedtop" ]; then
 		die "$command is there already and is not ours: not touched"
+	fi
 	say "installing into $target"
 	make_venv "$target"
 	touch "$target/.schedtop"
