@@ -1,0 +1,93 @@
+"""The direction of imports, read from the sources: what a module may know of the others."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import schedtop
+
+PACKAGE = Path(schedtop.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+VALUES = {"schedtop", "histogram", "units"}
+MAY_IMPORT = {
+    "schedtop": set(),
+    "units": set(),
+    "histogram": {"units"},
+    "model": VALUES,
+    "history": VALUES | {"model"},
+    "sources": VALUES | {"model", "sources"},
+    "outputs": VALUES | {"model", "history", "outputs"},
+    "widgets": VALUES | {"model", "history", "widgets"},
+    "panes": VALUES | {"model", "history", "widgets", "panes"},
+    "ui": VALUES | {"model", "history", "outputs", "widgets", "panes", "ui"},
+    "cli": None,
+    "__main__": None,
+}
+"""The parts of schedtop that each part may import; None: all of them."""
+
+SCREEN = {"textual", "rich", "plotext"}
+DRAWS = {"widgets", "panes", "ui"}
+
+
+def part_of(path: Path) -> str:
+    """`sources` of schedtop/sources/proc.py, `model` of schedtop/model.py, `schedtop` of schedtop/__init__.py."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return "schedtop" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Full names of all modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module
+            # `from schedtop import units` names a module, `from schedtop.units import rate` has it in front.
+            if node.module == "schedtop":
+                yield from (f"schedtop.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+            if name in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+                yield str(node.args[0].value)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_the_walk_sees_imports_at_all() -> None:
+    assert "schedtop.units" in set(imported(PACKAGE / "history.py"))
+    assert {part_of(path) for path in MODULES} >= {"schedtop", "model", "sources", "outputs", "panes", "ui"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_module_imports_only_what_it_may(path: Path) -> None:
+    allowed = MAY_IMPORT[part_of(path)]
+    if allowed is None:
+        return
+    parts = {name.split(".")[1] for name in imported(path) if name.startswith("schedtop.")}
+    # `from schedtop import __version__` is the package itself.
+    assert parts - {"__version__"} <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_only_one_module_imports_bcc(path: Path) -> None:
+    assert ("bcc" in {name.split(".")[0] for name in imported(path)}) == (named(path) == "sources/bpf.py")
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if part_of(path) not in DRAWS], ids=named)
+def test_only_what_draws_imports_the_screen(path: Path) -> None:
+    assert not SCREEN & {name.split(".")[0] for name in imported(path)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_nothing_else_is_imported(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots - sys.stdlib_module_names - SCREEN <= {"schedtop", "numpy", "click", "bcc"}
