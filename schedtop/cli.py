@@ -1,0 +1,230 @@
+"""The command line: options are read here, everything slow is imported when it is needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from schedtop import __version__
+from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_round_ns, parse_duration
+
+if TYPE_CHECKING:
+    from schedtop.history import Filter
+    from schedtop.session import Signals
+
+ALL_TASKS = -1
+"""What `--tasks all` is: click takes `None` for an option that is not there."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A duration within bounds, in nanoseconds; a bare number is in seconds, if it may be bare."""
+
+    name = "duration"
+
+    def __init__(self, least_ns: int, most_ns: int, *, bare: bool = True) -> None:
+        self.least_ns = least_ns
+        self.most_ns = most_ns
+        self.bare = bare
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            ns = parse_duration(value)
+        except (ValueError, OverflowError) as error:
+            self.fail(str(error), param, ctx)
+        if not self.bare and value.strip()[-1:].isdigit():
+            self.fail(f"{value!r} needs a unit, like 500us or 5ms", param, ctx)
+        if not self.least_ns <= ns <= self.most_ns:
+            bounds = f"{format_round_ns(self.least_ns)} to {format_round_ns(self.most_ns)}"
+            self.fail(f"{value} is outside of {bounds}", param, ctx)
+        return ns
+
+
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number that the kernel may use for a task or a CPU, or a word that stands for one."""
+
+    name = "number"
+
+    def __init__(self, words: Mapping[str, int] = MappingProxyType({})) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value in self.words:
+            return self.words[value]
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
+            self.fail(" or ".join([f"{value!r} is not a number", *self.words]), param, ctx)
+        return int(value)
+
+
+class SourceName(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """Where the data comes from; the help leaves out the made-up host that demos and tests use."""
+
+    def __init__(self) -> None:
+        super().__init__(["auto", "btf", "tracepoint", "synthetic"])
+
+    def get_metavar(self, *_args: Any, **_kwargs: Any) -> str:
+        return "[auto|btf|tracepoint]"
+
+
+def _common(command: Command) -> Command:
+    """The options of every command that opens a source."""
+    for option in reversed((
+        click.option("--threshold", type=Duration(10 * NS_PER_US, 100 * NS_PER_S, bare=False), default=5 * NS_PER_MS,
+                     metavar="TIME", help="Waits at least this long are slow waits, 10us to 100s.  [default: 5ms]"),
+        click.option("--source", type=SourceName(), default="auto",
+                     help="How to see the kernel's events.  [default: auto]"),
+        click.option("--pid", type=Number(), multiple=True, metavar="N",
+                     help="Only tasks of this process (repeatable, as the next three)."),
+        click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only this thread."),
+        click.option("--comm", multiple=True, metavar="TEXT", callback=_no_empty,
+                     help="Only tasks with this in their name."),
+        click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Only this CPU."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _no_empty(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(value.strip() for value in values):
+        raise click.BadParameter("the name is empty")
+    return values
+
+
+def _existing_directory(_context: click.Context, _option: click.Parameter, value: str) -> Path:
+    from schedtop.outputs.files import OutputError, check_directory
+
+    try:
+        check_directory(Path(value))
+    except OutputError as error:
+        raise click.BadParameter(str(error)) from error
+    return Path(value)
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
+              help="How often the screen is refreshed, 0.2s to 60s.  [default: 1s]")  # fmt: skip
+@click.option("--export-dir", default=".", metavar="DIR", callback=_existing_directory, is_eager=False,
+              help="Where the key `e` writes what is shown.  [default: .]")  # fmt: skip
+@_common
+@click.version_option(__version__, prog_name="schedtop", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(context: click.Context, /, **options: Any) -> int | None:
+    """What the Linux scheduler does, live: who waits for a CPU, how long, and who has it meanwhile.
+
+    Without a command it shows the dashboard; press ? there for its keys.
+    """
+    if context.invoked_subcommand is None:
+        return _dashboard(context.obj, options)
+    for name in options:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{option} before `{context.invoked_subcommand}` is an option of the dashboard")
+    return None
+
+
+@commands.command("snapshot")
+@click.option("--duration", type=Duration(NS_PER_S // 10, 600 * NS_PER_S), default=3 * NS_PER_S, metavar="TIME",
+              help="How long to collect, 0.1s to 10min.  [default: 3s]")  # fmt: skip
+@click.option("--format", "format_name", type=click.Choice(["json", "text", "csv"]), default="json",
+              help="What to write.  [default: json]")  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--tasks", type=Number({"all": ALL_TASKS}), default=50, metavar="N|all",
+              help="How many tasks, by run delay.  [default: 50]")  # fmt: skip
+@_common
+@click.pass_obj
+def _snapshot(signals: Signals, /, **options: Any) -> int:
+    """Collects for a while and writes one snapshot as data."""
+    from schedtop.headless import take_snapshot
+
+    output = options["output"]
+    if output == "":
+        raise click.BadParameter("the name is empty", param_hint="'-o' / '--output'")
+    take_snapshot(
+        signals,
+        source=options["source"],
+        threshold_ns=options["threshold"],
+        duration_ns=options["duration"],
+        chosen=_filter(options),
+        format_name=options["format_name"],
+        tasks=None if options["tasks"] == ALL_TASKS else options["tasks"],
+        output=None if output in (None, "-") else Path(output),
+        force=options["force"],
+    )
+    return 0
+
+
+def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
+    from schedtop.ui.terminal import check_terminal
+
+    problem = check_terminal()
+    if problem:
+        raise click.ClickException(problem)
+    from schedtop.history import ViewSettings
+    from schedtop.session import in_thread, make_source, progress
+    from schedtop.ui.app import run
+
+    source = make_source(options["source"], options["interval"], options["threshold"])
+    with progress("compiling the kernel programs"):
+        in_thread(source.__enter__, signals)
+    try:
+        with signals.handed_over():
+            return run(
+                source,
+                settings=ViewSettings(filter=_filter(options)),
+                export_dir=options["export_dir"],
+                own_pid=os.getpid(),
+            )
+    finally:
+        source.__exit__(None, None, None)
+
+
+def _filter(options: dict[str, Any]) -> Filter:
+    from schedtop.history import Filter
+
+    return Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and gives the exit status: 0, 1 (it failed), 2 (bad usage), 128 + a signal's number."""
+    from schedtop.session import Signals
+
+    signals = Signals()
+    signals.install()
+    try:
+        return int(commands.main(arguments, "schedtop", standalone_mode=False, obj=signals) or 0)
+    except BaseException as error:
+        return _status_of(error)
+
+
+def _status_of(error: BaseException) -> int:
+    """The exit status of what ended the program, after saying why."""
+    from schedtop.model import SourceError
+    from schedtop.outputs.files import OutputError
+    from schedtop.session import Interrupted, complain, report_crash
+
+    if isinstance(error, Interrupted):
+        return error.status
+    if isinstance(error, BrokenPipeError):
+        return 141
+    if isinstance(error, click.ClickException):
+        complain(error.format_message())
+        return error.exit_code
+    if isinstance(error, (SourceError, OutputError)):
+        complain(str(error))
+        return 1
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    report_crash(error)
+    return 1

@@ -1,0 +1,83 @@
+"""Commands without a screen: they collect for a while and write data."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from schedtop.history import Filter, History, View, ViewSettings
+from schedtop.model import Frame, Source, SourceError
+from schedtop.outputs.files import OutputError, check_target, reason, write_file
+from schedtop.outputs.snapshot import to_json
+from schedtop.outputs.table import to_csv, to_text
+from schedtop.session import Signals, in_thread, make_source, progress
+from schedtop.units import NS_PER_S
+
+FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text": to_text, "csv": to_csv}
+
+
+def take_snapshot(
+    signals: Signals,
+    *,
+    source: str,
+    threshold_ns: int,
+    duration_ns: int,
+    chosen: Filter,
+    format_name: str,
+    tasks: int | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Collects for `duration_ns` and writes one snapshot to `output` (`None`: standard output).
+
+    Raises SourceError, OutputError, Interrupted.
+    """
+    if output:
+        check_target(output, force=force)
+    interval_ns = duration_ns // -(-duration_ns // NS_PER_S)
+    opened = make_source(source, interval_ns, threshold_ns, paced=False)
+    view = in_thread(lambda: _collect(opened, signals.stop, ViewSettings(duration_ns, chosen)), signals)
+    signals.check()
+    with signals.raising():
+        data = FORMATS[format_name](view, tasks)
+        if output:
+            write_file(output, data, force=force)
+        else:
+            write_stdout(data)
+
+
+def write_stdout(data: str) -> None:
+    """Writes data to standard output. Raises OutputError; BrokenPipeError if nobody reads it."""
+    try:
+        if sys.stdout is None:
+            raise OutputError("cannot write standard output: it is closed")
+        sys.stdout.buffer.write(data.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # What could not be written must not be tried again when the interpreter ends.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(f"cannot write standard output: {reason(error)}") from error
+
+
+def _collect(source: Source, stop: threading.Event, settings: ViewSettings) -> View:
+    """The View of the first Frames that fill the window; of what there is when the source ends or `stop` is set."""
+    total: Frame | None = None
+    with progress("compiling the kernel programs"):
+        source.__enter__()
+    try:
+        for frame in source.frames(stop):
+            total = total + frame if total else frame
+            if total.interval_ns + frame.interval_ns / 2 > settings.window_ns:
+                break
+    finally:
+        source.__exit__(None, None, None)
+    if total is None:
+        raise SourceError("the source ended before it gave any data")
+    return History(source.host, [total]).view(settings)

@@ -1,0 +1,183 @@
+"""One run of the program: its signals, its working thread, its source, and what the user hears of errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from schedtop.outputs.files import OutputError, write_file
+from schedtop.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from schedtop.model import Source
+
+Result = TypeVar("Result")
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+GRACE_S = 2.0
+"""How long a signal waits for the source to close: the compiler cannot be interrupted, and may take long."""
+
+
+class Interrupted(BaseException):
+    """A signal asked the program to end, with `status`."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Signals:
+    """Turns SIGINT, SIGTERM and SIGHUP into a request: `stop` is set, `status` says with which exit status to end.
+
+    Signals that were ignored at the start stay so (nohup, a shell's background jobs).
+    """
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.status = 0
+        self._deadline = 0.0
+        self._raises = False
+        self._wanted = [number for number in STATUS if signal.getsignal(number) is not signal.SIG_IGN]
+
+    def install(self) -> None:
+        """Takes the signals."""
+        for number in self._wanted:
+            signal.signal(number, self._handle)
+
+    def check(self) -> None:
+        """Raises Interrupted if a signal has come."""
+        if self.status:
+            raise Interrupted(self.status)
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """While it lasts, a signal raises Interrupted at once: for writing, which may block for ever."""
+        self._raises = True
+        try:
+            self.check()
+            yield
+        finally:
+            self._raises = False
+
+    @contextmanager
+    def handed_over(self) -> Iterator[None]:
+        """While it lasts, somebody else is to take the signals; one that comes before is sent again until they have."""
+
+        def again(number: int, _frame: FrameType | None) -> None:
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), number))
+            timer.daemon = True
+            timer.start()
+
+        self.check()
+        for number in self._wanted:
+            signal.signal(number, again)
+        try:
+            yield
+        finally:
+            self.install()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether a signal has waited for too long, or has come twice."""
+        return bool(self.status) and time.monotonic() > self._deadline
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self._deadline = 0 if self.status else time.monotonic() + GRACE_S
+        self.status = self.status or STATUS[signal.Signals(number)]
+        # Safe here because the main thread never waits for this event: it would hold its lock.
+        self.stop.set()
+        if self._raises:
+            raise Interrupted(self.status)
+
+
+def in_thread(work: Callable[[], Result], signals: Signals) -> Result:
+    """What `work` gives or raises; it runs in a thread, so that signals are heard while a compiler works.
+
+    Signals only ask it to end. If it does not in time, the process ends here and the kernel detaches the programs.
+    """
+    outcome: list[Result] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # raised again below, where it is handled
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name="schedtop-work", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+        if signals.overdue and thread.is_alive():
+            _abandon(signals.status)
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def make_source(name: str, interval_ns: int, threshold_ns: int, *, paced: bool = True) -> Source:
+    """The source of that name, not yet open; `paced`: a synthetic one takes as long as a live one."""
+    if name == "synthetic":
+        from schedtop.sources.synthetic import Scenario, SyntheticSource
+
+        scenario = Scenario(interval_ns=interval_ns, frames=1_000_000)
+        source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
+        source.set_threshold(threshold_ns)
+        return source
+    from schedtop.sources.live import LiveSource
+
+    return LiveSource(interval_ns, threshold_ns, name)
+
+
+@contextmanager
+def progress(words: str) -> Iterator[None]:
+    """Shows what takes time on standard error while it lasts, if somebody sits there."""
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    if shown:
+        print(f"schedtop: {words} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            blank = " " * (len(words) + len("schedtop:  ..."))
+            print(f"\r{blank}\r", end="", file=sys.stderr, flush=True)
+
+
+def complain(message: str) -> None:
+    """One line for the user on standard error."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"schedtop: {' '.join(message.split())}", file=sys.stderr, flush=True)
+
+
+def report_crash(error: BaseException) -> None:
+    """One line for the user, the traceback to a file."""
+    import tempfile
+
+    what = f"internal error: {type(error).__name__}: {error}"
+    path = Path(tempfile.gettempdir()) / f"schedtop-{os.getpid()}-{time.time_ns()}.log"
+    try:
+        write_file(path, "".join(traceback.format_exception(error)))
+    except OutputError as problem:
+        complain(f"{what} ({problem})")
+    else:
+        complain(f"{what}; please report it with {path}")
+
+
+def _abandon(status: int) -> NoReturn:
+    """Ends the process while a thread is inside the compiler. Programs and maps go with their descriptors."""
+    with suppress(OSError):
+        # Meanwhile standard error is the compiler's log: nobody else can remove it.
+        log = Path(os.readlink("/proc/self/fd/2"))
+        if log.name.startswith("schedtop-") and log.suffix == ".log":
+            log.unlink()
+    os._exit(status)
