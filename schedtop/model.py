@@ -333,13 +333,13 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
     fresh = (rows["tid"][1:] != rows["tid"][:-1]) | (rows["start_ns"][1:] != rows["start_ns"][:-1])
     starts = np.concatenate(([0], np.flatnonzero(fresh) + 1))
     # lexsort is stable, so the last row of a group is the latest: names and gauges are its own.
-    merged: Rows = rows[np.append(starts[1:], len(rows)) - 1]
+    latest = np.append(starts[1:], len(rows)) - 1
+    merged: Rows = rows[latest]
     for name in _TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
     merged["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)
     # A task that is absent from the last table did nothing there, and so does not wait any more.
-    if len(tables) > 1:
-        merged["waiting_ns"][~np.isin(merged["tid"], tables[-1]["tid"])] = 0
+    merged["waiting_ns"][order[latest] < len(rows) - len(tables[-1])] = 0
     return merged
 
 

@@ -24,6 +24,8 @@ MAY_IMPORT = {
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES | {"model", "history", "widgets", "panes"},
     "ui": VALUES | {"model", "history", "outputs", "widgets", "panes", "ui"},
+    "session": None,
+    "headless": None,
     "cli": None,
     "__main__": None,
 }
