@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -63,7 +62,7 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if value in self.words:
             return self.words[value]
         if not (value.isascii() and value.isdigit() and len(value) < 10):
-            self.fail(" or ".join([f"{value!r} is not a number", *self.words]), param, ctx)
+            self.fail(f"{value!r} is not a number" + "".join(f" (or {word})" for word in self.words), param, ctx)
         return int(value)
 
 
@@ -101,20 +100,10 @@ def _no_empty(_context: click.Context, _option: click.Parameter, values: tuple[s
     return values
 
 
-def _existing_directory(_context: click.Context, _option: click.Parameter, value: str) -> Path:
-    from schedtop.outputs.files import OutputError, check_directory
-
-    try:
-        check_directory(Path(value))
-    except OutputError as error:
-        raise click.BadParameter(str(error)) from error
-    return Path(value)
-
-
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
               help="How often the screen is refreshed, 0.2s to 60s.  [default: 1s]")  # fmt: skip
-@click.option("--export-dir", default=".", metavar="DIR", callback=_existing_directory, is_eager=False,
+@click.option("--export-dir", default=".", metavar="DIR",
               help="Where the key `e` writes what is shown.  [default: .]")  # fmt: skip
 @_common
 @click.version_option(__version__, prog_name="schedtop", message="%(prog)s %(version)s")
@@ -166,8 +155,14 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
 
 
 def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
+    from schedtop.outputs.files import OutputError, check_directory
     from schedtop.ui.terminal import check_terminal
 
+    export_dir = Path(options["export_dir"])
+    try:
+        check_directory(export_dir)
+    except OutputError as error:
+        raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
     problem = check_terminal()
     if problem:
         raise click.ClickException(problem)
@@ -183,7 +178,7 @@ def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
             return run(
                 source,
                 settings=ViewSettings(filter=_filter(options)),
-                export_dir=options["export_dir"],
+                export_dir=export_dir,
                 own_pid=os.getpid(),
             )
     finally:

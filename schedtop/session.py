@@ -120,6 +120,8 @@ def in_thread(work: Callable[[], Result], signals: Signals) -> Result:
         if signals.overdue and thread.is_alive():
             _abandon(signals.status)
     if failure:
+        # Stopping early is no failure of the source.
+        signals.check()
         raise failure[0]
     return outcome[0]
 
