@@ -30,14 +30,14 @@ class CpuRow:
 
 @dataclass(frozen=True, slots=True)
 class CpuRows:
-    """All rows; the first is the total of the CPUs shown."""
+    """Rows; the first is the total."""
 
     rows: tuple[CpuRow, ...]
 
     @classmethod
-    def of(cls, view: View, ids: Sequence[int]) -> Self:
-        """The rows of some CPUs of a View."""
-        return cls((_row(view, "all", ids), *(_row(view, str(cpu), [cpu]) for cpu in ids)))
+    def of(cls, view: View, ids: Sequence[int], visible: Sequence[int]) -> Self:
+        """The total of some CPUs of a View, and the rows of those that are visible."""
+        return cls((_row(view, "all", ids), *(_row(view, str(cpu), [cpu]) for cpu in visible)))
 
     @property
     def total(self) -> CpuRow:
@@ -64,7 +64,9 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
         involuntary_share=percent(involuntary / of_tasks if of_tasks and known else None),
         busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
         steal=f"{level.sign}{percent(steal_ratio)}",
-        queue=format_count(int(frame.cpus.queue_length[ids].sum()) if "queue_length" not in frame.unavailable else None),
+        queue=format_count(
+            int(frame.cpus.queue_length[ids].sum()) if "queue_length" not in frame.unavailable else None
+        ),
         level=level,
     )
 

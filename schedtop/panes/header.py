@@ -9,7 +9,7 @@ from schedtop.model import Loss
 from schedtop.panes.levels import steal_level
 from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_ratio, format_round_ns
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, clip, spans_width, steady
+from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 
 LOSS_WORDS = {
     "ring_dropped": "events dropped",
@@ -39,7 +39,7 @@ class HeaderPane(Canvas, can_focus=False):
         self.ended = False
         self.wanted_threshold_ns: int | None = None
 
-    def show(self, view: View, *, ended: bool, wanted_threshold_ns: int | None) -> None:
+    def show(self, view: View | None, *, ended: bool, wanted_threshold_ns: int | None) -> None:
         """Shows another View; `ended`: the source will give no more; a threshold that was asked for but does not hold yet."""
         self.view, self.ended, self.wanted_threshold_ns = view, ended, wanted_threshold_ns
         self.draw()
@@ -53,9 +53,9 @@ class HeaderPane(Canvas, can_focus=False):
             return
         state, clock = self._state(self.view), self._clock(self.view)
         room = width - spans_width(clock)
-        first = _line([state, *self._host(self.view)], room)
+        first = whole_parts([state, *self._host(self.view)], room, SEPARATOR)
         gap = width - spans_width(first) - spans_width(clock)
-        self.put([[*first, (" " * gap, "text"), *clock], _line(self._shown(self.view), width)])
+        self.put([[*first, (" " * gap, "text"), *clock], whole_parts(self._shown(self.view), width, SEPARATOR)])
 
     def _state(self, view: View) -> list[Span]:
         if view.frozen:
@@ -105,13 +105,3 @@ def loss_text(loss: Loss) -> str:
     """What was lost, each kind counted and named."""
     counts = [(getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name)) for field in fields(Loss)]
     return ", ".join(f"{format_count(count)} {word}" for count, word in counts if count)
-
-
-def _line(parts: Parts, width: int) -> list[Span]:
-    """As many whole parts as fit, in their order."""
-    line: list[Span] = []
-    for part in parts:
-        candidate = [*line, SEPARATOR, *part] if line else list(part)
-        if spans_width(candidate) <= width:
-            line = candidate
-    return line

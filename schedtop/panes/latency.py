@@ -11,17 +11,20 @@ from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
 from schedtop.units import format_count, format_ns, format_round_ns, rate
 from schedtop.widgets.columns import Column, header_spans, place, row_lines
-from schedtop.widgets.strips import Spans, wrapped
+from schedtop.widgets.strips import Spans, clip
 
 PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
-LEAST_PLOT_HEIGHT = 5
+AIRY_PLOT_HEIGHT = 7
+NOT_BY_TASK = "all tasks: not filtered by task"
 
 Kinds = Sequence[tuple[str, Histogram, str]]
 """Name, waits and their count as events per second."""
 
 
 def _percentile(name: str, ratio: float, rank: int) -> Column[Kinds]:
-    return Column(name, 7, lambda kinds: [format_ns(waits.percentile_ns(ratio)) for _, waits, _ in kinds], rank=rank, grow=3)
+    return Column(
+        name, 7, lambda kinds: [format_ns(waits.percentile_ns(ratio)) for _, waits, _ in kinds], rank=rank, grow=3
+    )
 
 
 COLUMNS: tuple[Column[Kinds], ...] = (
@@ -41,6 +44,7 @@ class LatencyPane(Pane):
 
     NUMBER = 2
     TITLE = "Runqueue latency"
+    SHORT = "Latency"
     PARTS = ("latency",)
     READING = (
         "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
@@ -64,14 +68,11 @@ class LatencyPane(Pane):
         for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
             lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
         if view.settings.filter.names_tasks:
-            lines.extend([(line, "notice")] for line in wrapped("of all tasks: a task filter cannot reach it", width))
+            lines.append([(clip(NOT_BY_TASK, width), "notice")])
+        if height - len(lines) > AIRY_PLOT_HEIGHT:
+            lines.append([])
         room = height - len(lines)
-        if room >= LEAST_PLOT_HEIGHT:
-            if room > LEAST_PLOT_HEIGHT + 2:
-                lines.append([])
-                room -= 1
-            lines.extend(self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns))
-        return lines
+        return [*lines, *self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns)]
 
 
 def _per_s(view: View, histogram: Histogram) -> str:

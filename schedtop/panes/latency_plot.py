@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from schedtop.histogram import HIGH_NS, LOW_NS, Histogram
 from schedtop.units import format_count, format_round_ns
+from schedtop.widgets.bars import bars
 from schedtop.widgets.plot import ACROSS, area
 from schedtop.widgets.strips import Span, Spans
 
@@ -17,6 +18,11 @@ MARGIN = 7
 """Cells left of the plot, for counts."""
 
 DECADES_LEAST = 3
+
+LEAST_MIRRORED = 4
+"""With fewer lines, two halves around an axis show nothing."""
+
+KIND_LABEL = {"wakeup": "wakeup", "preemption": "preempt"}
 
 _LOG_EDGES = np.log10(np.maximum(np.append(LOW_NS, HIGH_NS[-1]), 1).astype(float))
 _LOG_EDGES[0] = _LOG_EDGES[1] - 0.1
@@ -32,7 +38,7 @@ class LatencyPlot:
         self._lines: list[Spans] = []
 
     def lines(self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int) -> list[Spans]:
-        """The plot in `height` lines (at least 4) of `width` cells. The same data and size cost nothing again."""
+        """The plot in at most `height` lines of `width` cells. The same data and size cost nothing again."""
         key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns)
         if key != self._key:
             self._key = key
@@ -47,12 +53,30 @@ class LatencyPlot:
         counts_up = per_column(up.counts, self._range, columns * ACROSS)
         counts_down = per_column(down.counts, self._range, columns * ACROSS)
         most = float(max(counts_up.max(), counts_down.max(), 1.0))
+        if height < LEAST_MIRRORED:
+            return self._flat(counts_up, counts_down, most, columns, threshold_ns)[:height] if height > 1 else []
         upper = (height - 1) // 2
         lower = height - 2 - upper
-        lines = _half(counts_up, most, columns, upper, "wakeup")
+        drawn = area(_shares(counts_up, most), columns, upper, _shares(counts_down, most), lower)
+        lines = _half(drawn[:upper], most, "wakeup")
         lines.append(_axis(self._range, columns, threshold_ns))
         lines.append(_labels(self._range, columns, threshold_ns))
-        lines.extend(_half(counts_down, most, columns, lower, "preemption"))
+        lines.extend(_half(drawn[upper:], most, "preemption"))
+        return lines
+
+    def _flat(
+        self,
+        counts_up: npt.NDArray[np.float64],
+        counts_down: npt.NDArray[np.float64],
+        most: float,
+        columns: int,
+        threshold_ns: int,
+    ) -> list[Spans]:
+        """For two or three lines: the times, and each kind as one line of bars."""
+        lines: list[Spans] = [_labels(self._range, columns, threshold_ns)]
+        for counts, kind in ((counts_up, "wakeup"), (counts_down, "preemption")):
+            shares = np.array(_shares(counts.reshape(columns, ACROSS).max(axis=1), most))
+            lines.append([(f"{KIND_LABEL[kind]:>7}", "head"), (bars(shares), kind)])
         return lines
 
 
@@ -73,23 +97,25 @@ def per_column(counts: npt.NDArray[np.integer], limits: tuple[int, int], columns
     return np.diff(np.interp(edges, _LOG_EDGES, running))
 
 
-def _half(counts: npt.NDArray[np.float64], most: float, columns: int, height: int, kind: str) -> list[Spans]:
-    """One kind's half, with its name and its highest count in the margin at its outer end."""
-    if height <= 0:
-        return []
-    upwards = kind == "wakeup"
+def _shares(counts: npt.NDArray[np.float64], most: float) -> list[float]:
+    """Logarithmic heights (0..1): one long wait among thousands of short ones is what is looked for."""
     shares = np.log1p(counts) / math.log1p(most)
     # What is less than a twentieth of a wait in a column is only interpolation.
     shares[counts < 0.05] = 0
-    values = (shares if upwards else -shares).tolist()
-    drawn = area(values, columns, height, low=0.0 if upwards else -1.0, high=1.0 if upwards else 0.0)
+    values: list[float] = shares.tolist()
+    return values
+
+
+def _half(drawn: Sequence[str], most: float, kind: str) -> list[Spans]:
+    """One kind's half, with its name and the highest count in the margin at its outer end."""
+    height = len(drawn)
+    upwards = kind == "wakeup"
     labels = [" " * MARGIN] * height
-    peak = f"{format_count(round(most)):>5} ┤"
-    name = f"{'wakeup' if upwards else 'preempt':>7}"
     outer, inner = (0, 1) if upwards else (height - 1, height - 2)
-    labels[outer] = peak
+    if height:
+        labels[outer] = f"{format_count(round(most)):>5} ┤"
     if height > 1:
-        labels[inner] = name
+        labels[inner] = f"{KIND_LABEL[kind]:>7}"
     return [[(label, "head"), (line, kind)] for label, line in zip(labels, drawn, strict=True)]
 
 

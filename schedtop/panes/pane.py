@@ -17,11 +17,13 @@ WAITING = "waiting for the first interval"
 class Pane(Canvas):
     """One pane: `show(view)` hands it what to draw, `view_lines` draws.
 
-    `NUMBER` is the key that focuses it; `PARTS` are the parts of a Frame without which it has nothing to show.
+    `NUMBER` is the key that focuses it; `SHORT` is its title where there is little room (TITLE if empty);
+    `PARTS` are the parts of a Frame without which it has nothing to show.
     """
 
     NUMBER: ClassVar[int] = 0
     TITLE: ClassVar[str] = ""
+    SHORT: ClassVar[str] = ""
     PARTS: ClassVar[tuple[str, ...]] = ()
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
@@ -38,8 +40,10 @@ class Pane(Canvas):
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        """`hint` is set by the screen: what its border says besides the position."""
         super().__init__(id=id, classes=classes)
         self.view: View | None = None
+        self.hint = ""
         self._title = ""
         self._subtitle = ""
         self.set_title()
@@ -84,10 +88,11 @@ class Pane(Canvas):
         title = f"{self.NUMBER} {self.TITLE}{f' · {detail}' if detail else ''}"
         if title != self._title:
             self._title = title
-            self.border_title = Content(title)  # type: ignore[assignment]
+            self.border_title = Content(title)
+        subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
         if subtitle != self._subtitle:
             self._subtitle = subtitle
-            self.border_subtitle = Content(subtitle)  # type: ignore[assignment]
+            self.border_subtitle = Content(subtitle)
 
     def position_text(self) -> str:
         """Which rows are visible, empty if all are."""

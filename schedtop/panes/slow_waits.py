@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.history import SLOW_WAIT_SORTS, View
-from schedtop.model import WAIT_KINDS, Rows, text
+from schedtop.model import CAUSES, Rows, text
 from schedtop.panes.pane import Pane
 from schedtop.units import format_clock_ms, format_count, format_ns, format_round_ns
 from schedtop.widgets.columns import Column
@@ -40,20 +40,33 @@ def _cpus(context: WaitRows) -> list[str]:
 
 
 def _causes(context: WaitRows) -> list[str]:
-    return [WAIT_KINDS[kind] if 0 <= kind < len(WAIT_KINDS) else "?" for kind in context.rows["kind"].tolist()]
+    return [CAUSES[kind] if 0 <= kind < len(CAUSES) else "?" for kind in context.rows["kind"].tolist()]
 
 
 COLUMNS: tuple[Column[WaitRows], ...] = (
-    Column("time", 12, lambda context: list(map(format_clock_ms, context.rows["time_ns"].tolist())), right=False,
-           rank=2, sort="time_ns", style="dim"),
+    Column(
+        "time",
+        12,
+        lambda context: list(map(format_clock_ms, context.rows["time_ns"].tolist())),
+        right=False,
+        rank=1,
+        sort="time_ns",
+        style="dim",
+    ),
     Column("wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"),
-    Column("task", 12, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False,
-           grow=5, style="strong"),
+    Column(
+        "task",
+        12,
+        lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()],
+        right=False,
+        grow=5,
+        style="strong",
+    ),
     Column("tid", 7, lambda context: list(map(str, context.rows["tid"].tolist())), style="dim"),
     Column("CPU", 4, _cpus, rank=1, grow=3),
     Column("cause", 10, _causes, right=False),
     Column("preempted by", 17, lambda context: context.task("preemptor"), right=False, grow=9, style="preemption"),
-    Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=1, grow=10),
+    Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=2, grow=10),
     Column("woken by", 16, lambda context: context.task("waker"), right=False, rank=3, grow=10, style="wakeup"),
 )
 

@@ -14,12 +14,13 @@ from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.units import NS_PER_S, format_ratio
 from schedtop.widgets.plot import ACROSS, area
-from schedtop.widgets.strips import Span, Spans, fit, wrapped
+from schedtop.widgets.strips import Span, Spans, fit, spans_width, wrapped
 
 MARGIN = 6
 SPAN_NS = 300 * NS_PER_S
-CELL_WIDTH = 11
+VALUE_WIDTH = 5
 LEAST_PLOT_HEIGHT = 4
+PLOT_HEIGHT = 5
 
 
 class StealPane(Pane):
@@ -42,13 +43,13 @@ class StealPane(Pane):
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
         ids = view.cpu_ids
-        lines: list[Spans] = [self._now(view)]
+        lines = self._now(view)
         if view.host.virtualised is False:
             text = "not virtualised: no hypervisor shares these CPUs, so that steal is always zero here"
             return [*lines, *([(line, "dim")] for line in wrapped(text, width))]
         cells = self._cells(view, ids, width)
         room = height - len(lines)
-        plot_height = room - min(len(cells), max(1, room - 8))
+        plot_height = room - min(len(cells), max(1, room - max(PLOT_HEIGHT, room // 2)))
         if plot_height >= LEAST_PLOT_HEIGHT:
             lines.extend(self._plot_lines(view, width, plot_height))
         shown = height - len(lines)
@@ -59,33 +60,34 @@ class StealPane(Pane):
         self.set_title("", f"{len(ids)} CPUs, worst first" if hidden > 0 or len(ids) > 8 else "")
         return lines
 
-    def _now(self, view: View) -> Spans:
+    def _now(self, view: View) -> list[Spans]:
+        """The ratio of the window and the pressure, in one line or two."""
         ratio = view.frame.ratio("steal_ns")
         level = steal_level(ratio)
-        spans: list[Span] = [("now ", "dim"), (format_ratio(ratio), "steal" if not level.sign else level.style)]
+        spans: list[Span] = [("now ", "dim"), (format_ratio(ratio), level.style if level.sign else "steal")]
         if level.sign:
             spans.append((f" {level.sign} {level.word}", level.style))
-        pressure = view.frame.pressure
-        if pressure is not None and view.frame.interval_ns:
-            spans.append((f"   PSI some {format_ratio(pressure.some_ns / view.frame.interval_ns)}", "text"))
-        elif "pressure" in view.frame.unavailable and self.inner.width > 40:
-            spans.append(("   PSI not available", "dim"))
-        return spans
+        pressure = pressure_text(view.frame)
+        if not pressure:
+            return [spans]
+        if spans_width(spans) + len(pressure) + 3 <= self.inner.width:
+            return [[*spans, ("   " + pressure, "text")]]
+        return [spans, [(pressure, "text")]]
 
     def _cells(self, view: View, ids: Sequence[int], width: int) -> list[Spans]:
         """`cpu ratio` of each CPU, several a line; the worst first where they are many."""
         ratios = [(cpu, view.frame.ratio("steal_ns", cpu)) for cpu in ids]
         if len(ratios) > 8:
             ratios.sort(key=lambda pair: -(pair[1] or 0.0))
-        across = max(1, (width + 1) // (CELL_WIDTH + 1))
+        label = len(f"cpu{max(ids, default=0)} ")
+        across = max(1, (width + 1) // (label + VALUE_WIDTH + 1))
         lines: list[Spans] = []
         for start in range(0, len(ratios), across):
             line: list[Span] = []
             for cpu, ratio in ratios[start : start + across]:
                 level = steal_level(ratio)
-                value = f"{percent(ratio)}{level.sign}"
-                line.append((fit(f"cpu{cpu}", 6), "dim"))
-                line.append((fit(value, CELL_WIDTH - 6, right=True), level.style))
+                line.append((fit(f"cpu{cpu}", label), "dim"))
+                line.append((fit(f"{_short(ratio)}{level.sign}", VALUE_WIDTH, right=True), level.style))
                 line.append((" ", "text"))
             lines.append(line)
         return lines
@@ -98,6 +100,18 @@ class StealPane(Pane):
         return self._plot
 
 
+def pressure_text(frame: Frame) -> str:
+    """PSI's `some` share of the interval in words, empty where the kernel has none."""
+    if frame.pressure is None or not frame.interval_ns:
+        return ""
+    return f"PSI some {format_ratio(frame.pressure.some_ns / frame.interval_ns)}"
+
+
+def _short(ratio: float | None) -> str:
+    """Percent in three characters, so that a cell has room for its sign."""
+    return f"{ratio * 100:.0f}" if ratio is not None and ratio >= 0.0995 else percent(ratio)
+
+
 def plot_lines(frames: Sequence[Frame], width: int, height: int) -> list[Spans]:
     """The total steal ratio of the last five minutes: plot, axis and its labels in `height` lines."""
     columns = width - MARGIN
@@ -107,20 +121,20 @@ def plot_lines(frames: Sequence[Frame], width: int, height: int) -> list[Spans]:
     known = ratios[~np.isnan(ratios)]
     top = _scale(float(known.max()) if len(known) else 0.0)
     rows = height - 1
-    drawn = area(np.nan_to_num(ratios / top).tolist(), columns, rows, low=0.0, high=1.0)
+    drawn = area(np.nan_to_num(ratios / top).tolist(), columns, rows)
     labels = [" " * MARGIN] * rows
     for ratio in (0.0, NOTICE_RATIO, ALARM_RATIO, top):
         row = rows - 1 - min(rows - 1, int(ratio / top * rows))
         if labels[row].isspace() or ratio == top:
-            labels[row] = f"{ratio * 100:>4.0f} ┤"
+            labels[row] = f"{ratio * 100:>3.0f}% ┤"
     lines: list[Spans] = [[(label, "head"), (line, "steal")] for label, line in zip(labels, drawn, strict=True)]
     left, right = "-5 min", "now"
-    lines.append([(" " * (MARGIN - 1) + "%" + left + " " * (columns - len(left) - len(right)) + right, "head")])
+    lines.append([(" " * MARGIN + left + " " * (max(1, columns - len(left) - len(right))) + right, "head")])
     return lines
 
 
 def over_time(frames: Sequence[Frame], places: int) -> npt.NDArray[np.float64]:
-    """The total steal ratio in `places` equal parts of the last five minutes (the largest of each), NaN without data."""
+    """The total steal ratio of the last five minutes in `places` equal parts, the largest of each, NaN without data."""
     ratios = np.full(places, np.nan)
     if not frames:
         return ratios

@@ -64,7 +64,9 @@ def _migrations(context: TaskRows) -> list[str]:
 
 
 def _run(context: TaskRows) -> list[str]:
-    return [percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows["run_ns"].tolist()]
+    return [
+        percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows["run_ns"].tolist()
+    ]
 
 
 def _waiting(context: TaskRows) -> list[str]:
@@ -78,7 +80,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = (
     Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
     Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
     Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
-    Column("waits now", 10, _waiting, right=False, rank=3, style="notice"),
+    Column("waits now", 10, _waiting, right=False, rank=3),
     Column("switch/s", 9, _switches, rank=1, sort="switches"),
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
     Column("run %", 6, _run, sort="run_ns"),
@@ -95,12 +97,15 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
     KEY = ("tid", "start_ns")
     READING = (
         "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
-        "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a second that it was put "
-        "off the CPU although it wanted to go on: much of it together with run delay means too many tasks for "
+        "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a "
+        "second that it was put off the CPU although it wanted to go on: much of it together with run delay means too many tasks for "
         "the CPUs they may use. run % is of one CPU, over the window. moves are migrations between CPUs."
     )
 
-    own_pid: int | None = None
+    def __init__(self, own_pid: int | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        """`own_pid` is the process whose tasks are marked as schedtop's own."""
+        super().__init__(id=id, classes=classes)
+        self.own_pid = own_pid
 
     def table_columns(self) -> Sequence[Column[TaskRows]]:
         return COLUMNS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ class Measure:
 def _share(counter: str) -> Callable[[Frame], Values]:
     def values(frame: Frame) -> Values:
         whole = frame.cpus.column("accounted_ns").astype(float)
-        return np.divide(frame.cpus.column(counter), whole, out=np.full(len(whole), np.nan), where=whole > 0)
+        return _divided(frame.cpus.column(counter), whole)
 
     return values
 
@@ -53,8 +54,13 @@ def _rate(counter: str) -> Callable[[Frame], Values]:
 def involuntary_share(frame: Frame) -> Values:
     """Involuntary switches among those of tasks, shape (cpus,), NaN where nothing switched."""
     involuntary = frame.cpus.column("involuntary_switches").astype(float)
-    whole = involuntary + frame.cpus.column("voluntary_switches")
-    return np.divide(involuntary, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return _divided(involuntary, involuntary + frame.cpus.column("voluntary_switches"))
+
+
+def _divided(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Values:
+    """Shares, NaN where the whole is zero."""
+    shares: Values = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return shares
 
 
 def _queue(frame: Frame) -> Values:
@@ -68,7 +74,10 @@ def _offline_as_nan(frame: Frame, values: npt.NDArray[np.floating]) -> Values:
 MEASURES = (
     Measure("busy", "busy %", _share("busy_ns"), percent, 1.0, ("busy",), "busy"),
     Measure("switches", "switches/s", _rate("switches"), format_count, 0.0, ("switches",), "text"),
-    Measure("involuntary", "involuntary/s", _rate("involuntary_switches"), format_count, 0.0, ("switches",), "preemption"),
+    Measure(
+        "involuntary", "involuntary/s", _rate("involuntary_switches"), format_count, 0.0, ("switches",), "preemption"
+    ),
+    Measure("share", "involuntary %", involuntary_share, percent, 1.0, ("switches",), "preemption"),
     Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length",), "wakeup"),
     Measure("steal", "steal %", _share("steal_ns"), percent, 1.0, ("steal",), "steal"),
 )
@@ -86,3 +95,9 @@ def trend(measure: Measure, frames: Sequence[Frame], cpus: int) -> Values:
         table[: len(values), index] = values
     whole = measure.whole or float(np.nanmax(table, initial=0.0)) or 1.0
     return table / whole
+
+
+def mean(shares: Values) -> Values:
+    """The mean over the CPUs (first axis) of what is known, NaN where nothing is."""
+    known = ~np.isnan(shares)
+    return _divided(np.where(known, shares, 0.0).sum(axis=0), known.sum(axis=0))

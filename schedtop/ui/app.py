@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from schedtop.history import ViewSettings
 from schedtop.model import Source
+from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
 from schedtop.ui.terminal import off_signals, on_signals
@@ -22,17 +24,17 @@ STOP_TIMEOUT_S = 3.0
 
 
 class SchedtopApp(App[int]):
-    """The dashboard over a Source that is already open. `return_code` is the exit status, `failure` says why it failed."""
+    """The dashboard over an open Source. `return_code` is the exit status, `failure` says why it failed."""
 
     TITLE = "schedtop"
     CSS_PATH = "schedtop.tcss"
     ENABLE_COMMAND_PALETTE = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "next_theme", "Theme", False, id="theme", tooltip="Dark or light colours"),
-        Binding("ctrl+c", "interrupt", "Quit", False, priority=True, id="interrupt", tooltip="Ends schedtop with status 130"),
-        Binding("ctrl+z", "suspend_process", "Suspend", False, priority=True, id="suspend", tooltip="Suspends; fg brings it back"),
-    ]  # fmt: skip
+        key("t", "next_theme", "Theme", "Dark or light colours"),
+        key("ctrl+z", "suspend_process", "Suspend", "To the shell; its fg brings schedtop back", priority=True),
+        key("ctrl+c", "interrupt", "Interrupt", "Ends schedtop with status 130", priority=True),
+    ]
 
     def __init__(
         self,
@@ -112,6 +114,8 @@ def run(
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table.
     """
+    # What is loaded by now stays until the end: the collector need not look at it again and again.
+    gc.freeze()
     app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid)
     app.run()
     if not app.wait_for_source():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -58,3 +59,9 @@ def key_rows(bindings: Iterable[BindingType]) -> list[KeyRow]:
             keys = " ".join(KEY_TEXT.get(key, key) for key in binding.key.split(","))
             rows.append(KeyRow(keys, binding.description, binding.tooltip, binding.action, binding.show))
     return rows
+
+
+def key(keys: str, action: str, word: str, meaning: str, *, shown: bool = False, priority: bool = False) -> Binding:
+    """A binding whose id is its word: `word` stands in the key bar if it is `shown`, `meaning` in the help."""
+    name = re.sub(r"[^a-z0-9]+", "-", word.lower())
+    return Binding(keys, action, word, show=shown, priority=priority, tooltip=meaning, id=f"schedtop.{name}")

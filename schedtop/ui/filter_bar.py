@@ -29,7 +29,9 @@ class FilterBar(Horizontal):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "clear", "Clear filter", show=False, id="filter.clear", tooltip="Clears and closes the filter"),
+        Binding(
+            "escape", "clear", "Clear filter", show=False, id="filter.clear", tooltip="Clears and closes the filter"
+        ),
     ]
 
     HINT = "name  tid:N  tgid:N  cpu:0,1  (Enter keeps, Esc clears)"

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from schedtop.history import History, View, ViewSettings
-from schedtop.units import NS_PER_S
+from schedtop.units import NS_PER_S, NS_PER_US
 
-WINDOWS_NS = (NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
+WINDOWS_NS: tuple[int, ...] = (NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
 
-THRESHOLDS_NS = tuple(digit * 10**power for power in range(5, 10) for digit in (1, 2, 5)) + (10**10,)
+THRESHOLDS_NS: tuple[int, ...] = (
+    *(digit * NS_PER_US * 10**power for power in range(2, 7) for digit in (1, 2, 5)),
+    10 * NS_PER_S,
+)
 """The steps of the slow-wait threshold: 100 µs to 10 s, each 1, 2 or 5 times a power of ten."""
 
 
@@ -66,8 +69,8 @@ def next_window(window_ns: int) -> int:
 def next_threshold(threshold_ns: int, direction: int) -> int:
     """The next larger (direction 1) or smaller (-1) step; at the end of the steps the last one."""
     if direction > 0:
-        return next((step for step in THRESHOLDS_NS if step > threshold_ns), THRESHOLDS_NS[-1])
-    return next((step for step in reversed(THRESHOLDS_NS) if step < threshold_ns), THRESHOLDS_NS[0])
+        return min((step for step in THRESHOLDS_NS if step > threshold_ns), default=THRESHOLDS_NS[-1])
+    return max((step for step in THRESHOLDS_NS if step < threshold_ns), default=THRESHOLDS_NS[0])
 
 
 def cycled(keys: list[str], current: str, step: int) -> str:

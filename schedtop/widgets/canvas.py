@@ -74,6 +74,8 @@ class Canvas(Widget, can_focus=True):
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        # Before super: it calls notify_style_update.
+        self._styles_by_name: dict[str, Style] = {}
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.total_rows = 0
@@ -132,12 +134,16 @@ class Canvas(Widget, can_focus=True):
 
     def style_named(self, name: str) -> Style:
         """The theme's style of one of STYLES."""
-        return self.get_component_rich_style(f"canvas--{name}")
+        style = self._styles_by_name.get(name)
+        if style is None:
+            style = self._styles_by_name[name] = self.get_component_rich_style(f"canvas--{name}")
+        return style
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         # The Strips carry the colours of the old theme or focus.
         self._strips_width = -1
+        self._styles_by_name.clear()
         if self.is_attached and self.is_running:
             self.call_later(self.draw)
 

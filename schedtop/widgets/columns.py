@@ -13,6 +13,9 @@ C = TypeVar("C")
 GAP = 1
 """Cells between two columns."""
 
+AIR_MOST = 5
+"""Cells of air that a column gets at most where the width is larger than all columns can use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[C]):
@@ -36,8 +39,11 @@ Placed = Sequence[tuple[Column[C], int]]
 """Columns that fit, each with its width."""
 
 
-def place(columns: Sequence[Column[C]], width: int) -> list[tuple[Column[C], int]]:
-    """The columns that fit in `width` cells, those of high rank dropped first, the rest of the width shared out."""
+def place(columns: Sequence[Column[C]], width: int, air_most: int = AIR_MOST) -> list[tuple[Column[C], int]]:
+    """The columns that fit in `width` cells, those of high rank dropped first, and the rest of the width shared out.
+
+    Each column gets at most `air_most` cells more than it can use.
+    """
     chosen = list(columns)
     while len(chosen) > 1 and _needed(chosen) > width:
         worst = max(column.rank for column in chosen)
@@ -54,7 +60,9 @@ def place(columns: Sequence[Column[C]], width: int) -> list[tuple[Column[C], int
             spare -= more
             if widths[id(column)] >= column.width + column.grow:
                 growing.remove(column)
-    return [(column, widths[id(column)]) for column in chosen]
+    # What is left makes all columns airier, so that the table fills its pane.
+    air = min(air_most, spare // len(chosen))
+    return [(column, widths[id(column)] + air) for column in chosen]
 
 
 def _needed(columns: Sequence[Column[C]]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,37 +22,56 @@ ACROSS = DOWN = 2
 @cache
 def _plotext() -> Any:
     # Imported at the first plot: it takes a tenth of a second that a help text or an error need not wait for.
-    import plotext
+    import plotext  # type: ignore[import-untyped]
 
     plotext.terminal.limit(False, False)
-    return plotext
-
-
-def area(values: Sequence[float], width: int, height: int, *, low: float, high: float) -> list[str]:
-    """An area from zero to `values`, in `height` lines of `width` characters.
-
-    There are `ACROSS * width` places for values, from left to right; the vertical axis spans `low` to `high`.
-    Zeros draw nothing. Values below zero hang down from zero.
-    """
-    step = (high - low) / (DOWN * height) if height else 0.0
-    points = [(index + 0.5, _centre(value, low, high, step)) for index, value in enumerate(values) if value]
-    if width <= 0 or height <= 0:
-        return []
-    if not points:
-        return [" " * width] * height
-    figure = _plotext().figure
+    figure = plotext.figure
     figure.clear()
-    figure.plot_size(width, height)
     figure.axes(False)
     figure.legend(False)
-    for name, first, last in (("x", 0, ACROSS * width), ("y", low, high)):
-        figure.ruler(name).ticks([]).lim(first, last).alignment(lim="edge")
+    for name in ("x", "y"):
+        figure.ruler(name).ticks([]).alignment(lim="edge")
+    return figure
+
+
+@dataclass
+class _Shape:
+    """The size and the limits that the figure has: they are set only when they change."""
+
+    wanted: tuple[int, int, int] = (0, 0, 0)
+
+
+_shape = _Shape()
+
+
+def area(up: Sequence[float], width: int, height: int, down: Sequence[float] = (), depth: int = 0) -> list[str]:
+    """Values (0..1) as an area `height` lines high, and others hanging below it, `depth` lines deep.
+
+    There are `ACROSS * width` places for values, from left to right. Zeros draw nothing; more than nothing is always
+    seen. Gives `height + depth` lines of `width` characters.
+    """
+    if width <= 0 or height + depth <= 0:
+        return []
+    points = [*_points(up, height, 1), *_points(down, depth, -1)]
+    if not points:
+        return [" " * width] * (height + depth)
+    figure = _plotext()
+    figure.clear.data()
+    if _shape.wanted != (width, height, depth):
+        _shape.wanted = (width, height, depth)
+        figure.plot_size(width, height + depth)
+        figure.ruler("x").lim(0, ACROSS * width)
+        figure.ruler("y").lim(-DOWN * depth, DOWN * height)
     figure.draw(figure.signal([x for x, _ in points], [y for _, y in points], marker=MARKER).fillx())
-    lines: list[str] = figure.build().string(colorless=True).split("\n")[:height]
-    return [line.ljust(width)[:width] for line in lines] + [" " * width] * (height - len(lines))
+    lines: list[str] = figure.build().string(colorless=True).split("\n")[: height + depth]
+    return [line.ljust(width)[:width] for line in lines] + [" " * width] * (height + depth - len(lines))
 
 
-def _centre(value: float, low: float, high: float, step: float) -> float:
-    """The middle of the last point that a value reaches into, so that rounding cannot add another one."""
-    value = min(max(value, low), high)
-    return (math.ceil(abs(value) / step - 1e-9) - 0.5) * math.copysign(step, value)
+def _points(values: Sequence[float], height: int, sign: int) -> list[tuple[float, float]]:
+    """Places and heights in points. The middle of the last point reached, so that rounding cannot add another."""
+    steps = DOWN * height
+    return [
+        (place + 0.5, sign * (max(1, math.ceil(min(value, 1.0) * steps - 1e-9)) - 0.5))
+        for place, value in enumerate(values)
+        if value > 0 and steps
+    ]

@@ -45,7 +45,7 @@ def _steady_char(char: str) -> str:
 
 
 def fit(text: str, width: int, right: bool = False) -> str:
-    """The text in exactly `width` cells: padded, or cut with `…` at its end."""
+    """The text (a `steady` one, if it is from outside) in exactly `width` cells: padded, or cut with `…`."""
     cells = width_of(text)
     if cells > width:
         text = clip(text, width)
@@ -99,10 +99,14 @@ def strip_of(spans: Spans, width: int, style_of: StyleOf) -> Strip:
     return Strip(segments, width)
 
 
-def between(left: Spans, right: Spans, width: int) -> list[Span]:
-    """One line with `left` at its start and `right` at its end; what does not fit is cut from `right` first."""
-    gap = width - spans_width(left) - spans_width(right)
-    return [*left, (" " * max(gap, 1), "text"), *right]
+def whole_parts(parts: Iterable[Spans], width: int, separator: Span) -> list[Span]:
+    """As many whole parts as fit in a line, in their order; one that does not fit is left out."""
+    line: list[Span] = []
+    for part in parts:
+        candidate = [*line, separator, *part] if line else list(part)
+        if spans_width(candidate) <= width:
+            line = candidate
+    return line
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -1,0 +1,73 @@
+"""A source whose Frames the test gives out, and the app over it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from textual.pilot import Pilot
+
+from schedtop.model import Frame, Host
+from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.ui.app import SchedtopApp
+from schedtop.ui.dashboard import Dashboard
+
+
+class GivenSource:
+    """Frames one by one, when the test says so; an exception is raised, None ends it."""
+
+    def __init__(self, **scenario: Any) -> None:
+        self.scenario = Scenario(**scenario)
+        self.host = Host("given", "6.18.0", "synthetic", virtualised=True, notes=("a note from the source",))
+        self.thresholds: list[int] = []
+        self.made = 0
+        self._rng = np.random.default_rng(self.scenario.seed)
+        self._queue: queue.Queue[Frame | Exception | None] = queue.Queue()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        return None
+
+    def set_threshold(self, threshold_ns: int) -> None:
+        self.thresholds.append(threshold_ns)
+
+    def give(self, count: int = 1) -> None:
+        """Gives out the next Frames."""
+        for _ in range(count):
+            threshold_ns = self.thresholds[-1] if self.thresholds else 5_000_000
+            self._queue.put(make_frame(self.scenario, self.made, self._rng, threshold_ns))
+            self.made += 1
+
+    def put(self, item: Frame | Exception | None) -> None:
+        """A Frame of the test's own, an error, or the end."""
+        self._queue.put(item)
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        while not stop.is_set():
+            try:
+                item = self._queue.get(timeout=0.02)
+            except queue.Empty:
+                continue
+            if item is None:
+                return
+            if isinstance(item, Exception):
+                raise item
+            yield item
+
+
+async def collected(pilot: Pilot[int], source: GivenSource, count: int = 1) -> Dashboard:
+    """Gives out Frames and waits until the app has drawn them."""
+    app = pilot.app
+    assert isinstance(app, SchedtopApp)
+    source.give(count)
+    for _ in range(500):
+        await pilot.pause(0.01)
+        if app.dashboard.live.latest_ns == source.made * source.scenario.interval_ns:
+            break
+    await pilot.pause()
+    return app.dashboard

@@ -1,0 +1,336 @@
+"""The dashboard as a whole: sizes, time, and every key's effect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from textual.pilot import Pilot
+
+from schedtop.history import Filter, ViewSettings
+from schedtop.model import Loss
+from schedtop.sources.synthetic import make_frame
+from schedtop.ui.app import SchedtopApp
+from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.filter_bar import FilterBar
+from schedtop.ui.help_screen import HelpScreen
+from schedtop.units import NS_PER_S
+
+from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
+from .drive import GivenSource, collected
+
+
+@asynccontextmanager
+async def running(
+    size: tuple[int, int] = (120, 40), frames: int = 3, export_dir: Path = Path("."), **scenario: Any
+) -> AsyncIterator[tuple[Pilot[int], GivenSource, Dashboard]]:
+    """The app with some Frames collected."""
+    source = GivenSource(**scenario)
+    app = SchedtopApp(source, export_dir=export_dir)
+    async with app.run_test(size=size) as pilot:
+        yield pilot, source, await collected(pilot, source, frames)
+    assert app.wait_for_source(), "the source's thread ends with the app"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48), (200, 60), (60, 15), (200, 24), (70, 60)])
+@pytest.mark.parametrize("cpus", [2, 128])
+async def test_sizes(size: tuple[int, int], cpus: int) -> None:
+    async with running(size, cpus=cpus) as (pilot, source, _dashboard):
+        await collected(pilot, source, 2)
+        assert_widths(pilot.app)
+        assert_drawn_whole(pilot.app)
+        screen = text(pilot.app)
+        assert "LIVE" in screen and "5 Tasks" in screen and "Space Freeze" in screen and "? Help" in screen
+        for title in ("1 CPUs", "2 Runqueue latency", "3 Steal", "4 Slow waits"):
+            assert title in screen or title.replace("Runqueue l", "L") in screen
+
+
+async def test_all_five_panes_at_120x40() -> None:
+    async with running((120, 40)) as (pilot, _source, dashboard):
+        assert all(pane.display and pane.size.height >= 8 for pane in dashboard.panes)
+        assert len(lines(pilot.app)) == 40
+
+
+async def test_waiting_for_the_first_interval() -> None:
+    async with running(frames=0) as (pilot, _source, _dashboard):
+        await pilot.press("space", "left", "w", "s", "plus", "slash", "escape", "z", "z")
+        assert text(pilot.app).count("waiting for the first interval") == 6
+
+
+async def test_resizing_down_and_up_again() -> None:
+    async with running() as (pilot, source, dashboard):
+        for size in ((20, 5), (1, 1), (60, 15), (59, 40), (120, 14), (300, 90), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await collected(pilot, source)
+            assert_widths(pilot.app)
+            if size[0] < 60 or size[1] < 15:
+                assert "too small" in text(pilot.app) or size[0] < 24
+        assert dashboard.focused is dashboard.current
+        assert "5 Tasks" in text(pilot.app)
+        await pilot.press("1")
+        assert dashboard.focused is dashboard.panes[0]
+
+
+async def test_freezing_goes_on_collecting() -> None:
+    async with running() as (pilot, source, dashboard):
+        await pilot.press("space")
+        before = text(pilot.app)
+        assert "FROZEN" in before and "behind" not in before and "Thaw" in before
+        await collected(pilot, source, 4)
+        after = text(pilot.app)
+        assert "FROZEN 4.00 s behind" in after
+        assert before.splitlines()[2:] == after.splitlines()[2:]
+        assert len(dashboard.live) == 7
+        await pilot.press("space")
+        assert "LIVE" in text(pilot.app)
+        assert dashboard.view is not None and dashboard.view.frame.end_ns == 7 * NS_PER_S
+
+
+async def test_stepping_back_five_minutes_and_on_to_now() -> None:
+    async with running(frames=330, tasks=4) as (pilot, source, dashboard):
+        await pilot.press("left")
+        assert dashboard.view is not None and not dashboard.view.frozen, "live: no step"
+        await pilot.press("space", "left")
+        assert dashboard.view.frame.end_ns == 329 * NS_PER_S
+        await pilot.press(*["shift+left"] * 30)
+        assert dashboard.view.frame.end_ns == 29 * NS_PER_S
+        assert "FROZEN 301 s behind" in text(pilot.app)
+        await collected(pilot, source, 3)
+        await pilot.press(*[">"] * 31, "full_stop")
+        assert dashboard.view.frame.end_ns == 333 * NS_PER_S, "on into what was collected while frozen"
+        assert "FROZEN │" in " ".join(text(pilot.app).split())
+        await pilot.press(*["<"] * 40)
+        assert dashboard.view.frame.end_ns == 1 * NS_PER_S
+        assert "oldest" in text(pilot.app)
+
+
+async def test_window() -> None:
+    async with running(frames=70, tasks=4) as (pilot, _source, dashboard):
+        seen = []
+        for _ in range(3):
+            await pilot.press("w")
+            assert dashboard.view is not None
+            seen.append(dashboard.view.frame.interval_ns // NS_PER_S)
+        assert seen == [10, 60, 1]
+        assert "window 1 s" in text(pilot.app)
+
+
+async def test_sort_of_the_focused_table() -> None:
+    async with running() as (pilot, _source, dashboard):
+        await pilot.press("s")
+        assert dashboard.timeline.settings.task_sort == "max_wait_ns"
+        assert "▼longest" in text(pilot.app) and "by longest wait" in text(pilot.app)
+        waits = dashboard.view.tasks["max_wait_ns"] if dashboard.view else np.empty(0)
+        assert (np.diff(waits) <= 0).all()
+        await pilot.press("S", "S")
+        assert dashboard.timeline.settings.task_sort == "migrations"
+        await pilot.press("4", "s")
+        assert dashboard.timeline.settings.slow_wait_sort == "time_ns"
+        assert "newest first" in text(pilot.app) and "time▼" in text(pilot.app)
+
+
+async def test_click_on_a_header_sorts_and_on_a_row_selects() -> None:
+    async with running() as (pilot, _source, dashboard):
+        tasks = dashboard.panes[4]
+        header = lines(pilot.app)[tasks.region.y + 1]
+        await pilot.click("#tasks", offset=(header.index("run %") + 2, 1))
+        assert dashboard.timeline.settings.task_sort == "run_ns"
+        await pilot.click("#tasks", offset=(5, 3))
+        assert tasks.selected_key is not None  # type: ignore[attr-defined]
+
+
+async def test_filter() -> None:
+    async with running() as (pilot, _source, dashboard):
+        await pilot.press("slash", *"nginx")
+        assert dashboard.timeline.settings.filter == Filter(comms=("nginx",))
+        assert dashboard.view is not None and set(dashboard.view.tasks["comm"]) == {b"nginx"}
+        await pilot.press("enter")
+        assert not dashboard.query_one(FilterBar).is_open
+        assert "filter comm:nginx" in text(pilot.app) and "4 of 40" in text(pilot.app)
+        assert dashboard.focused is dashboard.current
+        await pilot.press("slash", "escape")
+        assert not dashboard.timeline.settings.filter
+
+
+async def test_filter_that_is_wrong_says_so_in_place() -> None:
+    async with running() as (pilot, _source, dashboard):
+        await pilot.press("slash", *"cpu:x", "enter")
+        assert dashboard.query_one(FilterBar).is_open
+        assert "cpu:x is not a number" in text(pilot.app)
+        await pilot.press("backspace", "1", "enter")
+        assert dashboard.timeline.settings.filter == Filter(cpus=(1,))
+        await pilot.press("escape")
+        assert not dashboard.timeline.settings.filter
+
+
+async def test_threshold_goes_through_the_source() -> None:
+    async with running() as (pilot, source, _dashboard):
+        await pilot.press("plus", "equals_sign", "minus", "underscore", "underscore")
+        assert source.thresholds == [10_000_000, 20_000_000, 10_000_000, 5_000_000, 2_000_000]
+        assert "slow > 5 ms → 2 ms" in text(pilot.app)
+        await collected(pilot, source)
+        assert "slow > 2 ms │" in text(pilot.app)
+        await pilot.press(*["minus"] * 20)
+        assert source.thresholds[-1] == 100_000
+        await pilot.press(*["plus"] * 40)
+        assert source.thresholds[-1] == 10 * NS_PER_S
+
+
+async def test_zoom_and_back() -> None:
+    async with running() as (pilot, source, dashboard):
+        await pilot.press("2", "z")
+        assert [pane.id for pane in dashboard.panes if pane.display] == ["latency"]
+        await collected(pilot, source)
+        assert_drawn_whole(pilot.app)
+        await pilot.press("tab")
+        assert [pane.id for pane in dashboard.panes if pane.display] == ["steal"]
+        await pilot.press("escape")
+        assert all(pane.display for pane in dashboard.panes)
+        await pilot.press("enter")
+        assert [pane.id for pane in dashboard.panes if pane.display] == ["steal"]
+
+
+async def test_focus_by_tab_and_number() -> None:
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        order = []
+        for _ in range(6):
+            await pilot.press("tab")
+            assert dashboard.focused is dashboard.current
+            order.append(dashboard.current.id)
+        assert order == ["cpus", "latency", "steal", "slow-waits", "tasks", "cpus"]
+        assert "5 Tasks" in text(pilot.app), "the slot keeps what it shows while CPUs have the focus"
+        await pilot.press("4")
+        assert "4 Slow waits" in text(pilot.app) and "3 Steal 5 Tasks" in text(pilot.app)
+        await pilot.press("shift+tab")
+        assert dashboard.current.id == "steal"
+
+
+async def test_selection_and_scrolling() -> None:
+    async with running(tasks=300) as (pilot, source, dashboard):
+        tasks = dashboard.panes[4]
+        await pilot.press("end")
+        assert "of 300" in text(pilot.app) and tasks.top + tasks.page_rows == 300
+        await collected(pilot, source, 2)
+        assert tasks.selected_row is not None  # type: ignore[attr-defined]
+        await pilot.press("home")
+        assert tasks.top == 0
+        await pilot.press("pagedown", "escape")
+        assert tasks.selected_key is None  # type: ignore[attr-defined]
+        assert_drawn_whole(pilot.app)
+
+
+async def test_measure_of_the_cpu_history() -> None:
+    async with running((160, 48)) as (pilot, _source, _dashboard):
+        await pilot.press("1", "m")
+        assert "switches/s 3 s" in text(pilot.app) or "switches/s, last 3 s" in text(pilot.app)
+
+
+async def test_help_lists_every_key_and_how_to_read_each_pane() -> None:
+    async with running((110, 200)) as (pilot, source, dashboard):
+        await pilot.press("question_mark")
+        assert isinstance(pilot.app.screen, HelpScreen)
+        await collected(pilot, source)
+        screen = text(pilot.app)
+        for row in dashboard.all_keys():
+            assert row.keys.split()[0] in screen and row.meaning, row
+            assert row.meaning.split()[0] in screen
+        for word in ("wakeup wait", "preemption wait", "involuntary", "steal", "run delay", "previous", "preemptor"):
+            assert word in screen
+        assert "a note from the source" in screen
+        await pilot.press("escape")
+        assert pilot.app.screen is dashboard
+
+
+async def test_every_binding_has_an_id_a_word_and_a_meaning() -> None:
+    async with running(frames=1) as (_pilot, _source, dashboard):
+        bindings = [binding for owner in (Dashboard, SchedtopApp) for binding in owner.BINDINGS]
+        ids = [binding.id for binding in bindings]  # type: ignore[union-attr]
+        assert all(ids) and len(set(ids)) == len(ids)
+        assert all(row.word and row.meaning for row in dashboard.all_keys())
+
+
+async def test_themes() -> None:
+    async with running() as (pilot, _source, _dashboard):
+        dark = pilot.app.screen.styles.background
+        await pilot.press("t")
+        await pilot.pause()
+        assert pilot.app.screen.styles.background != dark
+        assert_drawn_whole(pilot.app)
+
+
+async def test_loss_is_counted_and_named() -> None:
+    async with running() as (pilot, source, _dashboard):
+        frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
+        source.made += 1
+        source.put(replace(frame, loss=Loss(ring_dropped=12, late_ticks=1)))
+        await collected(pilot, source, 0)
+        assert "lost: 12 events dropped, 1 late ticks" in text(pilot.app)
+        assert "nothing lost" not in text(pilot.app)
+
+
+async def test_own_cost_is_shown() -> None:
+    async with running() as (pilot, _source, _dashboard):
+        assert "self 1.1 % CPU 140 MiB" in text(pilot.app)
+
+
+async def test_source_that_ends_leaves_the_screen() -> None:
+    async with running() as (pilot, source, _dashboard):
+        source.put(None)
+        await pilot.pause(0.1)
+        assert "ENDED" in text(pilot.app)
+        assert pilot.app.is_running
+
+
+async def test_settings_hold_from_the_start() -> None:
+    source = GivenSource()
+    settings = ViewSettings(window_ns=10 * NS_PER_S, filter=Filter.parse("java"), task_sort="run_ns")
+    app = SchedtopApp(source, settings=settings)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await collected(pilot, source, 2)
+        assert "window 10 s" in text(app) and "filter comm:java" in text(app) and "by run time" in text(app)
+
+
+async def test_export_writes_both_files(tmp_path: Path) -> None:
+    async with running(export_dir=tmp_path) as (pilot, source, dashboard):
+        await pilot.press("space")
+        await collected(pilot, source, 2)
+        await pilot.press("e")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.press("e")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        files = sorted(path.name for path in tmp_path.iterdir())
+        assert len(files) == 4 and all(name.startswith("schedtop-given-") for name in files)
+        assert files[-1].endswith("-2.svg") or files[1].endswith("-2.svg") or any("-2.json" in name for name in files)
+        data = json.loads((tmp_path / next(name for name in files if name.endswith(".json"))).read_text())
+        assert data["schema"] == "schedtop.snapshot/1"
+        assert dashboard.view is not None and len(data["tasks"]) == len(dashboard.view.tasks)
+        assert "<svg" in (tmp_path / next(name for name in files if name.endswith(".svg"))).read_text()
+        assert str(tmp_path) in "".join(line.strip() for line in lines(pilot.app)).replace(" ", "") or "Exported" in text(
+            pilot.app
+        )
+
+
+async def test_export_that_fails_is_said(tmp_path: Path) -> None:
+    async with running(export_dir=tmp_path / "missing") as (pilot, _source, _dashboard):
+        await pilot.press("e")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "not exported" in text(pilot.app)
+
+
+async def test_frozen_view_can_be_sorted_and_filtered() -> None:
+    async with running() as (pilot, source, dashboard):
+        await pilot.press("space")
+        await collected(pilot, source, 2)
+        await pilot.press("s", "slash", *"java", "enter")
+        assert dashboard.view is not None and dashboard.view.frozen
+        assert dashboard.view.frame.end_ns == 3 * NS_PER_S
+        assert set(dashboard.view.tasks["comm"]) == {b"java"}
+        assert "FROZEN 2.00 s behind" in text(pilot.app)

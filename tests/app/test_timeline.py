@@ -1,0 +1,68 @@
+"""Freezing, stepping and the steps of window and threshold, without a screen."""
+
+from __future__ import annotations
+
+import threading
+
+from schedtop.history import TASK_SORTS, History
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.ui.layout import CLASSES, layout_classes
+from schedtop.ui.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
+from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
+
+
+def history(frames: int) -> History:
+    source = SyntheticSource(Scenario(frames=frames, tasks=2))
+    return History(source.host, source.frames(threading.Event()))
+
+
+def test_live_without_frames_shows_nothing_and_cannot_freeze() -> None:
+    empty = History(SyntheticSource().host)
+    assert Timeline().view(empty) is None
+    assert not Timeline().freeze(empty).is_frozen
+
+
+def test_freezing_keeps_a_copy() -> None:
+    live = history(5)
+    frozen = Timeline().freeze(live)
+    for frame in history(7).frames[5:]:  # type: ignore[index]
+        live.append(frame)
+    view = frozen.view(live)
+    assert view is not None and view.frozen
+    assert (view.frame.end_ns, view.age_ns) == (5 * NS_PER_S, 2 * NS_PER_S)
+    assert frozen.thaw().view(live).frame.end_ns == 7 * NS_PER_S  # type: ignore[union-attr]
+
+
+def test_steps_stay_within_bounds() -> None:
+    live = history(5)
+    frozen = Timeline().freeze(live)
+    assert frozen.step(live, -100).end_ns == 1 * NS_PER_S
+    assert frozen.step(live, 100).end_ns == 5 * NS_PER_S
+    assert frozen.step(live, -2).step(live, 1).end_ns == 4 * NS_PER_S
+    assert Timeline().step(live, -1) == Timeline() or not Timeline().step(live, -1).is_frozen
+
+
+def test_thresholds_are_1_2_5_steps() -> None:
+    assert (THRESHOLDS_NS[0], THRESHOLDS_NS[-1]) == (100 * NS_PER_US, 10 * NS_PER_S)
+    assert next_threshold(5 * NS_PER_MS, 1) == 10 * NS_PER_MS
+    assert next_threshold(3 * NS_PER_MS, 1) == 5 * NS_PER_MS
+    assert next_threshold(3 * NS_PER_MS, -1) == 2 * NS_PER_MS
+    assert next_threshold(100 * NS_PER_US, -1) == 100 * NS_PER_US
+    assert next_threshold(60 * NS_PER_S, 1) == 10 * NS_PER_S
+
+
+def test_windows_and_sorts_go_round() -> None:
+    assert [next_window(ns * NS_PER_S) // NS_PER_S for ns in (1, 10, 60, 3)] == [10, 60, 1, 10]
+    keys = [*TASK_SORTS]
+    assert cycled(keys, keys[-1], 1) == keys[0]
+    assert cycled(keys, keys[0], -1) == keys[-1]
+
+
+def test_layout_classes_are_declared() -> None:
+    for columns in range(1, 250, 7):
+        for rows in range(1, 80, 3):
+            assert layout_classes(columns, rows) <= set(CLASSES)
+    assert layout_classes(59, 40) == layout_classes(80, 14) == {"-tiny"}
+    assert layout_classes(60, 15) == {"-one"}
+    assert layout_classes(80, 24) == {"-few"}
+    assert layout_classes(120, 40) == set()

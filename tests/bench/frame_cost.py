@@ -1,0 +1,118 @@
+"""CPU time of one whole frame of the dashboard, in a real terminal: arriving, view, every pane, and writing it out.
+
+    python tests/bench/frame_cost.py [--size 160x50] [--frames 100] [--cpus 2] [--tasks 200] [--window 1]
+
+The app runs in a child on a pseudo terminal that is read by this process, with Frames of the synthetic source, whose
+own cost is left out. The minimum is the figure to compare; the median says how noisy the machine is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import pty
+import statistics
+import struct
+import sys
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from schedtop.history import ViewSettings
+from schedtop.model import Frame
+from schedtop.sources.synthetic import Scenario, SyntheticSource, make_frame
+
+WARM_UP = 10
+
+
+class MeasuredSource(SyntheticSource):
+    """Notes the process's CPU time at each Frame, without what making the Frames cost."""
+
+    def __init__(self, scenario: Scenario, pace_s: float) -> None:
+        super().__init__(scenario, pace_s)
+        self.costs_ms: list[float] = []
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        """Frames made in advance, one at a time."""
+        import numpy as np
+
+        rng = np.random.default_rng(self.scenario.seed)
+        made = [make_frame(self.scenario, number, rng) for number in range(self.scenario.frames)]
+        before: float | None = None
+        for frame in made:
+            if stop.wait(self.pace_s):
+                return
+            now = time.process_time()
+            if before is not None:
+                self.costs_ms.append((now - before) * 1e3)
+            before = now
+            yield frame
+        os.kill(os.getpid(), 15)
+
+
+def child(scenario: Scenario, pace_s: float, window_s: int, result: int) -> None:
+    """The app on the pseudo terminal; its figures go to `result`."""
+    from schedtop.ui.app import run
+
+    source = MeasuredSource(scenario, pace_s)
+    status = run(source, settings=ViewSettings(window_ns=window_s * 10**9))
+    os.write(result, json.dumps({"status": status, "costs_ms": source.costs_ms[WARM_UP:]}).encode())
+
+
+def measure(size: tuple[int, int], scenario: Scenario, pace_s: float, window_s: int) -> dict[str, Any]:
+    """Runs the child at a terminal size (columns, lines) and gives what it measured and how much it wrote."""
+    read_end, write_end = os.pipe()
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"], os.environ["COLORTERM"] = "xterm-256color", "truecolor"
+        os.close(read_end)
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        child(scenario, pace_s, window_s, write_end)
+        os._exit(0)
+    os.close(write_end)
+    written = 0
+    while True:
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:
+            break
+        if not data:
+            break
+        written += len(data)
+    os.waitpid(pid, 0)
+    with os.fdopen(read_end, "rb") as pipe:
+        result: dict[str, Any] = json.loads(pipe.read() or b"{}")
+    result["bytes_per_frame"] = written // scenario.frames
+    return result
+
+
+def main() -> None:
+    """Measures and prints one line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", default="160x50", help="columns x lines (default %(default)s)")
+    parser.add_argument("--frames", type=int, default=100)
+    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--tasks", type=int, default=200)
+    parser.add_argument("--window", type=int, default=1, help="seconds")
+    parser.add_argument("--pace", type=float, default=0.1, help="seconds between Frames")
+    options = parser.parse_args()
+    columns, lines = map(int, options.size.split("x"))
+    scenario = Scenario(cpus=options.cpus, tasks=options.tasks, slow_waits=30, frames=options.frames + WARM_UP)
+    result = measure((columns, lines), scenario, options.pace, options.window)
+    costs = result.get("costs_ms") or [float("nan")]
+    print(
+        f"{options.size}, {options.cpus} CPUs, {options.tasks} tasks, window {options.window} s: "
+        f"min {min(costs):.1f} ms, median {statistics.median(costs):.1f} ms of CPU a frame, over {len(costs)} frames; "
+        f"{result['bytes_per_frame']} bytes a frame"
+    )
+
+
+if __name__ == "__main__":
+    main()

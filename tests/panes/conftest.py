@@ -1,0 +1,40 @@
+"""Views to draw, and a way to see what a pane shows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schedtop.history import History, View, ViewSettings
+from schedtop.model import Frame, Host
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+
+MakeView = Callable[..., View]
+
+
+@pytest.fixture
+def make_view() -> MakeView:
+    """Makes a View of a scenario; keywords: host, settings, `change` (of each Frame), and those of Scenario."""
+
+    def make(
+        *,
+        host: Host | None = None,
+        settings: ViewSettings | None = None,
+        change: Callable[[Frame], Frame] | None = None,
+        **scenario: Any,
+    ) -> View:
+        source = SyntheticSource(Scenario(**{"frames": 5, **scenario}))
+        frames = list(source.frames(threading.Event()))
+        history = History(host or source.host, [change(frame) for frame in frames] if change else frames)
+        return history.view(settings or ViewSettings())
+
+    return make
+
+
+def without(*parts: str) -> Callable[[Frame], Frame]:
+    """A change that makes parts of a Frame unavailable."""
+    return lambda frame: replace(frame, unavailable={part: f"no {part} here" for part in parts})

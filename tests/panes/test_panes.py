@@ -1,0 +1,227 @@
+"""Each pane alone: what it says, at two sizes, with data, without, and with hostile data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.history import Filter, ViewSettings
+from schedtop.model import Frame, Host
+from schedtop.panes.cpus import CpusPane
+from schedtop.panes.latency import LatencyPane
+from schedtop.panes.pane import Pane
+from schedtop.panes.slow_waits import SlowWaitsPane
+from schedtop.panes.steal import StealPane
+from schedtop.panes.tasks import TasksPane
+from .conftest import MakeView, without
+from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from .test_strips import HOSTILE
+
+PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane]
+SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
+
+pytestmark = pytest.mark.asyncio
+
+
+async def shown(pane: Pane, view: object, size: tuple[int, int] = (160, 24)) -> str:
+    """What a pane shows of a View."""
+    app = OnePane(pane)
+    async with app.run_test(size=size) as pilot:
+        if view is not None:
+            pane.show(view)  # type: ignore[arg-type]
+        await pilot.pause()
+        assert_widths(app)
+        return text(app)
+
+
+@pytest.mark.parametrize("make", PANES)
+@pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
+async def test_every_size(make: Callable[[], Pane], cpus: int, make_view: MakeView) -> None:
+    pane = make()
+    app = OnePane(pane)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for seed, size in enumerate(SIZES):
+            await pilot.resize_terminal(*size)
+            pane.show(make_view(cpus=cpus, frames=2, seed=seed))
+            await pilot.pause()
+            assert_widths(app)
+            assert_drawn_whole(app)
+            assert str(pane.NUMBER) in lines(app)[0]
+
+
+@pytest.mark.parametrize("make", PANES)
+async def test_waits_for_the_first_interval(make: Callable[[], Pane]) -> None:
+    assert "waiting for the first interval" in await shown(make(), None)
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [(LatencyPane, "latency"), (StealPane, "steal"), (SlowWaitsPane, "slow_waits"), (TasksPane, "tasks")],
+)
+async def test_says_what_is_not_available(make: Callable[[], Pane], part: str, make_view: MakeView) -> None:
+    assert f"not available: no {part} here" in await shown(make(), make_view(change=without(part)))
+
+
+async def test_cpus_numbers(make_view: MakeView) -> None:
+    view = make_view(cpus=2)
+    screen = await shown(CpusPane(), view, (120, 8))
+    row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("1 "))
+    switches = int(view.frame.cpus.column("switches")[1])
+    busy = view.frame.ratio("busy_ns", 1)
+    assert busy is not None
+    assert str(switches) in row.split()
+    assert f"{busy * 100:.1f}" in row.split()
+
+
+async def test_cpus_unavailable_parts_are_dashes(make_view: MakeView) -> None:
+    screen = await shown(CpusPane(), make_view(cpus=1, change=without("busy", "steal", "switches")), (120, 8))
+    row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("all"))
+    assert row.split().count("-") >= 4
+
+
+async def test_cpus_zoomed_scrolls_through_all(make_view: MakeView) -> None:
+    pane = CpusPane(classes="zoomed")
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 20)) as pilot:
+        pane.show(make_view(cpus=300, frames=2))
+        pane.focus()
+        await pilot.press("end")
+        assert "285-300 of 300" in text(app)
+        await pilot.press("home")
+        assert "1-16 of 300" in text(app)
+
+
+async def test_cpus_offline(make_view: MakeView) -> None:
+    def offline(frame: Frame) -> Frame:
+        return replace(frame, cpus=replace(frame.cpus, online=np.array([True, False, True])))
+
+    screen = await shown(CpusPane(), make_view(cpus=3, change=offline), (120, 10))
+    labels = [line.strip("│┃ ").split()[0] for line in screen.splitlines() if line.strip("│┃ ─╭╮╰╯")]
+    assert "2" in labels and "1" not in labels
+
+
+async def test_latency_numbers_and_kinds(make_view: MakeView) -> None:
+    screen = await shown(LatencyPane(), make_view(), (90, 20))
+    for word in ("wakeup", "preemption", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
+        assert word in screen
+    assert "not filtered by task" not in screen
+
+
+async def test_latency_says_that_a_task_filter_cannot_reach_it(make_view: MakeView) -> None:
+    by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
+    assert "all tasks: not filtered by task" in await shown(LatencyPane(), by_task)
+    by_cpu = make_view(settings=ViewSettings(filter=Filter.parse("cpu:1")))
+    screen = await shown(LatencyPane(), by_cpu)
+    assert "not filtered" not in screen
+    assert "CPU 1" in screen and "1700 waits" in screen
+
+
+def steal_of(ratio: float) -> Callable[[Frame], Frame]:
+    """A change of the steal of all CPUs."""
+
+    def change(frame: Frame) -> Frame:
+        frame.cpus.column("steal_ns")[:] = int(ratio * frame.interval_ns)
+        return frame
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected", "absent"),
+    [(0.0, "now 0 %", "high"), (0.049, "4.9 %", "high"), (0.05, "5.0 % ! high", "very"), (0.1, "!! very high", "? ")],
+)
+async def test_steal_levels(ratio: float, expected: str, absent: str, make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=steal_of(ratio)), (60, 14))
+    assert expected in screen
+    assert absent not in screen
+
+
+async def test_steal_not_virtualised(make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(host=Host("metal", "6.1", "btf", virtualised=False)), (60, 14))
+    assert "not virtualised" in screen
+
+
+async def test_steal_shows_pressure_where_there_is_some(make_view: MakeView) -> None:
+    assert "PSI some" in await shown(StealPane(), make_view(), (60, 14))
+    bare = make_view(change=lambda frame: replace(frame, pressure=None))
+    assert "PSI some" not in await shown(StealPane(), bare, (60, 14))
+
+
+async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
+    view = make_view()
+    screen = await shown(SlowWaitsPane(), view)
+    first = view.slow_waits[0]
+    row = screen.splitlines()[2]
+    assert str(first["tid"]) in row
+    assert ("preemption" if first["kind"] else "wakeup") in row
+    for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "preempted by", "previous on CPU", "woken by"):
+        assert word in screen.splitlines()[1]
+
+
+async def test_slow_waits_empty_state_names_the_threshold(make_view: MakeView) -> None:
+    assert "no task waited longer than 5 ms for a CPU in the last 1 s" in await shown(
+        SlowWaitsPane(), make_view(slow_waits=0)
+    )
+    filtered = make_view(settings=ViewSettings(filter=Filter.parse("nobody")))
+    assert "none of 6 slow waits passes the filter comm:nobody" in await shown(SlowWaitsPane(), filtered)
+
+
+async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
+    def waiting(frame: Frame) -> Frame:
+        frame.tasks["waiting_ns"][0] = 12_000_000
+        return frame
+
+    view = make_view(change=waiting)
+    screen = await shown(TasksPane(own_pid=4244), view)
+    header = screen.splitlines()[1]
+    for word in ("task", "tid", "process", "CPU", "▼run delay", "longest", "switch/s", "invol/s", "run %", "moves"):
+        assert word in header
+    assert "▶ 12.0 ms" in screen
+    assert "(self)" in screen
+    first = view.tasks[0]
+    assert str(first["tid"]) in screen.splitlines()[2]
+
+
+async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(filter=Filter.parse("nobody")))
+    assert "no task of 40 passes the filter comm:nobody" in await shown(TasksPane(), view)
+
+
+@pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane])
+async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> None:
+    names = np.array([name.encode()[:15] for name in HOSTILE], "S16")
+
+    def rename(frame: Frame) -> Frame:
+        frame.tasks["comm"] = names[np.arange(len(frame.tasks)) % len(names)]
+        frame.tasks["process"] = frame.tasks["comm"]
+        for field in ("comm", "preemptor_comm", "previous_comm", "waker_comm"):
+            frame.slow_waits[field] = names[np.arange(len(frame.slow_waits)) % len(names)]
+        return frame
+
+    for size in SIZES:
+        screen = await shown(make(), make_view(change=rename, slow_waits=12), size)
+        assert "\x1b" not in screen
+    assert "[bold]" in screen or size[1] < 20, "markup is text"
+
+
+@pytest.mark.parametrize("keys", [(), ("down",) * 3, ("end",), ("pagedown", "up")])
+async def test_selection_survives_sorting(keys: tuple[str, ...], make_view: MakeView) -> None:
+    pane = TasksPane()
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 20)) as pilot:
+        pane.show(make_view(seed=1))
+        pane.focus()
+        await pilot.press(*keys)
+        before = pane.selected_row
+        assert (before is not None) == bool(keys)
+        pane.show(make_view(seed=2, settings=ViewSettings(task_sort="migrations")))
+        await pilot.pause()
+        after = pane.selected_row
+        if before is not None and after is not None:
+            assert (before["tid"], before["start_ns"]) == (after["tid"], after["start_ns"])
+            index = int(np.flatnonzero(pane.rows["tid"] == after["tid"])[0])  # type: ignore[index]
+            assert pane.top <= index < pane.top + pane.page_rows
+        assert lines(app)
