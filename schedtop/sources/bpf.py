@@ -10,8 +10,6 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +52,7 @@ class Programs:
         self._exited: set[tuple[int, int]] = set()
         self.constants = header_constants(source_directory())
         self._bcc = _import_bcc()
-        with _errors_to_file() as log:
+        with _CompilerLog() as log:
             self._bpf = self._compile(front_end, cpus, log)
             self.config = self._map("config", 1, writable=True)
             self.tasks = self._map("tasks", TASK_SLOTS)
@@ -89,13 +87,15 @@ class Programs:
         """
         leaves = [leaf for _, leaf in self._overflow.items()]
         rows = np.array([np.frombuffer(leaf, self._overflow_dtype)[0] for leaf in leaves], self._overflow_dtype)
-        exited = {(int(row["tid"]), int(row["start_ns"])) for row in rows if row["flags"] & self.constants["TASK_EXITED"]}
+        exited = {
+            (int(row["tid"]), int(row["start_ns"])) for row in rows if row["flags"] & self.constants["TASK_EXITED"]
+        }
         for tid, _ in exited & self._exited:
             del self._overflow[ctypes.c_uint(tid)]
         self._exited = exited
         return rows
 
-    def _compile(self, front_end: FrontEnd, cpus: int, log: Path) -> Any:
+    def _compile(self, front_end: FrontEnd, cpus: int, log: _CompilerLog) -> Any:
         directory = source_directory()
         os.environ["BCC_KERNEL_SOURCE"] = str(directory)
         limit = max(8, round(self._slow_waits_per_s / _WINDOWS_PER_S / cpus))
@@ -106,9 +106,9 @@ class Programs:
                 cflags=[*flags, f"-DSLOW_WAITS_PER_WINDOW={limit}", *front_end.flags],
             )
         except Exception as error:  # bcc raises nothing narrower
-            if os.geteuid() and _refused(log):
+            if os.geteuid() and b"Operation not permitted" in log.read():
                 raise SourceError(PRIVILEGES) from error
-            raise SourceError(f"the kernel programs do not compile or load; the log is in {_keep(log)}") from error
+            raise SourceError(f"the kernel programs do not compile or load; the log is in {log.keep()}") from error
 
     def _map(self, name: str, length: int, writable: bool = False) -> Rows:
         table = self._bpf[name]
@@ -127,7 +127,7 @@ class Programs:
         self._events.append(ctypes.string_at(data, size))
         return 0
 
-    def _attach(self, log: Path) -> None:
+    def _attach(self, log: _CompilerLog) -> None:
         for event in self.front_end.events:
             try:
                 if self.front_end.btf:
@@ -136,12 +136,12 @@ class Programs:
                     self._attach_tracepoint(event)
             except OSError as error:
                 self.close()
-                if error.errno in (errno.EPERM, errno.EACCES) and not _has_text(log):
+                if error.errno in (errno.EPERM, errno.EACCES) and not log.read():
                     raise SourceError(PRIVILEGES) from error
                 detail = f"the kernel refuses the program for {event} ({os.strerror(error.errno or 0)})"
-                raise SourceError(f"{detail}; the verifier's log is in {_keep(log)}") from error
+                raise SourceError(f"{detail}; the verifier's log is in {log.keep()}") from error
 
-    def _attach_btf(self, event: str, log: Path) -> None:
+    def _attach_btf(self, event: str, log: _CompilerLog) -> None:
         """Loads and attaches what bcc compiled, by the bpf(2) call: bcc has no such program type."""
         assert self.front_end.btf
         name = f"btf_{event}".encode()
@@ -199,7 +199,7 @@ class _RawTracepointOpen(ctypes.Structure):
     _fields_ = (("name", ctypes.c_uint64), ("prog_fd", ctypes.c_uint32))
 
 
-def load_tracing(bcc: Any, module: Any, name: bytes, attach_btf_id: int, log: Path) -> int:
+def load_tracing(bcc: Any, module: Any, name: bytes, attach_btf_id: int, log: _CompilerLog) -> int:
     """Loads a compiled function as a program of type TRACING; returns its file descriptor.
 
     Raises OSError; the verifier's log is then in the file `log`.
@@ -224,8 +224,7 @@ def load_tracing(bcc: Any, module: Any, name: bytes, attach_btf_id: int, log: Pa
         try:
             return _bpf_call(_PROG_LOAD, attr)
         except OSError:
-            with log.open("ab") as file:
-                file.write(buffer.value)
+            log.write(buffer.value)
             raise error from None
 
 
@@ -284,31 +283,32 @@ def _import_bcc() -> Any:
     return bcc
 
 
-@contextmanager
-def _errors_to_file() -> Iterator[Path]:
-    """While it lasts, what libbcc and the compiler print to stderr goes into a file instead."""
-    handle, name = tempfile.mkstemp(prefix="schedtop-", suffix=".log")
-    sys.stderr.flush()
-    saved = os.dup(2)
-    os.dup2(handle, 2)
-    os.close(handle)
-    path = Path(name)
-    try:
-        yield path
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        path.unlink(missing_ok=True)
+class _CompilerLog:
+    """What libbcc, the compiler and the verifier say, instead of on stderr. Becomes a named file only when kept."""
 
+    def __enter__(self) -> _CompilerLog:
+        self._file = tempfile.TemporaryFile()
+        sys.stderr.flush()
+        self._stderr = os.dup(2)
+        os.dup2(self._file.fileno(), 2)
+        return self
 
-def _keep(log: Path) -> Path:
-    """Saves the log from removal; returns its new name."""
-    return log.rename(log.with_name(f"{log.stem}-failed.log"))
+    def __exit__(self, *exc: Any) -> None:
+        os.dup2(self._stderr, 2)
+        os.close(self._stderr)
+        self._file.close()
 
+    def write(self, data: bytes) -> None:
+        """Adds to the log."""
+        os.write(self._file.fileno(), data)
 
-def _has_text(log: Path) -> bool:
-    return log.stat().st_size > 0
+    def read(self) -> bytes:
+        """All of it so far."""
+        return os.pread(self._file.fileno(), 64 << 20, 0)
 
-
-def _refused(log: Path) -> bool:
-    return b"Operation not permitted" in log.read_bytes()
+    def keep(self) -> str:
+        """Saves the log; returns the name of its file."""
+        handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
+        with os.fdopen(handle, "wb") as file:
+            file.write(self.read())
+        return name

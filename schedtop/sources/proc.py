@@ -100,7 +100,9 @@ def own_cost(path: Path = Path("/proc/self/statm")) -> Overhead:
     return Overhead(time.process_time_ns(), int(path.read_bytes().split()[1]) * _PAGE_BYTES)
 
 
-def is_virtualised(cpuinfo: Path = Path("/proc/cpuinfo"), hypervisor: Path = Path("/sys/hypervisor/type")) -> bool | None:
+def is_virtualised(
+    cpuinfo: Path = Path("/proc/cpuinfo"), hypervisor: Path = Path("/sys/hypervisor/type")
+) -> bool | None:
     """Whether this is a guest: the `hypervisor` flag of x86, or /sys/hypervisor; `None` if it cannot be told."""
     if hypervisor.exists():
         return True

@@ -198,8 +198,7 @@ class TaskLedger:
         return np.flatnonzero(changed)
 
     def settle(self, indices: Integers, rows: Rows, overflow: Rows, now: Moment) -> Rows:
-        """The tasks of TASK_DTYPE that did something since the last Reading; remembers the counters of `rows` for the
-        next one.
+        """The tasks (TASK_DTYPE) that did something since the last Reading; remembers their counters for the next one.
 
         `rows`: copies of the slots at `indices`; `overflow`: the rows of the overflow map.
         """

@@ -25,7 +25,18 @@ from schedtop.model import (
 from schedtop.units import NS_PER_S
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
-_NAMES = (b"stress", b"nginx", b"postgres", b"kworker/1:2", b"java", b"python3", b"sshd", b"containerd", b"node", b"cc1")
+_NAMES = (
+    b"stress",
+    b"nginx",
+    b"postgres",
+    b"kworker/1:2",
+    b"java",
+    b"python3",
+    b"sshd",
+    b"containerd",
+    b"node",
+    b"cc1",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ class Scenario:
 class SyntheticSource:
     """A Source that makes Frames from a Scenario as fast as they are taken, or one per `pace_s` seconds."""
 
-    def __init__(self, scenario: Scenario = Scenario(), pace_s: float = 0) -> None:  # noqa: B008 (frozen)
+    def __init__(self, scenario: Scenario = Scenario(), pace_s: float = 0) -> None:
         self.scenario = scenario
         self.pace_s = pace_s
         self.threshold_ns = 5_000_000
@@ -94,7 +105,9 @@ def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable
     wave = 1 + 0.8 * np.sin(number / 9 + np.arange(scenario.cpus))
     column["voluntary_switches"][:] = rng.poisson(1500 * wave)
     column["involuntary_switches"][:] = rng.poisson(300 * wave**2)
-    column["switches"][:] = column["voluntary_switches"] + column["involuntary_switches"] + rng.poisson(800, scenario.cpus)
+    column["switches"][:] = (
+        column["voluntary_switches"] + column["involuntary_switches"] + rng.poisson(800, scenario.cpus)
+    )
     column["wakeups"][:] = rng.poisson(1400 * wave)
     column["migrations_in"][:] = rng.poisson(20, scenario.cpus)
     column["migrations_out"][:] = column["migrations_in"]

@@ -28,13 +28,16 @@ class TracefsError(Exception):
 
 def find_tracefs(candidates: tuple[Path, ...] = MOUNT_POINTS) -> Path:
     """The mounted and readable tracefs. Raises TracefsError."""
+    denied = None
     for path in candidates:
         try:
             if (path / "events").is_dir():
                 return path
         except PermissionError:
-            continue
-    raise TracefsError("tracefs is not mounted or not readable: run `mount -t tracefs tracefs /sys/kernel/tracing`")
+            denied = denied or path
+    if denied:
+        raise TracefsError(f"{denied} is not readable for this user: run `sudo schedtop`, or use --source btf")
+    raise TracefsError("tracefs is not mounted: run `sudo mount -t tracefs tracefs /sys/kernel/tracing`")
 
 
 def parse_format(text: str) -> dict[str, Field]:

@@ -1,0 +1,95 @@
+"""Tests against the real kernel: they need root, and are counted as skipped (with the reason) without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from schedtop.model import Frame, merge
+from schedtop.sources.live import LiveSource
+
+NS_PER_MS = 1_000_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks everything here, and skips it for ordinary users."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.root)
+            if os.geteuid():
+                item.add_marker(pytest.mark.skip(reason="needs root: real BPF programs"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tracefs() -> None:
+    """Mounts tracefs where a container has not."""
+    path = Path("/sys/kernel/tracing")
+    if os.geteuid() == 0 and not (path / "events").is_dir():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", str(path)], check=False)
+
+
+@pytest.fixture(params=["btf", "tracepoint"])
+def front_end(request: pytest.FixtureRequest) -> str:
+    """Both ways to see the events."""
+    return str(request.param)
+
+
+class Collector:
+    """Collects the live Frames of a `with` block in a thread of its own."""
+
+    def __init__(self, source: LiveSource) -> None:
+        self.source = source
+        self.frames: list[Frame] = []
+        self.failure: BaseException | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        try:
+            for frame in self.source.frames(self._stop):
+                self.frames.append(frame)
+        except BaseException as error:
+            self.failure = error
+
+    def __enter__(self) -> Collector:
+        self._thread.start()
+        time.sleep(0.05)  # the first reading
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        # The end of the block must be in a Frame, however late the ticks are.
+        end_ns = time.monotonic_ns() + 10 * NS_PER_MS
+        deadline = time.monotonic() + 30
+        while not (self.frames and self.frames[-1].end_ns > end_ns) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._stop.set()
+        self._thread.join(20)
+        if self.failure:
+            raise self.failure
+
+    @property
+    def frame(self) -> Frame:
+        """All of it as one Frame."""
+        return merge(self.frames)
+
+
+@pytest.fixture
+def collect() -> Callable[..., object]:
+    """A context manager that collects from the live kernel: `with collect("btf", threshold_ns=...) as collector`."""
+
+    @contextmanager
+    def start(
+        front_end: str = "auto", interval_ns: int = 200 * NS_PER_MS, threshold_ns: int = 5 * NS_PER_MS
+    ) -> Iterator[Collector]:
+        with LiveSource(interval_ns, threshold_ns, front_end) as source, Collector(source) as collector:
+            yield collector
+
+    return start

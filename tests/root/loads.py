@@ -1,0 +1,78 @@
+"""Loads whose behaviour is known by construction, and the kernel's own numbers about them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNumbers:
+    """What the kernel keeps of a task: /proc/<tid>/schedstat and status."""
+
+    run_ns: int
+    run_delay_ns: int
+    timeslices: int
+    voluntary: int
+    involuntary: int
+
+
+def kernel_numbers(tid: int) -> KernelNumbers:
+    """The kernel's numbers of a task."""
+    run_ns, run_delay_ns, timeslices = map(int, Path(f"/proc/{tid}/schedstat").read_text().split())
+    status = dict(
+        line.split(":\t", 1) for line in Path(f"/proc/{tid}/status").read_text().splitlines() if ":\t" in line
+    )
+    return KernelNumbers(
+        run_ns,
+        run_delay_ns,
+        timeslices,
+        int(status["voluntary_ctxt_switches"]),
+        int(status["nonvoluntary_ctxt_switches"]),
+    )
+
+
+def python(code: str, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    """A Python process that starts fast and runs `code`."""
+    return subprocess.Popen([sys.executable, "-I", "-S", "-c", code, *arguments], **options)  # type: ignore[call-overload,no-any-return]
+
+
+@contextmanager
+def ended(*processes: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Kills the processes at the end of the block, whatever happens."""
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
+def stopped_whole_life(duration_s: float, cpu: int, count: int) -> dict[int, KernelNumbers]:
+    """Runs `count` busy loops on one CPU for a while; returns the kernel's numbers of their whole lives by tid.
+
+    The numbers are taken while the loops are stopped; they are gone when it returns.
+    """
+    hogs = [python(f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass") for _ in range(count)]
+    with ended(*hogs):
+        time.sleep(duration_s)
+        for hog in hogs:
+            os.kill(hog.pid, signal.SIGSTOP)
+        for hog in hogs:
+            os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
+        time.sleep(0.05)  # the last switch out comes a little after the state changes
+        return {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+
+
+def kernel_switches() -> int:
+    """`ctxt` of /proc/stat."""
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("ctxt"))
+    return int(line.split()[1])
