@@ -27,7 +27,7 @@ missing_parts() {
 	local part
 	[ -x "$python" ] || echo python
 	"$python" -Ic 'import ensurepip, venv' 2>/dev/null || echo venv
-	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc"))' 2>/dev/null || echo bcc
+	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc").origin)' 2>/dev/null || echo bcc
 	[ "$1" = test ] || return 0
 	for part in stress hackbench bpftool bpftrace tmux clang-format; do
 		PATH=$PATH:/usr/sbin:/sbin command -v "$part" >/dev/null || echo "$part"
@@ -176,7 +176,7 @@ ensure_venv() {
 	fi
 	say "installing schedtop's Python packages into $venv"
 	$venv/bin/python -m pip install "${pip_options[@]}" --editable ".$([ "$extras" = run ] || echo '[dev]')" ||
-		die "pip could not install the packages; the first set-up needs the network"
+		die "pip could not install the packages (see above); this step needs the network"
 	$venv/bin/python -m compileall -q schedtop tests >/dev/null || true
 	echo "$key $extras" >$venv/.schedtop
 	give_back
@@ -185,8 +185,8 @@ ensure_venv() {
 # Under sudo the checkout must stay usable for its user.
 give_back() {
 	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
-	find . -path ./.git -prune -o -user root \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' \
-		-o -name .hypothesis \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
+	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \) \
+		-prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
 # --- the installed program --------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ install_program() {
 	make_venv "$target"
 	touch "$target/.schedtop"
 	"$target/bin/python" -m pip install "${pip_options[@]}" . ||
-		die "pip could not install the packages, which needs the network; make uninstall cleans up"
+		die "pip could not install the packages (see above); this step needs the network. make uninstall cleans up"
 	ln -sfn "$target/bin/schedtop" "$command"
 	say "installed: $command"
 }
