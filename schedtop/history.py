@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,22 +47,22 @@ class Filter:
 
     @classmethod
     def parse(cls, source: str) -> Filter:
-        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`; a bare word is part of a comm,
-        a bare number a tid or tgid. `=` does for `:`; commas separate alternatives.
+        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`; a bare word is part of a
+        comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives.
 
         Raises ValueError with a sentence for the user.
         """
         parts: dict[str, list[str]] = {}
         for word in source.split():
             match = re.fullmatch(r"(\w+)[:=](.+)", word)
-            key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdigit() else "comm", word)
+            key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
             key = "tgid" if key == "pid" else key
             if key not in ("comm", "tid", "tgid", "cpu", "number"):
                 raise ValueError(f"{key!r} is not a filter: use comm:, tid:, tgid: or cpu:, or part of a name")
             parts.setdefault(key, []).extend(item for item in value.split(",") if item)
         for key in ("tid", "tgid", "cpu"):
             for item in parts.get(key, []):
-                if not item.isdigit():
+                if not item.isdecimal():
                     raise ValueError(f"{key}:{item} is not a number")
         numbers = {key: tuple(int(item) for item in parts.get(key, ())) for key in ("tid", "tgid", "cpu", "number")}
         return cls(tuple(parts.get("comm", ())), numbers["tid"], numbers["tgid"], numbers["cpu"], numbers["number"])
@@ -181,8 +182,8 @@ class History:
         self._bytes += frame_bytes(frame)
         while len(self._frames) > 1 and frame.end_ns - self._frames[0].end_ns > KEEP_NS:
             self._bytes -= frame_bytes(self._frames.popleft())
-        if self._bytes > self.keep_bytes and len(self._frames) > 2:
-            self._coarsen()
+        while self._bytes > self.keep_bytes and len(self._frames) > 2:
+            self._shrink()
 
     def copy(self) -> History:
         """A History that stays as this one is now (it shares the Frames, which never change)."""
@@ -213,15 +214,15 @@ class History:
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
         )
 
-    def _coarsen(self) -> None:
-        """Merges the older half in pairs: what is recent keeps its resolution."""
+    def _shrink(self) -> None:
+        """Merges neighbours in the older half, the shortest first: what is recent keeps its resolution."""
+        before = self._bytes
         frames = list(self._frames)
-        half = len(frames) // 4 * 2
-        merged = [merge(frames[index : index + 2]) for index in range(0, half, 2)]
-        self._frames = deque(merged + frames[half:])
+        half = max(2, len(frames) // 2)
+        self._frames = deque(_merge_shortest(frames[:half]) + frames[half:])
         self._bytes = sum(map(frame_bytes, self._frames))
         # Merging disjoint tasks saves nothing; then the memory bound wins over the span.
-        while self._bytes > self.keep_bytes and len(self._frames) > 2:
+        if before - self._bytes < frame_bytes(frames[-1]) / 4:
             self._bytes -= frame_bytes(self._frames.popleft())
 
 
@@ -229,6 +230,22 @@ def frame_bytes(frame: Frame) -> int:
     """What a Frame holds in its arrays, in bytes."""
     arrays = (frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits)
     return sum(array.nbytes for array in arrays)
+
+
+def _merge_shortest(frames: Sequence[Frame]) -> list[Frame]:
+    """The Frames with those neighbours merged that are shortest together.
+
+    Merging all alike again and again would make the oldest Frame as long as the History.
+    """
+    lengths = [one.interval_ns + other.interval_ns for one, other in pairwise(frames)]
+    limit_ns = 1.5 * min(lengths, default=0)
+    merged: list[Frame] = []
+    index = 0
+    while index < len(frames):
+        pair = 2 if index < len(lengths) and lengths[index] < limit_ns else 1
+        merged.append(merge(frames[index : index + pair]))
+        index += pair
+    return merged
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:

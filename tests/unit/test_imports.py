@@ -24,8 +24,8 @@ MAY_IMPORT = {
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES | {"model", "history", "widgets", "panes"},
     "ui": VALUES | {"model", "history", "outputs", "widgets", "panes", "ui"},
-    "session": None,
-    "headless": None,
+    "session": VALUES | {"model", "outputs", "sources"},
+    "headless": VALUES | {"model", "history", "outputs", "session"},
     "cli": None,
     "__main__": None,
 }

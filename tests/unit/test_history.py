@@ -1,0 +1,190 @@
+"""History is bounded, the window is what it says, stepping stays inside, a View is what was asked for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.history import KEEP_NS, Filter, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
+from schedtop.model import SLOW_WAIT_DTYPE, TASK_DTYPE, Frame, Host, merge
+from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.units import NS_PER_S
+
+HOST = Host("test", "6.18.0", "synthetic")
+
+
+def frames(count: int, **scenario: int) -> list[Frame]:
+    made = Scenario(**scenario)  # type: ignore[arg-type]
+    rng = np.random.default_rng(1)
+    return [make_frame(made, number, rng) for number in range(count)]
+
+
+def filtered(history: History, words: str) -> View:
+    return history.view(ViewSettings(filter=Filter.parse(words)))
+
+
+def test_without_frames_there_is_no_view() -> None:
+    history = History(HOST)
+    assert len(history) == history.latest_ns == 0
+    with pytest.raises(ValueError, match="no data"):
+        history.view(ViewSettings())
+
+
+def test_what_is_too_old_is_dropped() -> None:
+    frame = frames(1)[0]
+    history = History(HOST, keep_bytes=1 << 40)
+    for second in range(1, 1000):
+        history.append(replace(frame, end_ns=second * NS_PER_S))
+    assert history.frames[-1].end_ns - history.frames[0].end_ns == KEEP_NS
+    assert len(history) == KEEP_NS // NS_PER_S + 1
+
+
+def test_one_can_step_back_five_minutes_on_a_large_host() -> None:
+    frame = frames(1, cpus=64, tasks=500)[0]
+    history = History(HOST)
+    for second in range(1, 401):
+        history.append(replace(frame, end_ns=second * NS_PER_S, start_time_ns=second * NS_PER_S))
+    lengths = [frame.interval_ns // NS_PER_S for frame in history.frames]
+    assert history.latest_ns - history.frames[0].end_ns >= 300 * NS_PER_S
+    assert sum(lengths) == 400
+    # The newest half minute as it came, and no step anywhere that skips half a minute.
+    assert lengths[-30:] == [1] * 30
+    assert max(lengths) < 30
+
+
+def test_memory_is_bounded_and_the_span_stays() -> None:
+    made = frames(120)
+    limit = 20 * frame_bytes(made[0])
+    history = History(HOST, keep_bytes=limit)
+    for frame in made:
+        history.append(frame)
+        assert sum(map(frame_bytes, history.frames)) <= limit
+    assert history.frames[-1] is made[-1]
+    assert history.frames[0].start_time_ns == made[0].start_time_ns
+    assert history.frames[0].interval_ns > history.frames[-1].interval_ns
+
+
+def test_coarsening_loses_no_event() -> None:
+    made = frames(60)
+    history = History(HOST, made, keep_bytes=30 * frame_bytes(made[0]))
+    assert len(history) < 60
+    assert history.frames[0].start_time_ns == made[0].start_time_ns
+    assert sum(frame.total("switches") for frame in history.frames) == merge(made).total("switches")
+    assert sum(frame.interval_ns for frame in history.frames) == 60 * NS_PER_S
+
+
+def test_frames_too_large_for_the_limit_are_dropped_from_the_old_end() -> None:
+    # Slow waits do not shrink when they are merged.
+    made = frames(40, slow_waits=5000, cpus=1, tasks=1)
+    history = History(HOST, made, keep_bytes=5 * frame_bytes(made[0]))
+    assert sum(map(frame_bytes, history.frames)) <= 5 * frame_bytes(made[0])
+    assert history.frames[-1] is made[-1]
+
+
+def test_a_copy_stays_as_it_was() -> None:
+    made = frames(10)
+    history = History(HOST, made[:5])
+    twin = history.copy()
+    for frame in made[5:]:
+        history.append(frame)
+    assert (len(twin), twin.latest_ns) == (5, 5 * NS_PER_S)
+    assert (len(history), history.latest_ns) == (10, 10 * NS_PER_S)
+
+
+@pytest.mark.parametrize(
+    ("end_s", "steps", "expected_s"),
+    [(5, -1, 4), (5, 1, 6), (5, -100, 1), (5, 100, 10), (10, 1, 10), (1, -1, 1), (5, 0, 5)],
+)
+def test_steps_stay_within_what_is_there(end_s: int, steps: int, expected_s: int) -> None:
+    history = History(HOST, frames(10))
+    assert history.step(end_s * NS_PER_S, steps) == expected_s * NS_PER_S
+
+
+def test_a_step_from_a_frame_that_was_dropped_lands_on_one_that_is_there() -> None:
+    history = History(HOST, frames(10)[5:])
+    assert history.step(2 * NS_PER_S, -1) == 6 * NS_PER_S
+    assert history.step(2 * NS_PER_S, 1) == 6 * NS_PER_S
+
+
+@pytest.mark.parametrize(
+    ("interval_ns", "window_ns", "count"),
+    [
+        (NS_PER_S, NS_PER_S, 1),
+        (NS_PER_S, 10 * NS_PER_S, 10),
+        (NS_PER_S, 60 * NS_PER_S, 20),
+        (NS_PER_S // 5, NS_PER_S, 5),
+        (2 * NS_PER_S, NS_PER_S, 1),
+        (3 * NS_PER_S, 10 * NS_PER_S, 3),
+    ],
+)
+def test_the_window_is_filled_with_the_frames_that_fit_best(interval_ns: int, window_ns: int, count: int) -> None:
+    made = frames(20, interval_ns=interval_ns)
+    view = History(HOST, made).view(ViewSettings(window_ns=window_ns))
+    assert view.frame.interval_ns == count * interval_ns
+    assert view.frame.total("wakeups") == merge(made[-count:]).total("wakeups")
+    assert len(view.series) == 20
+
+
+def test_late_frames_make_the_window_shorter_rather_than_much_too_long() -> None:
+    made = frames(3)
+    late = [made[0], replace(made[1], interval_ns=30 * NS_PER_S), made[2]]
+    assert History(HOST, late).view(ViewSettings(window_ns=10 * NS_PER_S)).frame.interval_ns == NS_PER_S
+
+
+def test_a_live_view_ends_now_and_a_frozen_one_where_it_was_frozen() -> None:
+    history = History(HOST, frames(10))
+    live = history.view(ViewSettings())
+    assert (live.frozen, live.frame.end_ns, live.age_ns) == (False, 10 * NS_PER_S, 0)
+    frozen = history.view(ViewSettings(), end_ns=4 * NS_PER_S)
+    assert (frozen.frozen, frozen.frame.end_ns, frozen.age_ns) == (True, 4 * NS_PER_S, 6 * NS_PER_S)
+    assert frozen.series[-1].end_ns == 4 * NS_PER_S
+
+
+def test_a_frozen_view_before_the_oldest_frame_shows_the_oldest() -> None:
+    assert History(HOST, frames(10)[5:]).view(ViewSettings(), end_ns=NS_PER_S).frame.end_ns == 6 * NS_PER_S
+
+
+def test_a_filtered_view_shows_only_what_was_asked_for() -> None:
+    history = History(HOST, frames(1, cpus=4, slow_waits=200))
+    assert {row["comm"] for row in filtered(history, "comm:NGINX").tasks} == {b"nginx"}
+    assert {row["comm"] for row in filtered(history, "nginx").slow_waits} == {b"nginx"}
+    assert [row["tid"] for row in filtered(history, "tid:4241").tasks] == [4241]
+    assert {row["tgid"] for row in filtered(history, "pid:4244").tasks} == {4244}
+    assert len(filtered(history, "4244").tasks) == 4
+    by_cpu = filtered(history, "cpu:1,3")
+    assert by_cpu.cpu_ids == [1, 3]
+    assert set(by_cpu.tasks["last_cpu"]) == set(by_cpu.slow_waits["cpu"]) == {1, 3}
+    assert not len(filtered(history, "comm:nginx tid:4240").tasks)
+
+
+def test_latency_follows_the_filter_by_cpu_and_no_other() -> None:
+    history = History(HOST, frames(1, cpus=3))
+    frame = history.frames[-1]
+    expected = frame.latency.histogram("wakeup", 0).count + frame.latency.histogram("wakeup", 2).count
+    assert filtered(history, "cpu:0,2").latency("wakeup").count == expected
+    assert filtered(history, "nginx").latency().count == frame.latency.histogram().count
+    assert filtered(history, "cpu:99").latency().count == 0
+    assert filtered(history, "cpu:99").cpu_ids == []
+
+
+@pytest.mark.parametrize("key", ["run_delay_ns", "max_wait_ns", "involuntary_switches", "run_ns", "migrations"])
+def test_tasks_are_sorted_largest_first_and_equals_by_tid(key: str) -> None:
+    rows = np.concatenate((frames(1)[0].tasks, np.zeros(2, TASK_DTYPE)))
+    rows["tid"][-2:] = (9, 8)
+    ordered = sort_tasks(rows, key)
+    assert (np.diff(ordered[key]) <= 0).all()
+    assert list(sort_tasks(np.zeros(0, TASK_DTYPE), key)) == []
+    equals = ordered["tid"][ordered[key] == 0]
+    assert (np.diff(equals.astype(int)) > 0).all()
+
+
+def test_switches_are_those_of_both_kinds() -> None:
+    ordered = sort_tasks(frames(1)[0].tasks, "switches")
+    assert (np.diff(ordered["voluntary_switches"] + ordered["involuntary_switches"]) <= 0).all()
+
+
+def test_slow_waits_are_slowest_or_newest_first() -> None:
+    rows = np.zeros(3, SLOW_WAIT_DTYPE)
+    rows["wait_ns"], rows["time_ns"] = (5, 9, 5), (1, 2, 3)
+    assert list(sort_slow_waits(rows, "wait_ns")["time_ns"]) == [2, 3, 1]
+    assert list(sort_slow_waits(rows, "time_ns")["time_ns"]) == [3, 2, 1]
