@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +18,7 @@ KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
 
 KEEP_BYTES = 48 << 20
-"""Above this the oldest Frames are merged in pairs: the span stays, the resolution of the old part halves."""
+"""Above this old Frames are merged in pairs: the span stays, the resolution of the old part halves."""
 
 TASK_SORTS = {
     "run_delay_ns": "run delay",
@@ -215,37 +214,31 @@ class History:
         )
 
     def _shrink(self) -> None:
-        """Merges neighbours in the older half, the shortest first: what is recent keeps its resolution."""
-        before = self._bytes
-        frames = list(self._frames)
-        half = max(2, len(frames) // 2)
-        self._frames = deque(_merge_shortest(frames[:half]) + frames[half:])
-        self._bytes = sum(map(frame_bytes, self._frames))
-        # Merging disjoint tasks saves nothing; then the memory bound wins over the span.
-        if before - self._bytes < frame_bytes(frames[-1]) / 4:
-            self._bytes -= frame_bytes(self._frames.popleft())
+        """Merges the two neighbours of the older half that are shortest together, or else drops the oldest Frame.
+
+        One pair at a time, because the screen waits for it. What is recent keeps its resolution.
+        """
+        frames = self._frames
+        index = min(
+            range(max(1, len(frames) // 2 - 1)),
+            key=lambda place: frames[place].interval_ns + frames[place + 1].interval_ns,
+        )
+        one, other = frames[index], frames[index + 1]
+        merged = merge((one, other))
+        saved = frame_bytes(one) + frame_bytes(other) - frame_bytes(merged)
+        if saved >= frame_bytes(other) / 2:
+            frames[index] = merged
+            del frames[index + 1]
+            self._bytes -= saved
+        else:
+            # Slow waits and tasks that lived once do not add up to less; then the memory bound wins over the span.
+            self._bytes -= frame_bytes(frames.popleft())
 
 
 def frame_bytes(frame: Frame) -> int:
     """What a Frame holds in its arrays, in bytes."""
     arrays = (frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits)
     return sum(array.nbytes for array in arrays)
-
-
-def _merge_shortest(frames: Sequence[Frame]) -> list[Frame]:
-    """The Frames with those neighbours merged that are shortest together.
-
-    Merging all alike again and again would make the oldest Frame as long as the History.
-    """
-    lengths = [one.interval_ns + other.interval_ns for one, other in pairwise(frames)]
-    limit_ns = 1.5 * min(lengths, default=0)
-    merged: list[Frame] = []
-    index = 0
-    while index < len(frames):
-        pair = 2 if index < len(lengths) and lengths[index] < limit_ns else 1
-        merged.append(merge(frames[index : index + pair]))
-        index += pair
-    return merged
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:

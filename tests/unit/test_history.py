@@ -73,11 +73,15 @@ def test_coarsening_loses_no_event() -> None:
     assert sum(frame.interval_ns for frame in history.frames) == 60 * NS_PER_S
 
 
-def test_frames_too_large_for_the_limit_are_dropped_from_the_old_end() -> None:
-    # Slow waits do not shrink when they are merged.
-    made = frames(40, slow_waits=5000, cpus=1, tasks=1)
-    history = History(HOST, made, keep_bytes=5 * frame_bytes(made[0]))
-    assert sum(map(frame_bytes, history.frames)) <= 5 * frame_bytes(made[0])
+@pytest.mark.parametrize("scenario", [{"slow_waits": 1000}, {"slow_waits": 300, "cpus": 8}, {"tasks": 3000}])
+def test_frames_that_do_not_merge_well_are_dropped_from_the_old_end(scenario: dict[str, int]) -> None:
+    made = frames(60, **scenario)
+    if "tasks" in scenario:
+        for number, frame in enumerate(made):
+            frame.tasks["tid"] += number * 100_000
+    history = History(HOST, made, keep_bytes=10 * frame_bytes(made[0]))
+    assert sum(map(frame_bytes, history.frames)) <= 10 * frame_bytes(made[0])
+    assert [frame.interval_ns for frame in history.frames][-3:] == [NS_PER_S] * 3
     assert history.frames[-1] is made[-1]
 
 
