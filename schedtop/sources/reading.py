@@ -174,8 +174,8 @@ def _loss(earlier: Reading, later: Reading) -> Loss:
 class TaskLedger:
     """What every task's counters were at the last Reading, so that the next one yields differences.
 
-    Reported counters never run backwards: where a slot was read in the middle of a switch, the difference comes with the
-    next Reading, and no nanosecond is counted twice or lost.
+    Reported counters never run backwards: where a slot was read in the middle of a switch, the difference comes with
+    the next Reading, and no nanosecond is counted twice or lost.
     """
 
     def __init__(self, slots: int) -> None:
