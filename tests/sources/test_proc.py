@@ -50,7 +50,9 @@ def test_a_cpu_beyond_the_possible_ones_is_left_out() -> None:
         (b"cpu0 10 1 20 300 40 3 4 50 5 1 99 99", 38, 50, 428),
     ],
 )
-def test_old_kernels_have_fewer_columns_and_future_ones_more(line: bytes, busy: int, steal: int, accounted: int) -> None:
+def test_old_kernels_have_fewer_columns_and_future_ones_more(
+    line: bytes, busy: int, steal: int, accounted: int
+) -> None:
     reading = proc.parse_stat(line + b"\nctxt 1\n", 1)
     times = (reading.busy_ns[0], reading.steal_ns[0], reading.accounted_ns[0])
     assert times == (busy * TICK_NS, steal * TICK_NS, accounted * TICK_NS)
@@ -108,7 +110,9 @@ def test_pressure_that_cannot_be_read_is_not_zero(tmp_path: Path) -> None:
     assert proc.read_pressure(tmp_path) is None
 
 
-@pytest.mark.parametrize(("text", "count"), [("0\n", 1), ("0-3\n", 4), ("0-1,4-7\n", 8), ("0,2\n", 3), ("0-511\n", 512)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("0\n", 1), ("0-3\n", 4), ("0-1,4-7\n", 8), ("0,2\n", 3), ("0-511\n", 512)]
+)
 def test_possible_cpus_are_ids_not_a_count(text: str, count: int, tmp_path: Path) -> None:
     (tmp_path / "possible").write_text(text)
     assert proc.possible_cpus(tmp_path / "possible") == count
