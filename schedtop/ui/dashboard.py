@@ -223,13 +223,19 @@ class Dashboard(PaneScreen):
         owners = (Dashboard, PaneScreen, Canvas, CpusPane, FilterBar, type(self.app))
         return [row for owner in owners for row in key_rows(owner.BINDINGS)]
 
-    def action_export(self) -> None:
+    async def action_export(self) -> None:
         """Writes what is shown to files, without holding up the screen."""
         if self.view is None:
             self.notify("there is nothing to export yet", severity="warning")
             return
-        # Taken now: what is written is what was on the screen when the key was pressed.
-        self.run_worker(self._export(self.view, self.app.export_screenshot(title="schedtop")), group="export")
+        # The picture is without the message of an export before.
+        self.app.clear_notifications()
+        await self.query("Toast").remove()
+        self.call_after_refresh(self._export_now)
+
+    def _export_now(self) -> None:
+        if self.view is not None:
+            self.run_worker(self._export(self.view, self.app.export_screenshot(title="schedtop")), group="export")
 
     async def _export(self, view: View, svg: str) -> None:
         try:

@@ -113,9 +113,8 @@ class PaneScreen(Screen[None]):
         hidden = [pane for pane in self.panes if not pane.display]
         words = " ".join(f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in hidden)
         for pane in self.panes:
-            pane.hint = words if pane.has_class("in-slot") or pane is self.current and self.is_zoomed else ""
-            if self.has_class("-one"):
-                pane.hint = words
+            stands_for_others = pane is self.current or (pane.has_class("in-slot") and not self.is_zoomed)
+            pane.hint = words if hidden and stands_for_others else ""
             pane.draw()
         if self.focused is None:
             self.current.focus(scroll_visible=False)

@@ -25,10 +25,11 @@ def test_live_without_frames_shows_nothing_and_cannot_freeze() -> None:
 def test_freezing_keeps_a_copy() -> None:
     live = history(5)
     frozen = Timeline().freeze(live)
-    for frame in history(7).frames[5:]:  # type: ignore[index]
+    for frame in list(history(7).frames)[5:]:
         live.append(frame)
     view = frozen.view(live)
-    assert view is not None and view.frozen
+    assert view is not None
+    assert view.frozen
     assert (view.frame.end_ns, view.age_ns) == (5 * NS_PER_S, 2 * NS_PER_S)
     assert frozen.thaw().view(live).frame.end_ns == 7 * NS_PER_S  # type: ignore[union-attr]
 

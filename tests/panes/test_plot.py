@@ -10,6 +10,7 @@ from schedtop.panes.latency_plot import LatencyPlot, decades, per_column
 from schedtop.panes.steal import over_time, plot_lines
 from schedtop.widgets.plot import area
 from schedtop.widgets.strips import spans_width
+
 from .conftest import MakeView
 
 
@@ -78,9 +79,8 @@ def test_steal_over_time(make_view: MakeView) -> None:
     view = make_view(frames=300)
     ratios = over_time(view.series, 150)
     assert not np.isnan(ratios).any()
-    assert ratios[-1] == pytest.approx(
-        max(frame.ratio("steal_ns") or 0 for frame in view.series[-2:]), rel=0.5
-    )
+    assert ratios[-1] == pytest.approx(max(frame.ratio("steal_ns") or 0 for frame in view.series[-2:]), rel=0.5)
     young = over_time(view.series[-30:], 300)
-    assert np.isnan(young[:269]).all() and not np.isnan(young[-30:]).any()
+    assert np.isnan(young[:269]).all()
+    assert not np.isnan(young[-30:]).any()
     assert all(spans_width(line) == 40 for line in plot_lines(view.series, 40, 8))

@@ -86,7 +86,7 @@ def test_columns_drop_by_rank_and_fill_the_width() -> None:
     ]
     assert [column.header for column, _ in place(columns, 17)] == ["name", "extra", "value"]
     assert [column.header for column, _ in place(columns, 16)] == ["name", "value"]
-    assert dict((column.header, width) for column, width in place(columns, 14, air_most=0)) == {"name": 8, "value": 5}
+    assert {column.header: width for column, width in place(columns, 14, air_most=0)} == {"name": 8, "value": 5}
     for width in range(11, 60):
         placed = place(columns, width)
         (line,) = row_lines(placed, ["日本語"], 1)
