@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,7 +24,7 @@ def take(source: Source, count: int) -> list[Frame]:
 
 def check_frames(frames: list[Frame]) -> None:
     """That consecutive Frames are ordered, consistent in themselves, and add up."""
-    for earlier, later in zip(frames, frames[1:], strict=False):
+    for earlier, later in pairwise(frames):
         assert later.end_ns - later.interval_ns == earlier.end_ns, "an interval begins where the last one ended"
         assert later.start_time_ns >= earlier.start_time_ns
     for frame in frames:
