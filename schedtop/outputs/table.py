@@ -81,7 +81,7 @@ def _cpus(data: dict[str, Any]) -> str:
         rates = [format_count(rate(row[counter], data["interval_ns"])) for counter in counters]
         ratios = [format_ratio(row["busy_ratio"]), format_ratio(row["steal_ratio"])]
         rows.append((name, *rates, *ratios, format_count(row["queue_length"])))
-    return "CPUs\n" + table((*header, "busy", "steal", "queue"), rows)
+    return "CPUs\n" + table(header, rows)
 
 
 def _latency(data: dict[str, Any]) -> str:
