@@ -1,0 +1,301 @@
+"""Readings and their differences, on hand-made kernel structs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedtop.histogram import BUCKETS
+from schedtop.model import Loss, Overhead, Pressure, Rows
+from schedtop.sources.proc import StatReading
+from schedtop.sources.reading import Moment, Reading, TaskLedger, difference, queue_length
+
+SLOTS = 16
+MS = 1_000_000
+
+
+def layout(*groups: tuple[str, str]) -> np.dtype[Any]:
+    """A struct of fields: for each type, the names that have it."""
+    return np.dtype([(name, kind) for kind, names in groups for name in names.split()])
+
+
+TASK_SLOT = layout(
+    ("<u4", "tid tgid voluntary involuntary timeslices migrations"),
+    ("<u8", "start_ns wait_start_ns run_ns run_delay_ns cgroup_id"),
+    ("<u2", "last_cpu enqueue_cpu queue_cpu"),
+    ("u1", "wait_kind flags"),
+    ("S16", "comm"),
+    ("2<u8", "longest_ns"),
+    ("2<u2", "longest_epoch"),
+)
+CPU_STATE = layout(
+    ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
+    ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen"),
+    ("2<u8", "wait_sum_ns longest_epoch"),
+    ("4<u8", "longest_ns"),
+    (f"{2 * BUCKETS}<u8", "latency"),
+)
+SLOW_WAIT = layout(
+    ("<u8", "end_ns wait_ns"),
+    ("<u4", "tid tgid preemptor_tid previous_tid waker_tid kind"),
+    ("<u2", "cpu enqueue_cpu"),
+    ("S16", "comm preemptor_comm previous_comm waker_comm"),
+)
+
+
+class Kernel:
+    """Slots and CPUs as the kernel would hold them, and the ledger that watches them."""
+
+    def __init__(self) -> None:
+        self.slots = np.zeros(SLOTS, TASK_SLOT)
+        self.cpus = np.zeros(2, CPU_STATE)
+        self.overflow = np.zeros(0, TASK_SLOT)
+        self.ledger = TaskLedger(SLOTS)
+
+    def task(self, tid: int, **fields: Any) -> None:
+        slot = self.slots[tid % SLOTS]
+        slot["tid"] = slot["tgid"] = tid
+        for name, value in fields.items():
+            slot[name] = value
+
+    def settle(self, time_ns: int, epoch: int = 1) -> dict[int, Rows]:
+        """What the ledger reports, by tid."""
+        moved = self.ledger.moved(self.slots, self.cpus["current_tid"].astype(np.int64))
+        now = Moment.of(time_ns, epoch, self.cpus)
+        rows = self.ledger.settle(moved, self.slots[moved], self.overflow, now)
+        return {int(row["tid"]): row for row in rows}
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    return Kernel()
+
+
+def test_a_task_is_reported_with_what_it_did_since_the_last_time(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=10 * MS, run_delay_ns=MS, timeslices=3, voluntary=2, involuntary=1, last_cpu=1)
+    kernel.settle(100 * MS)
+    kernel.task(5, run_ns=14 * MS, run_delay_ns=4 * MS, timeslices=5, voluntary=3, involuntary=2, migrations=1)
+    row = kernel.settle(200 * MS)[5]
+    names = ("run_ns", "run_delay_ns", "timeslices", "voluntary_switches", "involuntary_switches", "migrations")
+    assert [int(row[name]) for name in names] == [4 * MS, 3 * MS, 2, 1, 1, 1]
+    assert row["last_cpu"] == 1
+
+
+def test_a_task_that_did_nothing_is_not_reported(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, timeslices=3, voluntary=3)
+    kernel.settle(100 * MS)
+    assert kernel.settle(200 * MS) == {}
+
+
+def test_a_reused_tid_starts_from_zero(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=100 * MS, timeslices=50, voluntary=50)
+    kernel.settle(200 * MS)
+    kernel.task(5, start_ns=150 * MS, run_ns=3 * MS, timeslices=2, voluntary=1)
+    row = kernel.settle(300 * MS)[5]
+    assert (row["run_ns"], row["timeslices"], row["voluntary_switches"]) == (3 * MS, 2, 1)
+
+
+def test_a_slot_with_another_tid_starts_from_zero(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=100 * MS, timeslices=50)
+    kernel.settle(200 * MS)
+    kernel.task(5 + SLOTS, run_ns=3 * MS, timeslices=2)
+    rows = kernel.settle(300 * MS)
+    assert list(rows) == [5 + SLOTS]
+    assert rows[5 + SLOTS]["run_ns"] == 3 * MS
+
+
+def test_counters_of_32_bits_may_wrap(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, timeslices=2**32 - 3, voluntary=2**32 - 1, involuntary=2**32 - 2)
+    kernel.settle(100 * MS)
+    kernel.task(5, timeslices=4, voluntary=1, involuntary=3)
+    row = kernel.settle(200 * MS)[5]
+    assert (row["timeslices"], row["voluntary_switches"], row["involuntary_switches"]) == (7, 2, 5)
+
+
+def test_the_slice_under_way_counts_and_is_not_counted_again(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=10 * MS, timeslices=1)
+    kernel.cpus[0]["current_tid"], kernel.cpus[0]["slice_start_ns"] = 5, 60 * MS
+    assert kernel.settle(100 * MS)[5]["run_ns"] == 50 * MS
+    assert kernel.settle(200 * MS)[5]["run_ns"] == 100 * MS
+    # It is switched out at 230 ms: the kernel adds the whole slice.
+    kernel.task(5, run_ns=180 * MS, voluntary=1)
+    kernel.cpus[0]["current_tid"], kernel.cpus[0]["slice_start_ns"] = 0, 230 * MS
+    assert kernel.settle(300 * MS)[5]["run_ns"] == 30 * MS
+
+
+def test_the_wait_under_way_counts_and_is_not_counted_again(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_delay_ns=MS, wait_start_ns=70 * MS)
+    row = kernel.settle(100 * MS)[5]
+    assert (row["run_delay_ns"], row["waiting_ns"], row["max_wait_ns"]) == (31 * MS, 30 * MS, 30 * MS)
+    kernel.task(5, run_delay_ns=51 * MS, wait_start_ns=0, timeslices=1)
+    row = kernel.settle(200 * MS)[5]
+    assert (row["run_delay_ns"], row["waiting_ns"]) == (20 * MS, 0)
+
+
+def test_reported_times_never_run_backwards(kernel: Kernel) -> None:
+    # The slot was read in the middle of a switch: the slice is closed in the CPU's row, not yet in the task's.
+    kernel.task(5, start_ns=1, run_ns=10 * MS, timeslices=1)
+    kernel.cpus[0]["current_tid"], kernel.cpus[0]["slice_start_ns"] = 5, 50 * MS
+    total = int(kernel.settle(100 * MS)[5]["run_ns"])
+    kernel.cpus[0]["current_tid"] = 0
+    kernel.task(5, timeslices=2)
+    row = kernel.settle(150 * MS)[5]
+    assert row["run_ns"] == 0
+    kernel.task(5, run_ns=70 * MS, timeslices=3)
+    total += int(kernel.settle(200 * MS)[5]["run_ns"])
+    assert total == 70 * MS
+
+
+def test_a_slice_that_began_after_the_moment_is_not_negative(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=10 * MS)
+    kernel.cpus[0]["current_tid"], kernel.cpus[0]["slice_start_ns"] = 5, 101 * MS
+    kernel.task(6, start_ns=1, run_delay_ns=MS, wait_start_ns=102 * MS)
+    rows = kernel.settle(100 * MS)
+    assert rows[5]["run_ns"] == 10 * MS
+    assert (rows[6]["run_delay_ns"], rows[6]["waiting_ns"]) == (MS, 0)
+
+
+def test_the_longest_wait_is_that_of_this_epoch_only(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, timeslices=1, longest_ns=(8 * MS, 3 * MS), longest_epoch=(2, 3))
+    assert kernel.settle(100 * MS, epoch=3)[5]["max_wait_ns"] == 3 * MS
+    kernel.task(5, timeslices=2)
+    assert kernel.settle(200 * MS, epoch=4)[5]["max_wait_ns"] == 0
+
+
+def test_the_epoch_of_a_slot_has_16_bits(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, timeslices=1, longest_ns=(8 * MS, 0), longest_epoch=(4, 0))
+    assert kernel.settle(100 * MS, epoch=2**16 + 4)[5]["max_wait_ns"] == 8 * MS
+
+
+def test_tasks_in_the_overflow_map_have_their_own_memory(kernel: Kernel) -> None:
+    kernel.task(5, start_ns=1, run_ns=MS, timeslices=1)
+    kernel.overflow = np.zeros(1, TASK_SLOT)
+    kernel.overflow["tid"], kernel.overflow["start_ns"], kernel.overflow["run_ns"] = 5 + SLOTS, 9, 40 * MS
+    rows = kernel.settle(100 * MS)
+    assert (rows[5]["run_ns"], rows[5 + SLOTS]["run_ns"]) == (MS, 40 * MS)
+    kernel.overflow["run_ns"] = 43 * MS
+    assert kernel.settle(200 * MS)[5 + SLOTS]["run_ns"] == 3 * MS
+
+
+def test_the_overflow_map_forgets_who_left_it(kernel: Kernel) -> None:
+    kernel.overflow = np.zeros(1, TASK_SLOT)
+    kernel.overflow["tid"], kernel.overflow["start_ns"], kernel.overflow["run_ns"] = 21, 9, 40 * MS
+    kernel.settle(100 * MS)
+    kernel.overflow["tid"] = 37
+    assert kernel.settle(200 * MS)[37]["run_ns"] == 40 * MS
+
+
+def test_queues_are_counted_where_the_tasks_wait_now() -> None:
+    rows = np.zeros(4, TASK_SLOT)
+    rows["wait_start_ns"], rows["queue_cpu"] = [1, 1, 0, 1], [0, 2, 2, 2]
+    assert queue_length(rows, 4).tolist() == [1, 0, 2, 0]
+
+
+# Readings.
+
+
+def stat(busy: int, steal: int, accounted: int, switches: int, online: tuple[bool, bool] = (True, True)) -> StatReading:
+    arrays = [np.array([value, value], np.int64) for value in (busy, steal, accounted)]
+    return StatReading(np.array(online), arrays[0], arrays[1], arrays[2], switches)
+
+
+def reading(time_ns: int, **fields: Any) -> Reading:
+    empty: dict[str, Any] = {
+        "epoch": 1,
+        "cpus": np.zeros(2, CPU_STATE),
+        "tasks": np.zeros(0, TASK_SLOT),
+        "slow_waits": np.zeros(0, SLOW_WAIT),
+        "threshold_ns": 5 * MS,
+        "stat": None,
+        "pressure": None,
+        "own": Overhead(),
+        "queue_length": np.zeros(2, np.int64),
+    }
+    return Reading(time_ns=time_ns, wall_ns=time_ns + 10**18, **(empty | fields))
+
+
+def test_the_interval_is_the_true_time_between_the_readings() -> None:
+    frame = difference(reading(100 * MS), reading(350 * MS))
+    assert (frame.interval_ns, frame.end_ns) == (250 * MS, 350 * MS)
+    assert frame.start_time_ns == 10**18 + 100 * MS
+
+
+def test_per_cpu_counters_are_differences_even_above_63_bits() -> None:
+    earlier, later = np.zeros(2, CPU_STATE), np.zeros(2, CPU_STATE)
+    earlier["switches"], later["switches"] = [2**64 - 4, 5], [2, 9]
+    later["migrations_in"] = [0, 3]
+    frame = difference(reading(0, cpus=earlier), reading(MS, cpus=later))
+    assert frame.cpus.column("switches").tolist() == [6, 4]
+    assert frame.cpus.column("migrations_in").tolist() == [0, 3]
+
+
+def test_idle_time_includes_the_idle_period_under_way() -> None:
+    earlier, later = np.zeros(2, CPU_STATE), np.zeros(2, CPU_STATE)
+    earlier["slice_start_ns"], later["slice_start_ns"] = 100 * MS, 100 * MS
+    # CPU 0 idles all the time; on CPU 1 a task runs.
+    earlier["current_tid"], later["current_tid"] = [0, 7], [0, 7]
+    frame = difference(reading(150 * MS, cpus=earlier), reading(250 * MS, cpus=later))
+    assert frame.cpus.column("idle_ns").tolist() == [100 * MS, 0]
+
+
+def test_kernel_times_never_run_backwards() -> None:
+    frame = difference(
+        reading(0, stat=stat(500, 20, 900, 100)), reading(MS, stat=stat(400, 25, 950, 160, online=(True, False)))
+    )
+    assert frame.cpus.column("busy_ns").tolist() == [0, 0]
+    assert frame.cpus.column("steal_ns").tolist() == [5, 5]
+    assert frame.kernel_switches == 60
+    assert frame.cpus.online.tolist() == [True, False]
+
+
+def test_what_one_reading_lacks_the_frame_lacks() -> None:
+    frame = difference(reading(0, stat=stat(1, 1, 1, 1)), reading(MS, pressure=Pressure(5, 1)))
+    assert frame.kernel_switches is None
+    assert frame.pressure is None
+    whole = difference(reading(0, pressure=Pressure(5, 1)), reading(MS, pressure=Pressure(9, 2)))
+    assert whole.pressure == Pressure(4, 1)
+
+
+def test_latency_is_by_kind_and_cpu() -> None:
+    earlier, later = np.zeros(2, CPU_STATE), np.zeros(2, CPU_STATE)
+    earlier["latency"][0, 10] = 4
+    later["latency"][0, 10] = 9
+    later["latency"][1, BUCKETS + 20] = 2
+    later["wait_sum_ns"][1, 1] = 77
+    frame = difference(reading(0, cpus=earlier), reading(MS, cpus=later))
+    assert frame.latency.counts[0, 0, 10] == 5
+    assert frame.latency.counts[1, 1, 20] == 2
+    assert frame.latency.counts.sum() == 7
+    assert frame.latency.sum_ns.tolist() == [[0, 0], [0, 77]]
+
+
+def test_the_longest_wait_of_another_epoch_is_not_shown() -> None:
+    later = np.zeros(2, CPU_STATE)
+    later["longest_epoch"] = [[2, 3], [2, 1]]
+    later["longest_ns"] = [[10, 20, 30, 40], [50, 60, 70, 80]]
+    frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
+    assert frame.latency.max_ns.tolist() == [[30, 0], [40, 0]]
+
+
+def test_slow_waits_get_wall_clock_time_and_are_in_order() -> None:
+    events = np.zeros(2, SLOW_WAIT)
+    events["end_ns"], events["tid"], events["comm"] = [90 * MS, 70 * MS], [1, 2], [b"late", b"early"]
+    events["kind"], events["preemptor_tid"] = [1, 0], [8, 0]
+    rows = difference(reading(0), reading(100 * MS, slow_waits=events)).slow_waits
+    assert rows["tid"].tolist() == [2, 1]
+    assert rows["time_ns"].tolist() == [10**18 + 70 * MS, 10**18 + 90 * MS]
+    assert (rows["comm"][1], rows["kind"][1], rows["preemptor_tid"][1]) == (b"late", 1, 8)
+
+
+def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
+    earlier, later = np.zeros(2, CPU_STATE), np.zeros(2, CPU_STATE)
+    for count, name in enumerate(("ring_dropped", "slow_suppressed", "untracked", "evicted", "negative_waits"), 1):
+        earlier[name], later[name] = [1, 0], [1 + count, 10]
+    later["switches_unseen"] = [1, 2]
+    frame = difference(reading(0, cpus=earlier, late_ticks=2), reading(MS, cpus=later, late_ticks=5))
+    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 3)
+
+
+def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:
+    frame = difference(reading(0, own=Overhead(100, 7)), reading(MS, own=Overhead(130, 9)))
+    assert (frame.overhead.cpu_ns, frame.overhead.rss_bytes) == (30, 9)
