@@ -46,6 +46,20 @@ static __always_inline void identify(struct who *who, u64 task)
 	who->start_ns = FIELD(u64, task, TASK_START_OFFSET);
 }
 
+static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
+{
+#ifdef TASK_ARRIVALS_OFFSET
+	/* The tracepoint comes before the kernel counts the arrival of the next task. */
+	u32 total = (u32)FIELD(u64, who->task, TASK_ARRIVALS_OFFSET) + now_one;
+	u32 fresh = total - slot->arrivals;
+
+	slot->arrivals = total;
+	return fresh;
+#else
+	return 1;
+#endif
+}
+
 /* TASK_DEAD in include/linux/sched.h */
 #define STATE_DEAD 0x80
 

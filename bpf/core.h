@@ -130,7 +130,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 	if (!(flags & TASK_RUNNING_NOW)) {
 		/* Its switch in was not seen (or was before our time): nobody knows when its wait ended. */
 		slot->wait_start_ns = 0;
-		slot->timeslices++;
+		slot->timeslices += new_arrivals(&event->prev, slot, 0);
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
 	slot->run_ns += slice;
@@ -164,16 +164,24 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->next, cpu);
+	u32 arrivals;
 
 	if (!slot)
 		return;
 	slot->last_cpu = cpu_id;
 	slot->flags |= TASK_RUNNING_NOW;
+	arrivals = new_arrivals(&event->next, slot, 1);
+	slot->timeslices += arrivals;
+	if (arrivals > 1) {
+		/* It came and went unseen in between, and so did its wait. */
+		cpu->switches_unseen += 2 * (arrivals - 1);
+		cpu->switches += 2 * (arrivals - 1);
+		slot->wait_start_ns = 0;
+	}
 	if (slot->wait_start_ns)
 		end_wait(cpu, slot, &event->prev, now);
-	else if (slot->timeslices)
+	else if (slot->timeslices > arrivals)
 		cpu->waits_unseen++;
-	slot->timeslices++;
 }
 
 static __always_inline void on_switch(struct switch_event *event)

@@ -57,7 +57,7 @@ struct task_slot {
 	u16 longest_epoch[2];
 	u32 exit_epoch;
 	u32 culprit_tid; /* who woke it or took its CPU, by wait_kind */
-	u32 reserved;
+	u32 arrivals; /* how often the kernel had let it run when we last looked */
 };
 
 /* One CPU. Written by that CPU alone, except for the migrations. */
@@ -69,7 +69,7 @@ struct cpu_state {
 	u64 wakeups;
 	u64 idle_ns;
 	u64 current_tid;
-	u64 waits_unseen; /* switched in with no known start of its wait */
+	u64 waits_unseen; /* switched in with no reliable start of its wait */
 
 	u64 slow_window;
 	u64 slow_in_window;
@@ -78,7 +78,7 @@ struct cpu_state {
 	u64 negative_waits;
 	u64 untracked;
 	u64 evicted;
-	u64 switches_unseen; /* who is switched out is not who was switched in */
+	u64 switches_unseen; /* counted, but not reported by the kernel's tracepoint */
 
 	u64 migrations_in; /* added to by any CPU */
 	u64 migrations_out;

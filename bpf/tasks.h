@@ -18,6 +18,9 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 /* Is the task on a run queue already, so that a wakeup changes nothing? */
 static __always_inline bool is_queued(struct who *who, struct task_slot *slot);
 
+/* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
+static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one);
+
 static __always_inline bool same_task(struct task_slot *slot, struct who *who)
 {
 	return slot->tid == who->tid && (!who->start_ns || slot->start_ns == who->start_ns);
@@ -30,6 +33,7 @@ static __always_inline void init_slot(struct task_slot *slot, struct who *who)
 	slot->tgid = task_tgid(who);
 	task_name(who, slot->comm);
 	task_cgroup(who, slot);
+	new_arrivals(who, slot, 0);
 	slot->tid = who->tid;
 }
 

@@ -36,6 +36,11 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 {
 }
 
+static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
+{
+	return 1;
+}
+
 static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
 {
 	return slot->flags & TASK_RUNNING_NOW;

@@ -117,7 +117,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "ON_RQ": "on_rq",
         "CPU": first("thread_info.cpu", "cpu"),
     }
-    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled"}
+    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "ARRIVALS": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 
 
