@@ -1,0 +1,298 @@
+"""The snapshot contract: its fields, units, and what is null."""
+
+import csv
+import io
+import json
+import re
+import threading
+from dataclasses import fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedtop.history import Filter, History, View, ViewSettings
+from schedtop.model import SLOW_WAIT_DTYPE, Frame, Loss, Overhead, Pressure
+from schedtop.outputs.snapshot import snapshot, to_json
+from schedtop.outputs.table import to_csv, to_text
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+
+SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
+
+
+def view(chosen: Filter | None = None, **changes: Any) -> View:
+    """The View of two synthetic Frames, the last of them changed."""
+    source = SyntheticSource(SCENARIO)
+    frames = list(source.frames(threading.Event()))
+    frames[-1] = replace(frames[-1], **changes)
+    settings = ViewSettings(window_ns=2 * SCENARIO.interval_ns, filter=chosen or Filter())
+    return History(source.host, frames).view(settings)
+
+
+def without(*parts: str) -> View:
+    return view(unavailable=MappingProxyType(dict.fromkeys(parts, "this kernel cannot")))
+
+
+def slow_waits(*rows: dict[str, Any]) -> Any:
+    table = np.zeros(len(rows), SLOW_WAIT_DTYPE)
+    for index, row in enumerate(rows):
+        for name, value in row.items():
+            table[name][index] = value
+    return table
+
+
+def frame_of(shown: View) -> Frame:
+    return shown.frame
+
+
+def test_every_field_of_the_contract_in_its_order() -> None:
+    data = snapshot(view())
+    assert list(data) == [
+        *("schema", "tool_version", "host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters"),
+        *("cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "pressure", "throttling"),
+        *("loss", "overhead"),
+    ]
+    counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
+    assert list(data["totals"]) == [*counters, "busy_ratio", "steal_ratio", "queue_length"]
+    assert list(data["cpus"][0]) == ["cpu", *data["totals"]]
+    assert list(data["runqueue_latency"]) == ["wakeup", "preemption", "all"]
+    percentiles = ["p50_ns", "p90_ns", "p99_ns", "p999_ns"]
+    assert list(data["runqueue_latency"]["all"]) == ["count", "sum_ns", "max_ns", *percentiles, "buckets"]
+    assert list(data["tasks"][0]) == [
+        *("tid", "tgid", "comm", "process", "cgroup", "run_ns", "run_delay_ns", "max_wait_ns", "timeslices"),
+        *("switches", "voluntary_switches", "involuntary_switches", "migrations", "last_cpu"),
+    ]
+    assert list(data["slow_waits"][0]) == [
+        *("time", "tid", "tgid", "comm", "cpu", "enqueue_cpu", "wait_ns", "cause", "preemptor", "previous", "waker"),
+        *("blockers", "blockers_cover_ratio"),
+    ]
+    assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]
+    assert list(data["loss"]) == [field.name for field in fields(Loss)]
+    assert list(data["overhead"]) == ["bpf_ns_per_switch", "cpu_ratio", "rss_bytes"]
+    assert data["schema"] == "schedtop.snapshot/1"
+    assert data["throttling"] is None
+
+
+def test_every_field_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "snapshot.md").read_text()
+    prose = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
+
+    def names(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            return set(value) | {name for inner in value.values() for name in names(inner)}
+        return {name for inner in value for name in names(inner)} if isinstance(value, list) else set()
+
+    assert names(snapshot(view())) - words == set()
+
+
+def test_it_is_json_with_integers_where_the_name_has_a_unit() -> None:
+    text = to_json(view())
+    assert text.endswith("}\n")
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                check(key, inner)
+        elif isinstance(value, list):
+            for inner in value:
+                check(name, inner)
+        elif name.endswith("_ns") or name in ("count", "tid", "cpu", "switches"):
+            assert value is None or type(value) is int, name
+        elif name.endswith("_ratio"):
+            assert value is None or 0 <= value <= 1, name
+
+    check("", json.loads(text))
+
+
+def test_numbers_are_those_of_the_frame() -> None:
+    shown = view()
+    frame, data = shown.frame, snapshot(shown)
+    assert data["interval_ns"] == frame.interval_ns == 2 * SCENARIO.interval_ns
+    assert data["totals"]["switches"] == frame.total("switches") == sum(cpu["switches"] for cpu in data["cpus"])
+    assert data["totals"]["steal_ratio"] == pytest.approx(frame.ratio("steal_ns"), abs=1e-6)
+    assert data["cpus"][1]["busy_ratio"] == pytest.approx(frame.ratio("busy_ns", 1), abs=1e-6)
+    assert data["totals"]["queue_length"] == int(frame.cpus.queue_length.sum())
+    latency = data["runqueue_latency"]
+    assert latency["all"]["count"] == latency["wakeup"]["count"] + latency["preemption"]["count"]
+    assert latency["all"]["p99_ns"] == shown.latency().percentile_ns(0.99)
+    assert latency["all"]["max_ns"] == shown.latency().max_ns
+    assert data["overhead"]["cpu_ratio"] == pytest.approx(1 / 90, abs=1e-4)
+
+
+def test_only_buckets_that_hold_something_are_listed() -> None:
+    histogram = snapshot(view())["runqueue_latency"]["preemption"]
+    assert sum(bucket["count"] for bucket in histogram["buckets"]) == histogram["count"]
+    assert all(bucket["count"] > 0 for bucket in histogram["buckets"])
+    assert all(bucket["low_ns"] < bucket["high_ns"] for bucket in histogram["buckets"])
+
+
+def test_the_last_bucket_has_no_upper_edge() -> None:
+    shown = view()
+    shown.frame.latency.counts[0, 0, -1] = 1
+    assert snapshot(shown)["runqueue_latency"]["wakeup"]["buckets"][-1] == {
+        "low_ns": 2**40,
+        "high_ns": None,
+        "count": 1,
+    }
+
+
+def test_without_waits_there_are_no_percentiles() -> None:
+    shown = view()
+    shown.frame.latency.counts[:] = 0
+    shown.frame.latency.max_ns[:] = shown.frame.latency.sum_ns[:] = 0
+    assert snapshot(shown)["runqueue_latency"]["all"] == {
+        "count": 0,
+        "sum_ns": 0,
+        **dict.fromkeys(("max_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns")),
+        "buckets": [],
+    }
+
+
+def test_what_is_not_available_is_null_and_not_zero() -> None:
+    data = snapshot(without("latency", "tasks", "slow_waits", "steal", "busy", "pressure", "migrations", "switches"))
+    assert data["runqueue_latency"] == {"wakeup": None, "preemption": None, "all": None}
+    assert [data[name] for name in ("tasks", "slow_waits", "preemptions", "pressure")] == [None] * 4
+    assert set(data["totals"].values()) == {None}
+    assert set(data["cpus"][0].values()) == {0, None}
+
+
+def test_one_part_that_is_missing_takes_nothing_else_away() -> None:
+    data = snapshot(without("migrations"))
+    assert data["totals"]["migrations_in"] is None
+    assert data["tasks"][0]["migrations"] is None
+    assert data["totals"]["switches"] is not None
+    assert data["tasks"][0]["run_delay_ns"] is not None
+    assert snapshot(without("steal"))["totals"]["busy_ratio"] is not None
+
+
+def test_without_wakeup_events_a_run_delay_would_be_half_the_truth() -> None:
+    task = snapshot(without("latency"))["tasks"][0]
+    assert (task["run_delay_ns"], task["max_wait_ns"]) == (None, None)
+    assert task["run_ns"] is not None
+
+
+def test_pressure_and_what_was_measured_of_our_own_cost() -> None:
+    overhead = Overhead(cpu_ns=10, rss_bytes=7, bpf_ns=150, bpf_switches=2)
+    data = snapshot(view(pressure=Pressure(5, 3), overhead=overhead))
+    assert data["pressure"]["full_ns"] == 3
+    assert data["overhead"]["bpf_ns_per_switch"] == 75.0
+    assert data["overhead"]["rss_bytes"] == 7
+    assert snapshot(view())["overhead"]["bpf_ns_per_switch"] is None
+    assert snapshot(view(pressure=None))["pressure"] is None
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0, 0), (7, 7), (50, 50), (None, 60), (500, 60)])
+def test_tasks_are_limited_and_lead_with_the_largest_run_delay(limit: int | None, count: int) -> None:
+    tasks = snapshot(view(), limit)["tasks"]
+    assert len(tasks) == count
+    delays = [task["run_delay_ns"] for task in tasks]
+    assert delays == sorted(delays, reverse=True)
+    assert all(task["switches"] == task["voluntary_switches"] + task["involuntary_switches"] for task in tasks)
+
+
+def test_names_and_groups_are_fit_for_a_terminal_and_for_json() -> None:
+    shown = view()
+    shown.tasks["comm"][0], shown.tasks["process"][0] = b"\x1b[2J\xff", b""
+    shown.tasks["cgroup_id"][:2] = 11, 12
+    shown = replace(shown, frame=replace(frame_of(shown), cgroups={11: "/a\udcff\n"}))
+    first, second = json.loads(to_json(shown))["tasks"][:2]
+    assert (first["comm"], first["process"], first["cgroup"]) == ("?[2J\ufffd", None, "/a\ufffd?")
+    assert second["cgroup"] is None
+
+
+def test_a_filter_is_named_and_holds() -> None:
+    chosen = Filter(comms=("java",), cpus=(1,))
+    data = snapshot(view(chosen))
+    assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": []}
+    assert {task["comm"] for task in data["tasks"]} == {"java"}
+    assert [cpu["cpu"] for cpu in data["cpus"]] == [1]
+    assert {name: data["cpus"][0][name] for name in data["totals"]} == data["totals"]
+    assert snapshot(view(Filter(cpus=(99,))))["cpus"] == []
+
+
+def test_an_offline_cpu_has_no_entry_but_its_switches_count() -> None:
+    shown = view()
+    shown.frame.cpus.online[2] = False
+    data = snapshot(shown)
+    assert [cpu["cpu"] for cpu in data["cpus"]] == [0, 1]
+    assert data["totals"]["switches"] == shown.frame.total("switches")
+
+
+def test_causes_and_the_tasks_around_a_slow_wait() -> None:
+    rows = slow_waits(
+        {"wait_ns": 30, "kind": 1, "preemptor_tid": 8, "preemptor_comm": b"hog", "time_ns": 10**18},
+        {"wait_ns": 20, "kind": 0, "waker_tid": 9, "waker_comm": b"irq", "previous_tid": 8, "previous_comm": b"hog"},
+        {"wait_ns": 10, "kind": 2},
+    )
+    waits = snapshot(replace(view(), slow_waits=rows))["slow_waits"]
+    assert [wait["cause"] for wait in waits] == ["preemption", "wakeup", "throttled"]
+    assert [wait["preemptor"] for wait in waits] == [{"tid": 8, "comm": "hog"}, None, None]
+    assert [wait["waker"] for wait in waits] == [None, {"tid": 9, "comm": "irq"}, None]
+    assert [wait["previous"] for wait in waits] == [None, {"tid": 8, "comm": "hog"}, None]
+    assert waits[0]["time"] == "2001-09-09T01:46:40.000000Z"
+    assert (waits[0]["blockers"], waits[0]["blockers_cover_ratio"]) == ([], None)
+
+
+def test_preemptions_are_the_pairs_of_slow_waits_that_began_with_one() -> None:
+    def wait(kind: int, wait_ns: int, tid: int, preemptor: int) -> dict[str, Any]:
+        return {"kind": kind, "wait_ns": wait_ns, "tid": tid, "comm": b"v", "preemptor_tid": preemptor}
+
+    rows = slow_waits(
+        wait(1, 5, 1, 2), wait(1, 9, 3, 2), wait(1, 7, 1, 2), wait(0, 100, 1, 2), wait(2, 100, 1, 2), wait(1, 50, 1, 0)
+    )
+    assert snapshot(replace(view(), slow_waits=rows))["preemptions"] == [
+        {"victim": {"tid": 1, "comm": "v"}, "preemptor": {"tid": 2, "comm": ""}, "count": 2, "wait_ns": 12},
+        {"victim": {"tid": 3, "comm": "v"}, "preemptor": {"tid": 2, "comm": ""}, "count": 1, "wait_ns": 9},
+    ]
+
+
+def test_csv_is_the_task_table_of_the_contract() -> None:
+    shown = view()
+    rows = list(csv.DictReader(io.StringIO(to_csv(shown, 5))))
+    tasks = snapshot(shown, 5)["tasks"]
+    assert [list(row) for row in rows] == [list(task) for task in tasks]
+    assert [row["run_ns"] for row in rows] == [str(task["run_ns"]) for task in tasks]
+    assert {row["cgroup"] for row in rows} == {""}
+
+
+def test_csv_without_tasks_is_a_header() -> None:
+    assert to_csv(without("tasks")).count("\n") == 1
+
+
+def test_a_name_cannot_add_a_csv_field() -> None:
+    shown = view()
+    shown.tasks["comm"][0] = b'a,"b'
+    assert next(csv.DictReader(io.StringIO(to_csv(shown))))["comm"] == 'a,"b'
+
+
+def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
+    report = to_text(view(), 5)
+    blocks = report.split("\n\n")
+    titles = [block.splitlines()[0] for block in blocks]
+    assert titles[0].startswith("schedtop ")
+    assert [title.split()[0] for title in titles[1:]] == ["CPUs", "Runqueue", "Tasks", "Slow"]
+    assert titles[3] == "Tasks by run delay: 5 of 60"
+    header, *rows = blocks[1].splitlines()[1:]
+    assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
+    assert {len(row) for row in rows} == {len(header)}
+    assert len(set(header.split())) == len(header.split())
+
+
+def test_the_report_says_what_is_missing_and_lost() -> None:
+    shown = without("steal", "slow_waits", "tasks", "latency")
+    shown = replace(shown, frame=replace(shown.frame, loss=Loss(ring_dropped=3)))
+    report = to_text(shown)
+    assert "not available: steal: this kernel cannot" in report
+    assert "lost: ring dropped: 3" in report
+    assert "Tasks: not available" in report
+
+
+def test_the_report_names_its_filter() -> None:
+    assert "only comm:java cpu:1" in to_text(view(Filter(comms=("java",), cpus=(1,))))
+
+
+def test_the_report_stays_a_report_without_anything_to_list() -> None:
+    assert "Slow waits over 5 ms: 0 of 0" in to_text(view(Filter(comms=("nobody",))))
