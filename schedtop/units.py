@@ -68,6 +68,13 @@ def format_count(value: float | None) -> str:
     return f"{value / 1e12:.0f}T"
 
 
+def format_rate(per_second: float | None) -> str:
+    """Events per second in at most five characters, with one decimal only below ten: `0.5`, `3`, `45`, `12.3k`."""
+    if per_second is None or per_second >= 99.95:
+        return format_count(per_second)
+    return f"{per_second:.1f}".removesuffix(".0") if per_second < 9.95 else f"{per_second:.0f}"
+
+
 def format_ratio(ratio: float | None) -> str:
     """A ratio (0..1) as percent, `-` if it is not available."""
     if ratio is None:

@@ -9,7 +9,7 @@ from typing import Self
 from schedtop.history import View
 from schedtop.panes.levels import Level, steal_level
 from schedtop.panes.percent import percent
-from schedtop.units import format_count, rate
+from schedtop.units import format_count, format_rate, rate
 from schedtop.widgets.columns import Column, row_lines
 from schedtop.widgets.strips import Span
 
@@ -59,11 +59,11 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
     level = steal_level(steal_ratio)
     return CpuRow(
         cpu=name,
-        switches=format_count(rate(switches, frame.interval_ns) if known else None),
-        involuntary=format_count(rate(involuntary, frame.interval_ns) if known else None),
+        switches=format_rate(rate(switches, frame.interval_ns) if known else None),
+        involuntary=format_rate(rate(involuntary, frame.interval_ns) if known else None),
         involuntary_share=percent(involuntary / of_tasks if of_tasks and known else None),
         busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
-        steal=f"{level.sign}{percent(steal_ratio)}",
+        steal=f"{percent(steal_ratio)}{level.sign or ' '}",
         queue=format_count(
             int(frame.cpus.queue_length[ids].sum()) if "queue_length" not in frame.unavailable else None
         ),

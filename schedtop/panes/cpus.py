@@ -153,7 +153,7 @@ class CpusPane(Pane):
             [("all  ", "strong"), (f"{total.switches} switch/s", "text")],
             [(f"{total.involuntary} invol/s ({total.involuntary_share} %)", "preemption")],
             [(f"busy {total.busy} %", "busy")],
-            [(f"steal {total.steal} %", total.level.style if total.level.sign else "steal")],
+            [(f"steal {total.steal.strip()} %", total.level.style if total.level.sign else "steal")],
             [(f"queue {total.queue}", "text")],
         ]
         return whole_parts(parts, self.inner.width, SPACE)

@@ -17,6 +17,7 @@ LOSS_WORDS = {
     "tasks_untracked": "tasks untracked",
     "tasks_evicted": "tasks evicted",
     "negative_waits": "negative waits",
+    "switches_unseen": "switches unseen",
     "late_ticks": "late ticks",
 }
 
@@ -40,7 +41,10 @@ class HeaderPane(Canvas, can_focus=False):
         self.wanted_threshold_ns: int | None = None
 
     def show(self, view: View | None, *, ended: bool, wanted_threshold_ns: int | None) -> None:
-        """Shows another View; `ended`: the source will give no more; a threshold that was asked for but does not hold yet."""
+        """Shows another View.
+
+        `ended`: the source gives no more. `wanted_threshold_ns`: asked for, but perhaps not in force yet.
+        """
         self.view, self.ended, self.wanted_threshold_ns = view, ended, wanted_threshold_ns
         self.draw()
 
@@ -103,5 +107,7 @@ class HeaderPane(Canvas, can_focus=False):
 
 def loss_text(loss: Loss) -> str:
     """What was lost, each kind counted and named."""
-    counts = [(getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name)) for field in fields(Loss)]
+    counts = [
+        (getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name.replace("_", " "))) for field in fields(Loss)
+    ]
     return ", ".join(f"{format_count(count)} {word}" for count, word in counts if count)

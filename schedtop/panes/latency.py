@@ -9,7 +9,7 @@ from schedtop.history import View
 from schedtop.model import WAIT_KINDS
 from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
-from schedtop.units import format_count, format_ns, format_round_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_round_ns, rate
 from schedtop.widgets.columns import Column, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip
 
@@ -76,7 +76,7 @@ class LatencyPane(Pane):
 
 
 def _per_s(view: View, histogram: Histogram) -> str:
-    return format_count(rate(histogram.count, view.frame.interval_ns))
+    return format_rate(rate(histogram.count, view.frame.interval_ns))
 
 
 def _scope(view: View) -> str:

@@ -121,7 +121,7 @@ def _half(drawn: Sequence[str], most: float, kind: str) -> list[Spans]:
 
 def _axis(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Span]:
     line = ["─"] * columns
-    for decade in range(limits[0], limits[1] + 1):
+    for decade in range(limits[0] + 1, limits[1] + 1):
         line[_column(decade, limits, columns)] = "┼"
     mark = _threshold_column(limits, columns, threshold_ns)
     spans: list[Span] = [(f"{'0':>5} ┼", "head")]

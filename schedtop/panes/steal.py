@@ -64,7 +64,7 @@ class StealPane(Pane):
         """The ratio of the window and the pressure, in one line or two."""
         ratio = view.frame.ratio("steal_ns")
         level = steal_level(ratio)
-        spans: list[Span] = [("now ", "dim"), (format_ratio(ratio), level.style if level.sign else "steal")]
+        spans: list[Span] = [("total ", "dim"), (format_ratio(ratio), level.style if level.sign else "steal")]
         if level.sign:
             spans.append((f" {level.sign} {level.word}", level.style))
         pressure = pressure_text(view.frame)

@@ -9,7 +9,7 @@ from schedtop.history import TASK_SORTS, View
 from schedtop.model import Rows, text
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
-from schedtop.units import format_count, format_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, rate
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -30,7 +30,7 @@ class TaskRows:
 
     def rates(self, field: str) -> list[str]:
         """A count as events per second."""
-        return [format_count(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
+        return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
 
     def durations(self, field: str) -> list[str]:
         """Times; none at all is a dot, so that the eye finds the others."""
@@ -54,7 +54,7 @@ def _numbers(field: str) -> Column[TaskRows]:
 
 def _switches(context: TaskRows) -> list[str]:
     totals = context.rows["voluntary_switches"] + context.rows["involuntary_switches"]
-    return [format_count(rate(count, context.interval_ns)) for count in totals.tolist()]
+    return [format_rate(rate(count, context.interval_ns)) for count in totals.tolist()]
 
 
 def _migrations(context: TaskRows) -> list[str]:
@@ -80,7 +80,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = (
     Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
     Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
     Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
-    Column("waits now", 10, _waiting, right=False, rank=3),
+    Column("waits now", 10, _waiting, rank=3),
     Column("switch/s", 9, _switches, rank=1, sort="switches"),
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
     Column("run %", 6, _run, sort="run_ns"),
@@ -98,8 +98,9 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
     READING = (
         "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
         "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a "
-        "second that it was put off the CPU although it wanted to go on: much of it together with run delay means too many tasks for "
-        "the CPUs they may use. run % is of one CPU, over the window. moves are migrations between CPUs."
+        "second that it was put off the CPU although it wanted to go on: much of it together with run delay means "
+        "too many tasks for the CPUs they may use. run % is of one CPU, over the window. moves are migrations "
+        "between CPUs."
     )
 
     def __init__(self, own_pid: int | None = None, *, id: str | None = None, classes: str | None = None) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from schedtop.model import Frame
 from schedtop.panes.percent import percent
-from schedtop.units import format_count
+from schedtop.units import format_count, format_rate
 
 Values = npt.NDArray[np.float64]
 
@@ -73,9 +73,9 @@ def _offline_as_nan(frame: Frame, values: npt.NDArray[np.floating]) -> Values:
 
 MEASURES = (
     Measure("busy", "busy %", _share("busy_ns"), percent, 1.0, ("busy",), "busy"),
-    Measure("switches", "switches/s", _rate("switches"), format_count, 0.0, ("switches",), "text"),
+    Measure("switches", "switches/s", _rate("switches"), format_rate, 0.0, ("switches",), "text"),
     Measure(
-        "involuntary", "involuntary/s", _rate("involuntary_switches"), format_count, 0.0, ("switches",), "preemption"
+        "involuntary", "involuntary/s", _rate("involuntary_switches"), format_rate, 0.0, ("switches",), "preemption"
     ),
     Measure("share", "involuntary %", involuntary_share, percent, 1.0, ("switches",), "preemption"),
     Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length",), "wakeup"),

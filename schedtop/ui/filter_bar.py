@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from textual import events, on
@@ -13,6 +14,8 @@ from textual.widgets import Input, Static
 
 from schedtop.history import Filter
 
+UNFINISHED = re.compile(r"\b\w+[:=]$")
+
 
 class FilterBar(Horizontal):
     """Hidden until opened. Every valid state of the text is applied at once; Enter keeps it, Escape clears it."""
@@ -21,7 +24,9 @@ class FilterBar(Horizontal):
     FilterBar {
         height: 1; display: none; background: $panel; padding: 0 1;
         & > .filter-label { width: auto; color: $primary; text-style: bold; }
-        & > Input { width: 2fr; height: 1; border: none; background: $background; padding: 0 1; }
+        & > Input, & > Input:focus {
+            width: 2fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 1;
+        }
         & > .filter-note { width: 3fr; height: 1; color: $faint; padding: 0 1; }
         & > .filter-note.wrong { color: $warning; text-style: bold; }
     }
@@ -74,24 +79,27 @@ class FilterBar(Horizontal):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        try:
-            value = Filter.parse(event.value)
-        except ValueError as problem:
-            self._note(str(problem), wrong=True)
-            return
-        self._note(self.HINT, wrong=False)
-        self.post_message(self.Changed(value))
+        # A field without its value is still being typed.
+        value = self._parsed(UNFINISHED.sub("", event.value))
+        if value is not None:
+            self._note(self.HINT, wrong=False)
+            self.post_message(self.Changed(value))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        value = self._parsed(event.value)
+        if value is not None:
+            self.post_message(self.Changed(value))
+            self._close()
+
+    def _parsed(self, text: str) -> Filter | None:
+        """The filter, `None` after saying what is wrong with it."""
         try:
-            value = Filter.parse(event.value)
+            return Filter.parse(text)
         except ValueError as problem:
             self._note(str(problem), wrong=True)
-            return
-        self.post_message(self.Changed(value))
-        self._close()
+            return None
 
     def on_descendant_blur(self, _event: events.DescendantBlur) -> None:
         if self.is_open:

@@ -55,23 +55,29 @@ def area(up: Sequence[float], width: int, height: int, down: Sequence[float] = (
     points = [*_points(up, height, 1), *_points(down, depth, -1)]
     if not points:
         return [" " * width] * (height + depth)
+    # Areas begin at zero, and zero itself belongs to one of the halves: a line between them that nobody sees takes it.
+    lines = _built(points, width, height, depth)
+    return lines[:height] + lines[height + 1 :]
+
+
+def _built(points: Sequence[tuple[float, float]], width: int, height: int, depth: int) -> list[str]:
     figure = _plotext()
     figure.clear.data()
     if _shape.wanted != (width, height, depth):
         _shape.wanted = (width, height, depth)
-        figure.plot_size(width, height + depth)
+        figure.plot_size(width, height + 1 + depth)
         figure.ruler("x").lim(0, ACROSS * width)
-        figure.ruler("y").lim(-DOWN * depth, DOWN * height)
+        figure.ruler("y").lim(-DOWN * depth - 1, DOWN * height + 1)
     figure.draw(figure.signal([x for x, _ in points], [y for _, y in points], marker=MARKER).fillx())
-    lines: list[str] = figure.build().string(colorless=True).split("\n")[: height + depth]
-    return [line.ljust(width)[:width] for line in lines] + [" " * width] * (height + depth - len(lines))
+    lines: list[str] = figure.build().string(colorless=True).split("\n")[: height + 1 + depth]
+    return [line.ljust(width)[:width] for line in lines] + [" " * width] * (height + 1 + depth - len(lines))
 
 
 def _points(values: Sequence[float], height: int, sign: int) -> list[tuple[float, float]]:
     """Places and heights in points. The middle of the last point reached, so that rounding cannot add another."""
     steps = DOWN * height
     return [
-        (place + 0.5, sign * (max(1, math.ceil(min(value, 1.0) * steps - 1e-9)) - 0.5))
+        (place + 0.5, sign * (max(1, math.ceil(min(value, 1.0) * steps - 1e-9)) + 0.5))
         for place, value in enumerate(values)
         if value > 0 and steps
     ]

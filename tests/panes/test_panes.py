@@ -134,7 +134,7 @@ def steal_of(ratio: float) -> Callable[[Frame], Frame]:
 
 @pytest.mark.parametrize(
     ("ratio", "expected", "absent"),
-    [(0.0, "now 0 %", "high"), (0.049, "4.9 %", "high"), (0.05, "5.0 % ! high", "very"), (0.1, "!! very high", "? ")],
+    [(0.0, "total 0 %", "high"), (0.049, "4.9 %", "high"), (0.05, "5.0 % ! high", "very"), (0.1, "!! very high", "? ")],
 )
 async def test_steal_levels(ratio: float, expected: str, absent: str, make_view: MakeView) -> None:
     screen = await shown(StealPane(), make_view(change=steal_of(ratio)), (60, 14))

@@ -21,6 +21,8 @@ def test_area_heights() -> None:
 
 def test_area_hangs_down() -> None:
     assert area([1.0, 1.0], 1, 1, [0.5, 0.5], 2) == ["█", "█", " "]
+    assert area([1.0, 1.0, 0.0, 0.0], 2, 2, [0.0, 0.0, 1.0, 1.0], 2) == ["█ ", "█ ", " █", " █"]
+    assert area([0.1, 0.1], 1, 3, [0.1, 0.1], 3) == [" ", " ", "▄", "▀", " ", " "]
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 3), (3, 0), (1, 1), (7, 3), (200, 40)])
