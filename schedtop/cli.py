@@ -38,7 +38,9 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return value
         try:
             ns = parse_duration(value)
-        except (ValueError, OverflowError) as error:
+        except OverflowError:
+            ns = self.most_ns + 1
+        except ValueError as error:
             self.fail(str(error), param, ctx)
         if not self.bare and value.strip()[-1:].isdigit():
             self.fail(f"{value!r} needs a unit, like 500us or 5ms", param, ctx)
@@ -211,8 +213,6 @@ def _status_of(error: BaseException) -> int:
 
     if isinstance(error, Interrupted):
         return error.status
-    if isinstance(error, BrokenPipeError):
-        return 141
     if isinstance(error, click.ClickException):
         complain(error.format_message())
         return error.exit_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from schedtop.model import Frame, Source, SourceError
 from schedtop.outputs.files import OutputError, check_target, reason, write_file
 from schedtop.outputs.snapshot import to_json
 from schedtop.outputs.table import to_csv, to_text
-from schedtop.session import Signals, in_thread, make_source, progress
+from schedtop.session import Interrupted, Signals, in_thread, make_source, progress
 from schedtop.units import NS_PER_S
 
 FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text": to_text, "csv": to_csv}
@@ -50,19 +51,17 @@ def take_snapshot(
 
 
 def write_stdout(data: str) -> None:
-    """Writes data to standard output. Raises OutputError; BrokenPipeError if nobody reads it."""
+    """Writes data to standard output. Raises OutputError; Interrupted, as by SIGPIPE, if nobody reads it."""
     try:
         if sys.stdout is None:
             raise OutputError("cannot write standard output: it is closed")
-        sys.stdout.buffer.write(data.encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
+        rest = memoryview(data.encode("utf-8", "replace"))
+        while rest:
+            # Python's own layer may be unbuffered (PYTHONUNBUFFERED), and then drops what a pipe does not take at once.
+            rest = rest[os.write(sys.stdout.fileno(), rest) :]
     except OSError as error:
-        # What could not be written must not be tried again when the interpreter ends.
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.close(null)
         if isinstance(error, BrokenPipeError):
-            raise
+            raise Interrupted(128 + signal.SIGPIPE) from error
         raise OutputError(f"cannot write standard output: {reason(error)}") from error
 
 
