@@ -54,6 +54,8 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
         )
     )  # fmt: skip
     known = "switches" not in frame.unavailable
+    # How many tasks wait is known from their wakeups, like how long they do.
+    queue_known = not {"latency", "queue_length"} & frame.unavailable.keys()
     of_tasks = voluntary + involuntary
     steal_ratio = steal / whole if whole and "steal" not in frame.unavailable else None
     level = steal_level(steal_ratio)
@@ -64,9 +66,7 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
         involuntary_share=percent(involuntary / of_tasks if of_tasks and known else None),
         busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
         steal=f"{percent(steal_ratio)}{level.sign or ' '}",
-        queue=format_count(
-            int(frame.cpus.queue_length[ids].sum()) if "queue_length" not in frame.unavailable else None
-        ),
+        queue=format_count(int(frame.cpus.queue_length[ids].sum()) if queue_known else None),
         level=level,
     )
 

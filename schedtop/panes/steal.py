@@ -32,7 +32,8 @@ class StealPane(Pane):
     READING = (
         "The share of time in which a CPU of this virtual machine had work, but the hypervisor ran somebody else. "
         "Nothing inside this machine can mend it: fewer tasks, or a host with less on it. Marked `!` high from 5 % "
-        "and `!!` very high from 10 %. PSI some is the share of time in which at least one task waited for a CPU."
+        "and `!!` very high from 10 %. The plot is of all CPUs over five minutes; the key m in the CPUs shows that of "
+        "each. PSI some is the share of time in which at least one task waited for a CPU."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from schedtop.history import TASK_SORTS, View
@@ -17,23 +17,27 @@ from schedtop.widgets.strips import Spans, steady
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskRows:
-    """The visible rows and what turns their counts into rates."""
+    """The visible rows, what turns their counts into rates, and the parts that the source does not have."""
 
     rows: Rows
     interval_ns: int
     own_pid: int | None
-    migrations_known: bool
+    unavailable: Collection[str]
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
         return [steady(text(name)) for name in self.rows[field].tolist()]
 
     def rates(self, field: str) -> list[str]:
-        """A count as events per second."""
+        """A count of switches as events per second."""
+        if "switches" in self.unavailable:
+            return ["-"] * len(self.rows)
         return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
 
     def durations(self, field: str) -> list[str]:
-        """Times; none at all is a dot, so that the eye finds the others."""
+        """Waits; none at all is a dot, so that the eye finds the others."""
+        if "latency" in self.unavailable:
+            return ["-"] * len(self.rows)
         return [format_ns(ns) if ns else "·" for ns in self.rows[field].tolist()]
 
 
@@ -53,12 +57,14 @@ def _numbers(field: str) -> Column[TaskRows]:
 
 
 def _switches(context: TaskRows) -> list[str]:
+    if "switches" in context.unavailable:
+        return ["-"] * len(context.rows)
     totals = context.rows["voluntary_switches"] + context.rows["involuntary_switches"]
     return [format_rate(rate(count, context.interval_ns)) for count in totals.tolist()]
 
 
 def _migrations(context: TaskRows) -> list[str]:
-    if not context.migrations_known:
+    if "migrations" in context.unavailable:
         return ["-"] * len(context.rows)
     return [format_count(count) if count else "·" for count in context.rows["migrations"].tolist()]
 
@@ -114,7 +120,7 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
     def context(self, rows: Rows) -> TaskRows:
         assert self.view is not None
         frame = self.view.frame
-        return TaskRows(rows, frame.interval_ns, self.own_pid, "migrations" not in frame.unavailable)
+        return TaskRows(rows, frame.interval_ns, self.own_pid, frame.unavailable)
 
     def show(self, view: View) -> None:
         self.view = view

@@ -78,7 +78,7 @@ MEASURES = (
         "involuntary", "involuntary/s", _rate("involuntary_switches"), format_rate, 0.0, ("switches",), "preemption"
     ),
     Measure("share", "involuntary %", involuntary_share, percent, 1.0, ("switches",), "preemption"),
-    Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length",), "wakeup"),
+    Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length", "latency"), "wakeup"),
     Measure("steal", "steal %", _share("steal_ns"), percent, 1.0, ("steal",), "steal"),
 )
 """What the history strips can show; the first is the default."""

@@ -188,6 +188,11 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
     assert str(first["tid"]) in screen.splitlines()[2]
 
 
+async def test_tasks_unavailable_parts_are_dashes(make_view: MakeView) -> None:
+    screen = await shown(TasksPane(), make_view(change=without("latency", "switches", "migrations")))
+    assert screen.splitlines()[2].split().count("-") == 5
+
+
 async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> None:
     view = make_view(settings=ViewSettings(filter=Filter.parse("nobody")))
     assert "no task of 40 passes the filter comm:nobody" in await shown(TasksPane(), view)
