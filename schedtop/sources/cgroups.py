@@ -53,7 +53,7 @@ def walk(root: Path) -> dict[int, str]:
         except OSError:
             children.clear()  # gone meanwhile
             continue
-        found[inode] = "/" + str(Path(directory).relative_to(root)).removeprefix(".")
+        found[inode] = directory[len(str(root)) :] or "/"
         if len(found) >= _MAX_GROUPS:
             break
     return found

@@ -35,7 +35,7 @@ class LiveSource:
         self.host: Host
 
     def __enter__(self) -> LiveSource:
-        from schedtop.sources.bpf import TASK_SLOTS, Programs
+        from schedtop.sources.bpf import TASK_SLOTS, Programs, build
 
         front_end = choose_front_end(self._wanted)
         self._possible_cpus = proc.possible_cpus()
@@ -46,7 +46,8 @@ class LiveSource:
         self._processes = proc.ProcessNames()
         self._epoch = 1
         self._late_ticks = 0
-        self._programs = Programs(front_end, self._possible_cpus, self.threshold_ns)
+        compiled = build(front_end, self._possible_cpus)
+        self._programs = Programs(front_end, compiled, self.threshold_ns)
         self._programs.config["epoch"] = self._epoch
         return self
 

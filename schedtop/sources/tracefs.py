@@ -57,3 +57,12 @@ def read_fields(tracefs: Path, event: str) -> dict[str, Field] | None:
         return None
     except OSError as error:
         raise TracefsError(f"{path}: {error.strerror}") from error
+
+
+def read_id(tracefs: Path, event: str) -> int:
+    """The number by which perf_event_open knows the tracepoint `category:name`. Raises TracefsError."""
+    path = tracefs / "events" / event.replace(":", "/") / "id"
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError) as error:
+        raise TracefsError(f"{path}: {error}") from error

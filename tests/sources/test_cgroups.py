@@ -43,7 +43,6 @@ def test_the_id_of_a_group_is_its_inode(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.xfail(reason="walk() takes the dot away", strict=True)
 def test_a_group_with_a_dot_keeps_it(tmp_path: Path) -> None:
     (tmp_path / ".hidden").mkdir()
     assert walk(tmp_path)[(tmp_path / ".hidden").stat().st_ino] == "/.hidden"

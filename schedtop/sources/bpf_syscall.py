@@ -1,0 +1,146 @@
+"""The few calls of bpf(2) and perf_event_open(2) that loading a compiled program takes.
+
+Layouts: union bpf_attr and struct perf_event_attr of include/uapi/linux/bpf.h and perf_event.h. All raise OSError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import resource
+import struct
+from contextlib import suppress
+
+PROG_TRACEPOINT, PROG_TRACING = 5, 26
+MAP_HASH, MAP_ARRAY, MAP_RINGBUF = 1, 2, 27
+
+_MAP_CREATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 3, 5, 17, 24
+_ATTACH_TRACE_RAW_TP = 23
+_ATTR_BYTES = 144
+# (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
+_NUMBERS = {
+    "x86_64": (321, 298),
+    "aarch64": (280, 241),
+    "riscv64": (280, 241),
+    "ppc64le": (361, 319),
+    "s390x": (351, 331),
+}
+_PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, _PERF_FLAG_CLOEXEC = 2, 112, 8
+_IOC_ENABLE, _IOC_SET_BPF = 0x2400, 0x40042408
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def create_map(kind: int, key_bytes: int, value_bytes: int, entries: int, flags: int, name: str) -> int:
+    """A new map's file descriptor."""
+    attr = struct.pack("<7I16s", kind, key_bytes, value_bytes, entries, flags, 0, 0, name.encode()[:15])
+    try:
+        return _bpf(_MAP_CREATE, attr)
+    except PermissionError:
+        # Before 5.11 maps count against RLIMIT_MEMLOCK, which is small; who may not raise it may not have the map.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        return _bpf(_MAP_CREATE, attr)
+
+
+def delete_element(map_fd: int, key: bytes) -> None:
+    """Takes an element out of a hash; one that is not there is no error."""
+    buffer = ctypes.create_string_buffer(key, len(key))
+    with contextlib.suppress(FileNotFoundError):
+        _bpf(_MAP_DELETE, struct.pack("<IxxxxQ", map_fd, ctypes.addressof(buffer)))
+
+
+def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> bytes:
+    """The values of a hash, one after the other (kernel 5.6 and later)."""
+    keys = ctypes.create_string_buffer(key_bytes * entries)
+    values = ctypes.create_string_buffer(value_bytes * entries)
+    position = ctypes.create_string_buffer(8)
+    attr = bytearray(_ATTR_BYTES)
+    struct.pack_into(
+        "<4Q2I2Q", attr, 0, 0, ctypes.addressof(position), ctypes.addressof(keys), ctypes.addressof(values),
+        entries, map_fd, 0, 0,
+    )  # fmt: skip
+    with suppress(FileNotFoundError):  # the end of the map was reached
+        _bpf(_MAP_LOOKUP_BATCH, attr)
+    count = struct.unpack_from("<I", attr, 32)[0]
+    return ctypes.string_at(values, count * value_bytes)
+
+
+def load_program(
+    kind: int, name: str, instructions: bytes, attach_btf_id: int = 0, log_bytes: int = 0
+) -> tuple[int, bytes]:
+    """Loads a program: its file descriptor and, if `log_bytes` are given, what the verifier said.
+
+    A refusal is an OSError whose `verifier_log` holds the log, if one was asked for.
+    """
+    code = ctypes.create_string_buffer(instructions, len(instructions))
+    licence = ctypes.create_string_buffer(b"GPL")
+    log = ctypes.create_string_buffer(max(log_bytes, 1))
+    attr = bytearray(_ATTR_BYTES)
+    log_place = (1, log_bytes, ctypes.addressof(log)) if log_bytes else (0, 0, 0)
+    struct.pack_into(
+        "<2I2Q2IQ2I16s", attr, 0, kind, len(instructions) // 8, ctypes.addressof(code), ctypes.addressof(licence),
+        *log_place, 0, 0, name.encode()[:15],
+    )  # fmt: skip
+    if kind == PROG_TRACING:
+        struct.pack_into("<I", attr, 68, _ATTACH_TRACE_RAW_TP)
+        struct.pack_into("<I", attr, 108, attach_btf_id)
+    try:
+        return _bpf(_PROG_LOAD, attr), log.value
+    except OSError as error:
+        raise ProgramRefused(error.errno, error.strerror, log.value) from None
+
+
+class ProgramRefused(OSError):
+    """The kernel does not load a program; `verifier_log` says why, if it was asked for."""
+
+    def __init__(self, number: int | None, reason: str | None, verifier_log: bytes) -> None:
+        super().__init__(number, reason)
+        self.verifier_log = verifier_log
+
+
+def attach_typed_tracepoint(program_fd: int) -> int:
+    """Attaches a TRACING program where its `attach_btf_id` says; the descriptor that holds it there."""
+    return _bpf(_RAW_TRACEPOINT_OPEN, struct.pack("<QIxxxx", 0, program_fd))
+
+
+def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
+    """Attaches a TRACEPOINT program, for all CPUs; the descriptor that holds it there."""
+    attr = bytearray(_PERF_ATTR_BYTES)
+    struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, tracepoint_id, 1)
+    cpu = min(os.sched_getaffinity(0))
+    event = _call(_number()[1], ctypes.c_char_p(bytes(attr)), -1, cpu, -1, _PERF_FLAG_CLOEXEC)
+    try:
+        fcntl.ioctl(event, _IOC_SET_BPF, program_fd)
+        fcntl.ioctl(event, _IOC_ENABLE, 0)
+    except OSError:
+        os.close(event)
+        raise
+    return event
+
+
+def _bpf(command: int, attr: bytes | bytearray) -> int:
+    buffer = ctypes.create_string_buffer(bytes(attr), _ATTR_BYTES)
+    try:
+        return _call(_number()[0], command, buffer, _ATTR_BYTES)
+    finally:
+        if isinstance(attr, bytearray):
+            attr[:] = buffer.raw
+
+
+def _number() -> tuple[int, int]:
+    try:
+        return _NUMBERS[platform.machine()]
+    except KeyError:
+        raise OSError(errno.ENOSYS, f"the bpf(2) call is not known for {platform.machine()}") from None
+
+
+def _call(number: int, *arguments: object) -> int:
+    result: int = _libc.syscall(number, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
