@@ -176,10 +176,5 @@ def report_crash(error: BaseException) -> None:
 
 
 def _abandon(status: int) -> NoReturn:
-    """Ends the process while a thread is inside the compiler. Programs and maps go with their descriptors."""
-    with suppress(OSError):
-        # Meanwhile standard error is the compiler's log: nobody else can remove it.
-        log = Path(os.readlink("/proc/self/fd/2"))
-        if log.name.startswith("schedtop-") and log.suffix == ".log":
-            log.unlink()
+    """Ends the process while a thread waits for the compiler. Programs and maps go with their descriptors."""
     os._exit(status)
