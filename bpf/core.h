@@ -114,6 +114,21 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		report_slow_wait(cpu, slot, prev, wait, now);
 }
 
+/*
+ * The slice of a task whose switch in was not seen (or was before our time). Nobody knows how long it waited; but on a
+ * CPU that was idle, it can only have run since it was woken.
+ */
+static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct task_slot *slot, u64 now)
+{
+	u64 woken = slot->wait_start_ns;
+
+	slot->wait_start_ns = 0;
+	if (!cpu->slice_start_ns || cpu->current_tid || woken < cpu->slice_start_ns)
+		return 0;
+	cpu->idle_ns += woken - cpu->slice_start_ns;
+	return now - woken;
+}
+
 static __always_inline void switch_out(struct cpu_state *cpu, struct switch_event *event, u64 slice, u32 cpu_id,
 				       u64 now)
 {
@@ -128,8 +143,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 		return;
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
-		/* Its switch in was not seen (or was before our time): nobody knows when its wait ended. */
-		slot->wait_start_ns = 0;
+		slice = unseen_slice(cpu, slot, now);
 		slot->timeslices += new_arrivals(&event->prev, slot, 0);
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
@@ -202,13 +216,13 @@ static __always_inline void on_switch(struct switch_event *event)
 		}
 		slice = 0;
 	}
-	cpu->slice_start_ns = now;
-	cpu->current_tid = event->next.tid;
 	cpu->switches++;
 	if (event->prev.tid)
 		switch_out(cpu, event, slice, cpu_id, now);
 	else
 		cpu->idle_ns += slice;
+	cpu->slice_start_ns = now;
+	cpu->current_tid = event->next.tid;
 	if (event->next.tid)
 		switch_in(cpu, event, cpu_id, now);
 }
