@@ -3,12 +3,11 @@
  * What the kernel side shares with user space: limits, structs and maps. User space learns the layouts from the
  * compiled module, so each is written once, here.
  *
- * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two),
+ * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS,
  * SLOW_WAITS_PER_WINDOW, EVENT_PAGES.
  */
 
 #define COMM_BYTES 16
-#define OVERFLOW_TASKS 8192
 #define CLAIM_LOCKS 4096
 
 /* Slow waits are limited per CPU and window of 2^27 ns (134 ms), so that a flood is spread over the second. */

@@ -289,6 +289,10 @@ class Source(Protocol):
         """Asks for another slow-wait threshold; it holds from the next interval on. Any thread may call it."""
         ...
 
+    def set_measuring(self, on: bool) -> None:
+        """Asks for the time that the source's kernel programs take, or no longer. Any thread may call it."""
+        ...
+
 
 class SourceError(Exception):
     """A source cannot be opened or has failed; the text says why and what to do, in one line."""

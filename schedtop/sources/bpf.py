@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,33 @@ from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.ring import Ring
 from schedtop.sources.tracefs import TracefsError, find_tracefs, read_id
 
-TASK_SLOTS = 1 << 16
-SLOW_WAITS_PER_S = 4000
-"""All CPUs together; each gets its share, but never less than 8 in a window of 134 ms."""
-
 _WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
-_EVENT_PAGES = 256
 _VERIFIER_LOG_BYTES = 16 << 20
 
 
-def build(front_end: FrontEnd, cpus: int, slow_waits_per_s: int = SLOW_WAITS_PER_S) -> Compiled:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the kernel side holds. The defaults serve every host; tests make them small to reach them.
+
+    `task_slots` and `event_pages` are powers of two. `slow_waits_per_s` is for all CPUs together; each gets its share,
+    but never less than 8 in a window of 134 ms.
+    """
+
+    task_slots: int = 1 << 16
+    overflow_tasks: int = 8192
+    event_pages: int = 256
+    slow_waits_per_s: int = 4000
+
+
+def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits()) -> Compiled:
     """The kernel programs for this kernel and number of possible CPUs. Raises SourceError."""
     directory = source_directory()
     flags = (
         f"-DCPUS={cpus}",
-        f"-DTASK_SLOTS={TASK_SLOTS}",
-        f"-DEVENT_PAGES={_EVENT_PAGES}",
-        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
+        f"-DTASK_SLOTS={limits.task_slots}",
+        f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
+        f"-DEVENT_PAGES={limits.event_pages}",
+        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
         *front_end.flags,
     )
     return compile_programs(source_text(directory, front_end.name), flags, directory)
@@ -50,7 +61,7 @@ def build(front_end: FrontEnd, cpus: int, slow_waits_per_s: int = SLOW_WAITS_PER
 class Programs:
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
-    `tasks` (TASK_SLOTS,), `cpus` (possible CPUs,): structured arrays on the kernel's own memory, read only, with
+    `tasks` (task slots,), `cpus` (possible CPUs,): structured arrays on the kernel's own memory, read only, with
     the fields of bpf/schedtop.h. `config` (1,): written by us.
     """
 
@@ -109,6 +120,19 @@ class Programs:
             calls.delete_element(fd, tid.to_bytes(4, "little"))
         self._exited = exited
         return rows
+
+    def measure(self, on: bool) -> None:
+        """Has the kernel time every BPF program, or no longer: that makes each of them a little slower."""
+        if on and "stats" not in self._fds:
+            self._fds["stats"] = calls.enable_stats()
+        elif not on and "stats" in self._fds:
+            os.close(self._fds.pop("stats"))
+
+    def run_ns(self) -> int | None:
+        """The time our programs have run while it was measured, `None` while it is not."""
+        if "stats" not in self._fds:
+            return None
+        return sum(calls.program_run_ns(self._fds[name]) for name in self._compiled.programs if name in self._fds)
 
     def _create_maps(self) -> None:
         for name, spec in self._compiled.maps.items():

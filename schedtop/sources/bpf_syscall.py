@@ -19,7 +19,9 @@ PROG_TRACEPOINT, PROG_TRACING = 5, 26
 MAP_HASH, MAP_ARRAY, MAP_RINGBUF = 1, 2, 27
 
 _MAP_CREATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 3, 5, 17, 24
+_OBJ_GET_INFO, _ENABLE_STATS = 15, 32
 _ATTACH_TRACE_RAW_TP = 23
+_PROG_INFO_BYTES, _RUN_TIME_OFFSET = 208, 192
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
 _NUMBERS = {
@@ -101,6 +103,18 @@ class ProgramRefused(OSError):
     def __init__(self, number: int | None, reason: str | None, verifier_log: bytes) -> None:
         super().__init__(number, reason)
         self.verifier_log = verifier_log
+
+
+def enable_stats() -> int:
+    """Has the kernel time all BPF programs while the descriptor is open (kernel 5.8 and later)."""
+    return _bpf(_ENABLE_STATS, struct.pack("<I", 0))
+
+
+def program_run_ns(program_fd: int) -> int:
+    """How long a program has run while it was timed (`run_time_ns` of struct bpf_prog_info)."""
+    info = ctypes.create_string_buffer(_PROG_INFO_BYTES)
+    _bpf(_OBJ_GET_INFO, struct.pack("<2IQ", program_fd, _PROG_INFO_BYTES, ctypes.addressof(info)))
+    return int(struct.unpack_from("<Q", info, _RUN_TIME_OFFSET)[0])
 
 
 def attach_typed_tracepoint(program_fd: int) -> int:

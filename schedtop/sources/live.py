@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from schedtop.model import Frame, Host, Rows, SourceError
+from schedtop.model import Frame, Host, Rows
 from schedtop.sources import proc
+from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
 from schedtop.sources.frontend import choose_front_end
 from schedtop.sources.reading import Moment, Reading, TaskLedger, difference, queue_length
@@ -28,25 +30,31 @@ class LiveSource:
     `interval_ns`: the length of a Frame; `source`: `auto`, `btf` or `tracepoint`.
     """
 
-    def __init__(self, interval_ns: int, threshold_ns: int, source: str = "auto") -> None:
+    def __init__(
+        self,
+        interval_ns: int,
+        threshold_ns: int,
+        source: str = "auto",
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+    ) -> None:
         self.interval_ns = interval_ns
         self.threshold_ns = threshold_ns
         self._wanted = source
+        self._limits = limits
+        self._measures = False
         self.host: Host
 
     def __enter__(self) -> LiveSource:
-        from schedtop.sources.bpf import TASK_SLOTS, Programs, build
-
         front_end = choose_front_end(self._wanted)
         self._possible_cpus = proc.possible_cpus()
         self.host = proc.identify_host(front_end.name)
         self._unavailable = MappingProxyType(front_end.unavailable)
-        self._ledger = TaskLedger(TASK_SLOTS)
+        self._ledger = TaskLedger(self._limits.task_slots)
         self._cgroups = CgroupNames(cpu_hierarchy(Path("/proc/self/mounts").read_text()))
         self._processes = proc.ProcessNames()
         self._epoch = 1
         self._late_ticks = 0
-        compiled = build(front_end, self._possible_cpus)
+        compiled = build(front_end, self._possible_cpus, self._limits)
         self._programs = Programs(front_end, compiled, self.threshold_ns)
         self._programs.config["epoch"] = self._epoch
         return self
@@ -57,6 +65,10 @@ class LiveSource:
     def set_threshold(self, threshold_ns: int) -> None:
         """Asks for another slow-wait threshold; the kernel side has it from the next reading on."""
         self.threshold_ns = threshold_ns
+
+    def set_measuring(self, on: bool) -> None:
+        """Asks the kernel to time our programs, or no longer; it does from the next reading on."""
+        self._measures = on
 
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
@@ -86,6 +98,7 @@ class LiveSource:
         programs.config["epoch"] = self._epoch
         threshold_ns = int(programs.config["threshold_ns"][0])
         programs.config["threshold_ns"] = self.threshold_ns
+        programs.measure(self._measures)
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
@@ -103,7 +116,7 @@ class LiveSource:
             threshold_ns=threshold_ns,
             stat=proc.read_stat(self._possible_cpus),
             pressure=proc.read_pressure(),
-            own=proc.own_cost(),
+            own=replace(proc.own_cost(), bpf_ns=programs.run_ns()),
             late_ticks=self._late_ticks,
             queue_length=queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(cpus)),
             cgroups=self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist()),
@@ -117,6 +130,3 @@ class LiveSource:
         for index in np.flatnonzero((leaders["tid"] != tasks["tgid"]) & (tasks["tid"] != tasks["tgid"])):
             names[index] = self._processes.name(int(tasks["tgid"][index]))
         return names
-
-
-__all__ = ["DRAIN_NS", "LiveSource", "SourceError"]

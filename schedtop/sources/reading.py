@@ -7,7 +7,7 @@ tasks that moved, each beside what it was at the Reading before (`TaskLedger` ke
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -102,7 +102,7 @@ def difference(earlier: Reading, later: Reading) -> Frame:
         kernel_switches=later.stat.switches - earlier.stat.switches if earlier.stat and later.stat else None,
         pressure=_pressure(earlier.pressure, later.pressure),
         loss=_loss(earlier, later),
-        overhead=Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes),
+        overhead=_overhead(earlier, later),
         cgroups=later.cgroups,
         unavailable=later.unavailable,
     )
@@ -162,6 +162,14 @@ def _pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | No
     if earlier is None or later is None:
         return None
     return Pressure(later.some_ns - earlier.some_ns, later.full_ns - earlier.full_ns)
+
+
+def _overhead(earlier: Reading, later: Reading) -> Overhead:
+    cost = Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes)
+    if earlier.own.bpf_ns is None or later.own.bpf_ns is None:
+        return cost
+    switches = int(later.cpus["switches"].sum()) - int(earlier.cpus["switches"].sum())
+    return replace(cost, bpf_ns=later.own.bpf_ns - earlier.own.bpf_ns, bpf_switches=switches)
 
 
 def _loss(earlier: Reading, later: Reading) -> Loss:

@@ -71,6 +71,9 @@ class SyntheticSource:
         """Sets the threshold that the Frames carry."""
         self.threshold_ns = threshold_ns
 
+    def set_measuring(self, on: bool) -> None:
+        """There are no kernel programs to measure."""
+
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """The scenario's Frames."""
         rng = np.random.default_rng(self.scenario.seed)

@@ -10,7 +10,7 @@ import pytest
 
 from schedtop.histogram import BUCKETS, Histogram
 from schedtop.sources import proc
-from schedtop.sources.bpf import Programs, build
+from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.frontend import choose_front_end
 
 PERCENTILES = (0.1, 0.5, 0.9, 0.99, 0.999)
@@ -20,7 +20,7 @@ PERCENTILES = (0.1, 0.5, 0.9, 0.99, 0.999)
 def test_percentiles_within_six_percent(load: list[str]) -> None:
     # A threshold of 0 makes every wait a slow one, and the limit is lifted: the ring then holds the exact sample.
     front_end = choose_front_end()
-    compiled = build(front_end, proc.possible_cpus(), slow_waits_per_s=100_000_000)
+    compiled = build(front_end, proc.possible_cpus(), Limits(slow_waits_per_s=100_000_000))
     programs = Programs(front_end, compiled, threshold_ns=0)
     try:
         process = subprocess.Popen(load, stdout=subprocess.DEVNULL)
