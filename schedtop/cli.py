@@ -85,6 +85,10 @@ def _common(command: Command) -> Command:
                      metavar="TIME", help="Waits at least this long are slow waits, 10us to 100s.  [default: 5ms]"),
         click.option("--source", type=SourceName(), default="auto",
                      help="How to see the kernel's events.  [default: auto]"),
+        click.option("--measure-overhead", is_flag=True,
+                     help="Time the kernel programs; that makes every BPF program of the host a little slower."),
+        click.option("--no-renice", is_flag=True,
+                     help="Leave the priority alone; as root it is raised, or a saturated host delays the start."),
         click.option("--pid", type=Number(), multiple=True, metavar="N",
                      help="Only tasks of this process (repeatable, as the next three)."),
         click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only this thread."),
@@ -137,15 +141,23 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
 @click.pass_obj
 def _snapshot(signals: Signals, /, **options: Any) -> int:
     """Collects for a while and writes one snapshot as data."""
-    from schedtop.headless import take_snapshot
+    from schedtop.headless import interval_of, take_snapshot
+    from schedtop.session import make_source, raise_priority
 
     output = options["output"]
     if output == "":
         raise click.BadParameter("the name is empty", param_hint="'-o' / '--output'")
+    if not options["no_renice"]:
+        raise_priority()
     take_snapshot(
         signals,
-        source=options["source"],
-        threshold_ns=options["threshold"],
+        source=make_source(
+            options["source"],
+            interval_of(options["duration"]),
+            options["threshold"],
+            paced=False,
+            measured=options["measure_overhead"],
+        ),
         duration_ns=options["duration"],
         chosen=_filter(options),
         format_name=options["format_name"],
@@ -169,10 +181,14 @@ def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
     if problem:
         raise click.ClickException(problem)
     from schedtop.history import ViewSettings
-    from schedtop.session import in_thread, make_source, progress
+    from schedtop.session import in_thread, make_source, progress, raise_priority
     from schedtop.ui.app import run
 
-    source = make_source(options["source"], options["interval"], options["threshold"])
+    if not options["no_renice"]:
+        raise_priority()
+    source = make_source(
+        options["source"], options["interval"], options["threshold"], measured=options["measure_overhead"]
+    )
     with progress("compiling the kernel programs"):
         in_thread(source.__enter__, signals)
     try:

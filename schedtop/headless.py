@@ -14,7 +14,7 @@ from schedtop.model import Frame, Source, SourceError
 from schedtop.outputs.files import OutputError, check_target, reason, write_file
 from schedtop.outputs.snapshot import to_json
 from schedtop.outputs.table import to_csv, to_text
-from schedtop.session import Interrupted, Signals, in_thread, make_source, progress
+from schedtop.session import Interrupted, Signals, in_thread, progress
 from schedtop.units import NS_PER_S
 
 FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text": to_text, "csv": to_csv}
@@ -23,8 +23,7 @@ FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text"
 def take_snapshot(
     signals: Signals,
     *,
-    source: str,
-    threshold_ns: int,
+    source: Source,
     duration_ns: int,
     chosen: Filter,
     format_name: str,
@@ -38,9 +37,7 @@ def take_snapshot(
     """
     if output:
         check_target(output, force=force)
-    interval_ns = duration_ns // -(-duration_ns // NS_PER_S)
-    opened = make_source(source, interval_ns, threshold_ns, paced=False)
-    view = in_thread(lambda: _collect(opened, signals.stop, ViewSettings(duration_ns, chosen)), signals)
+    view = in_thread(lambda: _collect(source, signals.stop, ViewSettings(duration_ns, chosen)), signals)
     signals.check()
     with signals.raising():
         data = FORMATS[format_name](view, tasks)
@@ -48,6 +45,11 @@ def take_snapshot(
             write_file(output, data, force=force)
         else:
             write_stdout(data)
+
+
+def interval_of(duration_ns: int) -> int:
+    """The length of the Frames that fill a duration: a second, or the next shorter one that divides it."""
+    return duration_ns // -(-duration_ns // NS_PER_S)
 
 
 def write_stdout(data: str) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+NICE = -15
+"""Our priority as root: nearly all of a CPU against a few busy loops of ordinary priority."""
+
 GRACE_S = 2.0
 """How long a signal waits for the source to close: the compiler cannot be interrupted, and may take long."""
 
@@ -126,8 +129,22 @@ def in_thread(work: Callable[[], Result], signals: Signals) -> Result:
     return outcome[0]
 
 
-def make_source(name: str, interval_ns: int, threshold_ns: int, *, paced: bool = True) -> Source:
-    """The source of that name, not yet open; `paced`: a synthetic one takes as long as a live one."""
+def raise_priority() -> None:
+    """Raises the priority of this process, if it may: on a saturated host the compiler would take seconds.
+
+    Must come before any thread is started. With four busy loops a CPU, first data came after 0.9 s instead of 4.7 s.
+    """
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, min(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
+
+
+def make_source(
+    name: str, interval_ns: int, threshold_ns: int, *, paced: bool = True, measured: bool = False
+) -> Source:
+    """The source of that name, not yet open.
+
+    `paced`: a synthetic one takes as long as a live one; `measured`: the kernel programs are timed.
+    """
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
 
@@ -137,7 +154,9 @@ def make_source(name: str, interval_ns: int, threshold_ns: int, *, paced: bool =
         return source
     from schedtop.sources.live import LiveSource
 
-    return LiveSource(interval_ns, threshold_ns, name)
+    live = LiveSource(interval_ns, threshold_ns, name)
+    live.set_measuring(measured)
+    return live
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class SchedtopApp(App[int]):
         self.animation_level = "none"
         self.failure = ""
         self._feed = Feed(source, self.post_message)
-        self.dashboard = Dashboard(source.host, settings or ViewSettings(), source.set_threshold, export_dir, own_pid)
+        self.dashboard = Dashboard(source, settings or ViewSettings(), export_dir, own_pid)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.

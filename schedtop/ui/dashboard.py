@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +11,7 @@ from textual import events, on
 from textual.binding import BindingType
 
 from schedtop.history import SLOW_WAIT_SORTS, TASK_SORTS, Filter, History, View, ViewSettings
-from schedtop.model import Frame, Host
+from schedtop.model import Frame, Source
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
@@ -47,15 +46,15 @@ class Dashboard(PaneScreen):
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
+        key("o", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
         key("e", "export", "Export", "Writes what is shown as JSON, and the screen as SVG", shown=True),
         key("escape", "back", "Leave", "Leaves the zoom, else drops the selection, else the filter"),
     ]
 
     def __init__(
         self,
-        host: Host,
+        source: Source,
         settings: ViewSettings,
-        set_threshold: Callable[[int], object],
         export_dir: Path,
         own_pid: int | None,
     ) -> None:
@@ -68,12 +67,12 @@ class Dashboard(PaneScreen):
                 TasksPane(own_pid, id="tasks", classes="slot"),
             )
         )
-        self.live = History(host)
+        self.live = History(source.host)
         self.timeline = Timeline(settings)
         self.view: View | None = None
         self.ended = False
         self.export_dir = export_dir
-        self._set_threshold = set_threshold
+        self._source = source
         self._wanted_threshold_ns: int | None = None
         self._draw_pending = False
 
@@ -202,8 +201,14 @@ class Dashboard(PaneScreen):
         if len(self.live):
             current = self._wanted_threshold_ns or self.live.frames[-1].threshold_ns
             self._wanted_threshold_ns = next_threshold(current, direction)
-            self._set_threshold(self._wanted_threshold_ns)
+            self._source.set_threshold(self._wanted_threshold_ns)
             self._show_header()
+
+    def action_measure(self) -> None:
+        """Has the kernel time our programs, or no longer."""
+        measures = bool(len(self.live)) and self.live.frames[-1].overhead.bpf_ns is not None
+        self._source.set_measuring(not measures)
+        self.notify("The kernel times its BPF programs" if not measures else "The kernel programs are no longer timed")
 
     def action_back(self) -> None:
         """Leaves the zoom, else drops the selection, else the filter."""
