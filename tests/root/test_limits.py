@@ -1,0 +1,149 @@
+"""Exact, or counted: what happens where the kernel side runs out of room."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import NS_PER_MS, Collector
+from loads import ended, kernel_numbers, python
+
+from schedtop.sources import bpf_syscall, proc
+from schedtop.sources.bpf import Limits, Programs, build
+from schedtop.sources.frontend import choose_front_end
+from schedtop.sources.live import LiveSource
+
+CPU = 1
+HOG = f"import os; os.sched_setaffinity(0, {{{CPU}}})\nwhile True: pass"
+
+
+def collector_with(limits: Limits, front_end: str = "auto", threshold_ns: int = 5 * NS_PER_MS) -> LiveSource:
+    """A live source with a small kernel side."""
+    return LiveSource(200 * NS_PER_MS, threshold_ns, front_end, limits)
+
+
+def update_element(map_fd: int, key: bytes, value: bytes) -> None:
+    """Writes an element of a map (BPF_MAP_UPDATE_ELEM), which the program itself never does."""
+    buffers = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, len(value))
+    bpf_syscall._bpf(2, struct.pack("<IxxxxQQQ", map_fd, *map(ctypes.addressof, buffers), 0))
+
+
+def test_two_live_tasks_in_one_slot_stay_exact(front_end: str) -> None:
+    last_pid = Path("/proc/sys/kernel/ns_last_pid")
+    if not last_pid.exists():
+        pytest.skip("this kernel cannot be asked for a certain pid (no ns_last_pid)")
+    limits = Limits(task_slots=1024)
+    with collector_with(limits, front_end) as source, Collector(source) as collector:
+        hogs = []
+        for pid in (21_000, 21_000 + 1024):
+            last_pid.write_text(str(pid - 1))
+            hogs.append(python(HOG))
+            assert hogs[-1].pid == pid, "somebody else took the pid"
+        with ended(*hogs):
+            time.sleep(2.5)
+            for hog in hogs:
+                os.kill(hog.pid, signal.SIGSTOP)
+            for hog in hogs:
+                os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
+            time.sleep(0.05)
+            truth = {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+            in_overflow = {int(row["tid"]) for row in source._programs.overflow()}
+    assert len(in_overflow & truth.keys()) == 1, "the two did not share a slot"
+    frame = collector.frame
+    assert not frame.loss.tasks_untracked
+    for tid, kernel in truth.items():
+        rows = frame.tasks[frame.tasks["tid"] == tid]
+        assert len(rows) == 1
+        assert rows[0]["run_delay_ns"] == pytest.approx(kernel.run_delay_ns, rel=0.03)
+        assert abs(int(rows[0]["timeslices"]) - kernel.timeslices) <= 2
+        assert abs(int(rows[0]["involuntary_switches"]) - kernel.involuntary) <= 2
+
+
+def test_exited_tasks_leave_the_overflow_map() -> None:
+    with collector_with(Limits(task_slots=16, overflow_tasks=512)) as source, Collector(source) as collector:
+        for _ in range(1200):
+            assert os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)[1] == 0
+            time.sleep(0.001)
+        time.sleep(1)
+        left = len(source._programs.overflow())
+    # Three times as many tasks as it holds went through it.
+    assert left < 400
+    assert not collector.frame.loss.tasks_untracked
+
+
+def test_a_full_overflow_map_is_counted() -> None:
+    with collector_with(Limits(task_slots=2, overflow_tasks=4)) as source, Collector(source) as collector:
+        subprocess.run(["hackbench", "-l", "100"], check=True, capture_output=True)
+    frame = collector.frame
+    assert frame.loss.tasks_untracked > 100
+    # Totals do not depend on the task table.
+    assert frame.total("switches") == pytest.approx(frame.kernel_switches, rel=0.01)
+
+
+def test_a_full_ring_is_counted() -> None:
+    front_end = choose_front_end()
+    limits = Limits(event_pages=1, slow_waits_per_s=100_000_000)
+    programs = Programs(front_end, build(front_end, proc.possible_cpus(), limits), threshold_ns=0)
+    try:
+        subprocess.run(["hackbench", "-l", "50"], check=True, capture_output=True)
+        cpus = programs.cpus.copy()
+        kept = len(programs.slow_waits())
+    finally:
+        programs.close()
+    assert 10 < kept <= 4096 // 100
+    assert cpus["ring_dropped"].sum() > 1000
+    waits = cpus["latency"].sum()
+    assert abs(int(waits) - int(cpus["ring_dropped"].sum()) - kept) <= 100
+
+
+def test_a_flood_of_slow_waits_is_bounded(collect) -> None:
+    """A threshold below every wait: the kernel reports at most its share a second, and counts the rest."""
+    with collect(threshold_ns=10_000) as collector:
+        subprocess.run(["hackbench", "-l", "1500"], check=True, capture_output=True)
+    frame = collector.frame
+    limit = 2 * Limits().slow_waits_per_s * frame.interval_ns / 1e9
+    assert frame.loss.slow_waits_suppressed > 1000
+    assert len(frame.slow_waits) < limit
+    slow = frame.latency.histogram().counts
+    assert len(frame.slow_waits) + frame.loss.slow_waits_suppressed >= 0.8 * slow[60:].sum()
+
+
+def test_a_negative_wait_is_dropped_and_counted() -> None:
+    """As if the clock of the waker's CPU were ahead: a wait that begins in the future."""
+    with collector_with(Limits()) as source, Collector(source) as collector:
+        sleeper = python("import time\ntime.sleep(1.5)\nwhile True: time.sleep(10)")
+        time.sleep(0.5)
+        slots = source._programs.tasks
+        index = sleeper.pid % len(slots)
+        slot = slots[index : index + 1].copy()
+        assert slot["tid"][0] == sleeper.pid
+        slot["wait_start_ns"] = time.monotonic_ns() + 60 * 1000 * NS_PER_MS
+        update_element(source._programs._fds["tasks"], index.to_bytes(4, "little"), slot.tobytes())
+        with ended(sleeper):
+            time.sleep(1.5)
+    frame = collector.frame
+    assert frame.loss.negative_waits == 1
+    row = frame.tasks[frame.tasks["tid"] == sleeper.pid][0]
+    assert row["max_wait_ns"] < 1000 * NS_PER_MS
+
+
+def test_late_ticks_are_counted() -> None:
+    """The collector is stopped for several intervals, like a suspended laptop; the true interval keeps rates right."""
+    stop = threading.Event()
+    with LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS) as source:
+        frames = source.frames(stop)
+        next(frames)
+        time.sleep(1.1)  # nobody takes a Frame meanwhile
+        late, after = next(frames), next(frames)
+    assert late.interval_ns > 1000 * NS_PER_MS
+    assert late.loss.late_ticks + after.loss.late_ticks >= 4
+    assert after.interval_ns < 400 * NS_PER_MS
+    assert np.sum(late.tasks["run_ns"]) <= 2 * late.interval_ns * len(late.cpus.online)
