@@ -29,14 +29,14 @@ missing_parts() {
 	"$python" -Ic 'import ensurepip, venv' 2>/dev/null || echo venv
 	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc").origin)' 2>/dev/null || echo bcc
 	[ "$1" = test ] || return 0
-	for part in stress hackbench bpftool bpftrace tmux clang-format; do
+	for part in stress stress-ng hackbench bpftool bpftrace tmux clang-format; do
 		PATH=$PATH:/usr/sbin:/sbin command -v "$part" >/dev/null || echo "$part"
 	done
 }
 
 all_parts() {
 	echo python venv bcc
-	[ "$1" = run ] || echo stress hackbench bpftool bpftrace tmux clang-format
+	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format
 }
 
 # The family of distributions, by its package manager.
