@@ -1,5 +1,6 @@
 # sudo make run [ARGS="--interval 0.5"]   sets up what is missing and starts the dashboard
 # make test [ARGS="-k history"]           the same set-up, then all tests; those on the real kernel need root
+# make bench [ARGS="--quick"]             measures what schedtop costs, beside the tools it replaces
 # make check                              lint and test
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
@@ -9,7 +10,7 @@ SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
-.PHONY: run test lint check clean install uninstall
+.PHONY: run test bench lint check clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -19,6 +20,10 @@ run:
 test:
 	@$(SETUP) test
 	@status=0; $(BIN)/python -m pytest $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+bench:
+	@$(SETUP) bench
+	@status=0; $(BIN)/python -m tests.bench $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 lint:
 	@$(SETUP) test

@@ -3,7 +3,8 @@
 #
 #   setup.sh run               packages and the virtual environment to start the dashboard
 #   setup.sh test              the same, plus what lint and tests need
-#   setup.sh packages run|test [DISTRIBUTION]   prints the command that would install all packages
+#   setup.sh bench             the same, plus what the benchmark compares with, as far as it can be had
+#   setup.sh packages run|test|bench [DISTRIBUTION]   prints the command that would install all packages
 #   setup.sh give-back         returns what root made in the checkout to the user behind sudo
 #   setup.sh install|uninstall PREFIX           the program itself, independent of the checkout
 set -euo pipefail
@@ -28,15 +29,21 @@ missing_parts() {
 	[ -x "$python" ] || echo python
 	"$python" -Ic 'import ensurepip, venv' 2>/dev/null || echo venv
 	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc").origin)' 2>/dev/null || echo bcc
-	[ "$1" = test ] || return 0
-	for part in stress stress-ng hackbench bpftool bpftrace tmux clang-format; do
-		PATH=$PATH:/usr/sbin:/sbin command -v "$part" >/dev/null || echo "$part"
+	for part in $(tools "$1"); do
+		# Fedora puts bpf- before the names of libbpf-tools.
+		PATH=$PATH:/usr/sbin:/sbin command -v "$part" "bpf-$part" >/dev/null || echo "$part"
 	done
+}
+
+# Commands; runqlat is the one of libbpf-tools.
+tools() {
+	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format
+	[ "$1" != bench ] || echo perf runqlat
 }
 
 all_parts() {
 	echo python venv bcc
-	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format
+	tools "$1"
 }
 
 # The family of distributions, by its package manager.
@@ -71,6 +78,9 @@ package() {
 	*:bcc) echo python3-bcc ;;
 	fedora:hackbench) echo realtime-tests ;;
 	*:hackbench) echo rt-tests ;;
+	debian:perf) echo linux-perf ;;
+	ubuntu:perf) echo linux-tools-common "linux-tools-$(uname -r)" ;;
+	*:runqlat) echo libbpf-tools ;;
 	ubuntu:bpftool) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	arch:bpftool) echo bpf ;;
 	fedora:clang-format) echo clang-tools-extra ;;
@@ -135,7 +145,7 @@ ensure_packages() {
 		say "missing: $parts; installing needs root:"
 		say "    sudo $(installer "$distribution") $packages"
 		# Tests that need no kernel run without bcc.
-		if [ "$1" = test ] && ! is_vital "${parts//bcc/}"; then return 0; fi
+		if [ "$1" != run ] && ! is_vital "${parts//bcc/}"; then return 0; fi
 		is_vital "$parts" && exit 1
 		return 0
 	fi
@@ -185,8 +195,8 @@ ensure_venv() {
 # Under sudo the checkout must stay usable for its user.
 give_back() {
 	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
-	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \) \
-		-prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
+	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \
+		-o -name bench.json \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
 # --- the installed program --------------------------------------------------------------------------------------
@@ -230,10 +240,10 @@ uninstall_program() {
 # ----------------------------------------------------------------------------------------------------------------
 
 case ${1:-} in
-run | test)
+run | test | bench)
 	ensure_packages "$1"
 	check_python
-	ensure_venv "$1"
+	ensure_venv "${1/bench/test}"
 	;;
 packages)
 	distribution=$(family "${3:-$(this_distribution)}")
@@ -247,5 +257,5 @@ install)
 	install_program "$2"
 	;;
 uninstall) uninstall_program "$2" ;;
-*) die "usage: setup.sh run|test|packages|give-back|install|uninstall" ;;
+*) die "usage: setup.sh run|test|bench|packages|give-back|install|uninstall" ;;
 esac

@@ -1,0 +1,86 @@
+"""Measures what schedtop costs, beside the tools it replaces: `make bench`, or
+
+    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,self,start,growth,reading,draw] [--batches N]
+
+Prints tables and goals (met or missed) and writes all batches to a JSON file. It exits with 0 whatever it finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.noise import watched
+from tests.bench.report import Options, Topic
+
+SCHEMA = "schedtop.bench/1"
+TOPICS = {
+    "switch": "switch_cost",
+    "self": "own_cost",
+    "start": "start_up",
+    "draw": "draw_cost",
+    "growth": "growth",
+    "reading": "reading_path",
+}
+NEED_ROOT = ("switch", "self", "start", "reading")
+
+
+def main() -> None:
+    """Runs the topics one after the other."""
+    options = _arguments()
+    rounds = options.batches or (2 if options.quick else 8)
+    data: dict[str, Any] = {"schema": SCHEMA, "kernel": platform.release(), "cpus": os.cpu_count(), "topics": {}}
+    goals = []
+    with watched() as noise:
+        for name in options.only:
+            if name in NEED_ROOT and os.geteuid():
+                print(f"\n{name}: needs root")
+                continue
+            topic, data["topics"][name] = _run(name, Options(rounds, options.quick))
+            goals += topic.goals
+    data |= {"noise": noise.to_data(), "goals": [goal.to_data() for goal in goals]}
+    print("\nGoals\n" + "\n".join(map(str, goals)) + f"\n\nThe machine meanwhile: {noise}")
+    _write(options.output, data)
+
+
+def _run(name: str, options: Options) -> tuple[Topic, dict[str, Any]]:
+    print(f"\nmeasuring: {name} ...", flush=True)
+    with watched() as noise:
+        topic: Topic = importlib.import_module(f"tests.bench.{TOPICS[name]}").measure(options)
+    for table in topic.tables:
+        print(table)
+    print(f"  noise: {noise}", flush=True)
+    figures = {"noise": noise.to_data(), "goals": [goal.to_data() for goal in topic.goals]}
+    return topic, {"figures": topic.data, **figures}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--quick", action="store_true", help="about a minute, for a first look: fewer batches")
+    parser.add_argument("--only", type=_topics, default=list(TOPICS), metavar="A,B", help=f"of {', '.join(TOPICS)}")
+    parser.add_argument("--batches", type=int, metavar="N", help="rounds for each figure (default 8; quick: 2)")
+    parser.add_argument("--output", type=Path, default=Path("bench.json"), help="default %(default)s")
+    return parser.parse_args()
+
+
+def _topics(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := set(names) - set(TOPICS):
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
+    return names
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    data["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    path.write_text(json.dumps(data, indent=1) + "\n")
+    print(f"All batches are in {path}.")
+
+
+if __name__ == "__main__":
+    main()

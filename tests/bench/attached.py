@@ -1,0 +1,115 @@
+"""What can be attached to the scheduler's events while context switches are timed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from schedtop.model import SourceError
+from schedtop.sources import bpf_syscall as calls
+from schedtop.sources import proc
+from schedtop.sources.bpf import Programs, build
+from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.compiler import Compiled, compile_programs, source_directory
+from schedtop.sources.frontend import FrontEnd, choose_front_end
+from tests.bench import tools
+from tests.bench.tools import NotHere
+
+Tend = Callable[[], None]
+"""To be called before each batch: empties what an attached collector has gathered."""
+
+_FLOOR = """
+int empty_switch(u64 *ctx) { return 0; }
+int empty_waking(u64 *ctx) { return 0; }
+int clock_switch(u64 *ctx) { bpf_ktime_get_ns(); bpf_ktime_get_ns(); return 0; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A name, its words for people, and how to attach; attaching raises NotHere."""
+
+    name: str
+    words: str
+    attach: Callable[[], AbstractContextManager[Tend]]
+
+
+def attachments() -> list[Attachment]:
+    """Everything that is compared, in the order of the table."""
+    return [
+        Attachment("nothing", "nothing", _nothing),
+        Attachment("floor", "two empty raw tracepoints (floor)", lambda: _typed(floor_programs(clocks=False))),
+        Attachment("floor_clocks", "floor + two clock reads", lambda: _typed(floor_programs(clocks=True))),
+        Attachment("collector_btf", "schedtop, everything, btf", lambda: _collector("btf")),
+        Attachment("collector_tracepoint", "schedtop, everything, tracepoint", lambda: _collector("tracepoint")),
+        Attachment("runqlat", "libbpf-tools runqlat", lambda: _tools(tools.runqlat)),
+        Attachment("runqslower", "libbpf-tools runqslower", lambda: _tools(tools.runqslower)),
+        Attachment("runqlat_runqslower", "runqlat + runqslower", lambda: _tools(tools.runqlat, tools.runqslower)),
+        Attachment("bpftrace", "bpftrace runqlat.bt", lambda: _tools(tools.bpftrace_runqlat)),
+        Attachment("bcc_runqlat", "bcc's Python runqlat", lambda: _tools(tools.bcc_runqlat)),
+    ]
+
+
+def floor_programs(*, clocks: bool) -> Mapping[str, str]:
+    """Function by event."""
+    return {"sched_switch": "clock_switch" if clocks else "empty_switch", "sched_waking": "empty_waking"}
+
+
+@contextmanager
+def _nothing() -> Iterator[Tend]:
+    yield lambda: None
+
+
+@cache
+def _compiled_floor() -> Compiled:
+    return compile_programs(_FLOOR, (), source_directory())
+
+
+@contextmanager
+def _typed(functions: Mapping[str, str]) -> Iterator[Tend]:
+    with ExitStack() as stack:
+        try:
+            btf = Btf.of_kernel(KERNEL_BTF)
+            for event, function in functions.items():
+                target = btf.typedef_id(f"btf_trace_{event}")
+                code = _compiled_floor().programs[function]
+                program, _ = calls.load_program(calls.PROG_TRACING, function, code, target)
+                stack.callback(os.close, program)
+                stack.callback(os.close, calls.attach_typed_tracepoint(program))
+        except (BtfError, SourceError, OSError) as error:
+            raise NotHere(str(error)) from error
+        yield lambda: None
+
+
+@cache
+def _compiled_collector(name: str) -> tuple[FrontEnd, Compiled]:
+    front_end = choose_front_end(name)
+    return front_end, build(front_end, proc.possible_cpus())
+
+
+@contextmanager
+def _collector(name: str) -> Iterator[Tend]:
+    """The kernel side alone. Its ring is emptied between batches: one that is full would cost less."""
+    try:
+        programs = Programs(*_compiled_collector(name), 5_000_000)
+    except SourceError as error:
+        raise NotHere(str(error)) from error
+    try:
+        yield lambda: _drop(programs)
+    finally:
+        programs.close()
+
+
+def _drop(programs: Programs) -> None:
+    programs.slow_waits()
+
+
+@contextmanager
+def _tools(*commands: Callable[[], list[str]]) -> Iterator[Tend]:
+    with ExitStack() as stack:
+        for command in commands:
+            stack.enter_context(tools.running(command()))
+        yield lambda: None

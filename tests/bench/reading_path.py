@@ -1,0 +1,223 @@
+"""One tick of the live source at full tables: its CPU time, and how long it keeps the interpreter to itself."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from schedtop.model import Rows, SourceError
+from schedtop.sources import live, proc
+from schedtop.sources.bpf import Programs, build
+from schedtop.sources.compiler import Compiled
+from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.sources.live import LiveSource
+from schedtop.sources.reading import difference
+from tests.bench.batches import Batches, alternating
+from tests.bench.report import Goal, Options, Table, Topic, number, share
+
+CPUS = 512
+TICKS, QUICK_TICKS = 40, 10
+NAP_S = 0.0005
+THREADS_PER_PROCESS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """How full the tables are: tasks in slots (None: all of them), and rows of the overflow map."""
+
+    name: str
+    words: str
+    overflow: int
+
+
+CASES = (
+    Tables("full_slots", f"all task slots changed, {CPUS} CPUs", 0),
+    Tables("full_slots_and_overflow", "the same, and the overflow map full", 8192),
+)
+
+
+class FilledPrograms(Programs):
+    """The real maps' layouts in ordinary memory, every task of which moves between two ticks."""
+
+    def __init__(self, compiled: Compiled, overflow: int) -> None:
+        self._fds = {}
+        specs = compiled.maps
+        self.tasks = np.zeros(specs["tasks"].entries, specs["tasks"].dtype)
+        self.cpus = np.zeros(specs["cpus"].entries, specs["cpus"].dtype)
+        self.config = np.zeros(1, specs["config"].dtype)
+        self._no_slow_waits: Rows = np.zeros(0, specs["slow_waits"].dtype)
+        self._overflow: Rows = np.zeros(overflow, specs["overflow"].dtype)
+        _fill(self.tasks, 1 << 16)
+        _fill(self._overflow, 1 << 20)
+        self.cpus["current_tid"] = self.tasks["tid"][: len(self.cpus)]
+
+    def move(self) -> None:
+        """Lets every task run once, for a microsecond after one of waiting."""
+        for rows in (self.tasks, self._overflow):
+            for name in ("timeslices", "voluntary"):
+                rows[name] += 1
+            for name in ("run_ns", "run_delay_ns"):
+                rows[name] += 1000
+        self.cpus["switches"] += 100
+        self.cpus["latency"] += 1
+        self.cpus["slice_start_ns"] = time.monotonic_ns() - 1000
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+    def drain(self) -> None:
+        """There are no slow waits."""
+
+    def slow_waits(self) -> Rows:
+        """There are no slow waits."""
+        return self._no_slow_waits
+
+    def overflow(self) -> Rows:
+        """The rows of the overflow map."""
+        return self._overflow.copy()
+
+
+def _fill(rows: Rows, first_tid: int) -> None:
+    index = np.arange(len(rows))
+    rows["tid"] = first_tid + index
+    rows["tgid"] = first_tid + index // THREADS_PER_PROCESS * THREADS_PER_PROCESS
+    rows["start_ns"] = 1 + index
+    rows["comm"] = b"full-table"
+    rows["last_cpu"] = index % CPUS
+
+
+@dataclass(slots=True)
+class Cost:
+    """Milliseconds. `stretch_ms`: by how much a nap of another thread was too long during a tick, at the most."""
+
+    cpu_ms: Batches = field(default_factory=Batches)
+    stretch_ms: Batches = field(default_factory=Batches)
+    eager_stretch_ms: Batches = field(default_factory=Batches)
+
+    def to_data(self) -> dict[str, Any]:
+        """All of it for the JSON file."""
+        return {name: getattr(self, name).to_data() for name in ("cpu_ms", "stretch_ms", "eager_stretch_ms")}
+
+
+def measure(options: Options) -> Topic:
+    """Ticks of each case in turn, and naps with no tick beside them as the control."""
+    front_end = choose_front_end()
+    try:
+        compiled = build(front_end, CPUS)
+    except SourceError as error:
+        return Topic([Table("Reading path", ("",), notes=[str(error)])], {"unavailable": str(error)})
+    costs = {case.name: Cost() for case in CASES} | {"control": Cost()}
+    ticks = QUICK_TICKS if options.quick else TICKS
+    for case in alternating((*CASES, None), 1 if options.quick else 2):
+        if case is None:
+            _control(costs["control"], ticks)
+        else:
+            with opened(front_end, compiled, case) as (source, programs):
+                _tick(source, programs, costs[case.name], ticks)
+    return _topic(costs)
+
+
+@contextmanager
+def opened(front_end: FrontEnd, compiled: Compiled, case: Tables) -> Iterator[tuple[LiveSource, FilledPrograms]]:
+    """A live source over filled tables instead of the kernel's."""
+    programs = FilledPrograms(compiled, case.overflow)
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(live, "choose_front_end", lambda *_: front_end))
+        stack.enter_context(patch.object(live, "build", lambda *_: compiled))
+        stack.enter_context(patch.object(live, "Programs", lambda *_: programs))
+        stack.enter_context(patch.object(proc, "possible_cpus", lambda *_: CPUS))
+        yield stack.enter_context(LiveSource(10**9, 5_000_000)), programs
+
+
+def _tick(source: LiveSource, programs: FilledPrograms, cost: Cost, ticks: int) -> None:
+    """Ticks with the usual switch interval, and with one so short that only single calls are longer."""
+    earlier = source._read()
+    for place in range(2 * ticks):
+        programs.move()
+        with switch_interval(1e-4 if place % 2 else None), Naps() as naps:
+            begin = time.thread_time_ns()
+            later = source._read()
+            difference(earlier, later)
+            spent_ms = (time.thread_time_ns() - begin) / 1e6
+        earlier = later
+        assert len(later.tasks) >= len(programs.tasks)
+        (cost.eager_stretch_ms if place % 2 else cost.stretch_ms).add(naps.longest_ms)
+        cost.cpu_ms.add(spent_ms)
+
+
+def _control(cost: Cost, ticks: int) -> None:
+    for place in range(2 * ticks):
+        with Naps() as naps:
+            time.sleep(0.02)
+        (cost.eager_stretch_ms if place % 2 else cost.stretch_ms).add(naps.longest_ms)
+
+
+@contextmanager
+def switch_interval(seconds: float | None) -> Iterator[None]:
+    """Another switch interval of the interpreter; `None`: the usual one."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(seconds or usual)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+class Naps:
+    """A thread that takes short naps during the block; `longest_ms` is by how much one was too long."""
+
+    def __init__(self) -> None:
+        self.longest_ms = 0.0
+        self._stop = False
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Naps:
+        self._thread.start()
+        self._started.wait()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._started.set()
+        while not self._stop:
+            begin = time.perf_counter()
+            time.sleep(NAP_S)
+            self.longest_ms = max(self.longest_ms, (time.perf_counter() - begin - NAP_S) * 1e3)
+
+
+def _topic(costs: dict[str, Cost]) -> Topic:
+    usual_ms = sys.getswitchinterval() * 1e3
+    table = Table(
+        "Reading path: one tick, reading and difference (ms)",
+        ("tables", "CPU, best", "median", "GIL stretch, best", "median", "longest call, best", "median"),
+        notes=[
+            f"stretch: by how much a nap of {NAP_S * 1e3:.1f} ms beside the tick was too long, at the most;",
+            f"the interpreter lets others wait for {usual_ms:.0f} ms; the last columns are with 0.1 ms instead",
+        ],
+    )
+    words = {case.name: case.words for case in CASES} | {"control": "no tick (control)"}
+    for name, cost in costs.items():
+        cells = [
+            cell
+            for figure in (cost.cpu_ms, cost.stretch_ms, cost.eager_stretch_ms)
+            for cell in (number(figure.best, 2), share(figure.spread_ratio))
+        ]
+        table.rows.append((words[name], *cells))
+    full = costs[CASES[0].name]
+    goals = [
+        Goal("one tick at 65,536 task slots and 512 CPUs", full.cpu_ms.best, 20.0, "ms of CPU"),
+        Goal("the GIL is not held longer during that tick", full.stretch_ms.best, 5.0, "ms"),
+    ]
+    return Topic([table], {name: cost.to_data() for name, cost in costs.items()}, goals)
