@@ -14,7 +14,7 @@ from schedtop import __version__
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_round_ns, parse_duration
 
 if TYPE_CHECKING:
-    from schedtop.history import Filter
+    from schedtop.history import ViewSettings
     from schedtop.session import Signals
 
 ALL_TASKS = -1
@@ -89,6 +89,7 @@ def _common(command: Command) -> Command:
                      help="Time the kernel programs; that makes every BPF program of the host a little slower."),
         click.option("--no-renice", is_flag=True,
                      help="Leave the priority alone; as root it is raised, or a saturated host delays the start."),
+        click.option("--hide-self", is_flag=True, help="Leave schedtop itself out of every table."),
         click.option("--pid", type=Number(), multiple=True, metavar="N",
                      help="Only tasks of this process (repeatable, as the next three)."),
         click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only this thread."),
@@ -120,7 +121,9 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     Without a command it shows the dashboard; press ? there for its keys.
     """
     if context.invoked_subcommand is None:
-        return _dashboard(context.obj, options)
+        # A directory that nobody chose need not be writable: the key says so when it cannot write.
+        chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
+        return _dashboard(context.obj, options, check_dir=chosen_dir)
     for name in options:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
@@ -142,7 +145,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
 def _snapshot(signals: Signals, /, **options: Any) -> int:
     """Collects for a while and writes one snapshot as data."""
     from schedtop.headless import interval_of, take_snapshot
-    from schedtop.session import make_source, raise_priority
+    from schedtop.session import make_source, opening_words, raise_priority
 
     output = options["output"]
     if output == "":
@@ -158,8 +161,9 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
             paced=False,
             measured=options["measure_overhead"],
         ),
+        opening=opening_words(options["source"]),
         duration_ns=options["duration"],
-        chosen=_filter(options),
+        settings=_settings(options, window_ns=options["duration"]),
         format_name=options["format_name"],
         tasks=None if options["tasks"] == ALL_TASKS else options["tasks"],
         output=None if output in (None, "-") else Path(output),
@@ -168,20 +172,20 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
     return 0
 
 
-def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
+def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
     from schedtop.outputs.files import OutputError, check_directory
     from schedtop.ui.terminal import check_terminal
 
     export_dir = Path(options["export_dir"])
     try:
-        check_directory(export_dir)
+        if check_dir:
+            check_directory(export_dir)
     except OutputError as error:
         raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
     problem = check_terminal()
     if problem:
         raise click.ClickException(problem)
-    from schedtop.history import ViewSettings
-    from schedtop.session import in_thread, make_source, progress, raise_priority
+    from schedtop.session import in_thread, make_source, opening_words, progress, raise_priority
     from schedtop.ui.app import run
 
     if not options["no_renice"]:
@@ -189,13 +193,13 @@ def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
     source = make_source(
         options["source"], options["interval"], options["threshold"], measured=options["measure_overhead"]
     )
-    with progress("compiling the kernel programs"):
+    with progress(opening_words(options["source"])):
         in_thread(source.__enter__, signals)
     try:
         with signals.handed_over():
             return run(
                 source,
-                settings=ViewSettings(filter=_filter(options)),
+                settings=_settings(options),
                 export_dir=export_dir,
                 own_pid=os.getpid(),
             )
@@ -203,10 +207,11 @@ def _dashboard(signals: Signals, options: dict[str, Any]) -> int:
         source.__exit__(None, None, None)
 
 
-def _filter(options: dict[str, Any]) -> Filter:
-    from schedtop.history import Filter
+def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
+    from schedtop.history import Filter, ViewSettings
 
-    return Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
+    chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
+    return ViewSettings(filter=chosen, hidden_tgids=(os.getpid(),) if options["hide_self"] else (), **more)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from schedtop.history import Filter, History, View, ViewSettings
+from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source, SourceError
 from schedtop.outputs.files import OutputError, check_target, reason, write_file
 from schedtop.outputs.snapshot import to_json
@@ -24,8 +24,9 @@ def take_snapshot(
     signals: Signals,
     *,
     source: Source,
+    opening: str,
     duration_ns: int,
-    chosen: Filter,
+    settings: ViewSettings,
     format_name: str,
     tasks: int | None,
     output: Path | None,
@@ -37,7 +38,7 @@ def take_snapshot(
     """
     if output:
         check_target(output, force=force)
-    view = in_thread(lambda: _collect(source, signals.stop, ViewSettings(duration_ns, chosen)), signals)
+    view = in_thread(lambda: _collect(source, opening, signals.stop, settings), signals)
     signals.check()
     with signals.raising():
         data = FORMATS[format_name](view, tasks)
@@ -67,10 +68,10 @@ def write_stdout(data: str) -> None:
         raise OutputError(f"cannot write standard output: {reason(error)}") from error
 
 
-def _collect(source: Source, stop: threading.Event, settings: ViewSettings) -> View:
+def _collect(source: Source, opening: str, stop: threading.Event, settings: ViewSettings) -> View:
     """The View of the first Frames that fill the window; of what there is when the source ends or `stop` is set."""
     total: Frame | None = None
-    with progress("compiling the kernel programs"):
+    with progress(opening):
         source.__enter__()
     try:
         for frame in source.frames(stop):

@@ -6,19 +6,28 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 
 from schedtop.histogram import Histogram
-from schedtop.model import Frame, Host, Rows, merge, text
+from schedtop.model import Frame, Host, Loss, Rows, merge, text
 from schedtop.units import NS_PER_S
 
 KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
 
-KEEP_BYTES = 48 << 20
-"""Above this old Frames are merged in pairs: the span stays, the resolution of the old part halves."""
+KEEP_BYTES, KEEP_BYTES_PER_CPU = 16 << 20, 256 << 10
+"""Above this (at most 512 CPUs count) old Frames are merged in pairs: the span stays, its old part gets coarser."""
+
+KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS = 1000, 250
+"""How many a merged Frame keeps of those that lived or happened only once; the others are counted in its loss."""
+
+FRAME_BYTES = 4 << 10
+"""What a Frame costs besides its arrays, about."""
+
+BLOCKS_A_WINDOW = 8
 
 TASK_SORTS = {
     "run_delay_ns": "run delay",
@@ -57,7 +66,7 @@ class Filter:
             key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
             key = "tgid" if key == "pid" else key
             if key not in ("comm", "tid", "tgid", "cpu", "number"):
-                raise ValueError(f"{key!r} is not a filter: use comm:, tid:, tgid: or cpu:, or part of a name")
+                raise ValueError(f"no filter {key}: use comm: tid: tgid: cpu:")
             parts.setdefault(key, []).extend(item for item in value.split(",") if item)
         for key in ("tid", "tgid", "cpu"):
             for item in parts.get(key, []):
@@ -110,8 +119,16 @@ class ViewSettings:
 
     window_ns: int = NS_PER_S
     filter: Filter = field(default_factory=Filter)
+    hidden_tgids: tuple[int, ...] = ()
+    """Processes that no table shows: schedtop itself, on request."""
     task_sort: str = "run_delay_ns"
     slow_wait_sort: str = "wait_ns"
+
+    def rows(self, rows: Rows, cpu_field: str) -> Rows:
+        """The task or slow-wait rows that are to be seen; `cpu_field` names their CPU column."""
+        if self.hidden_tgids:
+            rows = rows[~np.isin(rows["tgid"], self.hidden_tgids)]
+        return self.filter.rows(rows, cpu_field)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,11 +171,13 @@ class View:
 class History:
     """The Frames of the last minutes, bounded in time and memory. Not shared between threads."""
 
-    def __init__(self, host: Host, frames: Iterable[Frame] = (), keep_bytes: int = KEEP_BYTES) -> None:
+    def __init__(self, host: Host, frames: Iterable[Frame] = (), keep_bytes: int | None = None) -> None:
+        """`keep_bytes`: how much it may hold, by default as much as suits the number of CPUs."""
         self.host = host
-        self.keep_bytes = keep_bytes
+        self._keep_bytes = keep_bytes
         self._frames: deque[Frame] = deque()
         self._bytes = 0
+        self._merger = _Merger()
         for frame in frames:
             self.append(frame)
 
@@ -175,6 +194,14 @@ class History:
         """The `end_ns` of the newest Frame, 0 without Frames."""
         return self._frames[-1].end_ns if self._frames else 0
 
+    @property
+    def keep_bytes(self) -> int:
+        """How much it may hold."""
+        if self._keep_bytes is not None:
+            return self._keep_bytes
+        cpus = len(self._frames[-1].cpus.online) if self._frames else 0
+        return KEEP_BYTES + KEEP_BYTES_PER_CPU * min(cpus, 512)
+
     def append(self, frame: Frame) -> None:
         """Adds the newest Frame; drops what is too old and coarsens what is too large."""
         self._frames.append(frame)
@@ -186,7 +213,7 @@ class History:
 
     def copy(self) -> History:
         """A History that stays as this one is now (it shares the Frames, which never change)."""
-        twin = History(self.host, keep_bytes=self.keep_bytes)
+        twin = History(self.host, keep_bytes=self._keep_bytes)
         twin._frames, twin._bytes = deque(self._frames), self._bytes
         return twin
 
@@ -201,14 +228,14 @@ class History:
         frames = [frame for frame in self._frames if end_ns is None or frame.end_ns <= end_ns] or list(self._frames)[:1]
         if not frames:
             raise ValueError("there is no data yet")
-        frame = merge(_window(frames, settings.window_ns))
+        frame = self._merger.merge(_window(frames, settings.window_ns), settings.window_ns)
         return View(
             host=self.host,
             settings=settings,
             frame=frame,
             series=tuple(frames),
-            tasks=sort_tasks(settings.filter.rows(frame.tasks, "last_cpu"), settings.task_sort),
-            slow_waits=sort_slow_waits(settings.filter.rows(frame.slow_waits, "cpu"), settings.slow_wait_sort),
+            tasks=sort_tasks(settings.rows(frame.tasks, "last_cpu"), settings.task_sort),
+            slow_waits=sort_slow_waits(settings.rows(frame.slow_waits, "cpu"), settings.slow_wait_sort),
             frozen=end_ns is not None,
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
         )
@@ -224,21 +251,66 @@ class History:
             key=lambda place: frames[place].interval_ns + frames[place + 1].interval_ns,
         )
         one, other = frames[index], frames[index + 1]
-        merged = merge((one, other))
+        merged = thinned(merge((one, other)))
         saved = frame_bytes(one) + frame_bytes(other) - frame_bytes(merged)
         if saved >= frame_bytes(other) / 2:
             frames[index] = merged
             del frames[index + 1]
             self._bytes -= saved
         else:
-            # Slow waits and tasks that lived once do not add up to less; then the memory bound wins over the span.
+            # Tasks that lived once do not add up to less; then the memory bound wins over the span.
             self._bytes -= frame_bytes(frames.popleft())
 
 
+class _Merger:
+    """Merges windows, keeping what the next one will need again: a long window is redrawn each second.
+
+    Frames that end in the same eighth of a window (counted from time zero, so that blocks stay where they are while the
+    window moves on) are merged once. Only the blocks of the latest window are kept.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[Frame, ...], Frame] = {}
+        self._latest: tuple[tuple[Frame, ...], Frame] | None = None
+
+    def merge(self, frames: Sequence[Frame], window_ns: int) -> Frame:
+        """The Frame of consecutive Frames, as `model.merge` gives it; the same one again for the same Frames."""
+        wanted = tuple(frames)
+        if self._latest is None or self._latest[0] != wanted:
+            block_ns = max(1, window_ns // BLOCKS_A_WINDOW)
+            groups = [tuple(group) for _, group in groupby(wanted, lambda frame: frame.end_ns // block_ns)]
+            # The window cuts the first block, and the last one still grows.
+            whole = {group: self._blocks.get(group) or merge(group) for group in groups[1:-1]}
+            self._blocks = whole
+            parts = [part for group in groups for part in ((whole[group],) if group in whole else group)]
+            self._latest = wanted, merge(parts)
+        return self._latest[1]
+
+
 def frame_bytes(frame: Frame) -> int:
-    """What a Frame holds in its arrays, in bytes."""
+    """What a Frame takes, in bytes."""
     arrays = (frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits)
-    return sum(array.nbytes for array in arrays)
+    return FRAME_BYTES + sum(array.nbytes for array in arrays)
+
+
+def thinned(frame: Frame) -> Frame:
+    """The Frame without its least tasks and slow waits, where it has many; they are counted in its loss.
+
+    Least are those with the least run delay and run time together, and the shortest waits.
+    """
+    tasks, slow_waits = frame.tasks, frame.slow_waits
+    if len(tasks) > KEEP_OLD_TASKS:
+        weight = tasks["run_delay_ns"] + tasks["run_ns"]
+        tasks = tasks[np.sort(np.argsort(-weight, kind="stable")[:KEEP_OLD_TASKS])]
+    if len(slow_waits) > KEEP_OLD_SLOW_WAITS:
+        longest = np.argsort(-slow_waits["wait_ns"], kind="stable")[:KEEP_OLD_SLOW_WAITS]
+        slow_waits = slow_waits[np.sort(longest)]
+    forgotten = Loss(
+        tasks_forgotten=len(frame.tasks) - len(tasks), slow_waits_forgotten=len(frame.slow_waits) - len(slow_waits)
+    )
+    if not forgotten.any:
+        return frame
+    return replace(frame, tasks=tasks, slow_waits=slow_waits, loss=frame.loss + forgotten)
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:

@@ -170,6 +170,8 @@ class Loss:
     negative_waits: int = 0
     switches_unseen: int = 0
     late_ticks: int = 0
+    tasks_forgotten: int = 0
+    slow_waits_forgotten: int = 0
 
     def __add__(self, other: Loss) -> Loss:
         return Loss(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Loss)))

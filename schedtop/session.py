@@ -159,10 +159,15 @@ def make_source(
     return live
 
 
+def opening_words(name: str) -> str:
+    """What takes time when the source of that name is opened; nothing if it is quick."""
+    return "" if name == "synthetic" else "compiling the kernel programs"
+
+
 @contextmanager
 def progress(words: str) -> Iterator[None]:
-    """Shows what takes time on standard error while it lasts, if somebody sits there."""
-    shown = sys.stderr is not None and sys.stderr.isatty()
+    """Shows what takes time, if anything, on standard error while it lasts, if somebody sits there."""
+    shown = bool(words) and sys.stderr is not None and sys.stderr.isatty()
     if shown:
         print(f"schedtop: {words} ...", end="", file=sys.stderr, flush=True)
     try:

@@ -70,7 +70,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "start_time": iso_time(frame.start_time_ns),
         "interval_ns": frame.interval_ns,
         "threshold_ns": frame.threshold_ns,
-        "filters": _filters(view.settings.filter),
+        "filters": _filters(view.settings.filter) | {"not_tgid": list(view.settings.hidden_tgids)},
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),

@@ -206,7 +206,7 @@ def test_names_and_groups_are_fit_for_a_terminal_and_for_json() -> None:
 def test_a_filter_is_named_and_holds() -> None:
     chosen = Filter(comms=("java",), cpus=(1,))
     data = snapshot(view(chosen))
-    assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": []}
+    assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": [], "not_tgid": []}
     assert {task["comm"] for task in data["tasks"]} == {"java"}
     assert [cpu["cpu"] for cpu in data["cpus"]] == [1]
     assert {name: data["cpus"][0][name] for name in data["totals"]} == data["totals"]

@@ -60,6 +60,7 @@ def test_filters_and_threshold_reach_the_data() -> None:
         "tgid": [4240],
         "cpu": [0, 1],
         "tid_or_tgid": [],
+        "not_tgid": [],
     }
     assert [task["tid"] for task in data["tasks"]] == [4240]
 

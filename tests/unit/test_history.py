@@ -129,6 +129,34 @@ def test_the_window_is_filled_with_the_frames_that_fit_best(interval_ns: int, wi
     assert len(view.series) == 20
 
 
+@pytest.mark.parametrize("seconds", [10, 60])
+@pytest.mark.parametrize("interval_ns", [NS_PER_S, NS_PER_S // 5])
+def test_a_window_made_of_kept_blocks_is_that_made_of_its_frames(seconds: int, interval_ns: int) -> None:
+    made = frames(150, interval_ns=interval_ns, tasks=30)
+    for frame in made[::7]:
+        frame.tasks["waiting_ns"][::3] = 5
+    some = [replace(frame, tasks=frame.tasks[number % 3 :: 2]) for number, frame in enumerate(made)]
+    history = History(HOST)
+    settings = ViewSettings(window_ns=seconds * NS_PER_S)
+    for number, frame in enumerate(some):
+        history.append(frame)
+        view = history.view(settings)
+        chosen = some[max(0, number + 1 - settings.window_ns // interval_ns) : number + 1]
+        expected = merge(chosen)
+        for name in ("start_time_ns", "end_ns", "interval_ns", "kernel_switches", "pressure", "loss", "overhead"):
+            assert getattr(view.frame, name) == getattr(expected, name), name
+        assert (view.frame.tasks == expected.tasks).all()
+        assert (view.frame.slow_waits == expected.slow_waits).all()
+        assert (view.frame.cpus.counters == expected.cpus.counters).all()
+        assert (view.frame.cpus.queue_length == expected.cpus.queue_length).all()
+        assert (view.frame.latency.counts == expected.latency.counts).all()
+        assert (view.frame.latency.max_ns == expected.latency.max_ns).all()
+        again = history.view(replace(settings, task_sort="run_ns", filter=Filter.parse("cpu:0")))
+        assert again.frame is view.frame, "another order needs no merging"
+        assert set(again.tasks["last_cpu"]) <= {0}
+        assert (np.diff(again.tasks["run_ns"]) <= 0).all()
+
+
 def test_late_frames_make_the_window_shorter_rather_than_much_too_long() -> None:
     made = frames(3)
     late = [made[0], replace(made[1], interval_ns=30 * NS_PER_S), made[2]]
@@ -192,3 +220,28 @@ def test_slow_waits_are_slowest_or_newest_first() -> None:
     rows["wait_ns"], rows["time_ns"] = (5, 9, 5), (1, 2, 3)
     assert list(sort_slow_waits(rows, "wait_ns")["time_ns"]) == [2, 3, 1]
     assert list(sort_slow_waits(rows, "time_ns")["time_ns"]) == [3, 2, 1]
+
+
+def test_old_floods_are_thinned_and_the_thinning_is_counted() -> None:
+    """Hundreds of slow waits a second must not push five minutes of history out of memory."""
+    history = History(HOST, frames(600, tasks=300, slow_waits=600), keep_bytes=8 << 20)
+    assert history.frames[-1].end_ns - history.frames[0].end_ns >= 300 * NS_PER_S
+    assert sum(map(frame_bytes, history.frames)) <= history.keep_bytes
+    kept = sum(len(frame.slow_waits) for frame in history.frames)
+    forgotten = sum(frame.loss.slow_waits_forgotten for frame in history.frames)
+    assert forgotten > 0
+    assert kept + forgotten == 600 * 600
+    # What is kept of an old Frame is the worst of it, and counters do not care.
+    assert not history.frames[-1].loss.any
+    assert sum(frame.interval_ns for frame in history.frames) == 600 * NS_PER_S
+
+
+def test_hidden_processes_are_in_no_table() -> None:
+    history = History(HOST, frames(1, tasks=40, slow_waits=200))
+    everybody, hidden = history.view(ViewSettings()), 4244
+    assert hidden in everybody.tasks["tgid"]
+    assert hidden in everybody.slow_waits["tgid"]
+    view = history.view(ViewSettings(hidden_tgids=(hidden,)))
+    assert hidden not in view.tasks["tgid"]
+    assert hidden not in view.slow_waits["tgid"]
+    assert len(view.tasks) == len(everybody.tasks) - 4

@@ -62,6 +62,26 @@ def test_a_written_duration_reads_back_within_its_three_digits(ns: int) -> None:
     assert units.parse_duration(units.format_ns(ns)) == pytest.approx(ns, rel=0.00501)
 
 
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "-"),
+        (0, "0ns"),
+        (999.4, "999ns"),
+        (999.6, "1.0µs"),
+        (9_940, "9.9µs"),
+        (9_960, "10µs"),
+        (4_060_000, "4.1ms"),
+        (999_400_000, "999ms"),
+        (999_600_000, "1.0s"),
+        (10**12, "17min"),
+    ],
+)
+def test_durations_are_written_short(ns: float | None, text: str) -> None:
+    assert units.format_short_ns(ns) == text
+    assert len(text) <= 5
+
+
 def test_a_chosen_duration_has_no_needless_zeros() -> None:
     assert [units.format_round_ns(ns) for ns in (100_000, 5_000_000, 1_500_000_000, 100_000_000)] == [
         "100 µs",
