@@ -48,6 +48,19 @@ def format_ns(ns: float | None) -> str:
     return f"{ns / 60e9:.0f} min"
 
 
+def format_short_ns(ns: float | None) -> str:
+    """A duration with two significant digits in at most five characters: `4.0ms`, `12ms`, `350µs`."""
+    if ns is None or ns < 0:
+        return format_ns(ns).replace(" ", "")
+    if ns < 999.5:
+        return f"{ns:.0f}ns"
+    for limit, divisor, unit in ((999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (999.5e9, 1e9, "s")):
+        if ns < limit:
+            value = ns / divisor
+            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
+    return format_ns(ns).replace(" ", "")
+
+
 def format_round_ns(ns: int) -> str:
     """A duration that somebody chose, without needless zeros: `5 ms`, `1.5 s`, `100 µs`."""
     number, unit = format_ns(ns).split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from schedtop.history import View
@@ -72,7 +72,7 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
 
 
 COLUMNS: tuple[Column[CpuRows], ...] = (
-    Column("CPU", 4, lambda context: [row.cpu for row in context.rows], style="strong"),
+    Column("CPU", 3, lambda context: [row.cpu for row in context.rows], style="strong"),
     Column("switch/s", 8, lambda context: [row.switches for row in context.rows]),
     Column("invol/s", 7, lambda context: [row.involuntary for row in context.rows], rank=1, style="preemption"),
     Column("inv%", 4, lambda context: [row.involuntary_share for row in context.rows], rank=3, style="preemption"),
@@ -80,6 +80,12 @@ COLUMNS: tuple[Column[CpuRows], ...] = (
     Column("steal%", 6, lambda context: [row.steal for row in context.rows], rank=1, style="steal"),
     Column("queue", 5, lambda context: [row.queue for row in context.rows], rank=2),
 )
+
+
+def columns_for(ids: Sequence[int]) -> tuple[Column[CpuRows], ...]:
+    """The columns, the first as wide as these CPUs' numbers need."""
+    first = COLUMNS[0]
+    return replace(first, width=max(first.width, len(str(max(ids, default=0))))), *COLUMNS[1:]
 
 
 def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], context: CpuRows, width: int) -> list[list[Span]]:

@@ -9,7 +9,7 @@ import numpy as np
 from textual.binding import Binding, BindingType
 
 from schedtop.history import View
-from schedtop.panes.cpu_rows import COLUMNS, CpuRows, row_spans
+from schedtop.panes.cpu_rows import CpuRows, columns_for, row_spans
 from schedtop.panes.pane import Pane
 from schedtop.panes.trend import MEASURES, Measure, mean, trend
 from schedtop.units import format_round_ns
@@ -17,7 +17,7 @@ from schedtop.widgets.bars import EIGHTHS, MISSING, bars, tall_bars
 from schedtop.widgets.columns import header_spans, place
 from schedtop.widgets.strips import Span, Spans, fit, whole_parts
 
-HISTORY_LEAST = 5
+HISTORY_LEAST = 6
 HISTORY_MOST = 60
 TALL_MOST = 4
 
@@ -92,7 +92,7 @@ class CpusPane(Pane):
         self._fixed_lines, self.total_rows = 2, len(ids)
         self.clamp_top()
         self.set_title("", self.position_text())
-        placed = place(COLUMNS, width - HISTORY_LEAST - 1, air_most=0)
+        placed = place(columns_for(ids), width - HISTORY_LEAST - 1, air_most=0)
         table_width = sum(column_width + 1 for _, column_width in placed)
         room = min(width - table_width, HISTORY_MOST)
         frames = view.series[-room:]

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from schedtop.histogram import Histogram
 from schedtop.history import View
 from schedtop.model import WAIT_KINDS
 from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
-from schedtop.units import format_count, format_ns, format_rate, format_round_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
 from schedtop.widgets.columns import Column, header_spans, place, row_lines
-from schedtop.widgets.strips import Spans, clip
+from schedtop.widgets.strips import Spans
 
-PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999))
+PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
+"""Name, ratio, and how early the column goes when there is no room."""
+
 AIRY_PLOT_HEIGHT = 7
-NOT_BY_TASK = "all tasks: not filtered by task"
+NOT_BY_TASK = "all tasks"
+"""What the title says under a filter by task: histograms are kept by CPU, and so cannot follow it."""
 
 Kinds = Sequence[tuple[str, Histogram, str]]
 """Name, waits and their count as events per second."""
 
 
-def _percentile(name: str, ratio: float, rank: int) -> Column[Kinds]:
-    return Column(
-        name, 7, lambda kinds: [format_ns(waits.percentile_ns(ratio)) for _, waits, _ in kinds], rank=rank, grow=3
+def _columns(name: int, value: int, form: Callable[[float | None], str], grow: int = 0) -> tuple[Column[Kinds], ...]:
+    """The columns with `name` cells for the kind of wait and `value` for each time, written by `form`."""
+
+    def times(header: str, of: Callable[[Histogram], float | None], rank: int = 0) -> Column[Kinds]:
+        return Column(header, value, lambda kinds: [form(of(waits)) for _, waits, _ in kinds], rank=rank, grow=grow)
+
+    def percentile(header: str, ratio: float, rank: int) -> Column[Kinds]:
+        return times(header, lambda waits: waits.percentile_ns(ratio), rank)
+
+    return (
+        Column("wait", name, lambda kinds: [word[:name] for word, _, _ in kinds], right=False, style="strong"),
+        *(percentile(*wanted) for wanted in PERCENTILES),
+        times("max", lambda waits: waits.max_ns if waits.count else None),
+        Column("per s", 6, lambda kinds: [per_s for _, _, per_s in kinds], rank=3, grow=min(grow, 2)),
     )
 
 
-COLUMNS: tuple[Column[Kinds], ...] = (
-    Column("wait", 10, lambda kinds: [name for name, _, _ in kinds], right=False, style="strong"),
-    _percentile("p50", 0.5, 0),
-    _percentile("p90", 0.9, 3),
-    _percentile("p99", 0.99, 0),
-    _percentile("p99.9", 0.999, 2),
-    Column("max", 7, lambda kinds: [format_ns(waits.max_ns) if waits.count else "-" for _, waits, _ in kinds], grow=3),
-    Column("per s", 6, lambda kinds: [per_s for _, _, per_s in kinds], rank=1, grow=2),
+FORMS = (
+    _columns(10, 7, format_ns, grow=3),
+    _columns(7, 6, lambda ns: format_ns(ns).replace(" ", "")),
+    _columns(7, 5, format_short_ns),
 )
+"""From wide to narrow. Two digits do for percentiles that are exact to 6 %, so the narrowest has all of them, too."""
+
 STYLE_OF = {"wakeup": "wakeup", "preemption": "preemption", "all": "strong"}
+
+
+def columns_for(width: int) -> Sequence[Column[Kinds]]:
+    """The widest form that shows every percentile in `width` cells; else the narrowest, which drops some."""
+    names = len(PERCENTILES) + 2
+    return next((form for form in FORMS if len(place(form, width)) >= names), FORMS[-1])
 
 
 class LatencyPane(Pane):
@@ -63,12 +81,10 @@ class LatencyPane(Pane):
         every = sum(waits.values(), Histogram.empty())
         kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
         self.set_title(_scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
-        placed = place(COLUMNS, width)
+        placed = place(columns_for(width), width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
             lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
-        if view.settings.filter.names_tasks:
-            lines.append([(clip(NOT_BY_TASK, width), "notice")])
         if height - len(lines) > AIRY_PLOT_HEIGHT:
             lines.append([])
         room = height - len(lines)
@@ -80,5 +96,7 @@ def _per_s(view: View, histogram: Histogram) -> str:
 
 
 def _scope(view: View) -> str:
-    cpus = view.settings.filter.cpus
-    return f"CPU {','.join(map(str, cpus))}" if cpus else ""
+    """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
+    chosen = view.settings.filter
+    parts = [f"CPU {','.join(map(str, chosen.cpus))}"] if chosen.cpus else []
+    return " · ".join([*parts, NOT_BY_TASK] if chosen.names_tasks else parts)

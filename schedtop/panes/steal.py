@@ -67,7 +67,9 @@ class StealPane(Pane):
         level = steal_level(ratio)
         spans: list[Span] = [("total ", "dim"), (format_ratio(ratio), level.style if level.sign else "steal")]
         if level.sign:
-            spans.append((f" {level.sign} {level.word}", level.style))
+            marks = (f" {level.sign} {level.word}", f" {level.sign}")
+            room = self.inner.width - spans_width(spans)
+            spans.append((next((mark for mark in marks if len(mark) <= room), ""), level.style))
         pressure = pressure_text(view.frame)
         if not pressure:
             return [spans]

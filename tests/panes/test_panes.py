@@ -109,15 +109,38 @@ async def test_latency_numbers_and_kinds(make_view: MakeView) -> None:
     screen = await shown(LatencyPane(), make_view(), (90, 20))
     for word in ("wakeup", "preemption", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
         assert word in screen
-    assert "not filtered by task" not in screen
+    assert "all tasks" not in screen
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [(50, "p50 p90 p99 p99.9 max"), (42, "p50 p90 p99 p99.9 max"), (37, "p50 p90 p99 p99.9 max"), (30, "p50 p99 max")],
+)
+async def test_latency_keeps_every_percentile_for_which_there_is_room(
+    inner: int, expected: str, make_view: MakeView
+) -> None:
+    screen = await shown(LatencyPane(), make_view(), (inner + 4, 12))
+    header, *rows = (line.strip("│┃ ").split() for line in screen.splitlines()[1:5])
+    assert " ".join(header[1:6]).startswith(expected)
+    assert [row[0] for row in rows] == (
+        ["wakeup", "preemption", "all"] if inner >= 50 else ["wakeup", "preempt", "all"]
+    )
+    assert "…" not in screen
+
+
+async def test_latency_shows_both_kinds_in_two_lines_under_a_filter(make_view: MakeView) -> None:
+    by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
+    screen = await shown(LatencyPane(), by_task, (41, 9))
+    assert " wakeup " in screen.splitlines()[-3]
+    assert "preempt " in screen.splitlines()[-2]
 
 
 async def test_latency_says_that_a_task_filter_cannot_reach_it(make_view: MakeView) -> None:
     by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
-    assert "all tasks: not filtered by task" in await shown(LatencyPane(), by_task)
+    assert "2 Runqueue latency · all tasks" in await shown(LatencyPane(), by_task)
     by_cpu = make_view(settings=ViewSettings(filter=Filter.parse("cpu:1")))
     screen = await shown(LatencyPane(), by_cpu)
-    assert "not filtered" not in screen
+    assert "all tasks" not in screen
     assert "CPU 1" in screen
     assert "1700 waits" in screen
 
@@ -140,6 +163,12 @@ async def test_steal_levels(ratio: float, expected: str, absent: str, make_view:
     screen = await shown(StealPane(), make_view(change=steal_of(ratio)), (60, 14))
     assert expected in screen
     assert absent not in screen
+
+
+async def test_steal_says_the_level_in_a_narrow_pane(make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=steal_of(0.123)), (24, 12))
+    assert "total 12.3 % !! " in screen
+    assert "very" not in screen
 
 
 async def test_steal_not_virtualised(make_view: MakeView) -> None:
