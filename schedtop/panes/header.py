@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from schedtop.history import View
-from schedtop.model import Loss
+from schedtop.model import Frame, Loss
 from schedtop.panes.levels import steal_level
 from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_ratio, format_round_ns
 from schedtop.widgets.canvas import Canvas
@@ -59,7 +59,7 @@ class HeaderPane(Canvas, can_focus=False):
         room = width - spans_width(clock)
         first = whole_parts([state, *self._host(self.view)], room, SEPARATOR)
         gap = width - spans_width(first) - spans_width(clock)
-        self.put([[*first, (" " * gap, "text"), *clock], whole_parts(self._shown(self.view), width, SEPARATOR)])
+        self.put([[*first, (" " * gap, "text"), *clock], whole_parts(self._shown(self.view, width), width, SEPARATOR)])
 
     def _state(self, view: View) -> list[Span]:
         if view.frozen:
@@ -81,7 +81,15 @@ class HeaderPane(Canvas, can_focus=False):
             *([[(note, "notice")] for note in view.host.notes]),
         ]
 
-    def _shown(self, view: View) -> Parts:
+    def _shown(self, view: View, width: int) -> Parts:
+        """What is shown, what was lost and what schedtop costs: in fewer words where there is less room."""
+        for loss_level, self_level in ((0, 0), (1, 0), (1, 1), (2, 1)):
+            parts = self._worded(view, loss_level, self_level)
+            if sum(spans_width(part) for part in parts) + len(SEPARATOR[0]) * (len(parts) - 1) <= width:
+                break
+        return parts
+
+    def _worded(self, view: View, loss_level: int, self_level: int) -> Parts:
         frame, settings = view.frame, view.settings
         parts: Parts = [[("window ", "dim"), (format_round_ns(settings.window_ns), "strong")]]
         threshold: list[Span] = [("slow > ", "dim"), (format_round_ns(frame.threshold_ns), "strong")]
@@ -89,25 +97,40 @@ class HeaderPane(Canvas, can_focus=False):
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
         parts.append(threshold)
         if frame.loss.any:
-            parts.append([(f" lost: {loss_text(frame.loss)} ", "alarm")])
+            parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "alarm")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
         level = steal_level(frame.ratio("steal_ns"))
         if level.sign:
             parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])
-        share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
-        own = f"{format_ratio(share)} CPU {format_bytes(frame.overhead.rss_bytes)}"
-        parts.append([("self ", "dim"), (own, "text")])
-        if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
-            parts[-1].append((f" {per_switch:.0f} ns/switch", "text"))
+        parts.append(_own_cost(frame, self_level))
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts
 
 
-def loss_text(loss: Loss) -> str:
-    """What was lost, each kind counted and named."""
+def _own_cost(frame: Frame, level: int) -> list[Span]:
+    """What schedtop itself takes; at level 1 without the word CPU."""
+    share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
+    word = "" if level else "CPU "
+    spans: list[Span] = [
+        ("self ", "dim"),
+        (f"{format_ratio(share)} {word}{format_bytes(frame.overhead.rss_bytes)}", "text"),
+    ]
+    if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
+        spans.append((f" {per_switch:.0f} ns/switch", "text"))
+    return spans
+
+
+def loss_text(loss: Loss, level: int = 0) -> str:
+    """What was lost. Level 0: each kind counted and named; 1: the largest one, and how many more; 2: the sum alone."""
     counts = [
         (getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name.replace("_", " "))) for field in fields(Loss)
     ]
-    return ", ".join(f"{format_count(count)} {word}" for count, word in counts if count)
+    counts = [(count, word) for count, word in counts if count]
+    if level >= 2:
+        return format_count(sum(count for count, _ in counts))
+    if level and len(counts) > 1:
+        count, word = max(counts)
+        return f"{format_count(count)} {word}, +{len(counts) - 1}"
+    return ", ".join(f"{format_count(count)} {word}" for count, word in counts)

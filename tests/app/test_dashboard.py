@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -58,6 +59,28 @@ async def test_all_five_panes_at_120x40() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
         assert all(pane.display and pane.size.height >= 8 for pane in dashboard.panes)
         assert len(lines(pilot.app)) == 40
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_percentile_at_ordinary_sizes(size: tuple[int, int]) -> None:
+    async with running(size) as (pilot, _source, _dashboard):
+        header = lines(pilot.app)[3]
+        assert re.search(r"wait +p50 +p90 +p99 +p99\.9 +max", header)
+        if size[0] == 120:
+            assert all(word in header for word in ("switch/s", "invol/s", "inv%", "busy%", "steal%", "queue", "busy %"))
+
+
+@pytest.mark.parametrize("words", ["", "nginx", "comm:a-longer-name cpu:0,1"])
+@pytest.mark.parametrize("lost", [Loss(switches_unseen=3), Loss(1, 28_123, 3, 4, 5, 249, 7)])
+async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Loss) -> None:
+    async with running((80, 24)) as (pilot, source, dashboard):
+        source.put(replace(make_frame(source.scenario, 3, np.random.default_rng(1)), loss=lost))
+        dashboard.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
+        source.made += 1
+        await collected(pilot, source, 1)
+        line = lines(pilot.app)[1]
+        assert "lost: " in line
+        assert "self " in line or words
 
 
 async def test_waiting_for_the_first_interval() -> None:
@@ -345,6 +368,10 @@ async def test_export_writes_both_files(tmp_path: Path) -> None:
         assert len(data["tasks"]) == len(dashboard.view.tasks)
         svg = next(path for path in files if path.suffix == ".svg").read_text()
         assert "FROZEN" in svg
+        assert "@font-face" not in svg
+        assert "url(http" not in svg
+        assert "Fira" not in svg
+        assert "'DejaVu Sans Mono'" in svg
         assert "Exported" not in svg
         assert "Exported" in text(pilot.app)
         assert files[0].name[:20] in text(pilot.app)
