@@ -11,6 +11,8 @@ from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.snapshot import to_json
 from schedtop.units import NS_PER_S
 
+FONTS = "'DejaVu Sans Mono', 'Liberation Mono', 'Noto Sans Mono', Menlo, Consolas, monospace"
+
 ExportError = (OutputError, OSError)
 """What writing may raise; the text is for the user."""
 
@@ -23,8 +25,14 @@ def write_export(view: View, svg: str, directory: Path) -> list[Path]:
     base = free_base(directory, base_name(view))
     return [
         write_file(base.with_name(f"{base.name}.json"), to_json(view, None)),
-        write_file(base.with_name(f"{base.name}.svg"), svg),
+        write_file(base.with_name(f"{base.name}.svg"), self_contained(svg)),
     ]
+
+
+def self_contained(svg: str) -> str:
+    """The picture without the fonts that it would fetch from the network: with installed ones of fixed width."""
+    svg = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
+    return re.sub(r"font-family:\s*Fira Code\b[^;]*", f"font-family: {FONTS}", svg)
 
 
 def base_name(view: View) -> str:
