@@ -16,7 +16,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
-from schedtop.ui.terminal import off_signals, on_signals
+from schedtop.ui.terminal import drawing_on_output, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 
 STOP_TIMEOUT_S = 3.0
@@ -117,7 +117,8 @@ def run(
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
     app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid)
-    app.run()
+    with drawing_on_output():
+        app.run()
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)
     if app.failure:

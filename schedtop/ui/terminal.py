@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 LEAST_COLUMNS, LEAST_LINES = 60, 15
 
@@ -18,12 +19,26 @@ def check_terminal() -> str | None:
     headless = "use `schedtop snapshot` for output without a screen"
     if not sys.stdin.isatty():
         return f"standard input is not a terminal: {headless}"
-    # The framework draws on the real standard error, so that standard output may go elsewhere.
-    if not sys.stdout.isatty() or not sys.stderr.isatty():
+    if not sys.stdout.isatty():
         return f"the output is not a terminal: {headless}"
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return f"TERM={os.environ.get('TERM', '')} cannot show a dashboard: set TERM, or {headless}"
     return None
+
+
+@contextmanager
+def drawing_on_output() -> Iterator[None]:
+    """While it lasts, the framework draws on standard output even if standard error goes to a file.
+
+    It takes the interpreter's own `__stderr__` for the terminal. What the program says itself still goes to stderr.
+    """
+    errors = sys.__stderr__
+    if (errors is None or not errors.isatty()) and sys.__stdout__ is not None and sys.__stdout__.isatty():
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        sys.__stderr__ = errors  # type: ignore[misc]
 
 
 def on_signals(stop: Callable[[int], object]) -> None:

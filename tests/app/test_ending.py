@@ -54,7 +54,8 @@ SHOW_CURSOR = b"\x1b[?25h"
 class Terminal:
     """The program on a pseudo terminal."""
 
-    def __init__(self, mode: str = "", size: tuple[int, int] = (80, 24)) -> None:
+    def __init__(self, mode: str = "", size: tuple[int, int] = (80, 24), errors: int | None = None) -> None:
+        """`errors` is a descriptor for standard error instead of the terminal."""
         self.output = b""
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
@@ -64,7 +65,7 @@ class Terminal:
             [sys.executable, "-c", PROGRAM.format(mode=mode)],
             stdin=slave,
             stdout=slave,
-            stderr=slave,
+            stderr=slave if errors is None else errors,
             env=environment,
             start_new_session=True,
         )
@@ -96,6 +97,13 @@ class Terminal:
     def after_screen(self) -> str:
         """What it wrote after it had left the screen."""
         return self.output.rpartition(LEAVE_SCREEN)[2].decode()
+
+
+def test_standard_error_may_go_to_a_file(tmp_path: Path) -> None:
+    with (tmp_path / "errors").open("wb") as errors:
+        terminal = Terminal("fails", errors=errors.fileno())
+        assert terminal.end() == 1
+    assert (tmp_path / "errors").read_text() == "schedtop: the kernel took it away: [bold]why[/bold]\n"
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
