@@ -66,7 +66,7 @@ class Filter:
             key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
             key = "tgid" if key == "pid" else key
             if key not in ("comm", "tid", "tgid", "cpu", "number"):
-                raise ValueError(f"no filter {key}: use comm: tid: tgid: cpu:")
+                raise ValueError(f"{key!r} is not a filter: comm: tid: tgid: cpu:")
             parts.setdefault(key, []).extend(item for item in value.split(",") if item)
         for key in ("tid", "tgid", "cpu"):
             for item in parts.get(key, []):

@@ -25,9 +25,9 @@ class FilterBar(Horizontal):
         height: 1; display: none; background: $panel; padding: 0 1;
         & > .filter-label { width: auto; color: $primary; text-style: bold; }
         & > Input, & > Input:focus {
-            width: 2fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 1;
+            width: 1fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 1;
         }
-        & > .filter-note { width: 3fr; height: 1; color: $faint; padding: 0 1; }
+        & > .filter-note { width: auto; max-width: 65%; height: 1; color: $faint; padding: 0 1; }
         & > .filter-note.wrong { color: $warning; text-style: bold; }
     }
     FilterBar.open { display: block; }
@@ -39,7 +39,7 @@ class FilterBar(Horizontal):
         ),
     ]
 
-    HINT = "name  tid:N  tgid:N  cpu:0,1  (Enter keeps, Esc clears)"
+    HINT = "name  tid:1  cpu:0,1   Enter keeps, Esc clears"
 
     class Changed(Message):
         """Another filter holds."""
