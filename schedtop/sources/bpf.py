@@ -6,7 +6,6 @@ import errno
 import mmap
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from schedtop.sources.compiler import (
 )
 from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.ring import Ring
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_id
 
 _WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
 _VERIFIER_LOG_BYTES = 16 << 20
@@ -80,8 +78,8 @@ class Programs:
         try:
             self._create_maps()
             self.config["threshold_ns"] = threshold_ns
-            for event in front_end.events:
-                self._attach(event)
+            for event, target in front_end.events.items():
+                self._attach(event, target)
         except OSError as error:
             self.close()
             raise _explain(error) from error
@@ -150,30 +148,20 @@ class Programs:
         memory = mmap.mmap(self._fds[name], spec.entries * spec.value_bytes, mmap.MAP_SHARED, protection)
         return np.frombuffer(memory, spec.dtype, spec.entries)
 
-    def _attach(self, event: str) -> None:
+    def _attach(self, event: str, target: int) -> None:
+        typed = self._front_end.name == "btf"
         name = f"{self._front_end.name}_{event}"
         code = self._compiled.linked(name, self._fds)
-        btf = self._front_end.btf
-        kind = calls.PROG_TRACING if btf else calls.PROG_TRACEPOINT
-        target = btf.typedef_id(f"btf_trace_{event}") if btf else 0
+        kind, type_id = (calls.PROG_TRACING, target) if typed else (calls.PROG_TRACEPOINT, 0)
         try:
-            program, _ = calls.load_program(kind, event, code, target)
+            program = calls.load_program(kind, event, code, type_id)
         except calls.ProgramRefused as error:
             if error.errno in (errno.EPERM, errno.ENOSYS):
                 raise
-            program, _ = calls.load_program(kind, event, code, target, _VERIFIER_LOG_BYTES)
+            program = calls.load_program(kind, event, code, type_id, _VERIFIER_LOG_BYTES)
         self._fds[name] = program
-        if btf:
-            self._fds[f"{name} attached"] = calls.attach_typed_tracepoint(program)
-        else:
-            self._fds[f"{name} attached"] = calls.attach_perf_tracepoint(program, _tracepoint_id(event))
-
-
-def _tracepoint_id(event: str, tracefs: Path | None = None) -> int:
-    try:
-        return read_id(tracefs or find_tracefs(), f"sched:{event}")
-    except TracefsError as error:
-        raise SourceError(str(error)) from error
+        attach = calls.attach_typed_tracepoint(program) if typed else calls.attach_perf_tracepoint(program, target)
+        self._fds[f"{name} attached"] = attach
 
 
 def _explain(error: OSError) -> SourceError:

@@ -72,12 +72,10 @@ def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> b
     return ctypes.string_at(values, count * value_bytes)
 
 
-def load_program(
-    kind: int, name: str, instructions: bytes, attach_btf_id: int = 0, log_bytes: int = 0
-) -> tuple[int, bytes]:
-    """Loads a program: its file descriptor and, if `log_bytes` are given, what the verifier said.
+def load_program(kind: int, name: str, instructions: bytes, attach_btf_id: int = 0, log_bytes: int = 0) -> int:
+    """Loads a program; its file descriptor.
 
-    A refusal is an OSError whose `verifier_log` holds the log, if one was asked for.
+    A refusal is a ProgramRefused, which holds what the verifier said, if `log_bytes` are given for that.
     """
     code = ctypes.create_string_buffer(instructions, len(instructions))
     licence = ctypes.create_string_buffer(b"GPL")
@@ -92,7 +90,7 @@ def load_program(
         struct.pack_into("<I", attr, 68, _ATTACH_TRACE_RAW_TP)
         struct.pack_into("<I", attr, 108, attach_btf_id)
     try:
-        return _bpf(_PROG_LOAD, attr), log.value
+        return _bpf(_PROG_LOAD, attr)
     except OSError as error:
         raise ProgramRefused(error.errno, error.strerror, log.value) from None
 

@@ -6,7 +6,10 @@ Format: Documentation/bpf/btf.rst of the kernel.
 from __future__ import annotations
 
 import struct
+from array import array
 from pathlib import Path
+
+import numpy as np
 
 KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
 
@@ -37,6 +40,8 @@ class Btf:
         self._words = memoryview(data[types : types + type_len]).cast("I")
         self._strings = data[strings : strings + string_len]
         self._at = self._index()
+        self._names = np.frombuffer(self._words, np.uint32)[np.frombuffer(self._at, np.uint32)]
+        self._names[0] = 0  # void has none
 
     @classmethod
     def of_kernel(cls, path: Path = KERNEL_BTF) -> Btf:
@@ -50,7 +55,7 @@ class Btf:
         """The id of the type of that name and kind (a struct, if not told)."""
         offset = self._strings.find(b"\0" + name.encode() + b"\0") + 1
         while offset:
-            for type_id in self._by_name.get(offset, ()):
+            for type_id in np.flatnonzero(self._names == offset).tolist():
                 if self._kind(type_id) == kind:
                     return type_id
             offset = self._strings.find(b"\0" + name.encode() + b"\0", offset) + 1
@@ -101,15 +106,12 @@ class Btf:
                 return self._words[start + 2 * index + 1]
         raise BtfError(f"enum {enum} has no {name}")
 
-    def _index(self) -> list[int]:
-        """Positions of all types by id (0 is void), and `_by_name`: string offset to ids."""
-        words, at, position = self._words, [0], 0
-        self._by_name: dict[int, list[int]] = {}
+    def _index(self) -> array[int]:
+        """Positions of all types by id (0 is void). Compact, because a kernel has more than 100,000."""
+        words, at, position = self._words, array("I", [0]), 0
         end = len(words)
         while position + 3 <= end:
-            name, info = words[position], words[position + 1]
-            if name:
-                self._by_name.setdefault(name, []).append(len(at))
+            info = words[position + 1]
             at.append(position)
             kind = info >> 24 & 0x1F
             position += 3 + _FIXED_WORDS.get(kind, 0) + _MEMBER_WORDS.get(kind, 0) * (info & 0xFFFF)

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields
+from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
     "sched_switch",
@@ -41,13 +41,16 @@ _YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """How to compile and attach: `events` are the tracepoints to attach to, `missing` those that the kernel lacks."""
+    """How to compile and attach: `events` maps the tracepoints to attach to to what identifies them to the kernel.
+
+    For `btf` that is the id of the event's type, for `tracepoint` the id of its perf event. `missing`: those that the
+    kernel lacks.
+    """
 
     name: str
     flags: tuple[str, ...]
-    events: tuple[str, ...]
+    events: Mapping[str, int]
     missing: tuple[str, ...] = ()
-    btf: Btf | None = None
 
     @property
     def unavailable(self) -> dict[str, str]:
@@ -69,7 +72,7 @@ def choose_front_end(wanted: str = "auto") -> FrontEnd:
 
 def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     """The front end for a kernel with BTF. Raises BtfError where it lacks a field that nothing can replace."""
-    events = tuple(event for event in EVENTS if btf.has_typedef(f"btf_trace_{event}"))
+    events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
     if "sched_switch" not in events:
         raise BtfError("the kernel's BTF has no sched_switch")
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
@@ -77,7 +80,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
         flags.append("-DSWITCH_HAS_STATE")
     flags += _cgroup_flags(btf, _has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     flags += _yield_flags(btf)
-    return FrontEnd("btf", tuple(flags), events, tuple(set(EVENTS) - set(events)), btf)
+    return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
 
 def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
@@ -85,6 +88,7 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     try:
         tracefs = root or find_tracefs()
         present = {event: read_fields(tracefs, f"sched:{event}") for event in (*EVENTS, "sched_wakeup")}
+        events = {event: read_id(tracefs, f"sched:{event}") for event, fields in present.items() if fields}
     except TracefsError as error:
         raise SourceError(str(error)) from error
     flags = []
@@ -96,7 +100,6 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
     if not present["sched_switch"]:
         raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
-    events = tuple(event for event, fields in present.items() if fields)
     flags += [f"-DHAVE_{event.upper()}" for event in events]
     return FrontEnd("tracepoint", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
