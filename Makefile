@@ -1,6 +1,7 @@
 # sudo make run [ARGS="--interval 0.5"]   sets up what is missing and starts the dashboard
 # make test [ARGS="-k history"]           the same set-up, then all tests; those on the real kernel need root
 # make bench [ARGS="--quick"]             measures what schedtop costs, beside the tools it replaces
+# sudo make soak                          ten minutes of the dashboard under load: does its memory grow?
 # make check                              lint and test
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
@@ -10,7 +11,7 @@ SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
-.PHONY: run test bench lint check clean install uninstall
+.PHONY: run test bench soak lint check clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -34,6 +35,10 @@ lint:
 	@$(SETUP) give-back
 
 check: lint test
+
+soak:
+	@$(SETUP) test
+	@PYTHONPATH=tests/root $(BIN)/python tests/root/soak.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
