@@ -34,7 +34,7 @@ NEED_ROOT = ("switch", "self", "start", "reading")
 def main() -> None:
     """Runs the topics one after the other."""
     options = _arguments()
-    rounds = options.batches or (2 if options.quick else 8)
+    rounds = options.batches or (1 if options.quick else 6)
     data: dict[str, Any] = {"schema": SCHEMA, "kernel": platform.release(), "cpus": os.cpu_count(), "topics": {}}
     goals = []
     with watched() as noise:
@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="about a minute, for a first look: fewer batches")
     parser.add_argument("--only", type=_topics, default=list(TOPICS), metavar="A,B", help=f"of {', '.join(TOPICS)}")
-    parser.add_argument("--batches", type=int, metavar="N", help="rounds for each figure (default 8; quick: 2)")
+    parser.add_argument("--batches", type=int, metavar="N", help="rounds for each figure (default 6; quick: 1)")
     parser.add_argument("--output", type=Path, default=Path("bench.json"), help="default %(default)s")
     return parser.parse_args()
 

@@ -76,7 +76,7 @@ def _typed(functions: Mapping[str, str]) -> Iterator[Tend]:
             for event, function in functions.items():
                 target = btf.typedef_id(f"btf_trace_{event}")
                 code = _compiled_floor().programs[function]
-                program, _ = calls.load_program(calls.PROG_TRACING, function, code, target)
+                program = calls.load_program(calls.PROG_TRACING, function, code, target)
                 stack.callback(os.close, program)
                 stack.callback(os.close, calls.attach_typed_tracepoint(program))
         except (BtfError, SourceError, OSError) as error:

@@ -7,7 +7,7 @@ from tests.bench.frame_cost import one_frame
 from tests.bench.report import Options, Table, Topic, number, share
 
 SIZES = ((80, 24), (120, 40), (160, 50), (200, 60))
-FRAMES, QUICK_FRAMES = 30, 15
+FRAMES, QUICK_FRAMES = 30, 8
 
 
 def measure(options: Options) -> Topic:

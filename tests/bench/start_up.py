@@ -33,7 +33,7 @@ def measure(options: Options) -> Topic:
         "bcc's Python runqlat": lambda: until_output([*tools.bcc_runqlat(), "1", "1"], INTERVAL_S),
     }
     reasons: dict[str, str] = {}
-    quiet = _measure(starts, 2 if options.quick else min(options.rounds, 5), reasons)
+    quiet = _measure(starts, 1 if options.quick else min(options.rounds, 5), reasons)
     with loads.hogs(HOGS_PER_CPU * (os.cpu_count() or 1)):
         time.sleep(1)
         own = {name: start for name, start in starts.items() if name.startswith("schedtop")}
@@ -66,6 +66,7 @@ def until_output(command: list[str], interval_s: float, marker: bytes = b"usecs"
         while marker not in seen:
             data = process.stdout.read(4096)
             if not data:
+                said.write(seen)  # libbcc explains itself on standard output
                 raise NotHere(f"it ended without data: {tools.why_ended(said)}")
             seen += data
         return time.monotonic() - begin - interval_s

@@ -16,7 +16,7 @@ from tests.bench.batches import Batches, alternating, minus
 from tests.bench.report import Goal, Options, Table, Topic, number, share
 from tests.bench.tools import NotHere, find
 
-PIPE_LOOPS, QUICK_PIPE_LOOPS = 100_000, 50_000
+PIPE_LOOPS, QUICK_PIPE_LOOPS = 60_000, 40_000
 PIPE_BATCHES = 3
 """Batches of the ping-pong each time something is attached."""
 
