@@ -62,11 +62,16 @@ class SchedtopApp(App[int]):
 
     def on_mount(self, _event: events.Mount) -> None:
         on_signals(self.stop)
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
 
     def on_unmount(self, _event: events.Unmount) -> None:
         off_signals()
         self._feed.stop(0)
+
+    def _resumed(self, _app: App[object]) -> None:
+        # The shell has written over the screen; what did not change would stay away otherwise.
+        self.screen.refresh()
 
     def wait_for_source(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
         """Waits until the source's thread has ended; false if it has not in time."""
