@@ -44,9 +44,10 @@ def main() -> None:
                 continue
             topic, data["topics"][name] = _run(name, Options(rounds, options.quick))
             goals += topic.goals
-    data |= {"noise": noise.to_data(), "goals": [goal.to_data() for goal in goals]}
+            _write(options.output, data)  # a run that is broken off has not been for nothing
+    _write(options.output, data | {"noise": noise.to_data(), "goals": [goal.to_data() for goal in goals]})
     print("\nGoals\n" + "\n".join(map(str, goals)) + f"\n\nThe machine meanwhile: {noise}")
-    _write(options.output, data)
+    print(f"All batches are in {options.output}.")
 
 
 def _run(name: str, options: Options) -> tuple[Topic, dict[str, Any]]:
@@ -77,9 +78,8 @@ def _topics(text: str) -> list[str]:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    data["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    path.write_text(json.dumps(data, indent=1) + "\n")
-    print(f"All batches are in {path}.")
+    written = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    path.write_text(json.dumps(data | {"written": written}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
