@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.bench import tools
 from tests.bench.noise import watched
 from tests.bench.report import Options, Topic
 
@@ -36,6 +37,9 @@ def main() -> None:
     options = _arguments()
     rounds = options.batches or (1 if options.quick else 6)
     data: dict[str, Any] = {"schema": SCHEMA, "kernel": platform.release(), "cpus": os.cpu_count(), "topics": {}}
+    data["others_programs"] = tools.others_programs()
+    if data["others_programs"]:
+        print("Somebody else's programs are attached, and cost time too: " + ", ".join(data["others_programs"]))
     goals = []
     with watched() as noise:
         for name in options.only:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -119,6 +120,17 @@ def programs_held(pid: int) -> int:
 def _name(process: subprocess.Popen[bytes]) -> str:
     words = process.args
     return Path(str(words[0] if isinstance(words, list) else words)).name
+
+
+def others_programs() -> list[str] | None:
+    """Tracing programs that somebody has loaded, as type and name; `None` if that cannot be found out."""
+    try:
+        listing = subprocess.run([find("bpftool"), "prog", "show", "-j"], capture_output=True, check=True).stdout
+        programs = json.loads(listing)
+    except (NotHere, OSError, subprocess.SubprocessError, ValueError):
+        return None
+    kinds = ("tracing", "raw_tracepoint", "tracepoint", "kprobe", "perf_event")
+    return [f"{program['type']} {program.get('name', '?')}" for program in programs if program.get("type") in kinds]
 
 
 def why_ended(said: IO[bytes] | None) -> str:
