@@ -26,6 +26,16 @@ def check_terminal() -> str | None:
     return None
 
 
+def had_terminal() -> Callable[[], bool]:
+    """A question to be asked later: is the terminal that is here now still there?
+
+    It may vanish without a SIGHUP (nohup, a process that is not of the terminal's session); reading and drawing go on
+    for nobody then.
+    """
+    here = sys.stdin is not None and sys.stdin.isatty()
+    return lambda: not here or os.isatty(sys.stdin.fileno())
+
+
 @contextmanager
 def drawing_on_output() -> Iterator[None]:
     """While it lasts, the framework draws on standard output even if standard error goes to a file.

@@ -154,6 +154,20 @@ def test_a_killed_dashboard_leaves_no_programs(nothing_left) -> None:
     assert terminal.process.wait(20) == -signal.SIGKILL
 
 
+def test_a_terminal_that_vanishes_ends_the_dashboard(nothing_left) -> None:
+    """Without a SIGHUP to tell: it must not go on for nobody."""
+    terminal = Terminal(["env", "--ignore-signal=HUP", *SCHEDTOP, "--interval", "0.2"])
+    try:
+        assert wait_for(lambda: programs_loaded() > nothing_left)
+        assert wait_for(lambda: b"\x1b[?1049h" in terminal.drawn)
+        os.close(terminal.slave)
+        os.close(terminal.master)
+        assert terminal.process.wait(20) == 129
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+
+
 def test_without_privileges_it_says_what_to_do() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
     run = subprocess.run([*drop, *SCHEDTOP, "snapshot"], capture_output=True, text=True, check=False)
