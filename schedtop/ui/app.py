@@ -65,7 +65,7 @@ class SchedtopApp(App[int]):
         on_signals(self.stop)
         terminal_is_there = had_terminal()
         self.set_interval(1, lambda: None if terminal_is_there() else self.stop(SIGNAL_STATUS[signal.SIGHUP]))
-        None  # self.app_resume_signal.subscribe(self, self._resumed)
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
 
     def on_unmount(self, _event: events.Unmount) -> None:
