@@ -265,12 +265,14 @@ class History:
 class _Merger:
     """Merges windows, keeping what the next one will need again: a long window is redrawn each second.
 
-    Frames that end in the same eighth of a window (counted from time zero, so that blocks stay where they are while the
-    window moves on) are merged once. Only the blocks of the latest window are kept.
+    Frames that end in the same eighth of a window (counted from time zero, so that blocks stay where they are while
+    the window moves on) are merged once, and the whole blocks of a window once for all of them. Only what belongs to
+    the latest window is kept.
     """
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Frame, ...], Frame] = {}
+        self._middle: dict[tuple[Frame, ...], Frame] = {}
         self._latest: tuple[tuple[Frame, ...], Frame] | None = None
 
     def merge(self, frames: Sequence[Frame], window_ns: int) -> Frame:
@@ -280,10 +282,12 @@ class _Merger:
             block_ns = max(1, window_ns // BLOCKS_A_WINDOW)
             groups = [tuple(group) for _, group in groupby(wanted, lambda frame: frame.end_ns // block_ns)]
             # The window cuts the first block, and the last one still grows.
-            whole = {group: self._blocks.get(group) or merge(group) for group in groups[1:-1]}
-            self._blocks = whole
-            parts = [part for group in groups for part in ((whole[group],) if group in whole else group)]
-            self._latest = wanted, merge(parts)
+            whole = groups[1:-1]
+            self._blocks = {group: self._blocks.get(group) or merge(group) for group in whole}
+            blocks = tuple(self._blocks.values())
+            self._middle = {blocks: self._middle.get(blocks) or merge(blocks)} if blocks else {}
+            last = groups[-1] if len(groups) > 1 else ()
+            self._latest = wanted, merge((*groups[0], *self._middle.values(), *last))
         return self._latest[1]
 
 
