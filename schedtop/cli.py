@@ -210,6 +210,10 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
 def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
     from schedtop.history import Filter, ViewSettings
 
+    possible = os.sysconf("SC_NPROCESSORS_CONF")
+    for cpu in options["cpu"]:
+        if cpu >= possible and options["source"] != "synthetic":
+            raise click.BadParameter(f"there is no CPU {cpu}: this host has 0 to {possible - 1}", param_hint="'--cpu'")
     chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
     return ViewSettings(filter=chosen, hidden_tgids=(os.getpid(),) if options["hide_self"] else (), **more)
 

@@ -58,6 +58,7 @@ TASK_DTYPE = np.dtype(
         ("involuntary_switches", "<i8"),
         ("migrations", "<i8"),
         ("last_cpu", "<i4"),
+        ("padding", "<i4"),
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
@@ -329,13 +330,25 @@ def merge(frames: Sequence[Frame]) -> Frame:
     )
 
 
+def take_rows(rows: Rows, indices: Integers) -> Rows:
+    """`rows[indices]`, but as plain words: numpy copies structured rows field by field, forty times slower."""
+    if rows.dtype.itemsize % 8:
+        return rows[indices]
+    return as_words(rows).take(indices, axis=0).view(rows.dtype).reshape(len(indices))
+
+
+def as_words(rows: Rows) -> Integers:
+    """The same memory as 64-bit words, shape (rows, words of a row); a row must be a whole number of them."""
+    return np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
+
+
 def merge_tasks(tables: Sequence[Rows]) -> Rows:
     """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid."""
     rows = np.concatenate(tables) if tables else np.empty(0, TASK_DTYPE)
     if not len(rows):
         return rows
     order = np.lexsort((rows["start_ns"], rows["tid"]))
-    rows = rows[order]
+    rows = take_rows(rows, order)
     fresh = (rows["tid"][1:] != rows["tid"][:-1]) | (rows["start_ns"][1:] != rows["start_ns"][:-1])
     starts = np.concatenate(([0], np.flatnonzero(fresh) + 1))
     # lexsort is stable, so the last row of a group is the latest: names and gauges are its own.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from schedtop.history import View
 from schedtop.model import Frame, Loss
@@ -97,7 +97,9 @@ class HeaderPane(Canvas, can_focus=False):
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
         parts.append(threshold)
         if frame.loss.any:
-            parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "alarm")])
+            # Unseen switches are still counted, and some guests have them all the time: no cause for alarm.
+            harmless = not replace(frame.loss, switches_unseen=0).any
+            parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "notice" if harmless else "alarm")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
         level = steal_level(frame.ratio("steal_ns"))

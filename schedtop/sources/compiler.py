@@ -29,7 +29,8 @@ NO_BCC = (
 )
 PRIVILEGES = (
     "the kernel programs need privileges: run `sudo schedtop`, or give the process the capabilities cap_bpf and "
-    "cap_perfmon (and readable tracefs for --source tracepoint)"
+    "cap_perfmon (and readable tracefs for --source tracepoint); without either there is less to see: "
+    "/proc/pressure/cpu, and each task's run delay in /proc/TID/schedstat"
 )
 _STATUS_NO_BCC, _STATUS_FAILED = 3, 4
 _LD_IMM64, _MAP_FD = 0x18, 1  # opcode, and the source register that makes it a map (include/uapi/linux/bpf.h)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import Frame, Host, Rows
+from schedtop.model import Frame, Host, Rows, take_rows
 from schedtop.sources import proc
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
@@ -102,7 +102,7 @@ class LiveSource:
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
-        rows, overflow = slots[moved], programs.overflow()
+        rows, overflow = take_rows(slots, moved), programs.overflow()
         cpus = programs.cpus.copy()
         tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, cpus))
         tasks["process"] = self._process_names(tasks, slots)
@@ -125,8 +125,9 @@ class LiveSource:
 
     def _process_names(self, tasks: Rows, slots: Rows) -> Any:
         """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
-        leaders = slots[tasks["tgid"].astype(np.int64) & (len(slots) - 1)]
-        names = np.where(tasks["tid"] == tasks["tgid"], tasks["comm"], leaders["comm"])
-        for index in np.flatnonzero((leaders["tid"] != tasks["tgid"]) & (tasks["tid"] != tasks["tgid"])):
+        leads = tasks["tid"] == tasks["tgid"]
+        leaders = tasks["tgid"].astype(np.int64) & (len(slots) - 1)
+        names = np.where(leads, tasks["comm"], slots["comm"][leaders])
+        for index in np.flatnonzero((slots["tid"][leaders] != tasks["tgid"]) & ~leads):
             names[index] = self._processes.name(int(tasks["tgid"][index]))
         return names

@@ -134,7 +134,8 @@ class ProcessNames:
             if len(self._names) >= self._LIMIT:
                 self._names.clear()
             try:
-                self._names[tgid] = (self._root / str(tgid) / "comm").read_bytes().rstrip(b"\n")[:16]
+                name = (self._root / str(tgid) / "comm").read_bytes().rstrip(b"\n")[:16]
             except OSError:
-                return b""
+                name = b""
+            self._names[tgid] = name
         return self._names[tgid]

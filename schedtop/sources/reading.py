@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,8 @@ from schedtop.model import (
     Overhead,
     Pressure,
     Rows,
+    as_words,
+    take_rows,
 )
 from schedtop.sources.proc import StatReading
 
@@ -58,6 +59,7 @@ LEDGER_DTYPE = np.dtype(
         ("involuntary", "<u4"),
         ("timeslices", "<u4"),
         ("migrations", "<u4"),
+        ("padding", "<u4"),
     ]
 )
 """What is remembered of each task: its counters, with the slice or wait under way included."""
@@ -188,7 +190,7 @@ class TaskLedger:
 
     def __init__(self, slots: int) -> None:
         self._slots = np.zeros(slots, LEDGER_DTYPE)
-        self._overflow: dict[tuple[int, int], Any] = {}
+        self._overflow: Rows = np.zeros(0, LEDGER_DTYPE)
 
     def moved(self, slots: Rows, running_tids: Integers) -> Integers:
         """Indices of the slots that changed since the last Reading, or that are waiting or running now.
@@ -210,24 +212,26 @@ class TaskLedger:
 
         `rows`: copies of the slots at `indices`; `overflow`: the rows of the overflow map.
         """
-        before = self._slots[indices]
+        before = take_rows(self._slots, indices)
         latest = _ledger_rows(rows, now)
         tasks = _differences(before, latest, rows, now)
-        self._slots[indices] = latest
+        as_words(self._slots)[indices] = as_words(latest)
         if not len(overflow):
-            self._overflow.clear()
+            self._overflow = np.zeros(0, LEDGER_DTYPE)
             return tasks
         return np.concatenate((tasks, self._settle_overflow(overflow, now)))
 
     def _settle_overflow(self, overflow: Rows, now: Moment) -> Rows:
-        keys = [(int(row["tid"]), int(row["start_ns"])) for row in overflow]
-        before = np.zeros(len(overflow), LEDGER_DTYPE)
-        for index, key in enumerate(keys):
-            if key in self._overflow:
-                before[index] = self._overflow[key]
+        """The same for the rows of a hash, which come in any order; the last ones are kept in order of tid."""
+        overflow = take_rows(overflow, np.argsort(overflow["tid"]))
         latest = _ledger_rows(overflow, now)
+        before = np.zeros(len(overflow), LEDGER_DTYPE)
+        if len(self._overflow):
+            at = np.minimum(np.searchsorted(self._overflow["tid"], latest["tid"]), len(self._overflow) - 1)
+            # Another task's counters do no harm here: differences ask whether it is the same one.
+            before = take_rows(self._overflow, at)
         tasks = _differences(before, latest, overflow, now)
-        self._overflow = dict(zip(keys, latest, strict=True))
+        self._overflow = latest
         return tasks
 
 
