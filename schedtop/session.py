@@ -26,6 +26,9 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 NICE = -15
 """Our priority as root: nearly all of a CPU against a few busy loops of ordinary priority."""
 
+FIRST_NS = NS_PER_S // 4
+"""The dashboard's first interval: who starts it on a host that is on fire wants to see something."""
+
 GRACE_S = 2.0
 """How long a signal waits for the source to close: the compiler cannot be interrupted, and may take long."""
 
@@ -143,7 +146,8 @@ def make_source(
 ) -> Source:
     """The source of that name, not yet open.
 
-    `paced`: a synthetic one takes as long as a live one; `measured`: the kernel programs are timed.
+    `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
+    `measured`: the kernel programs are timed.
     """
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
@@ -154,7 +158,7 @@ def make_source(
         return source
     from schedtop.sources.live import LiveSource
 
-    live = LiveSource(interval_ns, threshold_ns, name)
+    live = LiveSource(interval_ns, threshold_ns, name, first_ns=FIRST_NS if paced else None)
     live.set_measuring(measured)
     return live
 

@@ -27,7 +27,8 @@ DRAIN_NS = NS_PER_S // 4
 class LiveSource:
     """The running kernel. Opening compiles and attaches the programs; only the thread that takes Frames reads them.
 
-    `interval_ns`: the length of a Frame; `source`: `auto`, `btf` or `tracepoint`.
+    `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter; `source`: `auto`,
+    `btf` or `tracepoint`.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class LiveSource:
         threshold_ns: int,
         source: str = "auto",
         limits: Limits = Limits(),  # noqa: B008 (frozen)
+        first_ns: int | None = None,
     ) -> None:
         self.interval_ns = interval_ns
         self.threshold_ns = threshold_ns
         self._wanted = source
         self._limits = limits
+        self._first_ns = min(first_ns or interval_ns, interval_ns)
         self._measures = False
         self.host: Host
 
@@ -73,7 +76,7 @@ class LiveSource:
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
         earlier = self._read()
-        deadline = earlier.time_ns + self.interval_ns
+        deadline = earlier.time_ns + self._first_ns
         while self._wait_until(deadline, stop):
             later = self._read()
             yield difference(earlier, later)
