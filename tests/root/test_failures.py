@@ -1,0 +1,105 @@
+"""What can go wrong between us and the kernel: each gives one line that says what to do, or less to see."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from schedtop.model import SourceError
+from schedtop.sources import bpf, frontend, proc
+from schedtop.sources.bpf import Programs, build
+from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.sources.live import LiveSource
+
+NS_PER_MS = 1_000_000
+
+
+def named_log(error: SourceError) -> str:
+    """The text of the log that an error names."""
+    path = Path(str(error).rsplit(" ", 1)[1])
+    text = path.read_text()
+    path.unlink()
+    return text
+
+
+def test_a_compile_error_names_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = bpf.source_text
+    monkeypatch.setattr(
+        bpf, "source_text", lambda *where: text(*where) + "\nint broken(void *ctx) { return nonsense; }"
+    )
+    with pytest.raises(SourceError) as failure:
+        build(choose_front_end(), proc.possible_cpus())
+    assert len(str(failure.value).splitlines()) == 1
+    assert "nonsense" in named_log(failure.value)
+
+
+def test_a_refusal_by_the_verifier_names_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = bpf.source_text
+    wild = "int btf_sched_switch(u64 *ctx)\n{\n\tif (*(u64 *)(ctx[3] + 8) == 1)\n\t\treturn 1;\n"
+    monkeypatch.setattr(
+        bpf, "source_text", lambda *where: text(*where).replace("int btf_sched_switch(u64 *ctx)\n{\n", wild)
+    )
+    front_end = choose_front_end("btf")
+    compiled = build(front_end, proc.possible_cpus())
+    with pytest.raises(SourceError, match="verifier") as failure:
+        Programs(front_end, compiled, threshold_ns=5 * NS_PER_MS)
+    assert "R" in named_log(failure.value)
+
+
+def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
+    (tmp_path / "bcc.py").write_text("raise ImportError('hidden by a test')\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "schedtop", "snapshot", "--duration", "1s"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1
+    assert "python3-bpfcc" in run.stderr
+
+
+def test_without_btf_it_falls_back_to_tracepoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(frontend, "KERNEL_BTF", tmp_path / "vmlinux")
+    assert choose_front_end().name == "tracepoint"
+    with pytest.raises(SourceError, match="--source tracepoint"):
+        choose_front_end("btf")
+
+
+@pytest.mark.parametrize(
+    "hidden", [("sched_migrate_task",), ("sched_waking", "sched_wakeup_new", "sched_process_exec")]
+)
+def test_a_missing_tracepoint_takes_only_what_needs_it(
+    monkeypatch: pytest.MonkeyPatch, front_end: str, hidden: tuple[str, ...]
+) -> None:
+    if front_end == "tracepoint":
+        read = frontend.read_fields
+        missing = {f"sched:{event}" for event in hidden}
+        monkeypatch.setattr(frontend, "read_fields", lambda fs, event: None if event in missing else read(fs, event))
+    else:
+        has = frontend.Btf.has_typedef
+        types = {f"btf_trace_{event}" for event in hidden}
+        monkeypatch.setattr(frontend.Btf, "has_typedef", lambda btf, name: name not in types and has(btf, name))
+    with LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, front_end) as source:
+        frame = next(islice(source.frames(threading.Event()), 2, None))
+    assert frame.total("switches") > 0
+    assert len(frame.tasks)
+    for event in hidden:
+        assert event in frame.unavailable[frontend.LOST_WITHOUT[event]]
+
+
+def test_without_sched_switch_there_is_nothing_to_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontend, "read_fields", lambda *_: None)
+    with pytest.raises(SourceError, match="sched_switch"):
+        choose_front_end("tracepoint")
+
+
+def test_a_front_end_says_what_is_missing() -> None:
+    front_end = FrontEnd("btf", (), {"sched_switch": 1}, ("sched_waking",))
+    assert front_end.unavailable == {"latency": "this kernel has no tracepoint sched_waking"}
