@@ -18,7 +18,7 @@ from schedtop.units import NS_PER_S
 KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
 
-KEEP_BYTES, KEEP_BYTES_PER_CPU = 16 << 20, 256 << 10
+KEEP_BYTES, KEEP_BYTES_PER_CPU = 8 << 20, 256 << 10
 """Above this (at most 512 CPUs count) old Frames are merged in pairs: the span stays, its old part gets coarser."""
 
 KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS = 1000, 250
