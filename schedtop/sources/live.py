@@ -102,12 +102,12 @@ class LiveSource:
         threshold_ns = int(programs.config["threshold_ns"][0])
         programs.config["threshold_ns"] = self.threshold_ns
         programs.measure(self._measures)
+        cpus = programs.cpus.copy()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
         rows, overflow = take_rows(slots, moved), programs.overflow()
-        cpus = programs.cpus.copy()
-        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, cpus))
+        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus))
         tasks["process"] = self._process_names(tasks, slots)
         return Reading(
             time_ns=time_ns,

@@ -143,10 +143,14 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
     parity = later.epoch & 1
     current = later.cpus["longest_epoch"][:, parity] == later.epoch
     longest = later.cpus["longest_ns"].reshape(cpus, 2, kinds)[:, parity]
+    longest = np.where(current[:, None], longest, 0).astype(np.int64)
+    # A wait that ended just when the interval did is counted in the one and the longest of the other.
+    number = counts.sum(axis=2, dtype=np.int64)
+    longest = np.clip(longest, -(-sums // np.maximum(number, 1)), sums)
     return LatencyTable(
         np.ascontiguousarray(counts.transpose(1, 0, 2)),
-        np.ascontiguousarray(sums.T),
-        np.where(current[:, None], longest, 0).astype(np.int64).T.copy(),
+        np.ascontiguousarray(np.where(number > 0, sums, 0).T),
+        np.where(number > 0, longest, 0).T.copy(),
     )
 
 

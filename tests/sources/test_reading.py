@@ -273,8 +273,22 @@ def test_the_longest_wait_of_another_epoch_is_not_shown() -> None:
     later = np.zeros(2, CPU_STATE)
     later["longest_epoch"] = [[2, 3], [2, 1]]
     later["longest_ns"] = [[10, 20, 30, 40], [50, 60, 70, 80]]
+    later["latency"][:, [5, BUCKETS + 5]] = 2
+    later["wait_sum_ns"] = [[45, 60], [21, 22]]
     frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
-    assert frame.latency.max_ns.tolist() == [[30, 0], [40, 0]]
+    # The second CPU's are of another epoch: all that is known is that one wait was at least the average.
+    assert frame.latency.max_ns.tolist() == [[30, 11], [40, 11]]
+
+
+def test_the_longest_wait_fits_the_count_even_at_the_edge_of_an_interval() -> None:
+    """A wait that ends between the two readings of one tick is in the counts of one Frame, the longest of the other."""
+    later = np.zeros(1, CPU_STATE)
+    later["longest_epoch"], later["longest_ns"] = [[2, 3]], [[0, 0, 90, 40]]
+    later["latency"][0, 5] = 1
+    later["wait_sum_ns"] = [[50, 7]]
+    frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
+    assert frame.latency.max_ns.tolist() == [[50], [0]]
+    assert frame.latency.sum_ns.tolist() == [[50], [0]]
 
 
 def test_slow_waits_get_wall_clock_time_and_are_in_order() -> None:
