@@ -282,13 +282,13 @@ def test_the_longest_wait_of_another_epoch_is_not_shown() -> None:
 
 def test_the_longest_wait_fits_the_count_even_at_the_edge_of_an_interval() -> None:
     """A wait that ends between the two readings of one tick is in the counts of one Frame, the longest of the other."""
-    later = np.zeros(1, CPU_STATE)
-    later["longest_epoch"], later["longest_ns"] = [[2, 3]], [[0, 0, 90, 40]]
+    later = np.zeros(2, CPU_STATE)
+    later["longest_epoch"][0], later["longest_ns"][0] = [2, 3], [0, 0, 90, 40]
     later["latency"][0, 5] = 1
-    later["wait_sum_ns"] = [[50, 7]]
+    later["wait_sum_ns"][0] = [50, 7]
     frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
-    assert frame.latency.max_ns.tolist() == [[50], [0]]
-    assert frame.latency.sum_ns.tolist() == [[50], [0]]
+    assert frame.latency.max_ns.tolist() == [[50, 0], [0, 0]]
+    assert frame.latency.sum_ns.tolist() == [[50, 0], [0, 0]]
 
 
 def test_slow_waits_get_wall_clock_time_and_are_in_order() -> None:
