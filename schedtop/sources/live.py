@@ -107,7 +107,7 @@ class LiveSource:
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
         rows, overflow = take_rows(slots, moved), programs.overflow()
-        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus))
+        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus.copy()))
         tasks["process"] = self._process_names(tasks, slots)
         return Reading(
             time_ns=time_ns,
