@@ -12,7 +12,8 @@ from itertools import groupby
 import numpy as np
 
 from schedtop.histogram import Histogram
-from schedtop.model import Frame, Host, Loss, Rows, merge, text
+from schedtop.model import Frame, Host, Loss, merge
+from schedtop.rows import Rows, text
 from schedtop.units import NS_PER_S
 
 KEEP_NS = 600 * NS_PER_S

@@ -13,87 +13,26 @@ from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from schedtop.histogram import BUCKETS, Histogram
-
-Integers = npt.NDArray[np.integer]
-Rows = npt.NDArray[np.void]
-
-CPU_COUNTERS = (
-    "switches",
-    "voluntary_switches",
-    "involuntary_switches",
-    "wakeups",
-    "migrations_in",
-    "migrations_out",
-    "idle_ns",
-    "busy_ns",
-    "steal_ns",
-    "accounted_ns",
-)
-"""Columns of `CpuTable.counters`. `busy_ns`, `steal_ns` and `accounted_ns` (their whole) are the kernel's own,
-from /proc/stat; `idle_ns` is seen at the switches. `wakeups` counts on the CPU of the waker."""
-
-WAIT_KINDS = ("wakeup", "preemption")
-"""First axis of `LatencyTable.counts`: why the task was queued."""
-
-CAUSES = (*WAIT_KINDS, "throttled")
-"""Why a slow wait was one: what queued the task, or the quota of its group."""
-
-TASK_DTYPE = np.dtype(
-    [
-        ("tid", "<u4"),
-        ("tgid", "<u4"),
-        ("start_ns", "<u8"),
-        ("comm", "S16"),
-        ("process", "S16"),
-        ("cgroup_id", "<u8"),
-        ("run_ns", "<i8"),
-        ("run_delay_ns", "<i8"),
-        ("max_wait_ns", "<i8"),
-        ("waiting_ns", "<i8"),
-        ("timeslices", "<i8"),
-        ("voluntary_switches", "<i8"),
-        ("involuntary_switches", "<i8"),
-        ("migrations", "<i8"),
-        ("last_cpu", "<i4"),
-        ("padding", "<i4"),
-    ]
-)
-"""One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
-task has been waiting at the end of the interval (0: it is not)."""
-
-_TASK_SUMS = ("run_ns", "run_delay_ns", "timeslices", "voluntary_switches", "involuntary_switches", "migrations")
-
-TASK_REF_FIELDS = ("preemptor", "previous", "waker")
-
-SLOW_WAIT_DTYPE = np.dtype(
-    [
-        ("time_ns", "<i8"),
-        ("wait_ns", "<i8"),
-        ("tid", "<u4"),
-        ("tgid", "<u4"),
-        ("comm", "S16"),
-        ("cpu", "<i4"),
-        ("enqueue_cpu", "<i4"),
-        ("kind", "<i4"),
-        ("preemptor_tid", "<u4"),
-        ("preemptor_comm", "S16"),
-        ("previous_tid", "<u4"),
-        ("previous_comm", "S16"),
-        ("waker_tid", "<u4"),
-        ("waker_comm", "S16"),
-    ]
-)
-"""One wait over the threshold. `time_ns` is wall-clock time at its end; `kind` indexes CAUSES; a tid of 0 with
-an empty comm means that there is no such task."""
+from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows, merge_pairs, merge_tasks, merge_throttling
+from schedtop.tables import CpuTable, GroupLatency, LatencyTable, merge_cpus, merge_groups, merge_latency
 
 
-def text(name: bytes) -> str:
-    """A kernel's name for people: UTF-8 where it is, with anything that could steer a terminal replaced."""
-    decoded = bytes(name).split(b"\0", 1)[0].decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else "?" for char in decoded)
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Which CPUs share a last-level cache and a NUMA node: a number for each CPU id, equal where they do."""
+
+    caches: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+    def crossing(self, one: int, other: int) -> str:
+        """What lies between two CPUs: one of DOMAINS (`numa`, `cache`, or nothing)."""
+        known = range(len(self.caches))
+        if one not in known or other not in known:
+            return ""
+        if self.nodes[one] != self.nodes[other]:
+            return "numa"
+        return "cache" if self.caches[one] != self.caches[other] else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,59 +44,9 @@ class Host:
     source: str
     virtualised: bool | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CpuTable:
-    """Per-CPU counters, one row per CPU id.
-
-    `counters`: shape (cpus, len(CPU_COUNTERS)); `online`: bool, shape (cpus,); `queue_length`: tasks that wait at
-    the end of the interval (a gauge), shape (cpus,).
-    """
-
-    counters: Integers
-    online: npt.NDArray[np.bool_]
-    queue_length: Integers
-
-    @classmethod
-    def empty(cls, cpus: int) -> CpuTable:
-        """A table of zeros with every CPU online."""
-        return cls(np.zeros((cpus, len(CPU_COUNTERS)), np.int64), np.ones(cpus, bool), np.zeros(cpus, np.int64))
-
-    @property
-    def ids(self) -> list[int]:
-        """The online CPUs."""
-        return [int(cpu) for cpu in np.flatnonzero(self.online)]
-
-    def column(self, name: str) -> Integers:
-        """One counter of all CPUs, shape (cpus,)."""
-        return self.counters[:, CPU_COUNTERS.index(name)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LatencyTable:
-    """Runqueue latency by kind and CPU.
-
-    `counts`: shape (len(WAIT_KINDS), cpus, BUCKETS); `sum_ns` and `max_ns`: shape (len(WAIT_KINDS), cpus).
-    """
-
-    counts: Integers
-    sum_ns: Integers
-    max_ns: Integers
-
-    @classmethod
-    def empty(cls, cpus: int) -> LatencyTable:
-        """A table of zeros."""
-        kinds = len(WAIT_KINDS)
-        return cls(np.zeros((kinds, cpus, BUCKETS), np.int64), *(np.zeros((kinds, cpus), np.int64) for _ in "ab"))
-
-    def histogram(self, kind: str | None = None, cpu: int | None = None) -> Histogram:
-        """The waits of one kind (or all) on one CPU (or all)."""
-        kinds = slice(None) if kind is None else slice(WAIT_KINDS.index(kind), WAIT_KINDS.index(kind) + 1)
-        cpus = slice(None) if cpu is None else slice(cpu, cpu + 1)
-        counts = self.counts[kinds, cpus].sum(axis=(0, 1), dtype=np.int64)
-        longest = self.max_ns[kinds, cpus]
-        return Histogram(counts, int(self.sum_ns[kinds, cpus].sum()), int(longest.max()) if longest.size else 0)
+    topology: Topology | None = None
+    scope: str = ""
+    """Which tasks alone are looked at (a filter in the kernel), in words; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +84,26 @@ class Pressure:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribution:
+    """What became of the waits that ended in an interval when their blockers were looked for, in nanoseconds.
+
+    `looked_at_ns`: waits long enough and within the budget; `over_budget_ns`: long enough, but there were too many.
+    Of `looked_at_ns`, `uncovered_ns` lay further back than the ring of slices, in `idle_ns` the CPU itself was idle,
+    `others_ns` went to blockers too small to be kept, `unpaired_ns` found no room. The rest is in the pairs.
+    """
+
+    looked_at_ns: int = 0
+    over_budget_ns: int = 0
+    uncovered_ns: int = 0
+    idle_ns: int = 0
+    others_ns: int = 0
+    unpaired_ns: int = 0
+
+    def __add__(self, other: Attribution) -> Attribution:
+        return Attribution(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Attribution)))
+
+
+@dataclass(frozen=True, slots=True)
 class Overhead:
     """What schedtop itself cost: CPU time of its process, resident memory (a gauge), and BPF time if measured."""
 
@@ -222,8 +131,10 @@ class Frame:
     """What happened in one interval. `earlier + later` is the Frame of both.
 
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
-    `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time. `kernel_switches` is the change of
-    `ctxt` in /proc/stat. `unavailable` maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
+    `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
+    `throttling` THROTTLING_DTYPE rows; `groups` is `None` unless the source was asked for it. `kernel_switches` is the
+    change of `ctxt` in /proc/stat. `unavailable` maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`,
+    ...) to why.
     """
 
     start_time_ns: int
@@ -238,6 +149,10 @@ class Frame:
     pressure: Pressure | None = None
     loss: Loss = Loss()
     overhead: Overhead = Overhead()
+    pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
+    attribution: Attribution = Attribution()
+    throttling: Rows = field(default_factory=lambda: np.empty(0, THROTTLING_DTYPE))
+    groups: GroupLatency | None = None
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -252,6 +167,11 @@ class Frame:
     def total(self, counter: str) -> int:
         """One of CPU_COUNTERS summed over all CPUs."""
         return int(self.cpus.column(counter).sum(dtype=np.int64))
+
+    @property
+    def ended_wait_ns(self) -> int:
+        """The waits that ended in the interval, summed. `run_delay_ns` of the tasks differs by what is under way."""
+        return int(self.latency.sum_ns.sum(dtype=np.int64))
 
     def ratio(self, counter: str, cpu: int | None = None) -> float | None:
         """`busy_ns` or `steal_ns` as a share (0..1) of the time the kernel accounted, of one CPU or all.
@@ -292,6 +212,10 @@ class Source(Protocol):
         """Asks for another slow-wait threshold; it holds from the next interval on. Any thread may call it."""
         ...
 
+    def set_grouping(self, kind: str) -> None:
+        """Asks for `Frame.groups` by an id field of GROUPS, empty: no longer. Any thread may call it."""
+        ...
+
     def set_measuring(self, on: bool) -> None:
         """Asks for the time that the source's kernel programs take, or no longer. Any thread may call it."""
         ...
@@ -311,13 +235,12 @@ def merge(frames: Sequence[Frame]) -> Frame:
     if len(frames) == 1:
         return frames[0]
     first, last = frames[0], frames[-1]
-    cpus = max(len(frame.cpus.online) for frame in frames)
     return Frame(
         start_time_ns=first.start_time_ns,
         end_ns=last.end_ns,
         interval_ns=sum(frame.interval_ns for frame in frames),
-        cpus=_merge_cpus(frames, cpus),
-        latency=_merge_latency(frames, cpus),
+        cpus=merge_cpus([frame.cpus for frame in frames]),
+        latency=merge_latency([frame.latency for frame in frames]),
         tasks=merge_tasks([frame.tasks for frame in frames]),
         slow_waits=np.concatenate([frame.slow_waits for frame in frames]),
         threshold_ns=last.threshold_ns,
@@ -325,63 +248,13 @@ def merge(frames: Sequence[Frame]) -> Frame:
         pressure=_sum_pressure([frame.pressure for frame in frames]),
         loss=sum((frame.loss for frame in frames), Loss()),
         overhead=sum((frame.overhead for frame in frames[1:]), first.overhead),
+        pairs=merge_pairs([frame.pairs for frame in frames]),
+        attribution=sum((frame.attribution for frame in frames), Attribution()),
+        throttling=merge_throttling([frame.throttling for frame in frames]),
+        groups=merge_groups([frame.groups for frame in frames]),
         cgroups=_union([frame.cgroups for frame in frames]),
         unavailable=_union([frame.unavailable for frame in frames]),
     )
-
-
-def take_rows(rows: Rows, indices: Integers) -> Rows:
-    """`rows[indices]`, but as plain words: numpy copies structured rows field by field, forty times slower."""
-    if rows.dtype.itemsize % 8:
-        return rows[indices]
-    return as_words(rows).take(indices, axis=0).view(rows.dtype).reshape(len(indices))
-
-
-def as_words(rows: Rows) -> Integers:
-    """The same memory as 64-bit words, shape (rows, words of a row); a row must be a whole number of them."""
-    return np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
-
-
-def merge_tasks(tables: Sequence[Rows]) -> Rows:
-    """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid."""
-    rows = np.concatenate(tables) if tables else np.empty(0, TASK_DTYPE)
-    if not len(rows):
-        return rows
-    order = np.lexsort((rows["start_ns"], rows["tid"]))
-    rows = take_rows(rows, order)
-    fresh = (rows["tid"][1:] != rows["tid"][:-1]) | (rows["start_ns"][1:] != rows["start_ns"][:-1])
-    starts = np.concatenate(([0], np.flatnonzero(fresh) + 1))
-    # lexsort is stable, so the last row of a group is the latest: names and gauges are its own.
-    latest = np.append(starts[1:], len(rows)) - 1
-    merged: Rows = rows[latest]
-    for name in _TASK_SUMS:
-        merged[name] = np.add.reduceat(rows[name], starts)
-    merged["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)
-    # A task that is absent from the last table did nothing there, and so does not wait any more.
-    merged["waiting_ns"][order[latest] < len(rows) - len(tables[-1])] = 0
-    return merged
-
-
-def _merge_cpus(frames: Sequence[Frame], cpus: int) -> CpuTable:
-    counters = np.zeros((cpus, len(CPU_COUNTERS)), np.int64)
-    for frame in frames:
-        counters[: len(frame.cpus.counters)] += frame.cpus.counters
-    last = frames[-1].cpus
-    return CpuTable(counters, _widen(last.online, cpus), _widen(last.queue_length, cpus))
-
-
-def _merge_latency(frames: Sequence[Frame], cpus: int) -> LatencyTable:
-    merged = LatencyTable.empty(cpus)
-    for frame in frames:
-        width = frame.latency.counts.shape[1]
-        np.add(merged.counts[:, :width], frame.latency.counts, out=merged.counts[:, :width])
-        merged.sum_ns[:, :width] += frame.latency.sum_ns
-        np.maximum(merged.max_ns[:, :width], frame.latency.max_ns, out=merged.max_ns[:, :width])
-    return merged
-
-
-def _widen(row: npt.NDArray[Any], cpus: int) -> npt.NDArray[Any]:
-    return row if len(row) == cpus else np.concatenate((row, np.zeros(cpus - len(row), row.dtype)))
 
 
 def _add_optional(one: int | None, other: int | None) -> int | None:

@@ -13,7 +13,9 @@ import numpy as np
 from schedtop import __version__
 from schedtop.histogram import BUCKETS, HIGH_NS, LOW_NS, Histogram
 from schedtop.history import Filter, View
-from schedtop.model import CAUSES, CPU_COUNTERS, WAIT_KINDS, Frame, Overhead, Rows, text
+from schedtop.model import Frame, Overhead
+from schedtop.rows import CAUSES, WAIT_KINDS, Rows, text
+from schedtop.tables import CPU_COUNTERS
 from schedtop.units import iso_time
 
 SCHEMA = "schedtop.snapshot/1"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from schedtop.histogram import Histogram
 from schedtop.history import View
-from schedtop.model import WAIT_KINDS
 from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
+from schedtop.rows import WAIT_KINDS
 from schedtop.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
 from schedtop.widgets.columns import Column, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.history import SLOW_WAIT_SORTS, View
-from schedtop.model import CAUSES, Rows, text
 from schedtop.panes.pane import Pane
+from schedtop.rows import CAUSES, Rows, text
 from schedtop.units import format_clock_ms, format_count, format_ns, format_round_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from schedtop.history import TASK_SORTS, View
-from schedtop.model import Rows, text
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
+from schedtop.rows import Rows, text
 from schedtop.units import format_count, format_ns, format_rate, rate
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable

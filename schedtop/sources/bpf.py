@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import Rows, SourceError
+from schedtop.model import SourceError
+from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import (
     PRIVILEGES,

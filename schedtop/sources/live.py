@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import Frame, Host, Rows, take_rows
+from schedtop.model import Frame, Host
+from schedtop.rows import Rows, take_rows
 from schedtop.sources import proc
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
@@ -45,6 +46,7 @@ class LiveSource:
         self._limits = limits
         self._first_ns = min(first_ns or interval_ns, interval_ns)
         self._measures = False
+        self._grouping = ""
         self.host: Host
 
     def __enter__(self) -> LiveSource:
@@ -68,6 +70,10 @@ class LiveSource:
     def set_threshold(self, threshold_ns: int) -> None:
         """Asks for another slow-wait threshold; the kernel side has it from the next reading on."""
         self.threshold_ns = threshold_ns
+
+    def set_grouping(self, kind: str) -> None:
+        """Asks for a histogram of each group; the kernel side keeps them from the next reading on."""
+        self._grouping = kind
 
     def set_measuring(self, on: bool) -> None:
         """Asks the kernel to time our programs, or no longer; it does from the next reading on."""

@@ -14,23 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.histogram import BUCKETS
-from schedtop.model import (
-    CPU_COUNTERS,
-    SLOW_WAIT_DTYPE,
-    TASK_DTYPE,
-    WAIT_KINDS,
-    CpuTable,
-    Frame,
-    Integers,
-    LatencyTable,
-    Loss,
-    Overhead,
-    Pressure,
-    Rows,
-    as_words,
-    take_rows,
-)
+from schedtop.model import Frame, Loss, Overhead, Pressure
+from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, WAIT_KINDS, Integers, Rows, as_words, take_rows
 from schedtop.sources.proc import StatReading
+from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 
 _KERNEL_CPU_COUNTERS = {
     "switches": "switches",

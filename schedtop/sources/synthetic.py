@@ -10,18 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.histogram import BUCKETS, bucket_index
-from schedtop.model import (
-    CPU_COUNTERS,
-    SLOW_WAIT_DTYPE,
-    TASK_DTYPE,
-    CpuTable,
-    Frame,
-    Host,
-    LatencyTable,
-    Overhead,
-    Pressure,
-    Rows,
-)
+from schedtop.model import Frame, Host, Overhead, Pressure
+from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.units import NS_PER_S
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
@@ -70,6 +61,9 @@ class SyntheticSource:
     def set_threshold(self, threshold_ns: int) -> None:
         """Sets the threshold that the Frames carry."""
         self.threshold_ns = threshold_ns
+
+    def set_grouping(self, kind: str) -> None:
+        """The scenario has no histograms by group."""
 
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""

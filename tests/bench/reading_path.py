@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from schedtop.model import Rows, SourceError
+from schedtop.model import SourceError
+from schedtop.rows import Rows
 from schedtop.sources import live, proc
 from schedtop.sources.bpf import Programs, build
 from schedtop.sources.compiler import Compiled

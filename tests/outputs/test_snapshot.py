@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from schedtop.history import Filter, History, View, ViewSettings
-from schedtop.model import SLOW_WAIT_DTYPE, Frame, Loss, Overhead, Pressure
+from schedtop.model import Frame, Loss, Overhead, Pressure
 from schedtop.outputs.snapshot import snapshot, to_json
 from schedtop.outputs.table import to_csv, to_text
+from schedtop.rows import SLOW_WAIT_DTYPE
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from schedtop.history import History, ViewSettings
-from schedtop.model import SLOW_WAIT_DTYPE, TASK_DTYPE, Frame, Source, merge
+from schedtop.model import Frame, Source, merge
 from schedtop.outputs.snapshot import to_json
+from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 
 
 def take(source: Source, count: int) -> list[Frame]:

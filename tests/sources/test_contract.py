@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from schedtop.model import WAIT_KINDS
+from schedtop.rows import WAIT_KINDS
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
 from .contract import check_source, check_stop, take

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from schedtop.histogram import BUCKETS
-from schedtop.model import Loss, Overhead, Pressure, Rows
+from schedtop.model import Loss, Overhead, Pressure
+from schedtop.rows import Rows
 from schedtop.sources.proc import StatReading
 from schedtop.sources.reading import Moment, Reading, TaskLedger, difference, queue_length
 

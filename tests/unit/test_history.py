@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from schedtop.history import KEEP_NS, Filter, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
-from schedtop.model import SLOW_WAIT_DTYPE, TASK_DTYPE, Frame, Host, merge
+from schedtop.model import Frame, Host, merge
+from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.synthetic import Scenario, make_frame
 from schedtop.units import NS_PER_S
 

@@ -12,11 +12,13 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units"}
+VALUES = {"schedtop", "histogram", "units", "rows", "tables"}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "histogram": {"units"},
+    "rows": set(),
+    "tables": {"histogram", "rows"},
     "model": VALUES,
     "history": VALUES | {"model"},
     "sources": VALUES | {"model", "sources"},

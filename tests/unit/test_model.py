@@ -8,21 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedtop.model import (
-    CPU_COUNTERS,
-    TASK_DTYPE,
-    CpuTable,
-    Frame,
-    LatencyTable,
-    Loss,
-    Overhead,
-    Pressure,
-    Rows,
-    merge,
-    merge_tasks,
-    text,
-)
+from schedtop.model import Frame, Loss, Overhead, Pressure, merge
+from schedtop.rows import TASK_DTYPE, Rows, merge_tasks, text
 from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 
 
 def frames(count: int, **scenario: int) -> list[Frame]:
