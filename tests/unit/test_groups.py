@@ -1,0 +1,118 @@
+"""Grouping: every grouping keeps the totals, ids and names belong together, ten thousand tasks are no matter."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedtop.groups import (
+    GROUP_DTYPE,
+    GROUP_PAIR_DTYPE,
+    NO_CONTAINER,
+    container_ids,
+    group_key,
+    group_members,
+    group_name,
+    group_pairs,
+    group_tasks,
+)
+from schedtop.rows import GROUPS, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+
+ONE = "/system.slice/docker-" + "a" * 64 + ".scope"
+CGROUPS = {1: "/", 7: "/system.slice/ssh.service", 8: ONE, 9: ONE + "/inner", 10: "/user.slice/日本語" * 6}
+
+task = st.tuples(*(st.integers(0, most) for most in (6, 3, 12, 4)), st.integers(0, 10**12), st.integers(0, 10**12))
+
+
+def tasks(made: list[tuple[int, ...]]) -> Rows:
+    rows = np.zeros(len(made), TASK_DTYPE)
+    for row, (tid, tgid, cgroup, namespace, delay, wait) in zip(rows, made, strict=True):
+        row["tid"], row["tgid"], row["cgroup_id"], row["pid_namespace"] = tid, tgid, cgroup, namespace
+        row["run_delay_ns"], row["max_wait_ns"], row["waiting_ns"] = delay, wait, wait % 2
+        row["comm"] = b"task"
+    return rows
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@given(st.lists(task, max_size=30))
+def test_every_grouping_keeps_the_totals(kind: str, made: list[tuple[int, ...]]) -> None:
+    rows = tasks(made)
+    grouped = group_tasks(rows, kind, CGROUPS)
+    assert grouped.dtype == GROUP_DTYPE
+    assert grouped["tasks"].sum() == len(rows)
+    for name in ("run_delay_ns", "run_ns", "migrations", "voluntary_switches"):
+        assert grouped[name].sum() == rows[name].sum()
+    assert grouped["max_wait_ns"].max(initial=0) == rows["max_wait_ns"].max(initial=0)
+    assert grouped["waiting"].sum() == (rows["waiting_ns"] > 0).sum()
+    assert len(set(grouped["id"].tolist())) == len(grouped)
+    assert set(grouped["id"].tolist()) == set(group_key(rows, kind, CGROUPS).tolist())
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@given(st.lists(st.tuples(task, task), max_size=20))
+def test_every_grouping_of_pairs_keeps_the_totals(kind: str, made: list[tuple[tuple[int, ...], ...]]) -> None:
+    rows = np.zeros(len(made), PAIR_DTYPE)
+    for role, index in (("victim", 0), ("other", 1)):
+        people = tasks([pair[index] for pair in made])
+        for field in ("tid", "tgid", "comm", "cgroup_id", "pid_namespace"):
+            rows[f"{role}_{field}"] = people[field]
+    rows["blocked_ns"] = np.arange(len(rows)) + 1
+    rows["preempted_ns"] = 7
+    grouped = group_pairs(rows, kind, CGROUPS)
+    assert grouped.dtype == GROUP_PAIR_DTYPE
+    assert grouped["blocked_ns"].sum() == rows["blocked_ns"].sum()
+    assert grouped["preempted_ns"].sum() == 7 * len(rows)
+    keys = list(zip(grouped["victim_id"].tolist(), grouped["other_id"].tolist(), strict=True))
+    assert len(set(keys)) == len(keys)
+
+
+def test_names() -> None:
+    rows = tasks([(1, 1, 7, 4026531836, 5, 0), (2, 1, 8, 4026531836, 6, 0), (3, 3, 9, 0, 7, 0), (4, 4, 0, 0, 8, 0)])
+    rows["process"][:2] = b"main"
+    assert group_name(rows, "thread", CGROUPS) == ["task"] * 4
+    assert group_name(rows, "process", CGROUPS) == ["main", "main", "task", "task"]
+    assert group_name(rows, "pid namespace", CGROUPS) == ["pidns 4026531836"] * 2 + ["?"] * 2
+    assert group_name(rows, "cgroup", CGROUPS)[3] == "?"
+    assert group_name(rows, "cgroup", {}) == ["cgroup 7", "cgroup 8", "cgroup 9", "?"]
+    first, second, _inner, unknown = group_name(rows, "container", CGROUPS)
+    assert (first, unknown) == ("no container", "?")
+    assert second not in ("no container", "?")
+
+
+def test_a_container_is_all_of_its_cgroups() -> None:
+    same = {8: "/system.slice/docker-" + "b" * 64 + ".scope", 5: "/docker/" + "b" * 64}
+    assert container_ids(CGROUPS)[7] == NO_CONTAINER
+    assert set(group_members([NO_CONTAINER], "container", CGROUPS)) == {1, 7, 10}
+    assert group_members([5], "cgroup", same) == [5]
+    for cgroup, container in container_ids(same).items():
+        assert cgroup in group_members([container], "container", same)
+
+
+def test_long_names_are_cut_at_a_whole_character() -> None:
+    rows = tasks([(1, 1, 10, 1, 5, 0)])
+    (row,) = group_tasks(rows, "cgroup", CGROUPS)
+    assert "�" not in row["name"].decode()
+
+
+def test_slow_waits_have_groups_too() -> None:
+    rows = np.zeros(2, SLOW_WAIT_DTYPE)
+    rows["cgroup_id"], rows["comm"] = (7, 0), b"java"
+    assert "ssh" in group_name(rows, "cgroup", CGROUPS)[0]
+    assert group_name(rows, "process", CGROUPS) == ["java", "java"]
+    assert group_name(rows[:0], "cgroup", CGROUPS) == []
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_ten_thousand_tasks_are_grouped_at_once(kind: str) -> None:
+    rows = np.zeros(10_000, TASK_DTYPE)
+    rows["tid"] = np.arange(10_000)
+    rows["tgid"], rows["cgroup_id"] = rows["tid"] // 4, rows["tid"] % 300
+    cgroups = {number: f"/docker/{number:064x}" for number in range(300)}
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        group_tasks(rows, kind, cgroups)
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.05
