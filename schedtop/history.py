@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 import numpy as np
 
+from schedtop.filters import NO_CGROUPS
+from schedtop.filters import Filter as Filter
 from schedtop.histogram import Histogram
-from schedtop.model import Frame, Host, Loss, merge
-from schedtop.rows import Rows, text
+from schedtop.model import Attribution, Frame, Host, Loss, merge
+from schedtop.rows import PAIR_DTYPE, Integers, Rows, take_rows
 from schedtop.units import NS_PER_S
+from schedtop.windows import WindowMerger, window_of
 
 KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
@@ -22,13 +23,15 @@ KEEP_NS = 600 * NS_PER_S
 KEEP_BYTES, KEEP_BYTES_PER_CPU = 8 << 20, 256 << 10
 """Above this (at most 512 CPUs count) old Frames are merged in pairs: the span stays, its old part gets coarser."""
 
-KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS = 1000, 250
-"""How many a merged Frame keeps of those that lived or happened only once; the others are counted in its loss."""
+KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS, KEEP_OLD_PAIRS = 1000, 250, 250
+"""How many a merged Frame keeps of those that lived or happened only once; the others are counted in its loss, the
+waits of pairs among the others of its attribution."""
+
+KEEP_GROUPS_NS = 60 * NS_PER_S
+"""How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
 
 FRAME_BYTES = 4 << 10
 """What a Frame costs besides its arrays, about."""
-
-BLOCKS_A_WINDOW = 8
 
 TASK_SORTS = {
     "run_delay_ns": "run delay",
@@ -40,83 +43,15 @@ TASK_SORTS = {
 }
 """Sort keys of the task table with their words, all descending."""
 
+PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
+"""Who is blamed in a pair, and the time that counts then."""
+
 SLOW_WAIT_SORTS = {"wait_ns": "slowest first", "time_ns": "newest first"}
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """Which tasks, slow waits and CPUs are shown. Every given part must hold; within a part one value is enough."""
-
-    comms: tuple[str, ...] = ()
-    tids: tuple[int, ...] = ()
-    tgids: tuple[int, ...] = ()
-    cpus: tuple[int, ...] = ()
-    numbers: tuple[int, ...] = ()
-    """Bare numbers: a tid or a tgid."""
-
-    @classmethod
-    def parse(cls, source: str) -> Filter:
-        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`; a bare word is part of a
-        comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives.
-
-        Raises ValueError with a sentence for the user.
-        """
-        parts: dict[str, list[str]] = {}
-        for word in source.split():
-            match = re.fullmatch(r"(\w+)[:=](.+)", word)
-            key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
-            key = "tgid" if key == "pid" else key
-            if key not in ("comm", "tid", "tgid", "cpu", "number"):
-                raise ValueError(f"{key!r} is not a filter: comm: tid: tgid: cpu:")
-            parts.setdefault(key, []).extend(item for item in value.split(",") if item)
-        for key in ("tid", "tgid", "cpu"):
-            for item in parts.get(key, []):
-                if not item.isdecimal():
-                    raise ValueError(f"{key}:{item} is not a number")
-        numbers = {key: tuple(int(item) for item in parts.get(key, ())) for key in ("tid", "tgid", "cpu", "number")}
-        return cls(tuple(parts.get("comm", ())), numbers["tid"], numbers["tgid"], numbers["cpu"], numbers["number"])
-
-    def __bool__(self) -> bool:
-        return bool(self.comms or self.tids or self.tgids or self.cpus or self.numbers)
-
-    def __str__(self) -> str:
-        """Text that `parse` reads back."""
-        parts = [("comm", self.comms), ("tid", self.tids), ("tgid", self.tgids), ("cpu", self.cpus)]
-        words = [f"{key}:{','.join(map(str, values))}" for key, values in parts if values]
-        return " ".join(words + [str(number) for number in self.numbers])
-
-    @property
-    def names_tasks(self) -> bool:
-        """Whether it tells tasks apart, so that per-CPU data cannot follow it."""
-        return bool(self.comms or self.tids or self.tgids or self.numbers)
-
-    def rows(self, rows: Rows, cpu_field: str) -> Rows:
-        """The task or slow-wait rows that it lets through; `cpu_field` names their CPU column."""
-        if not self or not len(rows):
-            return rows
-        keep = np.ones(len(rows), bool)
-        if self.tids:
-            keep &= np.isin(rows["tid"], self.tids)
-        if self.tgids:
-            keep &= np.isin(rows["tgid"], self.tgids)
-        if self.numbers:
-            keep &= np.isin(rows["tid"], self.numbers) | np.isin(rows["tgid"], self.numbers)
-        if self.cpus:
-            keep &= np.isin(rows[cpu_field], self.cpus)
-        if self.comms:
-            wanted = [comm.lower() for comm in self.comms]
-            names, inverse = np.unique(rows["comm"], return_inverse=True)
-            keep &= np.array([any(part in text(name).lower() for part in wanted) for name in names])[inverse]
-        return rows[keep]
-
-    def cpu_ids(self, ids: Iterable[int]) -> list[int]:
-        """The CPUs that it lets through."""
-        return [cpu for cpu in ids if not self.cpus or cpu in self.cpus]
-
-
-@dataclass(frozen=True, slots=True)
 class ViewSettings:
-    """What the user chose to see: window, filter, sort orders."""
+    """What the user chose to see: window, filter, sort orders, one of GROUPS, and whom to blame (of PAIR_SORTS)."""
 
     window_ns: int = NS_PER_S
     filter: Filter = field(default_factory=Filter)
@@ -124,20 +59,22 @@ class ViewSettings:
     """Processes that no table shows: schedtop itself, on request."""
     task_sort: str = "run_delay_ns"
     slow_wait_sort: str = "wait_ns"
+    group: str = "thread"
+    blame: str = "blocker"
 
-    def rows(self, rows: Rows, cpu_field: str) -> Rows:
-        """The task or slow-wait rows that are to be seen; `cpu_field` names their CPU column."""
+    def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
+        """The rows that are to be seen, see `Filter.rows`."""
         if self.hidden_tgids:
-            rows = rows[~np.isin(rows["tgid"], self.hidden_tgids)]
-        return self.filter.rows(rows, cpu_field)
+            rows = rows[~np.isin(rows[f"{role}tgid"], self.hidden_tgids)]
+        return self.filter.rows(rows, cpu_field, cgroups, role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What is shown: the Frame of the window, the Frames behind it for plots over time, tasks and slow waits in order.
+    """What is shown: the Frame of the window, the Frames behind it for plots over time, and rows in order.
 
-    `series` ends with the newest Frame of the window; `tasks` and `slow_waits` are filtered and sorted rows;
-    `latest_ns` is the `end_ns` of the newest Frame collected, so that a frozen View knows its age.
+    `series` ends with the newest Frame of the window; `tasks`, `slow_waits` and `pairs` (by victim) are filtered and
+    sorted rows; `latest_ns` is the `end_ns` of the newest Frame collected, so that a frozen View knows its age.
     """
 
     host: Host
@@ -148,6 +85,7 @@ class View:
     slow_waits: Rows
     frozen: bool = False
     latest_ns: int = 0
+    pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
 
     @property
     def cpu_ids(self) -> list[int]:
@@ -178,7 +116,7 @@ class History:
         self._keep_bytes = keep_bytes
         self._frames: deque[Frame] = deque()
         self._bytes = 0
-        self._merger = _Merger()
+        self._merger = WindowMerger()
         for frame in frames:
             self.append(frame)
 
@@ -207,6 +145,8 @@ class History:
         """Adds the newest Frame; drops what is too old and coarsens what is too large."""
         self._frames.append(frame)
         self._bytes += frame_bytes(frame)
+        if frame.groups is not None:
+            self._forget_groups(frame.end_ns - KEEP_GROUPS_NS)
         while len(self._frames) > 1 and frame.end_ns - self._frames[0].end_ns > KEEP_NS:
             self._bytes -= frame_bytes(self._frames.popleft())
         while self._bytes > self.keep_bytes and len(self._frames) > 2:
@@ -229,17 +169,26 @@ class History:
         frames = [frame for frame in self._frames if end_ns is None or frame.end_ns <= end_ns] or list(self._frames)[:1]
         if not frames:
             raise ValueError("there is no data yet")
-        frame = self._merger.merge(_window(frames, settings.window_ns), settings.window_ns)
+        frame = self._merger.merge(window_of(frames, settings.window_ns), settings.window_ns)
         return View(
             host=self.host,
             settings=settings,
             frame=frame,
             series=tuple(frames),
-            tasks=sort_tasks(settings.rows(frame.tasks, "last_cpu"), settings.task_sort),
-            slow_waits=sort_slow_waits(settings.rows(frame.slow_waits, "cpu"), settings.slow_wait_sort),
+            tasks=sort_tasks(settings.rows(frame.tasks, "last_cpu", frame.cgroups), settings.task_sort),
+            slow_waits=sort_slow_waits(settings.rows(frame.slow_waits, "cpu", frame.cgroups), settings.slow_wait_sort),
             frozen=end_ns is not None,
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
+            pairs=sort_pairs(settings.rows(frame.pairs, "", frame.cgroups, "victim_"), settings.blame),
         )
+
+    def _forget_groups(self, before_ns: int) -> None:
+        for index, frame in enumerate(self._frames):
+            if frame.end_ns >= before_ns:
+                return
+            if frame.groups is not None:
+                self._frames[index] = replace(frame, groups=None)
+                self._bytes += frame_bytes(self._frames[index]) - frame_bytes(frame)
 
     def _shrink(self) -> None:
         """Merges the two neighbours of the older half that are shortest together, or else drops the oldest Frame.
@@ -263,59 +212,43 @@ class History:
             self._bytes -= frame_bytes(frames.popleft())
 
 
-class _Merger:
-    """Merges windows, keeping what the next one will need again: a long window is redrawn each second.
-
-    Frames that end in the same eighth of a window (counted from time zero, so that blocks stay where they are while
-    the window moves on) are merged once, and the whole blocks of a window once for all of them. Only what belongs to
-    the latest window is kept.
-    """
-
-    def __init__(self) -> None:
-        self._blocks: dict[tuple[Frame, ...], Frame] = {}
-        self._middle: dict[tuple[Frame, ...], Frame] = {}
-        self._latest: tuple[tuple[Frame, ...], Frame] | None = None
-
-    def merge(self, frames: Sequence[Frame], window_ns: int) -> Frame:
-        """The Frame of consecutive Frames, as `model.merge` gives it; the same one again for the same Frames."""
-        wanted = tuple(frames)
-        if self._latest is None or self._latest[0] != wanted:
-            block_ns = max(1, window_ns // BLOCKS_A_WINDOW)
-            groups = [tuple(group) for _, group in groupby(wanted, lambda frame: frame.end_ns // block_ns)]
-            # The window cuts the first block, and the last one still grows.
-            whole = groups[1:-1]
-            self._blocks = {group: self._blocks.get(group) or merge(group) for group in whole}
-            blocks = tuple(self._blocks.values())
-            self._middle = {blocks: self._middle.get(blocks) or merge(blocks)} if blocks else {}
-            last = groups[-1] if len(groups) > 1 else ()
-            self._latest = wanted, merge((*groups[0], *self._middle.values(), *last))
-        return self._latest[1]
-
-
 def frame_bytes(frame: Frame) -> int:
     """What a Frame takes, in bytes."""
-    arrays = (frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits)
+    arrays = [frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits, frame.pairs, frame.throttling]
+    if frame.groups is not None:
+        arrays.append(frame.groups.counts)
     return FRAME_BYTES + sum(array.nbytes for array in arrays)
 
 
 def thinned(frame: Frame) -> Frame:
-    """The Frame without its least tasks and slow waits, where it has many; they are counted in its loss.
+    """The Frame without its least tasks, slow waits and pairs, where it has many, and without histograms by group.
 
-    Least are those with the least run delay and run time together, and the shortest waits.
+    Least are those with the least run delay and run time together, and the shortest waits. They are counted.
     """
-    tasks, slow_waits = frame.tasks, frame.slow_waits
-    if len(tasks) > KEEP_OLD_TASKS:
-        weight = tasks["run_delay_ns"] + tasks["run_ns"]
-        tasks = tasks[np.sort(np.argsort(-weight, kind="stable")[:KEEP_OLD_TASKS])]
-    if len(slow_waits) > KEEP_OLD_SLOW_WAITS:
-        longest = np.argsort(-slow_waits["wait_ns"], kind="stable")[:KEEP_OLD_SLOW_WAITS]
-        slow_waits = slow_waits[np.sort(longest)]
+    weight = frame.tasks["run_delay_ns"] + frame.tasks["run_ns"]
+    tasks = _heaviest(frame.tasks, weight, KEEP_OLD_TASKS)
+    slow_waits = _heaviest(frame.slow_waits, frame.slow_waits["wait_ns"], KEEP_OLD_SLOW_WAITS)
+    pairs = _heaviest(frame.pairs, frame.pairs["blocked_ns"] + frame.pairs["preempted_ns"], KEEP_OLD_PAIRS)
     forgotten = Loss(
         tasks_forgotten=len(frame.tasks) - len(tasks), slow_waits_forgotten=len(frame.slow_waits) - len(slow_waits)
     )
-    if not forgotten.any:
-        return frame
-    return replace(frame, tasks=tasks, slow_waits=slow_waits, loss=frame.loss + forgotten)
+    unnamed = Attribution(others_ns=int(frame.pairs["blocked_ns"].sum() - pairs["blocked_ns"].sum()))
+    return replace(
+        frame,
+        tasks=tasks,
+        slow_waits=slow_waits,
+        loss=frame.loss + forgotten,
+        pairs=pairs,
+        attribution=frame.attribution + unnamed,
+        groups=None,
+    )
+
+
+def _heaviest(rows: Rows, weight: Integers, most: int) -> Rows:
+    """The rows of the largest weights, in their order."""
+    if len(rows) <= most:
+        return rows
+    return take_rows(rows, np.sort(np.argsort(-weight, kind="stable")[:most]))
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:
@@ -329,13 +262,6 @@ def sort_slow_waits(rows: Rows, key: str) -> Rows:
     return rows[np.lexsort((-rows["time_ns"], -rows[key]))]
 
 
-def _window(frames: Sequence[Frame], window_ns: int) -> list[Frame]:
-    """The newest Frames that fill the window: at least one, and none that is mostly outside of it."""
-    chosen: list[Frame] = []
-    length = 0
-    for frame in reversed(frames):
-        if chosen and length + frame.interval_ns / 2 > window_ns:
-            break
-        chosen.append(frame)
-        length += frame.interval_ns
-    return chosen[::-1]
+def sort_pairs(rows: Rows, blame: str) -> Rows:
+    """Pair rows by the time that counts for one of PAIR_SORTS, largest first; equals by victim."""
+    return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"], -rows[PAIR_SORTS[blame]])))

@@ -10,7 +10,8 @@ from typing import ClassVar
 from textual import events, on
 from textual.binding import BindingType
 
-from schedtop.history import SLOW_WAIT_SORTS, TASK_SORTS, Filter, History, View, ViewSettings
+from schedtop.filters import Filter
+from schedtop.history import SLOW_WAIT_SORTS, TASK_SORTS, History, View, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane

@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from schedtop.history import Filter
+from schedtop.filters import Filter
 
 UNFINISHED = re.compile(r"\b\w+[:=]$")
 

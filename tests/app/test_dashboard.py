@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.history import Filter, ViewSettings
+from schedtop.filters import Filter
+from schedtop.history import ViewSettings
 from schedtop.model import Loss
 from schedtop.sources.synthetic import make_frame
 from schedtop.ui.app import SchedtopApp

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history import Filter, ViewSettings
+from schedtop.filters import Filter
+from schedtop.history import ViewSettings
 from schedtop.model import Frame, Host
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.latency import LatencyPane

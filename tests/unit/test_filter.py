@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.history import Filter
+from schedtop.filters import Filter
 from schedtop.rows import TASK_DTYPE
 
 NUMBERS = st.lists(st.integers(0, 2**22), max_size=3).map(tuple)
@@ -17,15 +17,17 @@ COMMS = st.lists(st.from_regex(re.compile(r"[a-z/_.\-][a-z0-9/_.\-]{0,14}", re.A
 )
 
 
-@given(COMMS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+@given(COMMS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, COMMS, NUMBERS)
 def test_a_filter_reads_back_what_it_writes(
     comms: tuple[str, ...],
     tids: tuple[int, ...],
     tgids: tuple[int, ...],
     cpus: tuple[int, ...],
     numbers: tuple[int, ...],
+    cgroups: tuple[str, ...],
+    pid_namespaces: tuple[int, ...],
 ) -> None:
-    chosen = Filter(comms, tids, tgids, cpus, numbers)
+    chosen = Filter(comms, tids, tgids, cpus, numbers, cgroups, pid_namespaces)
     assert Filter.parse(str(chosen)) == chosen
 
 
@@ -43,6 +45,8 @@ def test_a_filter_reads_back_what_it_writes(
         ("cpu:0,3 java", Filter(comms=("java",), cpus=(0, 3))),
         ("4242", Filter(numbers=(4242,))),
         ("comm:4242", Filter(comms=("4242",))),
+        ("cgroup:docker,ssh", Filter(cgroups=("docker", "ssh"))),
+        ("pidns:4026531836", Filter(pid_namespaces=(4026531836,))),
         ("kworker/1:2", Filter(comms=("kworker/1:2",))),
     ],
 )
@@ -64,7 +68,7 @@ def test_only_a_filter_that_says_something_is_true() -> None:
 
 def test_only_a_filter_of_cpus_leaves_per_cpu_data_whole() -> None:
     assert not Filter(cpus=(0,)).names_tasks
-    assert all(Filter.parse(words).names_tasks for words in ("java", "tid:1", "tgid:1", "1"))
+    assert all(Filter.parse(words).names_tasks for words in ("java", "tid:1", "tgid:1", "1", "cgroup:a", "pidns:1"))
 
 
 def rows() -> np.ndarray:
@@ -92,6 +96,17 @@ def rows() -> np.ndarray:
 )
 def test_a_row_passes_if_every_part_of_the_filter_holds(words: str, tids: list[int]) -> None:
     assert list(Filter.parse(words).rows(rows(), "last_cpu")["tid"]) == tids
+
+
+@pytest.mark.parametrize(
+    ("words", "tids"),
+    [("cgroup:SSH", [10, 11]), ("cgroup:docker,ssh", [10, 11, 12]), ("cgroup:nothing", []), ("pidns:7", [12, 20])],
+)
+def test_a_row_passes_by_its_cgroup_or_its_namespace(words: str, tids: list[int]) -> None:
+    table = rows()
+    table["cgroup_id"], table["pid_namespace"] = (5, 5, 6, 0), (1, 1, 7, 7)
+    paths = {5: "/system.slice/ssh.service", 6: "/docker/" + "a" * 64}
+    assert list(Filter.parse(words).rows(table, "last_cpu", paths)["tid"]) == tids
 
 
 def test_an_empty_table_stays_empty() -> None:

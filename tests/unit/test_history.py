@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history import KEEP_NS, Filter, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
+from schedtop.filters import Filter
+from schedtop.histogram import BUCKETS
+from schedtop.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks, thinned
 from schedtop.model import Frame, Host, merge
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.tables import GroupLatency
 from schedtop.units import NS_PER_S
 
 HOST = Host("test", "6.18.0", "synthetic")
@@ -54,7 +57,7 @@ def test_one_can_step_back_five_minutes_on_a_large_host() -> None:
 
 
 def test_memory_is_bounded_and_the_span_stays() -> None:
-    made = frames(120)
+    made = frames(120, slow_waits=2)
     limit = 20 * frame_bytes(made[0])
     history = History(HOST, keep_bytes=limit)
     for frame in made:
@@ -235,6 +238,41 @@ def test_old_floods_are_thinned_and_the_thinning_is_counted() -> None:
     # What is kept of an old Frame is the worst of it, and counters do not care.
     assert not history.frames[-1].loss.any
     assert sum(frame.interval_ns for frame in history.frames) == 600 * NS_PER_S
+
+
+def test_old_pairs_are_thinned_and_what_they_stood_for_is_not_lost() -> None:
+    frame = frames(1)[0]
+    rows = np.zeros(1000, PAIR_DTYPE)
+    rows["victim_tid"], rows["other_tid"] = np.arange(1000), 5000
+    rows["blocked_ns"] = np.arange(1000) + 1
+    least = thinned(replace(frame, pairs=rows))
+    assert len(least.pairs) == 250
+    assert least.pairs["blocked_ns"].min() == 751
+    assert least.pairs["blocked_ns"].sum() + least.attribution.others_ns == rows["blocked_ns"].sum()
+    assert frame_bytes(replace(frame, pairs=rows)) - frame_bytes(frame) == rows.nbytes
+
+
+def test_pairs_are_shown_by_victim() -> None:
+    frame = frames(1)[0]
+    rows = np.zeros(3, PAIR_DTYPE)
+    rows["victim_tid"], rows["victim_tgid"], rows["victim_comm"] = (1, 2, 3), (1, 1, 3), (b"java", b"cc1", b"java")
+    rows["other_comm"], rows["blocked_ns"], rows["preempted_ns"] = b"java", (1, 3, 2), (9, 7, 8)
+    history = History(HOST, [replace(frame, pairs=rows)])
+    assert list(history.view(ViewSettings()).pairs["victim_tid"]) == [2, 3, 1]
+    assert list(history.view(ViewSettings(blame="preemptor")).pairs["victim_tid"]) == [1, 3, 2]
+    assert list(filtered(history, "java").pairs["victim_tid"]) == [3, 1]
+    assert list(filtered(history, "cpu:0").pairs["victim_tid"]) == [2, 3, 1]
+    assert list(history.view(ViewSettings(hidden_tgids=(1,))).pairs["victim_tid"]) == [3]
+
+
+def test_histograms_by_group_are_kept_for_the_longest_window_only() -> None:
+    frame = frames(1)[0]
+    groups = GroupLatency("tgid", np.array([1]), np.ones((1, BUCKETS), np.int64), np.array([BUCKETS]))
+    history = History(HOST)
+    for second in range(1, 100):
+        history.append(replace(frame, end_ns=second * NS_PER_S, groups=groups))
+    assert sum(frame.groups is not None for frame in history.frames) == 61
+    assert history.frames[-1].groups is groups
 
 
 def test_hidden_processes_are_in_no_table() -> None:

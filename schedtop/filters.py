@@ -1,0 +1,123 @@
+"""Filter: which tasks are shown, read from text and written back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.groups import cgroup_label, container_label
+from schedtop.rows import Rows, text
+
+NO_CGROUPS: Mapping[int, str] = MappingProxyType({})
+
+FIELDS = {
+    "comm": "comms",
+    "tid": "tids",
+    "tgid": "tgids",
+    "cpu": "cpus",
+    "number": "numbers",
+    "cgroup": "cgroups",
+    "pidns": "pid_namespaces",
+}
+"""The words of a filter, and where a Filter keeps their values."""
+
+TEXTS = ("comm", "cgroup")
+WORDS = "comm: tid: tgid: cpu: cgroup: pidns:"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which tasks, waits and CPUs are shown. Every given part must hold; within a part one value is enough."""
+
+    comms: tuple[str, ...] = ()
+    tids: tuple[int, ...] = ()
+    tgids: tuple[int, ...] = ()
+    cpus: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    """Bare numbers: a tid or a tgid."""
+
+    cgroups: tuple[str, ...] = ()
+    """Parts of a cgroup's path, or of its name on the screen."""
+    pid_namespaces: tuple[int, ...] = ()
+
+    @classmethod
+    def parse(cls, source: str) -> Filter:
+        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`, `cgroup:TEXT`, `pidns:N`; a
+        bare word is part of a comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives.
+
+        Raises ValueError with a sentence for the user.
+        """
+        parts: dict[str, list[str]] = {}
+        for word in source.split():
+            match = re.fullmatch(r"(\w+)[:=](.+)", word)
+            key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
+            key = "tgid" if key == "pid" else key
+            if key not in FIELDS:
+                raise ValueError(f"{key!r} is not a filter: {WORDS}")
+            parts.setdefault(key, []).extend(item for item in value.split(",") if item)
+        values: dict[str, tuple[str, ...] | tuple[int, ...]] = {}
+        for key, items in parts.items():
+            wrong = [] if key in TEXTS else [item for item in items if not item.isdecimal()]
+            if wrong:
+                raise ValueError(f"{key}:{wrong[0]} is not a number")
+            values[FIELDS[key]] = tuple(items) if key in TEXTS else tuple(map(int, items))
+        return cls(**values)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in FIELDS.values())
+
+    def __str__(self) -> str:
+        """Text that `parse` reads back."""
+        parts = [(key, getattr(self, name)) for key, name in FIELDS.items() if key != "number"]
+        words = [f"{key}:{','.join(map(str, values))}" for key, values in parts if values]
+        return " ".join(words + [str(number) for number in self.numbers])
+
+    @property
+    def names_tasks(self) -> bool:
+        """Whether it tells tasks apart, so that per-CPU data cannot follow it."""
+        return any(getattr(self, name) for key, name in FIELDS.items() if key != "cpu")
+
+    def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
+        """The rows that it lets through.
+
+        `cpu_field` names their CPU column (empty: they have none, and no CPU keeps them out), `cgroups` has the
+        paths by id, `role` (`victim_`) is what their other columns begin with.
+        """
+        if not self or not len(rows):
+            return rows
+        keep = np.ones(len(rows), bool)
+        for field, wanted in (("tid", self.tids), ("tgid", self.tgids), ("pid_namespace", self.pid_namespaces)):
+            if wanted:
+                keep &= np.isin(rows[role + field], wanted)
+        if self.numbers:
+            keep &= np.isin(rows[role + "tid"], self.numbers) | np.isin(rows[role + "tgid"], self.numbers)
+        if self.cpus and cpu_field:
+            keep &= np.isin(rows[cpu_field], self.cpus)
+        if self.comms:
+            keep &= _any_part(rows[role + "comm"], text, self.comms)
+        if self.cgroups:
+            keep &= _any_part(rows[role + "cgroup_id"], lambda cgroup: _cgroup_text(cgroup, cgroups), self.cgroups)
+        return rows[keep]
+
+    def cpu_ids(self, ids: Iterable[int]) -> list[int]:
+        """The CPUs that it lets through."""
+        return [cpu for cpu in ids if not self.cpus or cpu in self.cpus]
+
+
+def _any_part(values: npt.NDArray[Any], name: Callable[[Any], str], wanted: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Where the name of a value contains one of the wanted parts, whatever the case."""
+    parts = [part.lower() for part in wanted]
+    distinct, inverse = np.unique(values, return_inverse=True)
+    found = [any(part in name(value).lower() for part in parts) for value in distinct.tolist()]
+    return np.array(found, bool)[inverse]
+
+
+def _cgroup_text(cgroup: int, cgroups: Mapping[int, str]) -> str:
+    path = cgroups.get(cgroup, "")
+    return f"{path} {cgroup_label(path)} {container_label(path)}" if path else ""
