@@ -19,6 +19,26 @@ static __always_inline void task_name(struct who *who, char *comm)
 	*(u64 *)(comm + 8) = FIELD(u64, who->task, TASK_COMM_OFFSET + 8);
 }
 
+#ifdef SELECTED_CGROUP
+/* Is the group the descendant, at any depth, of the one that the filter names? That one is at SELECTED_CGROUP_LEVEL. */
+static __always_inline bool is_below_selected(u64 cgroup)
+{
+	u64 ancestor = 0, node = 0, id = 0;
+
+	if (FIELD(u32, cgroup, CGROUP_LEVEL_OFFSET) <= SELECTED_CGROUP_LEVEL)
+		return false;
+	cgroup += CGROUP_ANCESTORS_OFFSET + 8 * SELECTED_CGROUP_LEVEL;
+#ifdef CGROUP_ANCESTORS_ARE_IDS
+	bpf_probe_read_kernel(&id, sizeof(id), (void *)cgroup);
+#else
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)cgroup);
+	bpf_probe_read_kernel(&node, sizeof(node), (void *)(ancestor + CGROUP_NODE_OFFSET));
+	bpf_probe_read_kernel(&id, sizeof(id), (void *)(node + NODE_ID_OFFSET));
+#endif
+	return id == SELECTED_CGROUP;
+}
+#endif
+
 /* A task changes its cgroup by changing its css_set, so the id is looked up only when that is another one. */
 static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 {
@@ -37,6 +57,45 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 #endif
 	node = FIELD(u64, cgroup, CGROUP_NODE_OFFSET);
 	slot->cgroup_id = FIELD(u64, node, NODE_ID_OFFSET);
+#ifdef SELECTED_CGROUP
+	slot->flags &= ~TASK_IN_CGROUP;
+	if (slot->cgroup_id == SELECTED_CGROUP || is_below_selected(cgroup))
+		slot->flags |= TASK_IN_CGROUP;
+#endif
+}
+
+/* The namespace that its children are in: its own, unless it has just called unshare. */
+static __always_inline u32 task_pid_namespace(struct who *who)
+{
+#ifdef TASK_NSPROXY_OFFSET
+	u64 proxy = FIELD(u64, who->task, TASK_NSPROXY_OFFSET);
+	u64 space;
+
+	if (!proxy)
+		return 0;
+	space = FIELD(u64, proxy, NSPROXY_PID_OFFSET);
+	return space ? FIELD(u32, space, PID_NAMESPACE_ID_OFFSET) : 0;
+#else
+	return 0;
+#endif
+}
+
+static __always_inline u32 allowed_cpus(struct who *who)
+{
+	return FIELD(u32, who->task, TASK_ALLOWED_OFFSET);
+}
+
+/* prev_steal_time_rq: what update_rq_clock_task() (kernel/sched/core.c) took off the time of tasks, as of this switch. */
+static __always_inline u64 steal_of_cpu(struct who *who)
+{
+#ifdef RQ_STEAL_OFFSET
+	u64 queue = FIELD(u64, who->task, TASK_CFS_RQ_OFFSET);
+
+	queue = FIELD(u64, queue, CFS_RQ_RQ_OFFSET);
+	return FIELD(u64, queue, RQ_STEAL_OFFSET);
+#else
+	return 0;
+#endif
 }
 
 static __always_inline void identify(struct who *who, u64 task)

@@ -1,72 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What each scheduler event means for the counters. The front ends translate their kernel's events into these. */
 
-struct switch_event {
-	struct who prev;
-	struct who next;
-	bool involuntary; /* prev could have gone on */
-	bool dead; /* prev will never run again */
-	bool yielded; /* prev asked for it with sched_yield */
-	bool throttled; /* prev's cgroup has used up its quota */
-};
-
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 
 	return cpus.lookup(&cpu);
-}
-
-static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
-{
-	return cpus.lookup(&cpu);
-}
-
-static __always_inline bool may_report(struct cpu_state *cpu, u64 now)
-{
-	u64 window = now >> SLOW_WINDOW_SHIFT;
-
-	if (cpu->slow_window != window) {
-		cpu->slow_window = window;
-		cpu->slow_in_window = 0;
-	}
-	if (cpu->slow_in_window >= SLOW_WAITS_PER_WINDOW) {
-		cpu->slow_suppressed++;
-		return false;
-	}
-	cpu->slow_in_window++;
-	return true;
-}
-
-static __always_inline void report_slow_wait(struct cpu_state *cpu, struct task_slot *slot, struct who *prev, u64 wait,
-					     u64 now)
-{
-	struct slow_wait event = {};
-
-	if (!may_report(cpu, now))
-		return;
-	event.end_ns = now;
-	event.wait_ns = wait;
-	event.tid = slot->tid;
-	event.tgid = slot->tgid;
-	event.kind = slot->wait_kind;
-	event.cpu = slot->last_cpu;
-	event.enqueue_cpu = slot->enqueue_cpu;
-	event.yielded = !!(slot->flags & TASK_YIELDED);
-	__builtin_memcpy(event.comm, slot->comm, COMM_BYTES);
-	if (slot->wait_kind == WAIT_WAKEUP) {
-		event.waker_tid = slot->culprit_tid;
-		name_of(event.waker_tid, event.waker_comm);
-	} else {
-		event.preemptor_tid = slot->culprit_tid;
-		name_of(event.preemptor_tid, event.preemptor_comm);
-	}
-	event.previous_tid = prev->tid;
-	if (prev->tid)
-		task_name(prev, event.previous_comm);
-	/* No wakeup of the reader: it comes by itself, and must not be one more task to switch to. */
-	if (slow_waits.ringbuf_output(&event, sizeof(event), BPF_RB_NO_WAKEUP))
-		cpu->ring_dropped++;
 }
 
 /* The longest wait of each interval: two places in turn, so that user space can read the last one in peace. */
@@ -87,14 +26,16 @@ static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot
 		cpu->longest_ns[parity * LATENCY_KINDS + kind] = wait;
 }
 
-static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct who *prev, u64 now)
+static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *event, u64 now)
 {
 	u64 wait = now - slot->wait_start_ns;
 	u32 kind = slot->wait_kind;
-	u32 zero = 0, bucket;
+	u32 zero = 0, bucket = 0;
 	struct config *settings = config.lookup(&zero);
 
 	slot->wait_start_ns = 0;
+	if (!is_selected(slot) || !settings)
+		return;
 	if ((s64)wait < 0) {
 		cpu->negative_waits++;
 		return;
@@ -103,22 +44,24 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 	if (kind < LATENCY_KINDS) {
 		slot->run_delay_ns += wait;
 		cpu->wait_sum_ns[kind] += wait;
-		bucket = kind * LATENCY_BUCKETS + latency_bucket(wait);
+		bucket = latency_bucket(wait);
+		if (settings->grouping)
+			count_in_group(slot, settings->grouping, bucket, wait);
+		bucket += kind * LATENCY_BUCKETS;
 		if (bucket < LATENCY_KINDS * LATENCY_BUCKETS)
 			cpu->latency[bucket]++;
 	}
-	if (!settings)
-		return;
 	note_longest(cpu, slot, kind, wait, settings->epoch);
-	if (wait >= settings->threshold_ns)
-		report_slow_wait(cpu, slot, prev, wait, now);
+	if (wait >= LOOK_NS || wait >= settings->threshold_ns)
+		look_for_blame(cpu, slot, event, settings, wait, now);
 }
 
 /*
  * The slice of a task whose switch in was not seen (or was before our time). Nobody knows how long it waited; but on a
  * CPU that was idle, it can only have run since it was woken.
  */
-static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct task_slot *slot, u64 now)
+static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *timeline, struct task_slot *slot,
+					u64 now)
 {
 	u64 woken = slot->wait_start_ns;
 
@@ -126,11 +69,13 @@ static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct task_slot 
 	if (!cpu->slice_start_ns || cpu->current_tid || woken < cpu->slice_start_ns)
 		return 0;
 	cpu->idle_ns += woken - cpu->slice_start_ns;
+	if (woken - cpu->slice_start_ns >= IDLE_PERIOD_NS)
+		add_idle_period(timeline, cpu->slice_start_ns, woken);
 	return now - woken;
 }
 
-static __always_inline void switch_out(struct cpu_state *cpu, struct switch_event *event, u64 slice, u32 cpu_id,
-				       u64 now)
+static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
+				       u64 slice, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->prev, cpu);
 	u8 flags;
@@ -143,7 +88,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 		return;
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
-		slice = unseen_slice(cpu, slot, now);
+		slice = unseen_slice(cpu, timeline, slot, now);
 		slot->timeslices += new_arrivals(&event->prev, slot, 0);
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
@@ -153,6 +98,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct switch_even
 	task_cgroup(&event->prev, slot);
 	if (!slot->tgid)
 		slot->tgid = task_tgid(&event->prev);
+	flags = selected_flags(slot, flags);
 	if (event->involuntary) {
 		slot->involuntary++;
 		slot->wait_start_ns = now;
@@ -193,7 +139,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 		slot->wait_start_ns = 0;
 	}
 	if (slot->wait_start_ns)
-		end_wait(cpu, slot, &event->prev, now);
+		end_wait(cpu, slot, event, now);
 	else if (slot->timeslices > arrivals)
 		cpu->waits_unseen++;
 }
@@ -203,11 +149,14 @@ static __always_inline void on_switch(struct switch_event *event)
 	u64 now = bpf_ktime_get_ns();
 	u32 cpu_id = bpf_get_smp_processor_id();
 	struct cpu_state *cpu = cpus.lookup(&cpu_id);
+	struct timeline *timeline = timeline_of(cpu_id);
 	u64 slice;
 
-	if (!cpu)
+	if (!cpu || !timeline)
 		return;
 	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
+	add_slice(timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
+	mark_steal(timeline, &event->next, now);
 	/* Some guest kernels leave idle without passing the tracepoint, a few times a second. */
 	if (cpu->current_tid != event->prev.tid) {
 		if (slice) {
@@ -218,7 +167,7 @@ static __always_inline void on_switch(struct switch_event *event)
 	}
 	cpu->switches++;
 	if (event->prev.tid)
-		switch_out(cpu, event, slice, cpu_id, now);
+		switch_out(cpu, timeline, event, slice, cpu_id, now);
 	else
 		cpu->idle_ns += slice;
 	cpu->slice_start_ns = now;
@@ -263,19 +212,39 @@ static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu
 	struct cpu_state *cpu = this_cpu();
 	struct cpu_state *from = cpu_by_id(from_cpu);
 	struct cpu_state *to = cpu_by_id(to_cpu);
+	struct domain *near = domains.lookup(&from_cpu);
+	struct domain *far = domains.lookup(&to_cpu);
+	bool other_cache, other_node;
 	struct task_slot *slot;
+	u64 now;
 
-	if (!cpu || !from || !to)
+	if (!cpu || !from || !to || !near || !far)
 		return;
+	other_node = near->node != far->node;
+	other_cache = other_node || near->cache != far->cache;
 	__sync_fetch_and_add(&from->migrations_out, 1);
 	__sync_fetch_and_add(&to->migrations_in, 1);
+	if (other_cache)
+		__sync_fetch_and_add(&to->cache_migrations, 1);
+	if (other_node)
+		__sync_fetch_and_add(&to->numa_migrations, 1);
 	slot = task_slot(who, cpu);
 	if (!slot)
 		return;
 	slot->migrations++;
+	slot->cache_migrations += other_cache;
+	slot->numa_migrations += other_node;
 	/* The first move of a woken task is the choice of its queue. */
-	if (slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu)
+	if (slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu) {
 		slot->enqueue_cpu = to_cpu;
+	} else if (slot->wait_start_ns) {
+		now = bpf_ktime_get_ns();
+		if (now - slot->wait_start_ns >= LOOK_NS && slot->wait_kind < LATENCY_KINDS)
+			keep_blockers(slot, now);
+		slot->moved_ns = now;
+		if (slot->left_ns <= slot->wait_start_ns)
+			slot->left_ns = now;
+	}
 	slot->queue_cpu = to_cpu;
 }
 
@@ -298,7 +267,16 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 	u32 index = old_tid & (TASK_SLOTS - 1);
 	struct task_slot *slot;
 
-	if (!cpu || who->tid == old_tid)
+	if (!cpu)
+		return;
+#ifdef FILTERED
+	slot = task_slot(who, cpu);
+	if (slot) {
+		task_name(who, slot->comm);
+		slot->flags = selected_flags(slot, slot->flags);
+	}
+#endif
+	if (who->tid == old_tid)
 		return;
 	slot = tasks.lookup(&index);
 	if (slot && slot->tid != old_tid)
@@ -310,6 +288,6 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 	slot = task_slot(who, cpu);
 	if (slot) {
 		slot->wait_start_ns = 0;
-		slot->flags = TASK_RUNNING_NOW;
+		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
 	}
 }

@@ -3,8 +3,8 @@
  * What the kernel side shares with user space: limits, structs and maps. User space learns the layouts from the
  * compiled module, so each is written once, here.
  *
- * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS,
- * SLOW_WAITS_PER_WINDOW, EVENT_PAGES.
+ * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
+ * LATENCY_GROUPS, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it (blame.h).
  */
 
 #define COMM_BYTES 16
@@ -12,6 +12,23 @@
 
 /* Slow waits are limited per CPU and window of 2^27 ns (134 ms), so that a flood is spread over the second. */
 #define SLOW_WINDOW_SHIFT 27
+
+/* Who had the CPU is looked for when a wait is slow or at least this long, so often per CPU and such window at most. */
+#define LOOK_NS 100000
+#define LOOKS_PER_WINDOW 512
+
+/* How far back a CPU's timeline reaches (powers of two), and how short an idle time or a pause is left out of it. */
+#define SLICES 256
+#define IDLE_PERIODS 256
+#define IDLE_PERIOD_NS 1000000
+#define STEAL_MARKS 64
+#define STEAL_MARK_NS 1000000
+
+/* How many waits that moved to another CPU are kept at a time. */
+#define MOVED_WAITS 1024
+
+/* How many blockers are told apart in one wait (a power of two). */
+#define BLOCKERS_SEEN 8
 
 /* Why a task waits. The first two are the rows of the latency histogram. */
 enum wait_kind {
@@ -27,6 +44,8 @@ enum wait_kind {
 #define TASK_EXITING 2 /* sched_process_exit was seen; it may still run */
 #define TASK_EXITED 4 /* switched out for the last time: the slot can be had */
 #define TASK_YIELDED 8 /* the wait began with sched_yield: nobody took the CPU */
+#define TASK_SELECTED 16 /* passes the filter: only such waits count */
+#define TASK_IN_CGROUP 32 /* is below the cgroup of the filter */
 
 /*
  * One task. Written by the CPU that runs it, and by its waker while it sleeps. The first cache line is what a switch
@@ -57,6 +76,13 @@ struct task_slot {
 	u32 exit_epoch;
 	u32 culprit_tid; /* who woke it or took its CPU, by wait_kind */
 	u32 arrivals; /* how often the kernel had let it run when we last looked */
+
+	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
+	u64 moved_ns;
+	u32 cache_migrations;
+	u32 numa_migrations;
+	u32 pid_namespace;
+	u32 reserved_line[9];
 };
 
 /* One CPU. Written by that CPU alone, except for the migrations. */
@@ -81,7 +107,18 @@ struct cpu_state {
 
 	u64 migrations_in; /* added to by any CPU */
 	u64 migrations_out;
-	u64 reserved_line[6];
+	u64 cache_migrations; /* of those in: from another cache, from another NUMA node */
+	u64 numa_migrations;
+	u64 reserved_line[4];
+
+	u64 look_window; /* what became of waits when their blockers were looked for */
+	u64 looks_in_window;
+	u64 looked_at_ns;
+	u64 over_budget_ns;
+	u64 uncovered_ns;
+	u64 blocked_idle_ns;
+	u64 others_ns;
+	u64 unpaired_ns;
 
 	u64 wait_sum_ns[LATENCY_KINDS];
 	u64 longest_epoch[2];
@@ -91,10 +128,76 @@ struct cpu_state {
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
 };
 
+/* One CPU's recent past. Written by that CPU alone; the counts tell where the next entry of each ring goes. */
+struct timeline {
+	u64 end_ns; /* where the newest slice ends: the start of what runs now */
+	u64 slice_count;
+	u64 slices[SLICES]; /* SLICE_UNKNOWN, nanoseconds, tid */
+
+	u64 steal_mark_count;
+	struct steal_mark {
+		u64 time_ns;
+		u64 steal_ns;
+	} steal_marks[STEAL_MARKS];
+
+	u64 idle_count;
+	u64 idle_start_ns[IDLE_PERIODS];
+	u64 idle_end_ns[IDLE_PERIODS];
+};
+
+/* tid below PID_MAX_LIMIT (include/linux/threads.h), so that 41 bits are left for the time: 36 minutes. */
+#define SLICE_TID_BITS 22
+#define SLICE_UNKNOWN (1ULL << 63)
+
+/* Which CPUs share a last-level cache and a NUMA node. Written by user space once. */
+struct domain {
+	u32 cache;
+	u32 node;
+};
+
+/* What the waits of a group of tasks have in common, see task_slot. The values are those of config.grouping. */
+enum grouping {
+	GROUP_NONE,
+	GROUP_TID,
+	GROUP_TGID,
+	GROUP_CGROUP,
+	GROUP_PID_NAMESPACE,
+};
+
+struct group_key {
+	u64 id;
+	u64 grouping;
+};
+
+/* Added to by any CPU. */
+struct group_latency {
+	u64 id;
+	u64 grouping;
+	u64 wait_sum_ns;
+	u32 latency[LATENCY_BUCKETS];
+};
+
+struct pair_key {
+	u32 victim_tid;
+	u32 other_tid;
+};
+
+/* What one task cost another in an interval, by parity of the epoch. Written by the CPU that the victim came to. */
+struct pair {
+	u32 victim_tid;
+	u32 other_tid;
+	u32 epoch[2];
+	u32 preemptions[2];
+	u32 waits[2];
+	u64 preempted_ns[2];
+	u64 blocked_ns[2];
+};
+
 /* Written by user space through its mapping, read here. */
 struct config {
 	u64 threshold_ns;
 	u64 epoch; /* number of the current interval */
+	u64 grouping;
 };
 
 struct slow_wait {
@@ -109,6 +212,18 @@ struct slow_wait {
 	u16 cpu;
 	u16 enqueue_cpu;
 	u32 yielded;
+	u32 pid_namespace;
+	u32 allowed_cpus; /* 0: unknown */
+	u64 cgroup_id;
+	u64 stolen_ns; /* at least */
+	u64 covered_ns; /* what follows is about this much of the wait */
+	u64 cpu_idle_ns;
+	u64 others_ns;
+	u64 blocker_ns[BLOCKERS_SEEN];
+	u32 blocker_tid[BLOCKERS_SEEN];
+	u32 switches;
+	u32 reported;
+	u64 here_ns; /* since when it waited on `cpu` */
 	char comm[COMM_BYTES];
 	char preemptor_comm[COMM_BYTES];
 	char previous_comm[COMM_BYTES];
@@ -117,7 +232,17 @@ struct slow_wait {
 
 BPF_F_TABLE("array", u32, struct task_slot, tasks, TASK_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct cpu_state, cpus, CPUS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct timeline, timelines, CPUS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct config, config, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_slot, overflow, OVERFLOW_TASKS);
 BPF_TABLE("hash", u32, u32, claims, CLAIM_LOCKS);
+BPF_TABLE("lru_hash", struct pair_key, struct pair, pairs, PAIRS);
+BPF_TABLE("lru_hash", struct group_key, struct group_latency, groups, LATENCY_GROUPS);
+/* Too large for the stack: where each CPU puts an event together, and what is new. */
+BPF_TABLE("lru_hash", u32, struct slow_wait, moved_waits, MOVED_WAITS);
+BPF_TABLE("array", u32, struct slow_wait, no_wait, 1);
+BPF_TABLE("array", u32, struct slow_wait, scratch, CPUS);
+BPF_TABLE("array", u32, struct task_slot, no_task, 1);
+BPF_TABLE("array", u32, struct group_latency, no_latency, 1);
 BPF_RINGBUF_OUTPUT(slow_waits, EVENT_PAGES);

@@ -12,9 +12,23 @@ struct who {
 	const void *comm; /* where the event holds the name, if it does */
 };
 
+struct switch_event {
+	struct who prev;
+	struct who next;
+	bool involuntary; /* prev could have gone on */
+	bool dead; /* prev will never run again */
+	bool yielded; /* prev asked for it with sched_yield */
+	bool throttled; /* prev's cgroup has used up its quota */
+};
+
 static __always_inline u32 task_tgid(struct who *who);
 static __always_inline void task_name(struct who *who, char *comm);
 static __always_inline void task_cgroup(struct who *who, struct task_slot *slot);
+static __always_inline u32 task_pid_namespace(struct who *who);
+/* How many CPUs its affinity mask allows, 0 where it cannot be told. */
+static __always_inline u32 allowed_cpus(struct who *who);
+/* What the hypervisor has taken from the task's CPU so far, in nanoseconds. */
+static __always_inline u64 steal_of_cpu(struct who *who);
 /* Is the task on a run queue already, so that a wakeup changes nothing? */
 static __always_inline bool is_queued(struct who *who, struct task_slot *slot);
 
@@ -26,6 +40,28 @@ static __always_inline bool same_task(struct task_slot *slot, struct who *who)
 	return slot->tid == who->tid && (!who->start_ns || slot->start_ns == who->start_ns);
 }
 
+/*
+ * A filter given at the start is compiled in: SELECTED is an expression of the slot `s`. It asks about the task that
+ * waits, at its switch out, when its names are fresh.
+ */
+static __always_inline u8 selected_flags(struct task_slot *slot, u8 flags)
+{
+#ifdef FILTERED
+	return SELECTED(slot) ? flags | TASK_SELECTED : flags & ~TASK_SELECTED;
+#else
+	return flags;
+#endif
+}
+
+static __always_inline bool is_selected(struct task_slot *slot)
+{
+#ifdef FILTERED
+	return slot->flags & TASK_SELECTED;
+#else
+	return true;
+#endif
+}
+
 static __always_inline void init_slot(struct task_slot *slot, struct who *who)
 {
 	__builtin_memset(slot, 0, sizeof(*slot));
@@ -33,8 +69,10 @@ static __always_inline void init_slot(struct task_slot *slot, struct who *who)
 	slot->tgid = task_tgid(who);
 	task_name(who, slot->comm);
 	task_cgroup(who, slot);
+	slot->pid_namespace = task_pid_namespace(who);
 	new_arrivals(who, slot, 0);
 	slot->tid = who->tid;
+	slot->flags = selected_flags(slot, slot->flags);
 }
 
 static __always_inline u64 current_epoch(void)
@@ -75,11 +113,17 @@ static __always_inline bool claim_slot(struct task_slot *slot, u32 index, struct
 
 static __always_inline struct task_slot *overflow_slot(struct who *who)
 {
-	struct task_slot fresh;
+	u32 zero = 0;
+	struct task_slot *empty = no_task.lookup(&zero);
+	struct task_slot *slot;
 
-	init_slot(&fresh, who);
-	overflow.insert(&who->tid, &fresh);
-	return overflow.lookup(&who->tid);
+	if (!empty)
+		return NULL;
+	overflow.insert(&who->tid, empty);
+	slot = overflow.lookup(&who->tid);
+	if (slot)
+		init_slot(slot, who);
+	return slot;
 }
 
 /*

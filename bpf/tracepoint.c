@@ -36,6 +36,21 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 {
 }
 
+static __always_inline u32 task_pid_namespace(struct who *who)
+{
+	return 0;
+}
+
+static __always_inline u32 allowed_cpus(struct who *who)
+{
+	return 0;
+}
+
+static __always_inline u64 steal_of_cpu(struct who *who)
+{
+	return 0;
+}
+
 static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
 {
 	return 1;

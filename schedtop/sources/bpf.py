@@ -41,18 +41,23 @@ class Limits:
     overflow_tasks: int = 8192
     event_pages: int = 256
     slow_waits_per_s: int = 4000
+    pairs: int = 16384
+    latency_groups: int = 2048
 
 
-def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits()) -> Compiled:
-    """The kernel programs for this kernel and number of possible CPUs. Raises SourceError."""
+def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
+    """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
     directory = source_directory()
     flags = (
         f"-DCPUS={cpus}",
         f"-DTASK_SLOTS={limits.task_slots}",
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
         f"-DEVENT_PAGES={limits.event_pages}",
+        f"-DPAIRS={limits.pairs}",
+        f"-DLATENCY_GROUPS={limits.latency_groups}",
         f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
         *front_end.flags,
+        *scope,
     )
     return compile_programs(source_text(directory, front_end.name), flags, directory)
 
@@ -60,19 +65,23 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits()) -> Compiled
 class Programs:
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
-    `tasks` (task slots,), `cpus` (possible CPUs,): structured arrays on the kernel's own memory, read only, with
-    the fields of bpf/schedtop.h. `config` (1,): written by us.
+    `tasks` (task slots,), `cpus` and `timelines` (possible CPUs,): structured arrays on the kernel's own memory, read
+    only, with the fields of bpf/schedtop.h. `config` (1,) and `domains` (possible CPUs,): written by us.
+    `selected_flag`: the bit in a task's `flags` that says that it is within the scope.
     """
 
     tasks: Rows
     cpus: Rows
+    timelines: Rows
     config: Rows
+    domains: Rows
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
         self._front_end = front_end
         self._compiled = compiled
-        self._exited_flag = header_constants(source_directory())["TASK_EXITED"]
+        constants = header_constants(source_directory())
+        self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
         self._exited: set[tuple[int, int]] = set()
         self._taken: list[bytes] = []
         self._fds: dict[str, int] = {}
@@ -110,15 +119,21 @@ class Programs:
 
         One that has exited and was returned by the call before is taken out of the map: nothing else ever is.
         """
-        spec = self._compiled.maps["overflow"]
-        fd = self._fds["overflow"]
-        rows = np.frombuffer(calls.all_values(fd, spec.key_bytes, spec.value_bytes, spec.entries), spec.dtype)
+        fd, rows = self._fds["overflow"], self._values("overflow")
         gone = rows[rows["flags"] & self._exited_flag != 0]
         exited = set(zip(gone["tid"].tolist(), gone["start_ns"].tolist(), strict=True))
         for tid, _ in exited & self._exited:
             calls.delete_element(fd, tid.to_bytes(4, "little"))
         self._exited = exited
         return rows
+
+    def pairs(self) -> Rows:
+        """The pairs of victim and other task of the last intervals, as rows of `struct pair`."""
+        return self._values("pairs")
+
+    def group_latency(self) -> Rows:
+        """The latency of groups so far, as rows of `struct group_latency`."""
+        return self._values("groups")
 
     def measure(self, on: bool) -> None:
         """Has the kernel time every BPF program, or no longer: that makes each of them a little slower."""
@@ -133,11 +148,18 @@ class Programs:
             return None
         return sum(calls.program_run_ns(self._fds[name]) for name in self._compiled.programs if name in self._fds)
 
+    def _values(self, name: str) -> Rows:
+        spec = self._compiled.maps[name]
+        values = calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries)
+        return np.frombuffer(values, spec.dtype)
+
     def _create_maps(self) -> None:
         for name, spec in self._compiled.maps.items():
             sizes = (spec.key_bytes, spec.value_bytes, spec.entries)
             self._fds[name] = calls.create_map(spec.kind, *sizes, spec.flags, name)
         self.config = self._view("config", writable=True)
+        self.domains = self._view("domains", writable=True)
+        self.timelines = self._view("timelines")
         self.tasks = self._view("tasks")
         self.cpus = self._view("cpus")
         ring = self._compiled.maps["slow_waits"]

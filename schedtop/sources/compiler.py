@@ -124,7 +124,7 @@ def source_directory() -> Path:
 
 def source_text(directory: Path, front_end: str) -> str:
     """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    names = ("histogram.h", "schedtop.h", "tasks.h", "core.h", f"{front_end}.c")
+    names = ("histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c")
     return "".join(f'#line 1 "{name}"\n{(directory / name).read_text()}' for name in names)
 
 

@@ -53,6 +53,11 @@ class FrontEnd:
     missing: tuple[str, ...] = ()
 
     @property
+    def tells_throttled(self) -> bool:
+        """Whether a switch tells that the task leaves because of its group's quota (6.18 and later)."""
+        return any(flag.startswith("-DTASK_THROTTLED_OFFSET") for flag in self.flags)
+
+    @property
     def unavailable(self) -> dict[str, str]:
         """What the missing events take away, with the reason in words."""
         return {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
@@ -79,7 +84,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     flags += _cgroup_flags(btf, _has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
-    flags += _yield_flags(btf)
+    flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf)
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
 
@@ -119,6 +124,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "CGROUPS": "cgroups",
         "ON_RQ": "on_rq",
         "CPU": first("thread_info.cpu", "cpu"),
+        "ALLOWED": "nr_cpus_allowed",
     }
     optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "ARRIVALS": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
@@ -132,12 +138,43 @@ def _cgroup_flags(btf: Btf, v1: bool) -> list[str]:
         f"-DCGROUP_NODE_OFFSET={offset('cgroup', 'kn')}",
         f"-DNODE_ID_OFFSET={offset('kernfs_node', 'id')}",
         f"-DCSS_SET_DEFAULT_CGROUP_OFFSET={offset('css_set', 'dfl_cgrp')}",
+        f"-DCGROUP_LEVEL_OFFSET={offset('cgroup', 'level')}",
+        f"-DCGROUP_ANCESTORS_OFFSET={offset('cgroup', 'ancestors', 'ancestor_ids')}",
     ]
+    if not btf.has_field("cgroup", "ancestors"):  # before 6.1 they were the ids themselves
+        flags.append("-DCGROUP_ANCESTORS_ARE_IDS")
     if v1:
         subsystem = btf.offset("css_set", "subsys") + 8 * btf.enumerator("cgroup_subsys_id", "cpu_cgrp_id")
         flags.append(f"-DCSS_SET_SUBSYS_OFFSET={subsystem}")
         flags.append(f"-DCSS_CGROUP_OFFSET={offset('cgroup_subsys_state', 'cgroup')}")
     return flags
+
+
+def _steal_flags(btf: Btf) -> list[str]:
+    """Flags that find a run queue's steal clock, none where the kernel keeps none (CONFIG_PARAVIRT_TIME_ACCOUNTING)."""
+    return _offset_flags(
+        btf,
+        TASK_CFS_RQ=("task_struct", "se.cfs_rq"),
+        CFS_RQ_RQ=("cfs_rq", "rq"),
+        RQ_STEAL=("rq", "prev_steal_time_rq"),
+    )
+
+
+def _namespace_flags(btf: Btf) -> list[str]:
+    """Flags that find the inode number of a task's pid namespace, none in a kernel without namespaces."""
+    return _offset_flags(
+        btf,
+        TASK_NSPROXY=("task_struct", "nsproxy"),
+        NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
+        PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
+    )
+
+
+def _offset_flags(btf: Btf, **fields: tuple[str, str]) -> list[str]:
+    """A flag for the offset of each (struct, field), all of them or none."""
+    if not all(btf.has_field(*place) for place in fields.values()):
+        return []
+    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in fields.items()]
 
 
 def _yield_flags(btf: Btf) -> list[str]:

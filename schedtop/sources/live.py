@@ -12,14 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import Frame, Host
+from schedtop.model import Frame, Host, Topology
 from schedtop.rows import Rows, take_rows
 from schedtop.sources import proc
+from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
-from schedtop.sources.frontend import choose_front_end
-from schedtop.sources.reading import Moment, Reading, TaskLedger, difference, queue_length
+from schedtop.sources.causes import note_domains, note_idle_cpus
+from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, is_unified
+from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.sources.idle import IdleTimes
+from schedtop.sources.ledger import Moment, TaskLedger, queue_length
+from schedtop.sources.people import People
+from schedtop.sources.reading import Reading, difference
+from schedtop.sources.scope import Scope
+from schedtop.sources.task_cgroups import TaskCgroups
+from schedtop.sources.throttling import Throttling
+from schedtop.sources.topology import read_topology
+from schedtop.tables import GroupLatency
 from schedtop.units import NS_PER_S
+
+GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
+"""Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/schedtop.h."""
 
 DRAIN_NS = NS_PER_S // 4
 """The ring buffer is emptied at least this often, however long the interval."""
@@ -29,7 +42,7 @@ class LiveSource:
     """The running kernel. Opening compiles and attaches the programs; only the thread that takes Frames reads them.
 
     `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter; `source`: `auto`,
-    `btf` or `tracepoint`.
+    `btf` or `tracepoint`; `scope`: whose waits count; `topology`: another one than the kernel's, for tests.
     """
 
     def __init__(
@@ -39,12 +52,16 @@ class LiveSource:
         source: str = "auto",
         limits: Limits = Limits(),  # noqa: B008 (frozen)
         first_ns: int | None = None,
+        scope: Scope = Scope(),  # noqa: B008 (frozen)
+        topology: Topology | None = None,
     ) -> None:
         self.interval_ns = interval_ns
         self.threshold_ns = threshold_ns
         self._wanted = source
         self._limits = limits
         self._first_ns = min(first_ns or interval_ns, interval_ns)
+        self._scope = scope
+        self._topology = topology
         self._measures = False
         self._grouping = ""
         self.host: Host
@@ -52,17 +69,29 @@ class LiveSource:
     def __enter__(self) -> LiveSource:
         front_end = choose_front_end(self._wanted)
         self._possible_cpus = proc.possible_cpus()
-        self.host = proc.identify_host(front_end.name)
+        topology = self._topology or read_topology(self._possible_cpus)
+        self.host = replace(proc.identify_host(front_end.name), topology=topology, scope=str(self._scope))
         self._unavailable = MappingProxyType(front_end.unavailable)
+        self._infers_throttling = not front_end.tells_throttled
         self._ledger = TaskLedger(self._limits.task_slots)
-        self._cgroups = CgroupNames(cpu_hierarchy(Path("/proc/self/mounts").read_text()))
+        self._open_cgroups(front_end)
         self._processes = proc.ProcessNames()
+        self._idle = IdleTimes()
         self._epoch = 1
         self._late_ticks = 0
-        compiled = build(front_end, self._possible_cpus, self._limits)
+        compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns)
         self._programs.config["epoch"] = self._epoch
+        self._programs.domains["cache"] = topology.caches
+        self._programs.domains["node"] = topology.nodes
         return self
+
+    def _open_cgroups(self, front_end: FrontEnd) -> None:
+        mounts = Path("/proc/self/mounts").read_text()
+        root = cpu_hierarchy(mounts)
+        self._cgroups = CgroupNames(root)
+        self._throttling = Throttling(root, unified=is_unified(mounts))
+        self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root)
 
     def __exit__(self, *exc: Any) -> None:
         self._programs.close()
@@ -98,45 +127,78 @@ class LiveSource:
             if stop.wait(min(rest, DRAIN_NS) / NS_PER_S):
                 return False
             self._programs.drain()
+            self._idle.collect(self._programs.timelines)
         return not stop.is_set()
 
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
         self._epoch += 1
-        # From here on the kernel notes longest waits under the next epoch, and leaves those of this one alone.
+        # From here on the kernel notes longest waits and pairs under the next epoch; those of this one stay.
         programs.config["epoch"] = self._epoch
         threshold_ns = int(programs.config["threshold_ns"][0])
         programs.config["threshold_ns"] = self.threshold_ns
+        programs.config["grouping"] = GROUPINGS.index(self._grouping)
         programs.measure(self._measures)
         cpus = programs.cpus.copy()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
         rows, overflow = take_rows(slots, moved), programs.overflow()
-        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus.copy()))
-        tasks["process"] = self._process_names(tasks, slots)
+        latest_cpus = programs.cpus.copy()
+        people = People(slots, overflow, self._processes)
+        queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(cpus))
+        if self._scope:
+            chosen = rows["flags"] & programs.selected_flag != 0
+            moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
+            overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
+        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, latest_cpus))
+        tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
+        if self._task_cgroups:
+            tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
+        pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
+        cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
+        stat = proc.read_stat(self._possible_cpus)
         return Reading(
             time_ns=time_ns,
             wall_ns=wall_ns,
             epoch=epoch,
             cpus=cpus,
             tasks=tasks,
-            slow_waits=programs.slow_waits(),
+            slow_waits=self._slow_waits(wall_ns - time_ns, people, latest_cpus, stat),
             threshold_ns=threshold_ns,
-            stat=proc.read_stat(self._possible_cpus),
+            stat=stat,
             pressure=proc.read_pressure(),
             own=replace(proc.own_cost(), bpf_ns=programs.run_ns()),
             late_ticks=self._late_ticks,
-            queue_length=queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(cpus)),
-            cgroups=self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist()),
+            queue_length=queued,
+            pairs=pairs,
+            small_pairs_ns=small_pairs_ns,
+            throttling=self._throttling.read(cgroups),
+            groups=self._group_latency(),
+            infers_throttling=self._infers_throttling,
+            cgroups=cgroups,
             unavailable=self._unavailable,
         )
 
-    def _process_names(self, tasks: Rows, slots: Rows) -> Any:
-        """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
-        leads = tasks["tid"] == tasks["tgid"]
-        leaders = tasks["tgid"].astype(np.int64) & (len(slots) - 1)
-        names = np.where(leads, tasks["comm"], slots["comm"][leaders])
-        for index in np.flatnonzero((slots["tid"][leaders] != tasks["tgid"]) & ~leads):
-            names[index] = self._processes.name(int(tasks["tgid"][index]))
-        return names
+    def _slow_waits(self, wall_offset_ns: int, people: People, cpus: Rows, stat: proc.StatReading) -> Rows:
+        rows = slow_wait_rows(self._programs.slow_waits(), wall_offset_ns, people)
+        if len(rows):
+            if self._task_cgroups:
+                rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
+            self._idle.collect(self._programs.timelines)
+            ends = rows["time_ns"] - wall_offset_ns
+            ids, idle_ns = self._idle.during(ends - rows["wait_ns"], ends, cpus, time.monotonic_ns())
+            note_idle_cpus(rows, ids, idle_ns, int(stat.online.sum()))
+            note_domains(rows, self.host.topology)
+        return rows
+
+    def _group_latency(self) -> GroupLatency | None:
+        """The cumulative latency of the groups that were asked for."""
+        if not self._grouping:
+            return None
+        rows = self._programs.group_latency()
+        rows = rows[rows["grouping"] == GROUPINGS.index(self._grouping)]
+        rows = rows[np.argsort(rows["id"])]
+        return GroupLatency(
+            self._grouping, rows["id"].astype(np.int64), rows["latency"], rows["wait_sum_ns"].astype(np.int64)
+        )

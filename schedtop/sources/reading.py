@@ -1,7 +1,7 @@
 """Reading: all cumulative counters at one moment. `difference` of two Readings is a Frame.
 
 The task table is 65,536 slots of kernel memory, most of them unchanged between two moments. So a Reading holds only the
-tasks that moved, each beside what it was at the Reading before (`TaskLedger` keeps that).
+tasks that moved, as differences already (`TaskLedger`); slow waits and pairs are of the interval that ends here, too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.histogram import BUCKETS
-from schedtop.model import Frame, Loss, Overhead, Pressure
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, WAIT_KINDS, Integers, Rows, as_words, take_rows
+from schedtop.model import Attribution, Frame, Loss, Overhead, Pressure
+from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
+from schedtop.sources.causes import assign_causes, infer_throttled, stolen_at_least
 from schedtop.sources.proc import StatReading
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.sources.throttling import difference as throttling_difference
+from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
 
 _KERNEL_CPU_COUNTERS = {
     "switches": "switches",
@@ -26,6 +28,16 @@ _KERNEL_CPU_COUNTERS = {
     "wakeups": "wakeups",
     "migrations_in": "migrations_in",
     "migrations_out": "migrations_out",
+    "cache_migrations": "cache_migrations",
+    "numa_migrations": "numa_migrations",
+}
+_KERNEL_ATTRIBUTION = {
+    "looked_at_ns": "looked_at_ns",
+    "over_budget_ns": "over_budget_ns",
+    "uncovered_ns": "uncovered_ns",
+    "idle_ns": "blocked_idle_ns",
+    "others_ns": "others_ns",
+    "unpaired_ns": "unpaired_ns",
 }
 _KERNEL_LOSS = {
     "ring_dropped": "ring_dropped",
@@ -36,28 +48,14 @@ _KERNEL_LOSS = {
     "switches_unseen": "switches_unseen",
 }
 
-LEDGER_DTYPE = np.dtype(
-    [
-        ("tid", "<u4"),
-        ("start_ns", "<u8"),
-        ("run_ns", "<i8"),
-        ("run_delay_ns", "<i8"),
-        ("voluntary", "<u4"),
-        ("involuntary", "<u4"),
-        ("timeslices", "<u4"),
-        ("migrations", "<u4"),
-        ("padding", "<u4"),
-    ]
-)
-"""What is remembered of each task: its counters, with the slice or wait under way included."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """Cumulative counters at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
-    `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks` (TASK_DTYPE) are
-    already differences, see TaskLedger. `slow_waits`: rows of `struct slow_wait` since the Reading before.
+    `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks`, `slow_waits` and
+    `pairs` are rows of the interval, `small_pairs_ns` what the pairs that were too many had. `throttling` (rows of
+    THROTTLING_DTYPE) and `groups` are cumulative; `infers_throttling`: the kernel does not tell whose wait it was.
     """
 
     time_ns: int
@@ -71,6 +69,11 @@ class Reading:
     pressure: Pressure | None
     own: Overhead
     late_ticks: int = 0
+    pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
+    small_pairs_ns: int = 0
+    throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
+    groups: GroupLatency | None = None
+    infers_throttling: bool = False
     queue_length: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -79,19 +82,25 @@ class Reading:
 def difference(earlier: Reading, later: Reading) -> Frame:
     """The Frame between two Readings of one source."""
     interval_ns = later.time_ns - earlier.time_ns
+    cpus = _cpu_table(earlier, later)
+    throttling = throttling_difference(earlier.throttling, later.throttling)
     return Frame(
         start_time_ns=later.wall_ns - interval_ns,
         end_ns=later.time_ns,
         interval_ns=interval_ns,
-        cpus=_cpu_table(earlier, later),
+        cpus=cpus,
         latency=_latency(earlier, later),
         tasks=later.tasks,
-        slow_waits=_slow_waits(later),
+        slow_waits=_slow_waits(earlier, later, cpus, throttling),
         threshold_ns=later.threshold_ns,
         kernel_switches=later.stat.switches - earlier.stat.switches if earlier.stat and later.stat else None,
         pressure=_pressure(earlier.pressure, later.pressure),
         loss=_loss(earlier, later),
         overhead=_overhead(earlier, later),
+        pairs=later.pairs,
+        attribution=_attribution(earlier, later),
+        throttling=throttling,
+        groups=_groups(earlier.groups, later.groups),
         cgroups=later.cgroups,
         unavailable=later.unavailable,
     )
@@ -141,14 +150,36 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
     )
 
 
-def _slow_waits(later: Reading) -> Rows:
-    events = later.slow_waits
-    rows = np.zeros(len(events), SLOW_WAIT_DTYPE)
-    rows["time_ns"] = events["end_ns"].astype(np.int64) + (later.wall_ns - later.time_ns)
-    for name in SLOW_WAIT_DTYPE.names or ():
-        if name != "time_ns":
-            rows[name] = events[name]
-    return rows[np.argsort(rows["time_ns"], kind="stable")]
+def _slow_waits(earlier: Reading, later: Reading, cpus: CpuTable, throttling: Rows) -> Rows:
+    """The slow waits with what only both Readings tell: steal by /proc/stat, and whose cgroup was throttled."""
+    rows = later.slow_waits.copy()
+    if later.stat:
+        stolen = stolen_at_least(rows, cpus.column("steal_ns"), later.time_ns - earlier.time_ns)
+        rows["stolen_ns"] = np.maximum(rows["stolen_ns"], stolen)
+    throttled = infer_throttled(rows, throttling, later.cgroups) if later.infers_throttling else None
+    assign_causes(rows, throttled)
+    return rows
+
+
+def _groups(earlier: GroupLatency | None, later: GroupLatency | None) -> GroupLatency | None:
+    """What was added to each group; a group that the kernel had to forget meanwhile starts from zero."""
+    if earlier is None or later is None or earlier.kind != later.kind:
+        return None
+    _, old, new = np.intersect1d(earlier.ids, later.ids, assume_unique=True, return_indices=True)
+    counts, sums = later.counts.astype(np.int64), later.sum_ns.copy()
+    grew = later.sum_ns[new] >= earlier.sum_ns[old]
+    counts[new[grew]] -= earlier.counts[old[grew]]
+    sums[new[grew]] -= earlier.sum_ns[old[grew]]
+    used = sums > 0
+    return GroupLatency(later.kind, later.ids[used], counts[used], sums[used])
+
+
+def _attribution(earlier: Reading, later: Reading) -> Attribution:
+    counts = {
+        name: int(later.cpus[kernel].sum()) - int(earlier.cpus[kernel].sum())
+        for name, kernel in _KERNEL_ATTRIBUTION.items()
+    }
+    return replace(Attribution(**counts), others_ns=counts["others_ns"] + later.small_pairs_ns)
 
 
 def _pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
@@ -170,134 +201,3 @@ def _loss(earlier: Reading, later: Reading) -> Loss:
         name: int(later.cpus[kernel].sum()) - int(earlier.cpus[kernel].sum()) for name, kernel in _KERNEL_LOSS.items()
     }
     return Loss(**counts, late_ticks=later.late_ticks - earlier.late_ticks)
-
-
-class TaskLedger:
-    """What every task's counters were at the last Reading, so that the next one yields differences.
-
-    Reported counters never run backwards: where a slot was read in the middle of a switch, the difference comes with
-    the next Reading, and no nanosecond is counted twice or lost.
-    """
-
-    def __init__(self, slots: int) -> None:
-        self._slots = np.zeros(slots, LEDGER_DTYPE)
-        self._overflow: Rows = np.zeros(0, LEDGER_DTYPE)
-
-    def moved(self, slots: Rows, running_tids: Integers) -> Integers:
-        """Indices of the slots that changed since the last Reading, or that are waiting or running now.
-
-        `slots`: rows of `struct task_slot`; `running_tids`: the tid on each CPU.
-        """
-        last = self._slots
-        changed = slots["timeslices"] != last["timeslices"]
-        changed |= slots["voluntary"] + slots["involuntary"] != last["voluntary"] + last["involuntary"]
-        changed |= slots["wait_start_ns"] != 0
-        changed |= slots["tid"] != last["tid"]
-        changed |= slots["start_ns"] != last["start_ns"]
-        changed[running_tids & (len(slots) - 1)] = True
-        changed &= slots["tid"] != 0
-        return np.flatnonzero(changed)
-
-    def settle(self, indices: Integers, rows: Rows, overflow: Rows, now: Moment) -> Rows:
-        """The tasks (TASK_DTYPE) that did something since the last Reading; remembers their counters for the next one.
-
-        `rows`: copies of the slots at `indices`; `overflow`: the rows of the overflow map.
-        """
-        before = take_rows(self._slots, indices)
-        latest = _ledger_rows(rows, now)
-        tasks = _differences(before, latest, rows, now)
-        as_words(self._slots)[indices] = as_words(latest)
-        if not len(overflow):
-            self._overflow = np.zeros(0, LEDGER_DTYPE)
-            return tasks
-        return np.concatenate((tasks, self._settle_overflow(overflow, now)))
-
-    def _settle_overflow(self, overflow: Rows, now: Moment) -> Rows:
-        """The same for the rows of a hash, which come in any order; the last ones are kept in order of tid."""
-        overflow = take_rows(overflow, np.argsort(overflow["tid"]))
-        latest = _ledger_rows(overflow, now)
-        before = np.zeros(len(overflow), LEDGER_DTYPE)
-        if len(self._overflow):
-            at = np.minimum(np.searchsorted(self._overflow["tid"], latest["tid"]), len(self._overflow) - 1)
-            # Another task's counters do no harm here: differences ask whether it is the same one.
-            before = take_rows(self._overflow, at)
-        tasks = _differences(before, latest, overflow, now)
-        self._overflow = latest
-        return tasks
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """When slots were read, and what ran then: `running` are tids with their slice's start, sorted by tid."""
-
-    time_ns: int
-    epoch: int
-    running_tids: Integers
-    running_since_ns: Integers
-
-    @classmethod
-    def of(cls, time_ns: int, epoch: int, cpus: Rows) -> Moment:
-        """The moment `time_ns`, taken before the slots were read, by CPU rows that were read after them.
-
-        A slice that began before and is still the same after did not touch its slot in between.
-        """
-        live = (cpus["slice_start_ns"] > 0) & (cpus["slice_start_ns"] <= time_ns) & (cpus["current_tid"] > 0)
-        tids = cpus["current_tid"][live].astype(np.int64)
-        order = np.argsort(tids)
-        return cls(time_ns, epoch, tids[order], cpus["slice_start_ns"][live].astype(np.int64)[order])
-
-    def slice_ns(self, tids: Integers) -> npt.NDArray[np.int64]:
-        """How long each task has been running in the slice under way, 0 if it does not run."""
-        if not len(self.running_tids):
-            return np.zeros(len(tids), np.int64)
-        wanted = tids.astype(np.int64)
-        at = np.minimum(np.searchsorted(self.running_tids, wanted), len(self.running_tids) - 1)
-        return np.where(self.running_tids[at] == wanted, self.time_ns - self.running_since_ns[at], 0)
-
-    def waiting_ns(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """How long each task has been waiting on a run queue, 0 if it does not wait."""
-        start = rows["wait_start_ns"].astype(np.int64)
-        waits = (start > 0) & (start < self.time_ns) & (rows["wait_kind"] < len(WAIT_KINDS))
-        return np.where(waits, self.time_ns - start, 0)
-
-
-def queue_length(rows: Rows, cpus: int) -> Integers:
-    """How many tasks of `rows` wait on each CPU's run queue, shape (cpus,)."""
-    waits = (rows["wait_start_ns"] > 0) & (rows["wait_kind"] < len(WAIT_KINDS))
-    return np.bincount(rows["queue_cpu"][waits], minlength=cpus)[:cpus]
-
-
-def _ledger_rows(rows: Rows, now: Moment) -> Rows:
-    latest = np.zeros(len(rows), LEDGER_DTYPE)
-    for name in ("tid", "start_ns", "voluntary", "involuntary", "timeslices", "migrations"):
-        latest[name] = rows[name]
-    latest["run_ns"] = rows["run_ns"].astype(np.int64) + now.slice_ns(rows["tid"])
-    latest["run_delay_ns"] = rows["run_delay_ns"].astype(np.int64) + now.waiting_ns(rows)
-    return latest
-
-
-def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
-    """Rows of TASK_DTYPE; lifts times in `latest` that would run backwards."""
-    same = (before["tid"] == latest["tid"]) & (before["start_ns"] == latest["start_ns"])
-    tasks = np.zeros(len(rows), TASK_DTYPE)
-    for name in ("tid", "tgid", "start_ns", "comm", "cgroup_id", "last_cpu"):
-        tasks[name] = rows[name]
-    for name in ("run_ns", "run_delay_ns"):
-        earlier = np.where(same, before[name], 0)
-        latest[name] = np.maximum(latest[name], earlier)
-        tasks[name] = latest[name] - earlier
-    counters = {
-        "timeslices": "timeslices",
-        "voluntary_switches": "voluntary",
-        "involuntary_switches": "involuntary",
-        "migrations": "migrations",
-    }
-    for name, kernel_name in counters.items():
-        # Unsigned, so right even when the kernel's 32 bits wrapped.
-        tasks[name] = latest[kernel_name] - np.where(same, before[kernel_name], 0).astype(np.uint32)
-    tasks["waiting_ns"] = now.waiting_ns(rows)
-    parity = now.epoch & 1
-    current = rows["longest_epoch"][:, parity] == (now.epoch & 0xFFFF)
-    longest = np.where(current, rows["longest_ns"][:, parity], 0).astype(np.int64)
-    tasks["max_wait_ns"] = np.maximum(longest, tasks["waiting_ns"])
-    return tasks

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Who is to blame for a wait: its blockers, the pairs of victim and blocker or preemptor, and the event of a slow one. */
+
+static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
+{
+	return cpus.lookup(&cpu);
+}
+
+/* At most `most` times in each window. */
+static __always_inline bool within_budget(u64 *window, u64 *used, u64 most, u64 now)
+{
+	u64 current = now >> SLOW_WINDOW_SHIFT;
+
+	if (*window != current) {
+		*window = current;
+		*used = 0;
+	}
+	return (*used)++ < most;
+}
+
+/* The pair's place for this interval; NULL if there is no room. */
+static __always_inline struct pair *pair_of(u32 victim, u32 other, u64 epoch)
+{
+	struct pair_key key = { .victim_tid = victim, .other_tid = other };
+	struct pair *pair = pairs.lookup(&key);
+	u32 parity = epoch & 1;
+
+	if (!pair) {
+		struct pair fresh = { .victim_tid = victim, .other_tid = other };
+
+		pairs.update(&key, &fresh);
+		pair = pairs.lookup(&key);
+		if (!pair)
+			return NULL;
+	}
+	if (pair->epoch[parity] != (u32)epoch) {
+		pair->epoch[parity] = epoch;
+		pair->preemptions[parity] = pair->waits[parity] = 0;
+		pair->preempted_ns[parity] = pair->blocked_ns[parity] = 0;
+	}
+	return pair;
+}
+
+static __always_inline void blame_pairs(struct cpu_state *cpu, struct slow_wait *event, u64 epoch)
+{
+	u32 parity = epoch & 1;
+	struct pair *pair;
+
+#pragma clang loop unroll(disable)
+	for (u32 place = 0; place < BLOCKERS_SEEN; place++) {
+		if (!event->blocker_tid[place])
+			break;
+		pair = pair_of(event->tid, event->blocker_tid[place], epoch);
+		if (pair) {
+			pair->waits[parity]++;
+			pair->blocked_ns[parity] += event->blocker_ns[place];
+		} else {
+			cpu->unpaired_ns += event->blocker_ns[place];
+		}
+	}
+	if (!event->preemptor_tid)
+		return;
+	pair = pair_of(event->tid, event->preemptor_tid, epoch);
+	if (pair) {
+		pair->preemptions[parity]++;
+		pair->preempted_ns[parity] += event->wait_ns;
+	}
+}
+
+/* All that is asked of the slot and of who leaves the CPU, so that the rest depends on little but the event. */
+static __always_inline void describe_wait(struct slow_wait *event, struct task_slot *slot, struct who *previous,
+					  u64 wait, u64 now)
+{
+	__builtin_memset(event, 0, sizeof(*event));
+	event->end_ns = now;
+	event->wait_ns = wait;
+	event->tid = slot->tid;
+	event->tgid = slot->tgid;
+	event->kind = slot->wait_kind;
+	event->cpu = slot->last_cpu;
+	event->enqueue_cpu = slot->enqueue_cpu;
+	event->yielded = !!(slot->flags & TASK_YIELDED);
+	event->pid_namespace = slot->pid_namespace;
+	event->cgroup_id = slot->cgroup_id;
+	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
+	if (slot->wait_kind == WAIT_WAKEUP)
+		event->waker_tid = slot->culprit_tid;
+	else
+		event->preemptor_tid = slot->culprit_tid;
+	event->previous_tid = previous->tid;
+	if (previous->tid)
+		task_name(previous, event->previous_comm);
+	event->here_ns = now - wait;
+	if (slot->left_ns > event->here_ns)
+		event->here_ns = slot->moved_ns;
+}
+
+/* Who had the CPU that the wait ends on. If it has moved, what is known of the CPUs before is in `moved_waits`. */
+static __always_inline void find_blockers(struct slow_wait *event)
+{
+	struct timeline *timeline = timeline_of(event->cpu);
+	u64 start = event->end_ns - event->wait_ns;
+	struct slow_wait *before;
+
+	if (event->here_ns > start) {
+		before = moved_waits.lookup(&event->tid);
+		if (before && before->end_ns > start) {
+			event->covered_ns = before->covered_ns;
+			event->cpu_idle_ns = before->cpu_idle_ns;
+			event->others_ns = before->others_ns;
+			event->switches = before->switches;
+			__builtin_memcpy(event->blocker_ns, before->blocker_ns, sizeof(event->blocker_ns));
+			__builtin_memcpy(event->blocker_tid, before->blocker_tid, sizeof(event->blocker_tid));
+		}
+	}
+	asm volatile("" ::: "memory");
+	if (timeline)
+		add_blockers(event, timeline, event->here_ns, event->end_ns);
+}
+
+/* The task leaves a run queue that it has waited on: keeps who had that CPU meanwhile. Its lock is held. */
+static __always_inline void keep_blockers(struct task_slot *slot, u64 now)
+{
+	u64 since = slot->left_ns > slot->wait_start_ns ? slot->moved_ns : slot->wait_start_ns;
+	struct timeline *timeline = timeline_of(slot->queue_cpu);
+	struct cpu_state *cpu = cpu_by_id(slot->queue_cpu);
+	struct slow_wait *event = moved_waits.lookup(&slot->tid);
+	u32 zero = 0;
+
+	if (!event || event->end_ns <= slot->wait_start_ns) {
+		struct slow_wait *empty = no_wait.lookup(&zero);
+
+		if (!empty)
+			return;
+		moved_waits.update(&slot->tid, empty);
+		event = moved_waits.lookup(&slot->tid);
+	}
+	if (!event || !timeline || !cpu || now < since)
+		return;
+	event->end_ns = now;
+	if (timeline->end_ns < now)
+		add_blocker(event, cpu->current_tid, now - (timeline->end_ns > since ? timeline->end_ns : since));
+	add_blockers(event, timeline, since, now);
+}
+
+static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_wait *event, struct who *victim)
+{
+	struct timeline *timeline = timeline_of(event->cpu);
+
+	event->allowed_cpus = allowed_cpus(victim);
+	if (timeline)
+		event->stolen_ns = stolen_since(timeline, victim, event->here_ns);
+	name_of(event->waker_tid, event->waker_comm);
+	name_of(event->preemptor_tid, event->preemptor_comm);
+	/* No wakeup of the reader: it comes by itself, and must not be one more task to switch to. */
+	if (slow_waits.ringbuf_output(event, sizeof(*event), BPF_RB_NO_WAKEUP))
+		cpu->ring_dropped++;
+}
+
+/* A throttled task was on no run queue: nobody blocked it. */
+static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event, struct config *settings)
+{
+	if (event->kind >= LATENCY_KINDS)
+		return;
+	find_blockers(event);
+	cpu->looked_at_ns += event->wait_ns;
+	cpu->uncovered_ns += event->wait_ns - event->covered_ns;
+	cpu->blocked_idle_ns += event->cpu_idle_ns;
+	cpu->others_ns += event->others_ns;
+	blame_pairs(cpu, event, settings->epoch);
+}
+
+/*
+ * For a wait that is slow, or long enough to ask who had the CPU. What is decided goes through the event's memory:
+ * else the verifier follows the walk anew for each way to come here.
+ */
+static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *change,
+					   struct config *settings, u64 wait, u64 now)
+{
+	bool reported = wait >= settings->threshold_ns;
+	u32 cpu_id = slot->last_cpu;
+	struct slow_wait *event = scratch.lookup(&cpu_id);
+
+	if (!event)
+		return;
+	if (reported && !within_budget(&cpu->slow_window, &cpu->slow_in_window, SLOW_WAITS_PER_WINDOW, now)) {
+		cpu->slow_suppressed++;
+		reported = false;
+	}
+	if (!reported && !within_budget(&cpu->look_window, &cpu->looks_in_window, LOOKS_PER_WINDOW, now)) {
+		cpu->over_budget_ns += slot->wait_kind < LATENCY_KINDS ? wait : 0;
+		return;
+	}
+	describe_wait(event, slot, &change->prev, wait, now);
+	event->reported = reported;
+	asm volatile("" ::: "memory");
+	blame(cpu, event, settings);
+	if (event->reported)
+		report_slow_wait(cpu, event, &change->next);
+}
+
+static __always_inline void count_in_group(struct task_slot *slot, u64 grouping, u32 bucket, u64 wait)
+{
+	struct group_key key = { .grouping = grouping };
+	struct group_latency *group;
+	u32 zero = 0;
+
+	if (grouping == GROUP_TID)
+		key.id = slot->tid;
+	else if (grouping == GROUP_TGID)
+		key.id = slot->tgid;
+	else if (grouping == GROUP_CGROUP)
+		key.id = slot->cgroup_id;
+	else
+		key.id = slot->pid_namespace;
+	group = groups.lookup(&key);
+	if (!group) {
+		struct group_latency *empty = no_latency.lookup(&zero);
+
+		if (!empty)
+			return;
+		groups.update(&key, empty);
+		group = groups.lookup(&key);
+		if (!group)
+			return;
+		group->id = key.id;
+		group->grouping = grouping;
+	}
+	__sync_fetch_and_add(&group->wait_sum_ns, wait);
+	if (bucket < LATENCY_BUCKETS)
+		__sync_fetch_and_add(&group->latency[bucket], 1);
+}

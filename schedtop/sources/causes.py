@@ -1,0 +1,135 @@
+"""Why a wait was slow: the evidence of each cause, and which one it is (docs/blame.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.model import Topology
+from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows
+
+MOST = 0.5
+"""The share of a wait that is `most of it`."""
+
+TICK_NS = 10_000_000
+"""The resolution of /proc/stat (USER_HZ is 100)."""
+
+CPU_ANY = -1
+
+
+def stolen_at_least(rows: Rows, steal_ns: Integers, interval_ns: int) -> npt.NDArray[np.int64]:
+    """What the hypervisor had of each slow wait at least, by the steal of its CPU in the whole interval.
+
+    What was stolen may lie outside of the wait, but no more of it than there was time. `steal_ns`: shape (cpus,).
+    """
+    outside = np.maximum(0, interval_ns - rows["wait_ns"])
+    stolen = steal_ns[np.minimum(rows["cpu"], len(steal_ns) - 1)] - outside - TICK_NS
+    least: npt.NDArray[np.int64] = np.clip(stolen, 0, rows["wait_ns"])
+    return least
+
+
+def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> npt.NDArray[np.bool_]:
+    """Which waits look like a throttled cgroup, where the kernel does not say so.
+
+    The task (or a group above it) was throttled in the interval for at least most of the wait, and nobody else had
+    the CPU for most of it.
+    """
+    throttled = np.zeros(len(rows), bool)
+    times = {
+        paths[int(group)]: int(ns)
+        for group, ns in zip(throttling["cgroup_id"], throttling["throttled_ns"], strict=True)
+        if int(group) in paths and ns
+    }
+    blocked = rows["blocker_ns"].sum(axis=1) + rows["others_ns"]
+    for index in np.flatnonzero((blocked < MOST * rows["wait_ns"]) & (rows["kind"] == BEGINNINGS.index("preemption"))):
+        path = paths.get(int(rows["cgroup_id"][index]), "")
+        above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
+        throttled[index] = above >= MOST * rows["wait_ns"][index]
+    return throttled
+
+
+def is_within(path: str, group: str) -> bool:
+    """Whether a cgroup's path is that group or below it."""
+    return bool(path) and (group == "/" or path == group or path.startswith(group + "/"))
+
+
+def note_idle_cpus(
+    rows: Rows,
+    cpus: Integers,
+    idle_ns: Integers,
+    online: int,
+    affinity: Callable[[int], set[int]] = os.sched_getaffinity,
+) -> None:
+    """Fills `idle_cpu`, `idle_cpu_ns` and, where that is most of the wait, the `evidence` of an idle CPU.
+
+    `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `online`: how many
+    CPUs there are. A CPU that the task may use is named before one that it may not.
+    """
+    rows["idle_cpu"] = CPU_ANY
+    if not len(cpus):
+        return
+    elsewhere = np.where(cpus[None, :] == rows["cpu"][:, None], 0, idle_ns)
+    long_idle = elsewhere >= MOST * rows["wait_ns"][:, None]
+    masks: dict[int, set[int] | None] = {}
+    for index in np.flatnonzero(long_idle.any(axis=1)):
+        row = rows[index]
+        idle = elsewhere[index]
+        allowed = _allowed(row, cpus, online, masks, affinity)
+        free = np.zeros(len(cpus), bool) if allowed is None else long_idle[index] & allowed
+        best = int(np.argmax(np.where(free, idle, 0) if free.any() else idle))
+        row["idle_cpu"], row["idle_cpu_ns"] = cpus[best], idle[best]
+        if allowed is not None:
+            row["evidence"] = EVIDENCE.index("not balanced" if free.any() else "pinned")
+
+
+def _allowed(
+    row: np.void,
+    cpus: Integers,
+    online: int,
+    masks: dict[int, set[int] | None],
+    affinity: Callable[[int], set[int]],
+) -> npt.NDArray[np.bool_] | None:
+    """Which of the CPUs the task may use, `None` if that is no longer known."""
+    count = int(row["allowed_cpus"])
+    if count >= online:
+        return np.ones(len(cpus), bool)
+    if count == 1:
+        return cpus == row["cpu"]
+    tid = int(row["tid"])
+    if tid not in masks:
+        try:
+            masks[tid] = affinity(tid)
+        except OSError:
+            masks[tid] = None
+    mask = masks[tid]
+    return None if mask is None else np.isin(cpus, list(mask))
+
+
+def note_domains(rows: Rows, topology: Topology | None) -> None:
+    """Fills `domain`: what lies between the CPU where a wait began and the one where it ended."""
+    if topology is None:
+        return
+    for index in np.flatnonzero(rows["enqueue_cpu"] != rows["cpu"]):
+        crossing = topology.crossing(int(rows["enqueue_cpu"][index]), int(rows["cpu"][index]))
+        rows["domain"][index] = DOMAINS.index(crossing)
+
+
+def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) -> None:
+    """Fills `cause` from the evidence, exclusively: throttled, stolen, an idle CPU, else how the wait began.
+
+    `throttled`: inferred for each row, `None` where the kernel tells itself.
+    """
+    began = np.array([CAUSES.index(name) for name in BEGINNINGS])[rows["kind"]]
+    idle = (rows["idle_cpu"] >= 0) & (rows["idle_cpu_ns"] >= MOST * rows["wait_ns"])
+    stolen = rows["stolen_ns"] >= MOST * rows["wait_ns"]
+    cause = np.where(idle, CAUSES.index("idle-cpu"), began)
+    cause = np.where(stolen, CAUSES.index("stolen"), cause)
+    cause = np.where(rows["kind"] == BEGINNINGS.index("throttled"), CAUSES.index("throttled"), cause)
+    rows["evidence"][cause != CAUSES.index("idle-cpu")] = 0
+    if throttled is not None:
+        cause[throttled] = CAUSES.index("throttled")
+        rows["evidence"][throttled] = EVIDENCE.index("inferred")
+    rows["cause"] = cause

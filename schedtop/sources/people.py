@@ -1,0 +1,55 @@
+"""Who a tid is, for those that the kernel side names by number only: looked up where its own counters are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.rows import PERSON_DTYPE, Integers, Rows, take_rows
+from schedtop.sources.proc import ProcessNames
+
+_FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
+
+
+class People:
+    """The tasks of one moment.
+
+    `slots`: the kernel's task table (a power of two of them), `overflow`: the rows that found no place in it.
+    """
+
+    def __init__(self, slots: Rows, overflow: Rows, names: ProcessNames) -> None:
+        self._slots = slots
+        self._overflow = take_rows(overflow, np.argsort(overflow["tid"])) if len(overflow) else overflow
+        self._names = names
+
+    def find(self, tids: Integers) -> Rows:
+        """PERSON_DTYPE rows of some tids, in their order; of one that is gone only its tid, its name if possible."""
+        people = np.zeros(len(tids), PERSON_DTYPE)
+        people["tid"] = tids
+        if not len(tids):
+            return people
+        places = tids.astype(np.int64) & (len(self._slots) - 1)
+        rows = take_rows(self._slots, places)
+        self._copy(people, rows, rows["tid"] == tids)
+        if len(self._overflow):
+            places = np.minimum(np.searchsorted(self._overflow["tid"], tids), len(self._overflow) - 1)
+            rows = take_rows(self._overflow, places)
+            self._copy(people, rows, rows["tid"] == tids)
+        for index in np.flatnonzero((people["comm"] == b"") & (people["tid"] != 0)):
+            people["comm"][index] = self._names.name(int(tids[index]))
+        people["process"] = self.processes(people["tid"], people["tgid"], people["comm"])
+        return people
+
+    def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
+        """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
+        leads = tids == tgids
+        leaders = tgids.astype(np.int64) & (len(self._slots) - 1)
+        names: npt.NDArray[np.bytes_] = np.where(leads, comms, self._slots["comm"][leaders])
+        for index in np.flatnonzero((self._slots["tid"][leaders] != tgids) & ~leads):
+            names[index] = self._names.name(int(tgids[index]))
+        return names
+
+    @staticmethod
+    def _copy(people: Rows, rows: Rows, known: npt.NDArray[np.bool_]) -> None:
+        for name in _FROM_SLOT:
+            people[name][known] = rows[name][known]

@@ -1,0 +1,84 @@
+"""Scope: which tasks' waits count at all, decided in the kernel by the task that waits.
+
+It becomes a C expression of the task's slot `s` that is compiled into the programs: without a scope it costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schedtop.model import SourceError
+from schedtop.sources.frontend import FrontEnd
+
+_WORD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Every part that is given must hold; within a part one value is enough.
+
+    `comms`: parts of names, upper and lower case alike. `cgroup`: path, id and what is below it. `pid_namespace`: inode
+    number.
+    """
+
+    tids: tuple[int, ...] = ()
+    tgids: tuple[int, ...] = ()
+    comms: tuple[str, ...] = ()
+    cgroup: tuple[str, int] | None = None
+    pid_namespace: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.tids or self.tgids or self.comms or self.cgroup or self.pid_namespace)
+
+    def __str__(self) -> str:
+        """In words, as a filter is typed."""
+        parts = [("pid", self.tgids), ("tid", self.tids), ("comm", self.comms)]
+        words = [f"{key}:{','.join(map(str, values))}" for key, values in parts if values]
+        words += [f"cgroup:{self.cgroup[0]}"] if self.cgroup else []
+        return " ".join([*words, f"pidns:{self.pid_namespace}"] if self.pid_namespace else words)
+
+    def flags(self, front_end: FrontEnd) -> tuple[str, ...]:
+        """Compiler flags. Raises SourceError where the front end cannot tell."""
+        if not self:
+            return ()
+        for part, option in ((self.cgroup, "--cgroup"), (self.pid_namespace, "--pidns")):
+            if part and front_end.name != "btf":
+                raise SourceError(f"{option} needs a kernel with BTF: this one tells no task's groups at a switch")
+        parts = [
+            _any_of("(s)->tid", self.tids),
+            _any_of("(s)->tgid", self.tgids),
+            " || ".join(_has_part(comm) for comm in self.comms),
+            "((s)->flags & TASK_IN_CGROUP)" if self.cgroup else "",
+            f"(s)->pid_namespace == {self.pid_namespace}u" if self.pid_namespace else "",
+        ]
+        expression = " && ".join(f"({part})" for part in parts if part)
+        return ("-DFILTERED", f"-DSELECTED(s)=({expression})", *self._cgroup_flags())
+
+    def _cgroup_flags(self) -> tuple[str, ...]:
+        if not self.cgroup:
+            return ()
+        path, number = self.cgroup
+        level = len([name for name in path.split("/") if name])
+        return (f"-DSELECTED_CGROUP={number}ULL", f"-DSELECTED_CGROUP_LEVEL={level}")
+
+
+def _any_of(field: str, values: tuple[int, ...]) -> str:
+    return " || ".join(f"{field} == {value}u" for value in values)
+
+
+def _has_part(comm: str) -> str:
+    """Whether a name of 16 bytes has this in it: compared as words at every place where it fits."""
+    wanted = comm.lower().encode()[:15]
+    return " || ".join(_matches_at(wanted, place) for place in range(16 - len(wanted)))
+
+
+def _matches_at(wanted: bytes, place: int) -> str:
+    tests = []
+    for start in range(0, len(wanted), _WORD):
+        word = wanted[start : start + _WORD]
+        # Bit 5 tells upper from lower case letters; it is set on both sides before they are compared.
+        case = bytes(0x20 if chr(byte).isascii() and chr(byte).isalpha() else 0 for byte in word)
+        case_bits, mask, value = (int.from_bytes(part, "little") for part in (case, b"\xff" * len(word), word))
+        load = f"*(u64 *)((s)->comm + {place + start})"
+        tests.append(f"((({load}) | {case_bits:#x}ULL) & {mask:#x}ULL) == {value:#x}ULL")
+    return f"({' && '.join(tests)})"
