@@ -128,6 +128,9 @@ ROLES = ("victim", "other")
 PERSON_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")
 _PERSON = ("<u4", "<u4", "S16", "S16", "<u8", "<u4")
 
+PERSON_DTYPE = np.dtype([*zip(PERSON_FIELDS, _PERSON, strict=True)])
+"""Who a task is. `process` is the name of its thread group's leader."""
+
 PAIR_DTYPE = np.dtype(
     [
         (f"{role}_{name}", kind)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from schedtop.histogram import BUCKETS
-from schedtop.model import Loss, Overhead, Pressure
-from schedtop.rows import Rows
+from schedtop.model import Attribution, Loss, Overhead, Pressure
+from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.sources.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.proc import StatReading
-from schedtop.sources.reading import Moment, Reading, TaskLedger, difference, queue_length
+from schedtop.sources.reading import Reading, difference
+from schedtop.tables import GroupLatency
 
 SLOTS = 16
 MS = 1_000_000
@@ -21,7 +23,7 @@ def layout(*groups: tuple[str, str]) -> np.dtype[Any]:
 
 
 TASK_SLOT = layout(
-    ("<u4", "tid tgid voluntary involuntary timeslices migrations"),
+    ("<u4", "tid tgid voluntary involuntary timeslices migrations cache_migrations numa_migrations pid_namespace"),
     ("<u8", "start_ns wait_start_ns run_ns run_delay_ns cgroup_id"),
     ("<u2", "last_cpu enqueue_cpu queue_cpu"),
     ("u1", "wait_kind flags"),
@@ -32,18 +34,12 @@ TASK_SLOT = layout(
 CPU_STATE = layout(
     ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
     ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen"),
+    ("<u8", "cache_migrations numa_migrations looked_at_ns over_budget_ns uncovered_ns blocked_idle_ns"),
+    ("<u8", "others_ns unpaired_ns"),
     ("2<u8", "wait_sum_ns longest_epoch"),
     ("4<u8", "longest_ns"),
     (f"{2 * BUCKETS}<u8", "latency"),
 )
-SLOW_WAIT = layout(
-    ("<u8", "end_ns wait_ns"),
-    ("<u4", "tid tgid preemptor_tid previous_tid waker_tid kind"),
-    ("<u2", "cpu enqueue_cpu"),
-    ("S16", "comm preemptor_comm previous_comm waker_comm"),
-)
-
-
 class Kernel:
     """Slots and CPUs as the kernel would hold them, and the ledger that watches them."""
 
@@ -204,8 +200,8 @@ def reading(time_ns: int, **fields: Any) -> Reading:
     empty: dict[str, Any] = {
         "epoch": 1,
         "cpus": np.zeros(2, CPU_STATE),
-        "tasks": np.zeros(0, TASK_SLOT),
-        "slow_waits": np.zeros(0, SLOW_WAIT),
+        "tasks": np.zeros(0, TASK_DTYPE),
+        "slow_waits": np.zeros(0, SLOW_WAIT_DTYPE),
         "threshold_ns": 5 * MS,
         "stat": None,
         "pressure": None,
@@ -292,14 +288,60 @@ def test_the_longest_wait_fits_the_count_even_at_the_edge_of_an_interval() -> No
     assert frame.latency.sum_ns.tolist() == [[50, 0], [0, 0]]
 
 
-def test_slow_waits_get_wall_clock_time_and_are_in_order() -> None:
-    events = np.zeros(2, SLOW_WAIT)
-    events["end_ns"], events["tid"], events["comm"] = [90 * MS, 70 * MS], [1, 2], [b"late", b"early"]
-    events["kind"], events["preemptor_tid"] = [1, 0], [8, 0]
-    rows = difference(reading(0), reading(100 * MS, slow_waits=events)).slow_waits
-    assert rows["tid"].tolist() == [2, 1]
-    assert rows["time_ns"].tolist() == [10**18 + 70 * MS, 10**18 + 90 * MS]
-    assert (rows["comm"][1], rows["kind"][1], rows["preemptor_tid"][1]) == (b"late", 1, 8)
+def slow_wait(**fields: Any) -> Rows:
+    row = np.zeros(1, SLOW_WAIT_DTYPE)
+    row["wait_ns"], row["idle_cpu"] = 400 * MS, -1
+    for name, value in fields.items():
+        row[name] = value
+    return row
+
+
+def test_a_slow_wait_was_stolen_if_the_steal_of_its_cpu_leaves_nothing_else() -> None:
+    row = slow_wait(cpu=1, kind=BEGINNINGS.index("preemption"))
+    later = reading(500 * MS, slow_waits=row, stat=stat(0, 350 * MS, 500 * MS, 0))
+    rows = difference(reading(0, stat=stat(0, 0, 0, 0)), later).slow_waits
+    # 100 ms of the interval lie outside of the wait, and /proc/stat counts in steps of 10 ms.
+    assert rows["stolen_ns"].tolist() == [240 * MS]
+    assert CAUSES[rows["cause"][0]] == "stolen"
+    assert not row["stolen_ns"][0]
+
+
+def test_a_throttled_group_is_inferred_where_the_kernel_does_not_tell() -> None:
+    groups = np.zeros(1, THROTTLING_DTYPE)
+    groups["cgroup_id"] = 9
+    throttled = groups.copy()
+    throttled["throttled_ns"] = 300 * MS
+    row = slow_wait(cgroup_id=10, kind=BEGINNINGS.index("preemption"))
+    fields = {"slow_waits": row, "throttling": throttled, "cgroups": {9: "/a", 10: "/a/b"}}
+    rows = difference(reading(0, throttling=groups), reading(500 * MS, infers_throttling=True, **fields)).slow_waits
+    assert (CAUSES[rows["cause"][0]], EVIDENCE[rows["evidence"][0]]) == ("throttled", "inferred")
+    rows = difference(reading(0, throttling=groups), reading(500 * MS, **fields)).slow_waits
+    assert CAUSES[rows["cause"][0]] == "preemption"
+
+
+def test_groups_are_differences_and_one_that_was_forgotten_starts_from_zero() -> None:
+    def latency(kind: str, sums: dict[int, int]) -> GroupLatency:
+        counts = np.zeros((len(sums), BUCKETS), np.uint32)
+        counts[:, 3] = [total // 10 for total in sums.values()]
+        return GroupLatency(kind, np.array([*sums]), counts, np.array([*sums.values()], np.int64))
+
+    earlier = reading(0, groups=latency("tgid", {1: 100, 2: 500, 3: 70}))
+    groups = difference(earlier, reading(MS, groups=latency("tgid", {1: 130, 2: 40, 3: 70, 4: 20}))).groups
+    assert groups is not None
+    assert groups.ids.tolist() == [1, 2, 4]
+    assert groups.sum_ns.tolist() == [30, 40, 20]
+    assert groups.counts[:, 3].tolist() == [3, 4, 2]
+    assert difference(earlier, reading(MS, groups=latency("tid", {1: 130}))).groups is None
+    assert difference(reading(0), reading(MS, groups=latency("tid", {1: 130}))).groups is None
+
+
+def test_what_became_of_waits_is_the_sum_over_cpus_and_small_pairs_are_others() -> None:
+    later = np.zeros(2, CPU_STATE)
+    names = ("looked_at_ns", "over_budget_ns", "uncovered_ns", "blocked_idle_ns", "others_ns", "unpaired_ns")
+    for count, name in enumerate(names, 1):
+        later[name] = [count, 10]
+    frame = difference(reading(0), reading(MS, cpus=later, small_pairs_ns=100))
+    assert frame.attribution == Attribution(11, 12, 13, 14, 115, 16)
 
 
 def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
