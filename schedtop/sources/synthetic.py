@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.histogram import BUCKETS, bucket_index
-from schedtop.model import Frame, Host, Overhead, Pressure
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.model import Frame, Host, Overhead, Pressure, Topology
+from schedtop.rows import TASK_DTYPE, Rows
+from schedtop.sources import synthetic_blame
 from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.units import NS_PER_S
 
@@ -50,7 +51,12 @@ class SyntheticSource:
         self.scenario = scenario
         self.pace_s = pace_s
         self.threshold_ns = 5_000_000
-        self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
+        self.grouping = ""
+        cpus = range(scenario.cpus)
+        topology = Topology(
+            tuple(cpu * 4 // scenario.cpus for cpu in cpus), tuple(cpu * 2 // scenario.cpus for cpu in cpus)
+        )
+        self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True, topology=topology)
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +69,8 @@ class SyntheticSource:
         self.threshold_ns = threshold_ns
 
     def set_grouping(self, kind: str) -> None:
-        """The scenario has no histograms by group."""
+        """Sets the id field that the Frames' histograms are by."""
+        self.grouping = kind
 
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""
@@ -74,25 +81,34 @@ class SyntheticSource:
         for number in range(self.scenario.frames):
             if stop.wait(self.pace_s) if self.pace_s else stop.is_set():
                 return
-            yield make_frame(self.scenario, number, rng, self.threshold_ns)
+            yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping)
 
 
-def make_frame(scenario: Scenario, number: int, rng: np.random.Generator, threshold_ns: int = 5_000_000) -> Frame:
-    """The Frame `number` of a scenario."""
+def make_frame(
+    scenario: Scenario, number: int, rng: np.random.Generator, threshold_ns: int = 5_000_000, grouping: str = ""
+) -> Frame:
+    """The Frame `number` of a scenario; `grouping` is an id field of GROUPS or empty."""
     start = _START_TIME_NS + number * scenario.interval_ns
-    tasks = _tasks(scenario, rng)
+    latency = _latency(scenario, rng)
+    tasks = _tasks(scenario, rng, int(latency.sum_ns.sum()))
+    pairs, attribution = synthetic_blame.pairs(tasks, latency)
     return Frame(
         start_time_ns=start,
         end_ns=(number + 1) * scenario.interval_ns,
         interval_ns=scenario.interval_ns,
         cpus=(cpus := _cpus(scenario, number, rng)),
-        latency=_latency(scenario, rng),
+        latency=latency,
         tasks=tasks,
         slow_waits=_slow_waits(scenario, start, tasks, threshold_ns, rng),
         threshold_ns=threshold_ns,
         kernel_switches=int(cpus.column("switches").sum()),
         pressure=Pressure(int(rng.integers(scenario.interval_ns // 4)), 0),
         overhead=Overhead(cpu_ns=scenario.interval_ns // 90, rss_bytes=140 << 20),
+        pairs=pairs,
+        attribution=attribution,
+        throttling=synthetic_blame.throttling(number, scenario.interval_ns),
+        groups=synthetic_blame.groups(grouping, tasks, latency),
+        cgroups=synthetic_blame.CGROUPS,
     )
 
 
@@ -108,6 +124,8 @@ def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable
     column["wakeups"][:] = rng.poisson(1400 * wave)
     column["migrations_in"][:] = rng.poisson(20, scenario.cpus)
     column["migrations_out"][:] = column["migrations_in"]
+    column["cache_migrations"][:] = column["migrations_in"] // 4
+    column["numa_migrations"][:] = column["migrations_in"] // 10
     column["accounted_ns"][:] = scenario.interval_ns
     steal = scenario.steal_ratio * (1 + np.sin(number / 20)) * rng.random(scenario.cpus) * 2
     column["steal_ns"][:] = (np.minimum(steal, 0.9) * scenario.interval_ns).astype(np.int64)
@@ -129,7 +147,8 @@ def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:
     return table
 
 
-def _tasks(scenario: Scenario, rng: np.random.Generator) -> Rows:
+def _tasks(scenario: Scenario, rng: np.random.Generator, waited_ns: int) -> Rows:
+    """Tasks that together waited `waited_ns`."""
     rows = np.zeros(scenario.tasks, TASK_DTYPE)
     index = np.arange(scenario.tasks)
     rows["tid"] = 4240 + index
@@ -139,30 +158,23 @@ def _tasks(scenario: Scenario, rng: np.random.Generator) -> Rows:
     rows["process"] = np.array(_NAMES)[rows["tgid"] % len(_NAMES)]
     weight = 1 / (1 + index)
     rows["run_ns"] = rng.exponential(weight * scenario.interval_ns)
-    rows["run_delay_ns"] = rng.exponential(weight * scenario.interval_ns)
+    delay = rng.exponential(weight)
+    rows["run_delay_ns"] = delay / delay.sum() * waited_ns if scenario.tasks else delay
     rows["max_wait_ns"] = rows["run_delay_ns"] * rng.random(scenario.tasks)
     rows["voluntary_switches"] = rng.poisson(40, scenario.tasks)
     rows["involuntary_switches"] = rng.poisson(10 + 100 * weight)
     rows["timeslices"] = rows["voluntary_switches"] + rows["involuntary_switches"]
     rows["migrations"] = rng.poisson(2, scenario.tasks)
+    rows["cache_migrations"] = rows["migrations"] // 3
+    rows["numa_migrations"] = rows["migrations"] // 5
     rows["last_cpu"] = index % scenario.cpus
+    rows["waiting_ns"] = np.where(rng.random(scenario.tasks) < 0.05, rng.exponential(4e6, scenario.tasks), 0)
+    synthetic_blame.place(rows)
     return rows
 
 
 def _slow_waits(scenario: Scenario, start: int, tasks: Rows, threshold_ns: int, rng: np.random.Generator) -> Rows:
-    rows = np.zeros(scenario.slow_waits, SLOW_WAIT_DTYPE)
-    victims = tasks[rng.integers(len(tasks), size=len(rows))]
-    others = [tasks[rng.integers(len(tasks), size=len(rows))] for _ in range(3)]
-    rows["time_ns"] = start + np.sort(rng.integers(scenario.interval_ns, size=len(rows)))
-    rows["wait_ns"] = threshold_ns * (1 + rng.exponential(1.5, len(rows)))
-    for name in ("tid", "tgid", "comm"):
-        rows[name] = victims[name]
-    rows["cpu"] = rows["enqueue_cpu"] = victims["last_cpu"]
-    rows["kind"] = rng.integers(2, size=len(rows))
-    rows["previous_tid"], rows["previous_comm"] = others[1]["tid"], others[1]["comm"]
-    preempted = rows["kind"] == 1
-    rows["preemptor_tid"] = np.where(preempted, others[0]["tid"], 0)
-    rows["preemptor_comm"] = np.where(preempted, others[0]["comm"], b"")
-    rows["waker_tid"] = np.where(preempted, 0, others[2]["tid"])
-    rows["waker_comm"] = np.where(preempted, b"", others[2]["comm"])
-    return rows
+    count = scenario.slow_waits
+    victims, *others = (tasks[rng.integers(len(tasks), size=count)] for _ in range(4))
+    wait_ns = (threshold_ns * (1 + rng.exponential(1.5, count))).astype(np.int64)
+    return synthetic_blame.slow_waits(start, scenario.interval_ns, victims, others, wait_ns)

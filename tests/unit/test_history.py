@@ -8,7 +8,7 @@ import pytest
 from schedtop.filters import Filter
 from schedtop.histogram import BUCKETS
 from schedtop.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks, thinned
-from schedtop.model import Frame, Host, merge
+from schedtop.model import Attribution, Frame, Host, merge
 from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.synthetic import Scenario, make_frame
 from schedtop.tables import GroupLatency
@@ -241,7 +241,7 @@ def test_old_floods_are_thinned_and_the_thinning_is_counted() -> None:
 
 
 def test_old_pairs_are_thinned_and_what_they_stood_for_is_not_lost() -> None:
-    frame = frames(1)[0]
+    frame = replace(frames(1)[0], pairs=np.zeros(0, PAIR_DTYPE), attribution=Attribution())
     rows = np.zeros(1000, PAIR_DTYPE)
     rows["victim_tid"], rows["other_tid"] = np.arange(1000), 5000
     rows["blocked_ns"] = np.arange(1000) + 1
