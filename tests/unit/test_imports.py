@@ -12,22 +12,23 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units", "rows", "tables"}
+VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers"}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "histogram": {"units"},
     "rows": set(),
+    "containers": VALUES,
     "tables": {"histogram", "rows"},
     "model": VALUES,
-    "groups": VALUES | {"model", "containers"},
-    "filters": VALUES | {"model", "containers", "groups"},
+    "groups": VALUES | {"model"},
+    "filters": VALUES | {"model", "groups"},
     "windows": VALUES | {"model"},
     "history": VALUES | {"model", "filters", "groups", "windows"},
     "sources": VALUES | {"model", "sources"},
     "outputs": VALUES | {"model", "filters", "history", "groups", "outputs"},
     "widgets": VALUES | {"model", "history", "widgets"},
-    "panes": VALUES | {"model", "filters", "history", "groups", "blame", "containers", "verdict", "widgets", "panes"},
+    "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"},
     "ui": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "outputs", "session"},
