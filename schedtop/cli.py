@@ -16,9 +16,13 @@ from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_round_ns, pars
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
     from schedtop.session import Signals
+    from schedtop.sources.scope import Scope
 
 ALL_TASKS = -1
 """What `--tasks all` is: click takes `None` for an option that is not there."""
+
+GROUP_NAMES = ("thread", "process", "cgroup", "container", "pid-namespace")
+"""`rows.GROUPS` as words of a command line; its module would bring numpy with it."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -91,11 +95,16 @@ def _common(command: Command) -> Command:
                      help="Leave the priority alone; as root it is raised, or a saturated host delays the start."),
         click.option("--hide-self", is_flag=True, help="Leave schedtop itself out of every table."),
         click.option("--pid", type=Number(), multiple=True, metavar="N",
-                     help="Only tasks of this process (repeatable, as the next three)."),
-        click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only this thread."),
+                     help="Only waits of this process's tasks (repeatable, as the next three)."),
+        click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only waits of this thread."),
         click.option("--comm", multiple=True, metavar="TEXT", callback=_no_empty,
-                     help="Only tasks with this in their name."),
+                     help="Only waits of tasks with this in their name."),
         click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Only this CPU."),
+        click.option("--cgroup", metavar="PATH",
+                     help="Only waits of tasks in this cgroup and below: a path, a unit, a container's id."),
+        click.option("--pidns", metavar="N", help="Only waits of tasks in this pid namespace: a pid, or its inode."),
+        click.option("--group", type=click.Choice(GROUP_NAMES), default="thread",
+                     help="Add tasks up, with a histogram of each group.  [default: thread]"),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -158,6 +167,8 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
             options["source"],
             interval_of(options["duration"]),
             options["threshold"],
+            scope=_scope(options),
+            group=_group(options),
             paced=False,
             measured=options["measure_overhead"],
         ),
@@ -191,7 +202,12 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
     if not options["no_renice"]:
         raise_priority()
     source = make_source(
-        options["source"], options["interval"], options["threshold"], measured=options["measure_overhead"]
+        options["source"],
+        options["interval"],
+        options["threshold"],
+        scope=_scope(options),
+        group=_group(options),
+        measured=options["measure_overhead"],
     )
     with progress(opening_words(options["source"])):
         in_thread(source.__enter__, signals)
@@ -207,15 +223,30 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
         source.__exit__(None, None, None)
 
 
+def _scope(options: dict[str, Any]) -> Scope:
+    from schedtop.session import make_scope
+
+    try:
+        return make_scope(options["pid"], options["tid"], options["comm"], options["cgroup"], options["pidns"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _group(options: dict[str, Any]) -> str:
+    return str(options["group"]).replace("-", " ")
+
+
 def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
-    from schedtop.history import Filter, ViewSettings
+    from schedtop.filters import Filter
+    from schedtop.history import ViewSettings
 
     possible = os.sysconf("SC_NPROCESSORS_CONF")
     for cpu in options["cpu"]:
         if cpu >= possible and options["source"] != "synthetic":
             raise click.BadParameter(f"there is no CPU {cpu}: this host has 0 to {possible - 1}", param_hint="'--cpu'")
     chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
-    return ViewSettings(filter=chosen, hidden_tgids=(os.getpid(),) if options["hide_self"] else (), **more)
+    hidden = (os.getpid(),) if options["hide_self"] else ()
+    return ViewSettings(filter=chosen, hidden_tgids=hidden, group=_group(options), **more)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

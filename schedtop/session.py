@@ -19,6 +19,7 @@ from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     from schedtop.model import Source
+    from schedtop.sources.scope import Scope
 
 Result = TypeVar("Result")
 
@@ -142,25 +143,62 @@ def raise_priority() -> None:
 
 
 def make_source(
-    name: str, interval_ns: int, threshold_ns: int, *, paced: bool = True, measured: bool = False
+    name: str,
+    interval_ns: int,
+    threshold_ns: int,
+    *,
+    scope: Scope,
+    group: str = "thread",
+    paced: bool = True,
+    measured: bool = False,
 ) -> Source:
     """The source of that name, not yet open.
 
+    `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept unless it is `thread`;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
     `measured`: the kernel programs are timed.
     """
+    from schedtop.rows import GROUPS
+
+    grouping = "" if group == "thread" else GROUPS[group]
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
 
         scenario = Scenario(interval_ns=interval_ns, frames=1_000_000)
         source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
         source.set_threshold(threshold_ns)
+        source.set_grouping(grouping)
         return source
     from schedtop.sources.live import LiveSource
 
-    live = LiveSource(interval_ns, threshold_ns, name, first_ns=FIRST_NS if paced else None)
+    live = LiveSource(interval_ns, threshold_ns, name, first_ns=FIRST_NS if paced else None, scope=scope)
     live.set_measuring(measured)
+    live.set_grouping(grouping)
     return live
+
+
+def make_scope(
+    pids: tuple[int, ...], tids: tuple[int, ...], comms: tuple[str, ...], cgroup: str | None, pidns: str | None
+) -> Scope:
+    """The Scope of the options of those names. Raises ValueError with a sentence that names the option."""
+    from schedtop.sources.cgroups import cpu_hierarchy, find_group
+    from schedtop.sources.namespaces import pid_namespace
+    from schedtop.sources.scope import Scope
+
+    group = None
+    if cgroup is not None:
+        root = cpu_hierarchy(Path("/proc/self/mounts").read_text())
+        if root is None:
+            raise ValueError("--cgroup: this host has no cgroups")
+        try:
+            group = find_group(root, cgroup)
+        except ValueError as error:
+            raise ValueError(f"--cgroup: {error}") from error
+    try:
+        namespace = 0 if pidns is None else pid_namespace(pidns)
+    except ValueError as error:
+        raise ValueError(f"--pidns: {error}") from error
+    return Scope(tids, pids, comms, group, namespace)
 
 
 def opening_words(name: str) -> str:

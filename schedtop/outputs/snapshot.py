@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from schedtop import __version__
+from schedtop.filters import Filter
 from schedtop.histogram import BUCKETS, HIGH_NS, LOW_NS, Histogram
-from schedtop.history import Filter, View
+from schedtop.history import View
 from schedtop.model import Frame, Overhead
-from schedtop.rows import CAUSES, WAIT_KINDS, Rows, text
+from schedtop.outputs.blame import (
+    attribution_fields,
+    blocking_fields,
+    cgroup_name,
+    group_fields,
+    preemption_fields,
+    slow_wait_fields,
+    throttling_fields,
+)
+from schedtop.rows import WAIT_KINDS, Rows, text
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import iso_time
 
@@ -28,6 +36,7 @@ TASK_FIELDS = (
     "comm",
     "process",
     "cgroup",
+    "pid_namespace",
     "run_ns",
     "run_delay_ns",
     "max_wait_ns",
@@ -36,6 +45,8 @@ TASK_FIELDS = (
     "voluntary_switches",
     "involuntary_switches",
     "migrations",
+    "cache_migrations",
+    "numa_migrations",
     "last_cpu",
 )
 """The fields of a task, in this order."""
@@ -48,6 +59,8 @@ _NEEDS = {
     "wakeups": ("latency",),
     "migrations_in": ("migrations",),
     "migrations_out": ("migrations",),
+    "cache_migrations": ("migrations",),
+    "numa_migrations": ("migrations",),
     "queue_length": ("latency",),
     "run_delay_ns": ("latency",),
     "max_wait_ns": ("latency",),
@@ -62,7 +75,7 @@ def to_json(view: View, tasks: int | None = 50) -> str:
 def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
     """The View as plain objects; at most `tasks` tasks (`None`: all). What is not available is `None`."""
     frame = view.frame
-    slow_waits = None if "slow_waits" in frame.unavailable else view.slow_waits
+    blames = "slow_waits" not in frame.unavailable
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -72,15 +85,22 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "start_time": iso_time(frame.start_time_ns),
         "interval_ns": frame.interval_ns,
         "threshold_ns": frame.threshold_ns,
-        "filters": _filters(view.settings.filter) | {"not_tgid": list(view.settings.hidden_tgids)},
+        "filters": _filters(view.settings.filter)
+        | {
+            "not_tgid": list(view.settings.hidden_tgids),
+            "scope": view.host.scope,
+        },
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
-        "slow_waits": None if slow_waits is None else _slow_waits(slow_waits),
-        "preemptions": None if slow_waits is None else _preemptions(slow_waits),
+        "slow_waits": slow_wait_fields(view) if blames else None,
+        "preemptions": preemption_fields(view.pairs) if blames else None,
+        "blockings": blocking_fields(view.pairs) if blames else None,
+        "attribution": attribution_fields(frame) if blames else None,
+        "groups": group_fields(view, _histogram),
         "pressure": asdict(frame.pressure) if frame.pressure and "pressure" not in frame.unavailable else None,
-        "throttling": None,
+        "throttling": None if "throttling" in frame.unavailable else throttling_fields(frame),
         "loss": asdict(frame.loss),
         "overhead": _overhead(frame.overhead, frame.interval_ns),
     }
@@ -98,6 +118,8 @@ def _filters(wanted: Filter) -> dict[str, list[Any]]:
         "tgid": list(wanted.tgids),
         "cpu": list(wanted.cpus),
         "tid_or_tgid": list(wanted.numbers),
+        "cgroup": list(wanted.cgroups),
+        "pid_namespace": list(wanted.pid_namespaces),
     }
 
 
@@ -148,60 +170,16 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
     tasks = []
     for values in rows.tolist():
         task = dict(zip(names, values, strict=True))
-        cgroup = frame.cgroups.get(task["cgroup_id"])
         task |= {
             "comm": text(task["comm"]),
             "process": text(task["process"]) or None,
-            # A directory's name may be any bytes.
-            "cgroup": None if cgroup is None else text(os.fsencode(cgroup)),
+            "cgroup": cgroup_name(frame, task["cgroup_id"]),
+            "pid_namespace": task["pid_namespace"] or None,
             "switches": task["voluntary_switches"] + task["involuntary_switches"],
             **unknown,
         }
         tasks.append({name: task[name] for name in TASK_FIELDS})
     return tasks
-
-
-def _slow_waits(rows: Rows) -> list[dict[str, Any]]:
-    names = rows.dtype.names or ()
-    waits = []
-    for values in rows.tolist():
-        wait = dict(zip(names, values, strict=True))
-        waits.append(
-            {
-                "time": iso_time(wait["time_ns"]),
-                "tid": wait["tid"],
-                "tgid": wait["tgid"],
-                "comm": text(wait["comm"]),
-                "cpu": wait["cpu"],
-                "enqueue_cpu": wait["enqueue_cpu"],
-                "wait_ns": wait["wait_ns"],
-                "cause": CAUSES[wait["kind"]],
-                "preemptor": _task_ref(wait["preemptor_tid"], wait["preemptor_comm"]),
-                "previous": _task_ref(wait["previous_tid"], wait["previous_comm"]),
-                "waker": _task_ref(wait["waker_tid"], wait["waker_comm"]),
-                "blockers": [],
-                "blockers_cover_ratio": None,
-            }
-        )
-    return waits
-
-
-def _preemptions(rows: Rows) -> list[dict[str, Any]]:
-    """Who took the CPU from whom, over the slow waits that began so; longest sum of waits first."""
-    chosen = rows[(rows["kind"] == CAUSES.index("preemption")) & (rows["preemptor_tid"] != 0)]
-    counts: Counter[tuple[Any, ...]] = Counter()
-    waits_ns: Counter[tuple[Any, ...]] = Counter()
-    for wait_ns, *pair in chosen[["wait_ns", "tid", "comm", "preemptor_tid", "preemptor_comm"]].tolist():
-        counts[tuple(pair)] += 1
-        waits_ns[tuple(pair)] += wait_ns
-    return [
-        {"victim": _task_ref(*pair[:2]), "preemptor": _task_ref(*pair[2:]), "count": counts[pair], "wait_ns": wait_ns}
-        for pair, wait_ns in waits_ns.most_common()
-    ]
-
-
-def _task_ref(tid: int, comm: bytes) -> dict[str, Any] | None:
-    return {"tid": tid, "comm": text(comm)} if tid else None
 
 
 def _overhead(overhead: Overhead, interval_ns: int) -> dict[str, Any]:

@@ -12,7 +12,10 @@ from schedtop.history import TASK_SORTS, View
 from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS, snapshot
 from schedtop.units import format_count, format_ns, format_ratio, format_round_ns, rate
 
-_SLOW_WAITS = 20
+_SLOW_WAITS, _PAIRS = 20, 15
+
+_COVERED = 0.9
+"""Below this share it is said how much of a wait is known."""
 
 
 def to_csv(view: View, tasks: int | None = 50) -> str:
@@ -27,7 +30,8 @@ def to_csv(view: View, tasks: int | None = 50) -> str:
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _cpus(data), _latency(data), _tasks(view, data), _slow_waits(data)]
+    parts = [_header(data), _cpus(data), _latency(data), _groups(data), _tasks(view, data), _slow_waits(data)]
+    parts = [part for part in (*parts, _blockings(data), _throttling(data)) if part]
     reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
     parts += ["\n".join(reasons)] if reasons else []
@@ -118,20 +122,74 @@ def _slow_waits(data: dict[str, Any]) -> str:
     if waits is None:
         return "Slow waits: not available"
     title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
-    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "previous", "woken by")
+    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "woken by", "blocked by")
     rows = [
         (
             datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
             str(wait["tid"]),
             wait["comm"],
-            str(wait["cpu"]),
+            str(wait["cpu"]) if wait["cpu"] == wait["enqueue_cpu"] else f"{wait['enqueue_cpu']}>{wait['cpu']}",
             format_ns(wait["wait_ns"]),
-            wait["cause"],
-            *(_name(wait[other]) for other in ("preemptor", "previous", "waker")),
+            wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
+            *(_name(wait[other]) for other in ("preemptor", "waker")),
+            _blockers(wait),
         )
         for wait in waits[:_SLOW_WAITS]
     ]
-    return f"{title}\n" + table(header, rows, left=("comm", "cause", "preempted by", "previous", "woken by"))
+    return f"{title}\n" + table(header, rows, left=("comm", "cause", "preempted by", "woken by", "blocked by"))
+
+
+def _blockers(wait: dict[str, Any]) -> str:
+    """Who had the CPU for which share of the wait."""
+    whole = wait["wait_ns"] or 1
+    parts = [f"{_name(blocker)} {format_ratio(blocker['run_ns'] / whole)}" for blocker in wait["blockers"]]
+    if wait["other_blockers_ns"]:
+        parts.append(f"others {format_ratio(wait['other_blockers_ns'] / whole)}")
+    cover = wait["blockers_cover_ratio"]
+    if parts and cover is not None and cover < _COVERED:
+        parts.append(f"(only {format_ratio(cover)} of the wait is known)")
+    return ", ".join(parts) or "-"
+
+
+def _blockings(data: dict[str, Any]) -> str:
+    pairs, parts = data["blockings"], data["attribution"]
+    if pairs is None:
+        return ""
+    whole = parts["ended_wait_ns"] or 1
+    rows = [
+        (_name(pair["victim"]), _name(pair["blocker"]), format_ns(pair["blocked_ns"]), str(pair["count"]))
+        for pair in pairs[:_PAIRS]
+    ]
+    known = format_ratio(parts["attributed_ns"] / whole)
+    title = f"Who had the CPU while whom waited: {len(rows)} of {len(pairs)} pairs, {known} of the run delay is known"
+    return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
+
+
+def _throttling(data: dict[str, Any]) -> str:
+    if not data["throttling"]:
+        return ""
+    rows = [
+        (row["cgroup"] or "?", str(row["periods"]), str(row["throttled_periods"]), format_ns(row["throttled_ns"]))
+        for row in data["throttling"]
+    ]
+    return "Quotas\n" + table(("cgroup", "periods", "throttled", "throttled time"), rows, left=("cgroup",))
+
+
+def _groups(data: dict[str, Any]) -> str:
+    groups = data["groups"]
+    if not groups:
+        return ""
+    header = ("name", "tasks", "run", "run delay", "longest wait", "p50", "p99")
+    rows = [
+        (
+            group["name"],
+            str(group["tasks"]),
+            *(format_ns(group[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            *(format_ns((group["runqueue_latency"] or {}).get(name)) for name in ("p50_ns", "p99_ns")),
+        )
+        for group in groups
+    ]
+    return f"By {groups[0]['by']}: {len(rows)}\n" + table(header, rows, left=("name",))
 
 
 def _name(task: dict[str, Any] | None) -> str:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.history import Filter, History, View, ViewSettings
+from schedtop.filters import Filter
+from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Loss, Overhead, Pressure
 from schedtop.outputs.snapshot import snapshot, to_json
 from schedtop.outputs.table import to_csv, to_text
-from schedtop.rows import SLOW_WAIT_DTYPE
+from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
@@ -52,28 +53,39 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters"),
-        *("cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "pressure", "throttling"),
-        *("loss", "overhead"),
+        *("cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
+        *("attribution", "groups", "pressure", "throttling", "loss", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
-    assert list(data["totals"]) == [*counters, "busy_ratio", "steal_ratio", "queue_length"]
+    assert list(data["totals"]) == [
+        *counters,
+        "cache_migrations",
+        "numa_migrations",
+        "busy_ratio",
+        "steal_ratio",
+        "queue_length",
+    ]
     assert list(data["cpus"][0]) == ["cpu", *data["totals"]]
     assert list(data["runqueue_latency"]) == ["wakeup", "preemption", "all"]
     percentiles = ["p50_ns", "p90_ns", "p99_ns", "p999_ns"]
     assert list(data["runqueue_latency"]["all"]) == ["count", "sum_ns", "max_ns", *percentiles, "buckets"]
     assert list(data["tasks"][0]) == [
-        *("tid", "tgid", "comm", "process", "cgroup", "run_ns", "run_delay_ns", "max_wait_ns", "timeslices"),
-        *("switches", "voluntary_switches", "involuntary_switches", "migrations", "last_cpu"),
+        *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "run_delay_ns", "max_wait_ns"),
+        *("timeslices", "switches", "voluntary_switches", "involuntary_switches", "migrations", "cache_migrations"),
+        *("numa_migrations", "last_cpu"),
     ]
     assert list(data["slow_waits"][0]) == [
-        *("time", "tid", "tgid", "comm", "cpu", "enqueue_cpu", "wait_ns", "cause", "preemptor", "previous", "waker"),
-        *("blockers", "blockers_cover_ratio"),
+        *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
+        *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "stolen_ns"),
+        *("preemptor", "previous", "waker", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+        "blockers_cover_ratio",
     ]
     assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]
+    assert list(data["blockings"][0]) == ["victim", "blocker", "count", "blocked_ns"]
     assert list(data["loss"]) == [field.name for field in fields(Loss)]
     assert list(data["overhead"]) == ["bpf_ns_per_switch", "cpu_ratio", "rss_bytes"]
     assert data["schema"] == "schedtop.snapshot/1"
-    assert data["throttling"] is None
+    assert data["groups"] is None
 
 
 def test_every_field_is_documented() -> None:
@@ -86,7 +98,8 @@ def test_every_field_is_documented() -> None:
             return set(value) | {name for inner in value.values() for name in names(inner)}
         return {name for inner in value for name in names(inner)} if isinstance(value, list) else set()
 
-    assert names(snapshot(view())) - words == set()
+    grouped = replace(view(), settings=replace(view().settings, group="cgroup"))
+    assert names(snapshot(grouped)) - words == set()
 
 
 def test_it_is_json_with_integers_where_the_name_has_a_unit() -> None:
@@ -207,7 +220,8 @@ def test_names_and_groups_are_fit_for_a_terminal_and_for_json() -> None:
 def test_a_filter_is_named_and_holds() -> None:
     chosen = Filter(comms=("java",), cpus=(1,))
     data = snapshot(view(chosen))
-    assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": [], "not_tgid": []}
+    rest = {"cgroup": [], "pid_namespace": [], "not_tgid": [], "scope": ""}
+    assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": [], **rest}
     assert {task["comm"] for task in data["tasks"]} == {"java"}
     assert [cpu["cpu"] for cpu in data["cpus"]] == [1]
     assert {name: data["cpus"][0][name] for name in data["totals"]} == data["totals"]
@@ -224,30 +238,86 @@ def test_an_offline_cpu_has_no_entry_but_its_switches_count() -> None:
 
 def test_causes_and_the_tasks_around_a_slow_wait() -> None:
     rows = slow_waits(
-        {"wait_ns": 30, "kind": 1, "preemptor_tid": 8, "preemptor_comm": b"hog", "time_ns": 10**18},
-        {"wait_ns": 20, "kind": 0, "waker_tid": 9, "waker_comm": b"irq", "previous_tid": 8, "previous_comm": b"hog"},
-        {"wait_ns": 10, "kind": 2},
+        {"wait_ns": 30, "kind": 1, "cause": 1, "preemptor_tid": 8, "preemptor_comm": b"hog", "time_ns": 10**18},
+        {"wait_ns": 20, "waker_tid": 9, "waker_comm": b"irq", "previous_tid": 8, "previous_comm": b"hog"},
+        {"wait_ns": 10, "kind": 2, "cause": 3, "evidence": 1, "idle_cpu": -1},
+        {"wait_ns": 5, "kind": 3, "cause": 5, "evidence": 2, "idle_cpu": 0, "idle_cpu_ns": 4, "domain": 2},
     )
     waits = snapshot(replace(view(), slow_waits=rows))["slow_waits"]
-    assert [wait["cause"] for wait in waits] == ["preemption", "wakeup", "throttled"]
-    assert [wait["preemptor"] for wait in waits] == [{"tid": 8, "comm": "hog"}, None, None]
-    assert [wait["waker"] for wait in waits] == [None, {"tid": 9, "comm": "irq"}, None]
-    assert [wait["previous"] for wait in waits] == [None, {"tid": 8, "comm": "hog"}, None]
+    assert [wait["began"] for wait in waits] == ["preemption", "wakeup", "throttled", "yield"]
+    assert [wait["cause"] for wait in waits] == ["preemption", "wakeup", "throttled", "idle-cpu"]
+    assert [wait["evidence"] for wait in waits] == [None, None, "inferred", "pinned"]
+    assert [wait["crossed"] for wait in waits] == [None, None, None, "numa"]
+    assert [wait["idle_cpu"] for wait in waits][2:] == [None, 0]
+    assert [wait["preemptor"] for wait in waits] == [{"tid": 8, "comm": "hog"}, None, None, None]
+    assert [wait["waker"] for wait in waits] == [None, {"tid": 9, "comm": "irq"}, None, None]
+    assert [wait["previous"] for wait in waits] == [None, {"tid": 8, "comm": "hog"}, None, None]
     assert waits[0]["time"] == "2001-09-09T01:46:40.000000Z"
-    assert (waits[0]["blockers"], waits[0]["blockers_cover_ratio"]) == ([], None)
+    assert (waits[0]["blockers"], waits[0]["blockers_cover_ratio"]) == ([], 0)
 
 
-def test_preemptions_are_the_pairs_of_slow_waits_that_began_with_one() -> None:
-    def wait(kind: int, wait_ns: int, tid: int, preemptor: int) -> dict[str, Any]:
-        return {"kind": kind, "wait_ns": wait_ns, "tid": tid, "comm": b"v", "preemptor_tid": preemptor}
-
-    rows = slow_waits(
-        wait(1, 5, 1, 2), wait(1, 9, 3, 2), wait(1, 7, 1, 2), wait(0, 100, 1, 2), wait(2, 100, 1, 2), wait(1, 50, 1, 0)
+def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> None:
+    rows = slow_waits({"wait_ns": 100, "covered_ns": 90, "others_ns": 5, "cpu_idle_ns": 15, "switches": 7})
+    rows["blocker_tid"], rows["blocker_ns"], rows["blocker_comm"] = (
+        [[1, 2, 0, 0]],
+        [[40, 30, 0, 0]],
+        [[b"a", b"b", b"", b""]],
     )
-    assert snapshot(replace(view(), slow_waits=rows))["preemptions"] == [
-        {"victim": {"tid": 1, "comm": "v"}, "preemptor": {"tid": 2, "comm": ""}, "count": 2, "wait_ns": 12},
-        {"victim": {"tid": 3, "comm": "v"}, "preemptor": {"tid": 2, "comm": ""}, "count": 1, "wait_ns": 9},
+    wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
+    assert wait["blockers"] == [{"tid": 1, "comm": "a", "run_ns": 40}, {"tid": 2, "comm": "b", "run_ns": 30}]
+    assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
+    assert wait["blockers_cover_ratio"] == 0.9
+
+
+def test_pairs_are_listed_by_preemptor_and_by_blocker() -> None:
+    pairs = np.zeros(3, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["other_tid"], pairs["other_comm"] = [1, 1, 3], [2, 4, 2], [b"b", b"d", b"b"]
+    pairs["preemptions"], pairs["preempted_ns"] = [2, 0, 1], [12, 0, 90]
+    pairs["waits"], pairs["blocked_ns"] = [3, 1, 0], [11, 50, 0]
+    data = snapshot(replace(view(), pairs=pairs))
+    victim, other = {"tid": 1, "comm": ""}, {"tid": 2, "comm": "b"}
+    assert data["preemptions"] == [
+        {"victim": {"tid": 3, "comm": ""}, "preemptor": other, "count": 1, "wait_ns": 90},
+        {"victim": victim, "preemptor": other, "count": 2, "wait_ns": 12},
     ]
+    assert data["blockings"] == [
+        {"victim": victim, "blocker": {"tid": 4, "comm": "d"}, "count": 1, "blocked_ns": 50},
+        {"victim": victim, "blocker": other, "count": 3, "blocked_ns": 11},
+    ]
+
+
+def test_the_attribution_adds_up() -> None:
+    shown = view()
+    parts = snapshot(shown)["attribution"]
+    whole = parts.pop("ended_wait_ns")
+    assert whole == sum(parts.values()) == shown.frame.ended_wait_ns
+    assert min(parts.values()) >= 0
+    assert parts["attributed_ns"] == int(shown.pairs["blocked_ns"].sum())
+
+
+def test_groups_add_up_to_the_tasks_and_have_their_own_latency() -> None:
+    source = SyntheticSource(SCENARIO)
+    source.set_grouping("cgroup_id")
+    settings = ViewSettings(window_ns=2 * SCENARIO.interval_ns, group="cgroup")
+    shown = History(source.host, source.frames(threading.Event())).view(settings)
+    groups = snapshot(shown, 3)["groups"]
+    assert {group["by"] for group in groups} == {"cgroup"}
+    assert sum(group["tasks"] for group in groups) == len(shown.tasks)
+    assert sum(group["run_delay_ns"] for group in groups) == int(shown.tasks["run_delay_ns"].sum())
+    assert shown.frame.groups is not None
+    assert sum(group["runqueue_latency"]["count"] for group in groups) == int(shown.frame.groups.counts.sum())
+    assert "By cgroup: " in to_text(shown)
+
+
+def test_quotas_are_listed_with_the_most_throttled_first() -> None:
+    rows = np.zeros(2, THROTTLING_DTYPE)
+    rows["cgroup_id"], rows["throttled_ns"], rows["periods"] = [5, 6], [10, 20], [3, 4]
+    shown = view()
+    shown = replace(shown, frame=replace(shown.frame, throttling=rows, cgroups={5: "/five", 6: "/six"}))
+    listed = snapshot(shown)["throttling"]
+    assert [row["cgroup"] for row in listed] == ["/six", "/five"]
+    assert "Quotas\ncgroup" in to_text(shown)
+    assert snapshot(view(unavailable={"throttling": "no cgroups"}))["throttling"] is None
 
 
 def test_csv_is_the_task_table_of_the_contract() -> None:
@@ -256,7 +326,7 @@ def test_csv_is_the_task_table_of_the_contract() -> None:
     tasks = snapshot(shown, 5)["tasks"]
     assert [list(row) for row in rows] == [list(task) for task in tasks]
     assert [row["run_ns"] for row in rows] == [str(task["run_ns"]) for task in tasks]
-    assert {row["cgroup"] for row in rows} == {""}
+    assert [row["cgroup"] for row in rows] == [task["cgroup"] for task in tasks]
 
 
 def test_csv_without_tasks_is_a_header() -> None:
@@ -274,7 +344,7 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     blocks = report.split("\n\n")
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
-    assert [title.split()[0] for title in titles[1:]] == ["CPUs", "Runqueue", "Tasks", "Slow"]
+    assert [title.split()[0] for title in titles[1:]] == ["CPUs", "Runqueue", "Tasks", "Slow", "Who", "Quotas"]
     assert titles[3] == "Tasks by run delay: 5 of 60"
     header, *rows = blocks[1].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
