@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model import Host, Overhead, Pressure
+from schedtop.sources.topology import cpu_list
 from schedtop.units import NS_PER_S
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
@@ -82,15 +83,10 @@ def read_pressure(path: Path = Path("/proc/pressure/cpu")) -> Pressure | None:
         return None
 
 
-def parse_cpu_list(text: str) -> int:
-    """One more than the largest CPU of a list such as `0-3,8`."""
-    return max(int(part.split("-")[-1]) for part in text.strip().split(",")) + 1
-
-
 def possible_cpus(path: Path = Path("/sys/devices/system/cpu/possible")) -> int:
     """How many CPU ids the kernel may ever use."""
     try:
-        return parse_cpu_list(path.read_text())
+        return max(cpu_list(path.read_text())) + 1
     except (OSError, ValueError):
         return os.cpu_count() or 1
 

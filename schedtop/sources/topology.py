@@ -1,0 +1,74 @@
+"""Which CPUs share a last-level cache and a NUMA node, from /sys/devices/system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schedtop.model import Topology
+
+_MAX_CPU = 1 << 16
+
+
+def cpu_list(text: str) -> list[int]:
+    """The CPU ids of a kernel's list such as `0-3,8` (empty for an empty list). Raises ValueError.
+
+    Source: "List format" of Documentation/admin-guide/cputopology.rst and cgroup-v1/cpusets.rst.
+    """
+    cpus: list[int] = []
+    for part in text.strip().split(",") if text.strip() else ():
+        first, dash, last = part.partition("-")
+        low, high = int(first), int(last if dash else first)
+        if not 0 <= low <= high < _MAX_CPU:
+            raise ValueError(f"not a list of CPUs: {text.strip()!r}")
+        cpus.extend(range(low, high + 1))
+    return cpus
+
+
+def read_topology(possible_cpus: int, root: Path = Path("/sys/devices/system")) -> Topology:
+    """The topology now: of each CPU the smallest CPU that shares its last-level cache, and its NUMA node.
+
+    What is not known makes no crossing: a CPU without cache information (offline, as sysfs drops it then, or a guest
+    that is told none) counts to the cache of its node's first CPU that has some, and without any at all the CPUs of a
+    node share one; a CPU that no node lists is in node 0. Never raises. Source: Documentation/ABI/stable/
+    sysfs-devices-node and Documentation/ABI/testing/sysfs-devices-system-cpu.
+    """
+    nodes = _nodes(possible_cpus, root / "node")
+    known = {cpu: cache for cpu in range(possible_cpus) if (cache := _cache(root / "cpu" / f"cpu{cpu}")) is not None}
+    fallback = {nodes[cpu]: cpu for cpu in reversed(range(possible_cpus))}
+    fallback |= {nodes[cpu]: known[cpu] for cpu in sorted(known, reverse=True)}
+    return Topology(tuple(known.get(cpu, fallback[nodes[cpu]]) for cpu in range(possible_cpus)), tuple(nodes))
+
+
+def _nodes(possible_cpus: int, root: Path) -> list[int]:
+    nodes = [0] * possible_cpus
+    for directory in _numbered(root, "node"):
+        for cpu in _read_list(directory / "cpulist"):
+            if cpu < possible_cpus:
+                nodes[cpu] = int(directory.name[4:])
+    return nodes
+
+
+def _cache(cpu: Path) -> int | None:
+    """The smallest CPU of those that share this one's cache of the highest level."""
+    best = (0, 0)
+    for index in _numbered(cpu / "cache", "index"):
+        sharers = _read_list(index / "shared_cpu_list")
+        level = _read_list(index / "level")
+        if sharers and level:
+            best = max(best, (level[0], -min(sharers)))
+    return -best[1] if best[0] else None
+
+
+def _numbered(root: Path, prefix: str) -> list[Path]:
+    """Directories such as `node0`, and not `power`."""
+    try:
+        return sorted(path for path in root.glob(f"{prefix}[0-9]*") if path.name[len(prefix) :].isdecimal())
+    except OSError:
+        return []
+
+
+def _read_list(path: Path) -> list[int]:
+    try:
+        return cpu_list(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return []
