@@ -29,7 +29,8 @@ def read_topology(possible_cpus: int, root: Path = Path("/sys/devices/system")) 
 
     What is not known makes no crossing: a CPU without cache information (offline, as sysfs drops it then, or a guest
     that is told none) counts to the cache of its node's first CPU that has some, and without any at all the CPUs of a
-    node share one; a CPU that no node lists is in node 0. Never raises. Source: Documentation/ABI/stable/
+    node share one; a CPU that no node lists is in node 0 (offline ones are listed nowhere: of one that comes online
+    later the place is not known). Never raises. Source: Documentation/ABI/stable/
     sysfs-devices-node and Documentation/ABI/testing/sysfs-devices-system-cpu.
     """
     nodes = _nodes(possible_cpus, root / "node")
