@@ -97,7 +97,7 @@ def _allowed(
     if count >= online:
         return np.ones(len(cpus), bool)
     if count == 1:
-        return cpus == row["cpu"]
+        return np.isin(cpus, row["cpu"])
     tid = int(row["tid"])
     if tid not in masks:
         try:

@@ -83,7 +83,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
-    flags += _cgroup_flags(btf, _has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
+    flags += _cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf)
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
@@ -188,7 +188,7 @@ def _yield_flags(btf: Btf) -> list[str]:
     return [f"-DBPF_TASK_PT_REGS={helper}", f"-DREGS_SYSCALL_OFFSET={offset}", f"-DNR_SCHED_YIELD={number}"]
 
 
-def _has_v1_cpu_controller(mounts: Callable[[], str] = Path("/proc/self/mounts").read_text) -> bool:
+def has_v1_cpu_controller(mounts: Callable[[], str] = Path("/proc/self/mounts").read_text) -> bool:
     """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
     for line in mounts().splitlines():
         fields = line.split()

@@ -18,8 +18,8 @@ from schedtop.sources import proc
 from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.causes import note_domains, note_idle_cpus
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, is_unified
-from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
+from schedtop.sources.frontend import FrontEnd, choose_front_end, has_v1_cpu_controller
 from schedtop.sources.idle import IdleTimes
 from schedtop.sources.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.people import People
@@ -87,10 +87,9 @@ class LiveSource:
         return self
 
     def _open_cgroups(self, front_end: FrontEnd) -> None:
-        mounts = Path("/proc/self/mounts").read_text()
-        root = cpu_hierarchy(mounts)
+        root = cpu_hierarchy(Path("/proc/self/mounts").read_text())
         self._cgroups = CgroupNames(root)
-        self._throttling = Throttling(root, unified=is_unified(mounts))
+        self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
         self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root)
 
     def __exit__(self, *exc: Any) -> None:

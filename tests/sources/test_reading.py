@@ -40,6 +40,8 @@ CPU_STATE = layout(
     ("4<u8", "longest_ns"),
     (f"{2 * BUCKETS}<u8", "latency"),
 )
+
+
 class Kernel:
     """Slots and CPUs as the kernel would hold them, and the ledger that watches them."""
 

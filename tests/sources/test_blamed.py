@@ -1,0 +1,113 @@
+"""Slow waits and pairs from hand-made kernel structs, and the names of the tasks in them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedtop.rows import BEGINNINGS, Rows
+from schedtop.sources import blamed
+from schedtop.sources.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.people import People
+from schedtop.sources.proc import ProcessNames
+
+SEEN = 8
+SLOT = np.dtype(
+    [("tid", "<u4"), ("tgid", "<u4"), ("comm", "S16"), ("cgroup_id", "<u8"), ("pid_namespace", "<u4"), ("pad", "<u4")]
+)
+PAIR = np.dtype(
+    [("victim_tid", "<u4"), ("other_tid", "<u4")]
+    + [(name, "<u4", (2,)) for name in ("epoch", "preemptions", "waits")]
+    + [(name, "<u8", (2,)) for name in ("preempted_ns", "blocked_ns")]
+)
+EVENT = np.dtype(
+    [
+        (name, "<u8")
+        for name in ("end_ns", "wait_ns", "cgroup_id", "stolen_ns", "covered_ns", "cpu_idle_ns", "others_ns")
+    ]
+    + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
+    + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]
+    + [(f"{who}comm", "S16") for who in ("", "preemptor_", "previous_", "waker_")]
+    + [("cpu", "<u2"), ("enqueue_cpu", "<u2"), ("blocker_ns", "<u8", (SEEN,)), ("blocker_tid", "<u4", (SEEN,))]
+)
+
+
+def people(tmp_path: Path, *tids: int, overflow: tuple[int, ...] = ()) -> People:
+    """Tasks named after their tid, led by the next lower multiple of ten, in a table of 16 slots."""
+
+    def fill(row: Any, tid: int) -> None:
+        row["tid"], row["tgid"], row["comm"] = tid, tid // 10 * 10, b"t%d" % tid
+        row["cgroup_id"], row["pid_namespace"] = 1000 + tid, 4
+
+    slots, others = np.zeros(16, SLOT), np.zeros(len(overflow), SLOT)
+    for tid in tids:
+        fill(slots[tid % 16], tid)
+    for index, tid in enumerate(overflow):
+        fill(others[index], tid)
+    return People(slots, others, ProcessNames(tmp_path))
+
+
+def test_people_are_found_in_the_table_in_the_overflow_and_in_proc(tmp_path: Path) -> None:
+    (tmp_path / "55").mkdir()
+    (tmp_path / "55" / "comm").write_text("gone\n")
+    found = people(tmp_path, 40, 41, overflow=(60, 57)).find(np.array([41, 57, 55, 56, 0, 40], np.uint32))
+    assert found["comm"].tolist() == [b"t41", b"t57", b"gone", b"", b"", b"t40"]
+    assert found["process"].tolist() == [b"t40", b"", b"", b"", b"", b"t40"]
+    assert found["tgid"].tolist() == [40, 50, 0, 0, 0, 40]
+    assert found["cgroup_id"].tolist() == [1041, 1057, 0, 0, 0, 1040]
+
+
+def test_nobody_is_found_without_anybody(tmp_path: Path) -> None:
+    assert len(people(tmp_path).find(np.zeros(0, np.uint32))) == 0
+
+
+def event(**fields: Any) -> Rows:
+    row = np.zeros(1, EVENT)
+    for name, value in fields.items():
+        row[name] = value
+    return row
+
+
+def test_slow_waits_get_wall_clock_time_and_are_in_order(tmp_path: Path) -> None:
+    events = np.concatenate([event(end_ns=90, tid=1, kind=1, comm=b"late"), event(end_ns=70, tid=2, yielded=1, kind=1)])
+    rows = slow_wait_rows(events, 1000, people(tmp_path))
+    assert rows["tid"].tolist() == [2, 1]
+    assert rows["time_ns"].tolist() == [1070, 1090]
+    assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["yield", "preemption"]
+    assert rows["comm"][1] == b"late"
+
+
+def test_the_longest_blockers_are_kept_with_their_names_and_the_others_added_up(tmp_path: Path) -> None:
+    times = [5, 50, 0, 20, 7, 30, 0, 0]
+    events = event(others_ns=3, blocker_ns=[times], blocker_tid=[[40, 41, 0, 42, 43, 44, 0, 0]])
+    row = slow_wait_rows(events, 0, people(tmp_path, 40, 41, 42, 43, 44))[0]
+    assert row["blocker_ns"].tolist() == [50, 30, 20, 7]
+    assert row["blocker_tid"].tolist() == [41, 44, 42, 43]
+    assert row["blocker_comm"].tolist() == [b"t41", b"t44", b"t42", b"t43"]
+    assert row["others_ns"] == 8
+
+
+def pair(victim: int, other: int, epoch: int, blocked_ns: int) -> Rows:
+    row = np.zeros(1, PAIR)
+    row["victim_tid"], row["other_tid"] = victim, other
+    row["epoch"][0, epoch & 1] = epoch
+    row["blocked_ns"][0] = [blocked_ns, blocked_ns + 1]
+    row["waits"][0] = [3, 4]
+    return row
+
+
+def test_pairs_are_those_of_the_interval_alone(tmp_path: Path) -> None:
+    pairs = np.concatenate([pair(41, 40, 7, 10), pair(40, 41, 7, 20), pair(42, 41, 5, 90), pair(42, 40, 6, 90)])
+    rows, small_ns = pair_rows(pairs, 7, people(tmp_path, 40, 41, 42))
+    assert rows["victim_comm"].tolist() == [b"t40", b"t41"]
+    assert rows["other_tgid"].tolist() == [40, 40]
+    assert (rows["blocked_ns"].tolist(), rows["waits"].tolist(), small_ns) == ([21, 11], [4, 4], 0)
+    assert len(pair_rows(pairs[:0], 7, people(tmp_path))[0]) == 0
+
+
+def test_of_too_many_pairs_the_lightest_are_added_up(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(blamed, "MOST_PAIRS", 2)
+    pairs = np.concatenate([pair(1, other, 8, 10 * other) for other in (2, 3, 4, 5)])
+    rows, small_ns = pair_rows(pairs, 8, people(tmp_path))
+    assert rows["other_tid"].tolist() == [4, 5]
+    assert small_ns == 50

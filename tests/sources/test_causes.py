@@ -1,0 +1,134 @@
+"""The cause of a slow wait from its evidence, on hand-made rows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedtop.model import Topology
+from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.sources.causes import (
+    assign_causes,
+    infer_throttled,
+    is_within,
+    note_domains,
+    note_idle_cpus,
+    stolen_at_least,
+)
+
+MS = 1_000_000
+
+
+def wait(began: str = "preemption", **fields: Any) -> Rows:
+    """A wait of 10 ms on CPU 1."""
+    row = np.zeros(1, SLOW_WAIT_DTYPE)
+    row["wait_ns"], row["cpu"], row["enqueue_cpu"], row["tid"], row["idle_cpu"] = 10 * MS, 1, 1, 77, -1
+    row["kind"] = BEGINNINGS.index(began)
+    for name, value in fields.items():
+        row[name] = value
+    return row
+
+
+def cause(row: Rows, throttled: bool | None = None) -> tuple[str, str]:
+    assign_causes(row, None if throttled is None else np.array([throttled]))
+    return CAUSES[row["cause"][0]], EVIDENCE[row["evidence"][0]]
+
+
+@pytest.mark.parametrize("began", ["wakeup", "preemption", "yield"])
+def test_without_other_evidence_the_cause_is_how_it_began(began: str) -> None:
+    assert cause(wait(began)) == (began, "")
+
+
+def test_causes_exclude_each_other_in_their_order() -> None:
+    idle = {"idle_cpu": 0, "idle_cpu_ns": 6 * MS, "evidence": EVIDENCE.index("pinned")}
+    assert cause(wait(**idle)) == ("idle-cpu", "pinned")
+    assert cause(wait(stolen_ns=5 * MS, **idle)) == ("stolen", "")
+    assert cause(wait("throttled", stolen_ns=5 * MS, **idle)) == ("throttled", "")
+    assert cause(wait(stolen_ns=9 * MS, **idle), throttled=True) == ("throttled", "inferred")
+    assert cause(wait(**idle), throttled=False) == ("idle-cpu", "pinned")
+
+
+def test_less_than_half_of_a_wait_is_no_cause() -> None:
+    assert cause(wait(idle_cpu=0, idle_cpu_ns=5 * MS - 1, evidence=2)) == ("preemption", "")
+    assert cause(wait(stolen_ns=5 * MS - 1)) == ("preemption", "")
+
+
+def idle(row: Rows, cpus: list[int], idle_ns: list[int], online: int = 4, mask: set[int] | None = None) -> Rows:
+    def affinity(tid: int) -> set[int]:
+        assert tid == 77
+        if mask is None:
+            raise ProcessLookupError
+        return mask
+
+    note_idle_cpus(row, np.array(cpus), np.array([idle_ns]), online, affinity)
+    return row
+
+
+def evidence(row: Rows) -> tuple[int, str]:
+    return int(row["idle_cpu"][0]), EVIDENCE[row["evidence"][0]]
+
+
+def test_an_idle_cpu_that_the_mask_forbids_means_pinned() -> None:
+    assert evidence(idle(wait(allowed_cpus=1), [0, 2], [9 * MS, 7 * MS])) == (0, "pinned")
+    assert evidence(idle(wait(allowed_cpus=2), [0], [9 * MS], mask={1, 3})) == (0, "pinned")
+    assert evidence(idle(wait(allowed_cpus=0), [0], [9 * MS], mask={1})) == (0, "pinned")
+
+
+def test_an_idle_cpu_that_the_mask_allows_is_named_first_and_means_not_balanced() -> None:
+    assert evidence(idle(wait(allowed_cpus=4), [0], [9 * MS])) == (0, "not balanced")
+    row = idle(wait(allowed_cpus=2), [0, 2], [9 * MS, 6 * MS], mask={1, 2})
+    assert (*evidence(row), row["idle_cpu_ns"][0]) == (2, "not balanced", 6 * MS)
+
+
+def test_of_a_task_that_is_gone_nobody_says_whether_it_was_pinned() -> None:
+    row = idle(wait(allowed_cpus=2), [0], [9 * MS])
+    assert evidence(row) == (0, "")
+    assert cause(row) == ("idle-cpu", "")
+
+
+def test_its_own_cpu_and_short_idle_times_do_not_count() -> None:
+    assert evidence(idle(wait(allowed_cpus=4), [1], [10 * MS])) == (-1, "")
+    assert evidence(idle(wait(allowed_cpus=4), [0], [4 * MS])) == (-1, "")
+    assert evidence(idle(wait(), [], [])) == (-1, "")
+
+
+def test_what_was_stolen_at_least_leaves_room_for_all_time_outside_of_the_wait() -> None:
+    rows = np.concatenate([wait(wait_ns=900 * MS), wait(wait_ns=100 * MS), wait(wait_ns=3000 * MS, cpu=0)])
+    assert stolen_at_least(rows, np.array([2000 * MS, 500 * MS]), 1000 * MS).tolist() == [390 * MS, 0, 1990 * MS]
+
+
+def throttling(**groups: int) -> Rows:
+    rows = np.zeros(len(groups), THROTTLING_DTYPE)
+    rows["cgroup_id"] = [int(name.removeprefix("g")) for name in groups]
+    rows["throttled_ns"] = list(groups.values())
+    return rows
+
+
+PATHS = {1: "/", 2: "/a", 3: "/a/b", 4: "/ab"}
+
+
+def test_a_group_above_throttles_too_but_not_one_of_a_similar_name() -> None:
+    rows = np.concatenate([wait(cgroup_id=3), wait(cgroup_id=4), wait(cgroup_id=99), wait("wakeup", cgroup_id=3)])
+    assert infer_throttled(rows, throttling(g2=6 * MS), PATHS).tolist() == [True, False, False, False]
+    assert infer_throttled(rows, throttling(g2=4 * MS), PATHS).tolist() == [False] * 4
+
+
+def test_a_wait_that_others_explain_was_not_throttled() -> None:
+    row = wait(cgroup_id=3, others_ns=3 * MS)
+    row["blocker_ns"][0, 0] = 2 * MS
+    assert infer_throttled(row, throttling(g2=9 * MS), PATHS).tolist() == [False]
+
+
+def test_within_is_the_group_or_below() -> None:
+    assert is_within("/a/b", "/a")
+    assert is_within("/a", "/a")
+    assert is_within("/a", "/")
+    assert not is_within("/ab", "/a")
+    assert not is_within("", "/")
+
+
+def test_a_wait_that_moved_says_what_it_crossed() -> None:
+    rows = np.concatenate([wait(), wait(enqueue_cpu=0), wait(enqueue_cpu=2), wait(enqueue_cpu=9)])
+    note_domains(rows, Topology(caches=(0, 1, 2), nodes=(0, 0, 1)))
+    assert [DOMAINS[value] for value in rows["domain"]] == ["", "cache", "numa", ""]
+    note_domains(rows[:1], None)
