@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.groups import cgroup_label, container_label
+from schedtop.containers import cgroup_label, container_label
 from schedtop.rows import Rows, text
 
 NO_CGROUPS: Mapping[int, str] = MappingProxyType({})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.containers import HOST, cgroup_label, container_label
 from schedtop.rows import GROUPS, Integers, Rows, take_rows, text
 
 NAME_BYTES = 48
@@ -106,23 +107,13 @@ def group_members(ids: Sequence[int], kind: str, cgroups: Mapping[int, str]) -> 
 
 
 def container_ids(cgroups: Mapping[int, str]) -> dict[int, int]:
-    """The container of each known cgroup: the least id of a cgroup in it, NO_CONTAINER if it is in none."""
-    least: dict[str, int] = {"": NO_CONTAINER}
+    """The container of each known cgroup: the least id of a cgroup in it, NO_CONTAINER outside of them."""
+    least: dict[str, int] = {}
     labels = {cgroup: container_label(path) for cgroup, path in cgroups.items()}
     for cgroup, label in labels.items():
         least[label] = min(cgroup, least.get(label, cgroup))
-    least[""] = NO_CONTAINER
+    least[HOST] = NO_CONTAINER
     return {cgroup: least[label] for cgroup, label in labels.items()}
-
-
-def container_label(path: str) -> str:
-    """The container of a cgroup's path, empty if it is in none."""
-    return path.rsplit("/", 1)[-1] if "docker" in path or "kubepods" in path else ""
-
-
-def cgroup_label(path: str) -> str:
-    """A cgroup's path in few words."""
-    return path
 
 
 def _field(role: str, field: str) -> str:
@@ -153,7 +144,7 @@ def _cgroup_name(cgroups: Mapping[int, str]) -> Callable[[int], str]:
 
 def _container_name(cgroups: Mapping[int, str]) -> Callable[[int], str]:
     def name(cgroup: int) -> str:
-        return (container_label(cgroups[cgroup]) or "no container") if cgroup in cgroups else "?"
+        return container_label(cgroups[cgroup]) if cgroup in cgroups else "?"
 
     return name
 

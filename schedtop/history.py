@@ -46,6 +46,9 @@ TASK_SORTS = {
 PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
 """Who is blamed in a pair, and the time that counts then."""
 
+PAIR_ORDERS = {"time": "most time first", "count": "most often first"}
+"""Orders of the pairs, when they are grouped, with their words."""
+
 SLOW_WAIT_SORTS = {"wait_ns": "slowest first", "time_ns": "newest first"}
 
 
@@ -61,6 +64,7 @@ class ViewSettings:
     slow_wait_sort: str = "wait_ns"
     group: str = "thread"
     blame: str = "blocker"
+    pair_sort: str = "time"
 
     def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
         """The rows that are to be seen, see `Filter.rows`."""
@@ -252,9 +256,10 @@ def _heaviest(rows: Rows, weight: Integers, most: int) -> Rows:
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:
-    """Task rows by one of TASK_SORTS, largest first; equals by tid."""
+    """Rows of tasks or of groups of them by one of TASK_SORTS, largest first; equals by tid or id."""
     values = rows["voluntary_switches"] + rows["involuntary_switches"] if key == "switches" else rows[key]
-    return rows[np.lexsort((rows["tid"], -values))]
+    number = "tid" if "tid" in (rows.dtype.names or ()) else "id"
+    return rows[np.lexsort((rows[number], -values))]
 
 
 def sort_slow_waits(rows: Rows, key: str) -> Rows:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from schedtop.groups import group_members
 from schedtop.histogram import Histogram
 from schedtop.history import View
 from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
-from schedtop.rows import WAIT_KINDS
+from schedtop.rows import GROUPS, WAIT_KINDS
 from schedtop.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
 from schedtop.widgets.columns import Column, header_spans, place, row_lines
-from schedtop.widgets.strips import Spans
+from schedtop.widgets.strips import Spans, fit
 
 PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
 """Name, ratio, and how early the column goes when there is no room."""
@@ -57,6 +59,14 @@ def columns_for(width: int) -> Sequence[Column[Kinds]]:
     return next((form for form in FORMS if len(place(form, width)) >= names), FORMS[-1])
 
 
+class ChosenGroup(NamedTuple):
+    """A group of tasks: its id, its name and its longest wait."""
+
+    id: int
+    name: str
+    max_wait_ns: int
+
+
 class LatencyPane(Pane):
     """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
 
@@ -68,15 +78,27 @@ class LatencyPane(Pane):
         "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
         "when a sleeping task is woken; a preemption wait starts when a running task is put off the CPU. "
         "In the histogram wakeup waits grow upwards, preemption waits hang downwards; both axes are logarithmic, and "
-        "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer."
+        "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
+        "tasks are grouped (g) and a group is selected, its waits alone are shown, of both kinds together."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._plot = LatencyPlot()
+        self.group: ChosenGroup | None = None
+        """Whose waits alone are to be shown, if the Frame has them; set before `show`."""
+
+    def _of_group(self, view: View) -> Histogram | None:
+        kind, groups = view.settings.group, view.frame.groups
+        if self.group is None or groups is None or kind == "thread" or groups.kind != GROUPS[kind]:
+            return None
+        return groups.histogram(group_members([self.group.id], kind, view.frame.cgroups), self.group.max_wait_ns)
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
+        of_group = self._of_group(view)
+        if of_group is not None and self.group is not None:
+            return self._group_lines(view, of_group, self.group.name)
         waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
         every = sum(waits.values(), Histogram.empty())
         kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
@@ -89,6 +111,18 @@ class LatencyPane(Pane):
             lines.append([])
         room = height - len(lines)
         return [*lines, *self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns)]
+
+    def _group_lines(self, view: View, waits: Histogram, name: str) -> Sequence[Spans]:
+        """The waits of one group, of both kinds together: more is not known of groups."""
+        width, height = self.inner
+        self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        placed = place(columns_for(width), width)
+        lines: list[Spans] = [header_spans(placed, None)]
+        lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))
+        lines.append([(fit("of the selected group, both kinds together", width), "dim")])
+        room = height - len(lines)
+        threshold_ns = view.frame.threshold_ns
+        return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]
 
 
 def _per_s(view: View, histogram: Histogram) -> str:

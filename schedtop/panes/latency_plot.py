@@ -22,7 +22,7 @@ DECADES_LEAST = 3
 LEAST_MIRRORED = 4
 """With fewer lines, two halves around an axis show nothing."""
 
-KIND_LABEL = {"wakeup": "wakeup", "preemption": "preempt"}
+KIND_LABEL = {"wakeup": "wakeup", "preemption": "preempt", "all": "waits"}
 
 _LOG_EDGES = np.log10(np.maximum(np.append(LOW_NS, HIGH_NS[-1]), 1).astype(float))
 _LOG_EDGES[0] = _LOG_EDGES[1] - 0.1
@@ -37,15 +37,22 @@ class LatencyPlot:
         self._key: object = None
         self._lines: list[Spans] = []
 
-    def lines(self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int) -> list[Spans]:
-        """The plot in at most `height` lines of `width` cells. The same data and size cost nothing again."""
-        key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns)
+    def lines(
+        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, *, alone: bool = False
+    ) -> list[Spans]:
+        """The plot in at most `height` lines of `width` cells. The same data and size cost nothing again.
+
+        `alone`: the upper half is all there is, and of both kinds of wait.
+        """
+        key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns, alone)
         if key != self._key:
             self._key = key
-            self._lines = self._build(up, down, width, height, threshold_ns)
+            self._lines = self._build(up, down, width, height, threshold_ns, alone)
         return self._lines
 
-    def _build(self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int) -> list[Spans]:
+    def _build(
+        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, alone: bool
+    ) -> list[Spans]:
         columns = width - MARGIN
         if columns < 10 or not (up.count or down.count):
             return [[("no waits in this window", "dim")]] if columns >= 10 else []
@@ -54,11 +61,12 @@ class LatencyPlot:
         counts_down = per_column(down.counts, self._range, columns * ACROSS)
         most = float(max(counts_up.max(), counts_down.max(), 1.0))
         if height < LEAST_MIRRORED:
-            return self._flat(counts_up, counts_down, most, columns, threshold_ns)[:height] if height > 1 else []
-        upper = (height - 1) // 2
+            flat = self._flat(counts_up, counts_down, most, columns, threshold_ns)
+            return flat[: 2 if alone else height] if height > 1 else []
+        upper = height - 2 if alone else (height - 1) // 2
         lower = height - 2 - upper
         drawn = area(_shares(counts_up, most), columns, upper, _shares(counts_down, most), lower)
-        lines = _half(drawn[:upper], most, "wakeup")
+        lines = _half(drawn[:upper], most, "all" if alone else "wakeup")
         lines.append(_axis(self._range, columns, threshold_ns))
         lines.append(_labels(self._range, columns, threshold_ns))
         lines.extend(_half(drawn[upper:], most, "preemption"))
@@ -109,14 +117,15 @@ def _shares(counts: npt.NDArray[np.float64], most: float) -> list[float]:
 def _half(drawn: Sequence[str], most: float, kind: str) -> list[Spans]:
     """One kind's half, with its name and the highest count in the margin at its outer end."""
     height = len(drawn)
-    upwards = kind == "wakeup"
+    upwards = kind != "preemption"
     labels = [" " * MARGIN] * height
     outer, inner = (0, 1) if upwards else (height - 1, height - 2)
     if height:
         labels[outer] = f"{format_count(round(most)):>5} ┤"
     if height > 1:
         labels[inner] = f"{KIND_LABEL[kind]:>7}"
-    return [[(label, "head"), (line, kind)] for label, line in zip(labels, drawn, strict=True)]
+    style = "text" if kind == "all" else kind
+    return [[(label, "head"), (line, style)] for label, line in zip(labels, drawn, strict=True)]
 
 
 def _axis(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Span]:

@@ -3,72 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from schedtop.history import SLOW_WAIT_SORTS, View
 from schedtop.panes.pane import Pane
-from schedtop.rows import CAUSES, Rows, text
-from schedtop.units import format_clock_ms, format_count, format_ns, format_round_ns
+from schedtop.panes.wait_rows import WaitRows, columns_for
+from schedtop.rows import Rows
+from schedtop.units import format_count, format_round_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
-from schedtop.widgets.strips import Spans, steady
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitRows:
-    """The visible rows."""
-
-    rows: Rows
-
-    def task(self, which: str) -> list[str]:
-        """`preemptor`, `previous` or `waker` as `name (tid)`; a dot where there is none."""
-        pairs = zip(self.rows[f"{which}_tid"].tolist(), self.rows[f"{which}_comm"].tolist(), strict=True)
-        return [_task_text(tid, comm) for tid, comm in pairs]
-
-
-def _task_text(tid: int, comm: bytes) -> str:
-    name = steady(text(comm))
-    if tid:
-        return f"{name} ({tid})"
-    # The idle task has tid 0 and a name; no task at all has neither.
-    return "idle" if name else "·"
-
-
-def _cpus(context: WaitRows) -> list[str]:
-    pairs = zip(context.rows["enqueue_cpu"].tolist(), context.rows["cpu"].tolist(), strict=True)
-    return [str(cpu) if queued == cpu or queued < 0 else f"{queued}→{cpu}" for queued, cpu in pairs]
-
-
-def _causes(context: WaitRows) -> list[str]:
-    return [CAUSES[kind] if 0 <= kind < len(CAUSES) else "?" for kind in context.rows["kind"].tolist()]
-
-
-COLUMNS: tuple[Column[WaitRows], ...] = (
-    Column(
-        "time",
-        12,
-        lambda context: list(map(format_clock_ms, context.rows["time_ns"].tolist())),
-        right=False,
-        rank=1,
-        sort="time_ns",
-        style="dim",
-    ),
-    Column("wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"),
-    Column(
-        "task",
-        12,
-        lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()],
-        right=False,
-        grow=5,
-        style="strong",
-    ),
-    Column("tid", 7, lambda context: list(map(str, context.rows["tid"].tolist())), style="dim"),
-    Column("CPU", 4, _cpus, rank=1, grow=3),
-    Column("cause", 10, _causes, right=False),
-    Column("preempted by", 17, lambda context: context.task("preemptor"), right=False, grow=9, style="preemption"),
-    Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=2, grow=10),
-    Column("woken by", 16, lambda context: context.task("waker"), right=False, rank=3, grow=10, style="wakeup"),
-)
+from schedtop.widgets.strips import Spans
 
 
 class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
@@ -79,20 +28,56 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
     PARTS = ("slow_waits",)
     KEY = ("time_ns", "tid")
     READING = (
-        "One line for each wait over the threshold (`+` and `-` change it). cause says how the task came to be queued: "
-        "wakeup (it had slept and was woken, `woken by` names the waker) or preemption (it was running and had to "
-        "leave, `preempted by` names who took the CPU from it). previous is who ran last before the task got the "
-        "CPU; on its own it misleads, it may be the last of many. `3→1`: queued on CPU 3, ran on CPU 1."
+        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about the "
+        "selected one. cause says why it was slow. `blocked by` is who had the CPU longest meanwhile, after its share "
+        "of the wait; `+2`: two more had it, too. `~`: less than 90 % of the wait is known. `woken by` names who "
+        "woke the task, `preempted by` who took the CPU from it, previous who ran last before it got the CPU (on its "
+        "own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1."
     )
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "i", "details", "Details", show=False, id="slow.details", tooltip="In Slow waits: all about the selected"
+        ),
+    ]
+
+    class DetailsRequested(Message):
+        """All about the selected wait is wanted."""
+
+        def __init__(self, row: np.void) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._shape = ("thread", "")
+
+    def action_details(self) -> None:
+        """Asks for all about the selected wait; without a selection, about the first one."""
+        if self.selected_row is None and self.rows is not None and len(self.rows):
+            self.select(self.top)
+        if self.selected_row is not None:
+            self.post_message(self.DetailsRequested(self.selected_row))
+
+    def on_click(self, event: events.Click) -> None:
+        super().on_click(event)
+        offset = event.get_content_offset(self)
+        if event.chain == 2 and offset is not None and offset.y > 0:
+            self.action_details()
+
     def table_columns(self) -> Sequence[Column[WaitRows]]:
-        return COLUMNS
+        return columns_for(*self._shape)
 
     def context(self, rows: Rows) -> WaitRows:
-        return WaitRows(rows)
+        assert self.view is not None
+        return WaitRows(rows, self._shape[0], self.view.frame.cgroups)
 
     def show(self, view: View) -> None:
         self.view = view
+        shape = (view.settings.group, view.settings.slow_wait_sort)
+        if shape != self._shape:
+            self._shape = shape
+            self.forget_columns()
         self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
         self.draw()
 
@@ -101,7 +86,9 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = format_round_ns(view.frame.threshold_ns)
-        self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", self.position_text())
+        keys = "i details" if self.has_focus and self.selected_key else ""
+        place = " · ".join(filter(None, (self.position_text(), keys)))
+        self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))
         return list(self.table_lines())

@@ -11,21 +11,25 @@ from textual import events, on
 from textual.binding import BindingType
 
 from schedtop.filters import Filter
-from schedtop.history import SLOW_WAIT_SORTS, TASK_SORTS, History, View, ViewSettings
+from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source
+from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
+from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui.bindings import KeyRow, key, key_rows
 from schedtop.ui.export import ExportError, write_export
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered
 from schedtop.ui.pane_screen import PaneScreen
-from schedtop.ui.timeline import Timeline, cycled, next_threshold, next_window
+from schedtop.ui.text_screen import TextScreen
+from schedtop.ui.timeline import Timeline, next_threshold, next_window
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
@@ -41,9 +45,11 @@ class Dashboard(PaneScreen):
         key("right,full_stop", "step(1)", "On", "While frozen: one interval on, at last to now", shown=True),
         key("shift+left,less_than_sign", "step(-10)", "Back 10", "While frozen: ten intervals back"),
         key("shift+right,greater_than_sign", "step(10)", "On 10", "While frozen: ten intervals on"),
-        key("s", "sort(1)", "Sort", "Next order of the tasks, or of the slow waits in their pane", shown=True),
+        key("s", "sort(1)", "Sort", "Next order of the tasks, or of the table that has the focus", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
-        key("slash", "filter", "Filter", "Filters by name, tid, tgid or CPU", shown=True),
+        key("g", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
+        key("G", "group(-1)", "Group back", "The grouping before"),
+        key("slash", "filter", "Filter", "Filters by name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
@@ -65,6 +71,7 @@ class Dashboard(PaneScreen):
                 LatencyPane(id="latency"),
                 StealPane(id="steal", classes="slot"),
                 SlowWaitsPane(id="slow-waits", classes="slot"),
+                BlamePane(id="blame", classes="slot"),
                 TasksPane(own_pid, id="tasks", classes="slot"),
             )
         )
@@ -123,7 +130,10 @@ class Dashboard(PaneScreen):
         self.view = self.timeline.view(self.live)
         self._show_header()
         if self.view is not None:
-            for pane in self.panes:
+            # Last pane first: the latency shows the group that is selected among the tasks.
+            for pane in reversed(self.panes):
+                if isinstance(pane, LatencyPane):
+                    pane.group = self.query_one(TasksPane).selected_group
                 pane.show(self.view)
 
     def _show_header(self) -> None:
@@ -138,7 +148,7 @@ class Dashboard(PaneScreen):
             if row.shown and (frozen or not row.action.startswith("step")):
                 word = "Thaw" if frozen and row.action == "freeze" else row.word
                 keys.append((row.keys.split()[0], word, row.action))
-        keys.append(("Tab 1-5", "Pane", "focus_pane(1)"))
+        keys.append(("Tab 1-6", "Pane", "focus_pane(1)"))
         keys.append(("+ -", "Threshold", "threshold(1)"))
         self.query_one(KeyBar).show(tuple(keys))
 
@@ -168,21 +178,33 @@ class Dashboard(PaneScreen):
     # What is let through, and in which order.
 
     def action_sort(self, step: int) -> None:
-        """The next order of the slow waits if they have the focus, else of the tasks."""
-        settings = self.timeline.settings
-        if isinstance(self.current, SlowWaitsPane):
-            order = cycled([*SLOW_WAIT_SORTS], settings.slow_wait_sort, step)
-            self.set_settings(replace(settings, slow_wait_sort=order))
-        else:
-            self.set_settings(replace(settings, task_sort=cycled([*TASK_SORTS], settings.task_sort, step)))
+        """The next order of the table that has the focus, else of the tasks."""
+        self.set_settings(next_order(self.timeline.settings, self.current, step))
 
     @on(KeyedTable.SortRequested)
     def _sort_clicked(self, event: KeyedTable.SortRequested) -> None:
-        settings = self.timeline.settings
-        if isinstance(event.table, SlowWaitsPane):
-            self.set_settings(replace(settings, slow_wait_sort=event.sort))
-        else:
-            self.set_settings(replace(settings, task_sort=event.sort))
+        self.set_settings(ordered(self.timeline.settings, event.table, event.sort))
+
+    def action_group(self, step: int) -> None:
+        """The next grouping. The source keeps histograms by group only while somebody looks at them."""
+        settings = next_group(self.timeline.settings, step)
+        self._source.set_grouping(grouping_of(settings))
+        self.set_settings(settings)
+
+    @on(BlamePane.ModeRequested)
+    def _blame_otherwise(self) -> None:
+        self.set_settings(next_blame(self.timeline.settings))
+
+    @on(KeyedTable.Selected)
+    def _selected(self) -> None:
+        latency = self.query_one(LatencyPane)
+        latency.group = self.query_one(TasksPane).selected_group
+        latency.draw()
+
+    @on(SlowWaitsPane.DetailsRequested)
+    def _show_details(self, event: SlowWaitsPane.DetailsRequested) -> None:
+        row, cgroups = event.row, self.view.frame.cgroups if self.view else {}
+        self.app.push_screen(TextScreen(wait_title(row), lambda width: wait_lines(row, cgroups, width)))
 
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""
@@ -226,7 +248,7 @@ class Dashboard(PaneScreen):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        owners = (Dashboard, PaneScreen, Canvas, CpusPane, FilterBar, type(self.app))
+        owners = (Dashboard, PaneScreen, Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
         return [row for owner in owners for row in key_rows(owner.BINDINGS)]
 
     async def action_export(self) -> None:

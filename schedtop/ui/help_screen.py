@@ -13,7 +13,8 @@ from textual.screen import ModalScreen
 from schedtop.panes.pane import Pane
 from schedtop.ui.bindings import KeyRow
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Spans, fit, steady, wrapped
+from schedtop.widgets.prose import entry
+from schedtop.widgets.strips import Spans, steady, wrapped
 
 TEXT_WIDTH_MOST = 100
 
@@ -25,6 +26,8 @@ WORDS = (
     ("run delay", "the sum of all waits for a CPU of a task"),
     ("steal", "time in which the hypervisor ran somebody else although this CPU had work"),
     ("preemptor", "who took the CPU from the task, at the moment it had to leave"),
+    ("blocker", "who had the CPU while the task waited for it"),
+    ("throttled", "the cgroup had used up its CPU quota: its tasks must wait for the next period, whatever is idle"),
     ("previous", "who ran last before the task got the CPU; not necessarily who kept it waiting"),
     ("waker", "who woke the task"),
     ("window", "the time that all numbers are about; rates are per second, averaged over it"),
@@ -64,16 +67,18 @@ class HelpText(Canvas):
     def _all_lines(self, width: int) -> Iterable[Spans]:
         yield [("Keys", "key")]
         for row in self._rows:
-            yield from _entry(row.keys, row.meaning or row.word, 22, width)
+            yield from entry(row.keys, row.meaning or row.word, 22, width)
         yield []
         yield [("Filters", "key")]
-        yield from _entry("nginx", "tasks whose name contains it", 22, width)
-        yield from _entry("4711", "the task or the process with this number", 22, width)
-        yield from _entry("comm: tid: tgid: cpu:", "by one field; commas separate alternatives: cpu:0,1", 22, width)
+        yield from entry("nginx", "tasks whose name contains it", 22, width)
+        yield from entry("4711", "the task or the process with this number", 22, width)
+        yield from entry("comm: tid: tgid: cpu:", "by one field; commas separate alternatives: cpu:0,1", 22, width)
+        yield from entry("cgroup:", "part of a cgroup's path, or of a container's or unit's name", 22, width)
+        yield from entry("pidns:", "the number of a pid namespace", 22, width)
         yield []
         yield [("Words", "key")]
         for word, meaning in WORDS:
-            yield from _entry(word, meaning, 22, width)
+            yield from entry(word, meaning, 22, width)
         for pane in self._panes:
             yield []
             yield [(f"{pane.NUMBER} {pane.TITLE}", "key")]
@@ -85,12 +90,6 @@ class HelpText(Canvas):
             for note in self._notes:
                 for line in wrapped(steady(note), width):
                     yield [(line, "notice")]
-
-
-def _entry(term: str, meaning: str, indent: int, width: int) -> Iterable[Spans]:
-    """A term and its meaning, the latter broken and indented."""
-    for index, line in enumerate(wrapped(meaning, max(10, width - indent))):
-        yield [(fit(term if index == 0 else "", indent), "strong"), (line, "text")]
 
 
 class HelpScreen(ModalScreen[None]):

@@ -38,6 +38,7 @@ class PaneScreen(Screen[None]):
         key("3", "focus_number(3)", "Steal", "To steal"),
         key("4", "focus_number(4)", "Slow waits", "To the slow waits"),
         key("5", "focus_number(5)", "Tasks", "To the tasks"),
+        key("6", "focus_number(6)", "Blame", "To who preempts whom"),
         key("tab", "focus_pane(1)", "Next pane", "To the next pane"),
         key("shift+tab", "focus_pane(-1)", "Pane before", "To the pane before"),
     ]
@@ -111,7 +112,9 @@ class PaneScreen(Screen[None]):
     def _arranged(self) -> None:
         """Names hidden panes in the border of the one in their place, and gives the focus back that hiding took."""
         hidden = [pane for pane in self.panes if not pane.display]
-        words = " ".join(f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in hidden)
+        words = " ".join(
+            f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in sorted(hidden, key=lambda pane: pane.NUMBER)
+        )
         for pane in self.panes:
             stands_for_others = pane is self.current or (pane.has_class("in-slot") and not self.is_zoomed)
             pane.hint = words if hidden and stands_for_others else ""

@@ -37,6 +37,13 @@ def meter(ratio: float, width: int) -> str:
     return "█" * full + "░" * (width - full)
 
 
+def thin_bar(ratio: float, width: int) -> str:
+    """A horizontal bar of at most `width` cells, an eighth of a cell being the smallest step; more than nothing is
+    always seen."""
+    steps = max(ratio > 0, round(max(0.0, min(1.0, ratio)) * width * 8))
+    return "█" * (steps // 8) + " ▏▎▍▌▋▊▉"[steps % 8].strip()
+
+
 def _levels(ratios: Ratios, steps: int) -> npt.NDArray[np.intp]:
     missing = np.isnan(ratios)
     known = np.where(missing, 0.0, np.clip(ratios, 0.0, 1.0))

@@ -26,6 +26,9 @@ class KeyedTable(Canvas, Generic[C]):
 
     KEY: ClassVar[tuple[str, ...]] = ()
 
+    class Selected(Message):
+        """Another row is selected, or none any more."""
+
     class SortRequested(Message):
         """The header of a column that sorts was clicked."""
 
@@ -56,6 +59,11 @@ class KeyedTable(Canvas, Generic[C]):
         raise NotImplementedError
 
     @property
+    def key_fields(self) -> tuple[str, ...]:
+        """The fields that tell rows apart."""
+        return self.KEY
+
+    @property
     def page_rows(self) -> int:
         return max(1, self.inner.height - 1)
 
@@ -74,14 +82,24 @@ class KeyedTable(Canvas, Generic[C]):
             self._reveal(self._selected_index)
         self.clamp_top()
 
+    @property
+    def placed(self) -> list[tuple[Column[C], int]]:
+        """The columns that fit, each with its width."""
+        width = self.inner.width
+        if self._placed[0] != width:
+            self._placed = (width, place(self.table_columns(), width))
+        return self._placed[1]
+
+    def forget_columns(self) -> None:
+        """Has the columns placed again: there are others now."""
+        self._placed = (-1, [])
+
     def table_lines(self) -> list[Sequence[Span]]:
         """The header and the visible rows."""
         if self.rows is None:
             return []
         width = self.inner.width
-        if self._placed[0] != width:
-            self._placed = (width, place(self.table_columns(), width))
-        placed = self._placed[1]
+        placed = self.placed
         visible = self.rows[self.top : self.top + self.page_rows]
         lines: list[Sequence[Span]] = [header_spans(placed, self.sort)]
         lines.extend(row_lines(placed, self.context(visible), len(visible)))
@@ -96,6 +114,8 @@ class KeyedTable(Canvas, Generic[C]):
         had = self.selected_key is not None
         self.selected_key = self._selected_index = None
         self.draw()
+        if had:
+            self.post_message(self.Selected())
         return had
 
     def action_move(self, rows: int) -> None:
@@ -114,10 +134,11 @@ class KeyedTable(Canvas, Generic[C]):
             return
         index = max(0, min(index, len(self.rows) - 1))
         row = self.rows[index]
-        self.selected_key = tuple(int(row[field]) for field in self.KEY)
+        self.selected_key = tuple(int(row[field]) for field in self.key_fields)
         self._selected_index = index
         self._reveal(index)
         self.draw()
+        self.post_message(self.Selected())
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
@@ -140,7 +161,7 @@ class KeyedTable(Canvas, Generic[C]):
         if self.selected_key is None or self.rows is None:
             return None
         matches = np.ones(len(self.rows), bool)
-        for field, value in zip(self.KEY, self.selected_key, strict=True):
+        for field, value in zip(self.key_fields, self.selected_key, strict=True):
             matches &= self.rows[field] == value
         found = np.flatnonzero(matches)
         return int(found[0]) if len(found) else None

@@ -23,6 +23,7 @@ class GivenSource:
         self.scenario = Scenario(**scenario)
         self.host = Host("given", "6.18.0", "synthetic", virtualised=True, notes=("a note from the source",))
         self.thresholds: list[int] = []
+        self.groupings: list[str] = []
         self.made = 0
         self._rng = np.random.default_rng(self.scenario.seed)
         self._queue: queue.Queue[Frame | Exception | None] = queue.Queue()
@@ -36,11 +37,15 @@ class GivenSource:
     def set_threshold(self, threshold_ns: int) -> None:
         self.thresholds.append(threshold_ns)
 
+    def set_grouping(self, kind: str) -> None:
+        self.groupings.append(kind)
+
     def give(self, count: int = 1) -> None:
         """Gives out the next Frames."""
         for _ in range(count):
             threshold_ns = self.thresholds[-1] if self.thresholds else 5_000_000
-            self._queue.put(make_frame(self.scenario, self.made, self._rng, threshold_ns))
+            grouping = self.groupings[-1] if self.groupings else ""
+            self._queue.put(make_frame(self.scenario, self.made, self._rng, threshold_ns, grouping))
             self.made += 1
 
     def put(self, item: Frame | Exception | None) -> None:

@@ -52,11 +52,11 @@ async def test_sizes(size: tuple[int, int], cpus: int) -> None:
         assert "5 Tasks" in screen
         assert "Space Freeze" in screen
         assert "? Help" in screen
-        for title in ("1 CPUs", "2 Runqueue latency", "3 Steal", "4 Slow waits"):
-            assert title in screen or title.replace("Runqueue l", "L") in screen
+        for title in ("1 CPUs", "2 Runqueue latency", "3 Steal", "4 Slow waits", "6 Who preempts whom"):
+            assert title in screen or title.replace("Runqueue l", "L").replace("Who preempts whom", "Blame") in screen
 
 
-async def test_all_five_panes_at_120x40() -> None:
+async def test_all_panes_at_120x40() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
         assert all(pane.display and pane.size.height >= 8 for pane in dashboard.panes)
         assert len(lines(pilot.app)) == 40
@@ -87,7 +87,7 @@ async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Lo
 async def test_waiting_for_the_first_interval() -> None:
     async with running((160, 48), frames=0) as (pilot, _source, _dashboard):
         await pilot.press("space", "left", "w", "s", "plus", "slash", "escape", "z", "z")
-        assert text(pilot.app).count("waiting for the first interval") == 6
+        assert text(pilot.app).count("waiting for the first interval") == 7
 
 
 async def test_resizing_down_and_up_again() -> None:
@@ -178,7 +178,7 @@ async def test_sort_of_the_focused_table() -> None:
 
 async def test_click_on_a_header_sorts_and_on_a_row_selects() -> None:
     async with running() as (pilot, _source, dashboard):
-        tasks = dashboard.panes[4]
+        tasks = dashboard.panes[5]
         header = lines(pilot.app)[tasks.region.y + 1]
         await pilot.click("#tasks", offset=(header.index("run %") + 2, 1))
         assert dashboard.timeline.settings.task_sort == "run_ns"
@@ -242,22 +242,22 @@ async def test_zoom_and_back() -> None:
 async def test_focus_by_tab_and_number() -> None:
     async with running((80, 24)) as (pilot, _source, dashboard):
         order = []
-        for _ in range(6):
+        for _ in range(7):
             await pilot.press("tab")
             assert dashboard.focused is dashboard.current
             order.append(dashboard.current.id)
-        assert order == ["cpus", "latency", "steal", "slow-waits", "tasks", "cpus"]
+        assert order == ["cpus", "latency", "steal", "slow-waits", "blame", "tasks", "cpus"]
         assert "5 Tasks" in text(pilot.app), "the slot keeps what it shows while CPUs have the focus"
         await pilot.press("4")
         assert "4 Slow waits" in text(pilot.app)
-        assert "3 Steal 5 Tasks" in text(pilot.app)
+        assert "3 Steal 5 Tasks 6 Blame" in text(pilot.app)
         await pilot.press("shift+tab")
         assert dashboard.current.id == "steal"
 
 
 async def test_selection_and_scrolling() -> None:
     async with running(tasks=300) as (pilot, source, dashboard):
-        tasks = dashboard.panes[4]
+        tasks = dashboard.panes[5]
         await pilot.press("end")
         assert "of 300" in text(pilot.app)
         assert tasks.top + tasks.page_rows == 300

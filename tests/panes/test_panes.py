@@ -11,6 +11,7 @@ import pytest
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Host
+from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.pane import Pane
@@ -22,7 +23,7 @@ from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text
 from .test_strips import HOSTILE
 
-PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane]
+PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane]
 SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
 
 pytestmark = pytest.mark.asyncio
@@ -61,7 +62,13 @@ async def test_waits_for_the_first_interval(make: Callable[[], Pane]) -> None:
 
 @pytest.mark.parametrize(
     ("make", "part"),
-    [(LatencyPane, "latency"), (StealPane, "steal"), (SlowWaitsPane, "slow_waits"), (TasksPane, "tasks")],
+    [
+        (LatencyPane, "latency"),
+        (StealPane, "steal"),
+        (SlowWaitsPane, "slow_waits"),
+        (TasksPane, "tasks"),
+        (BlamePane, "pairs"),
+    ],
 )
 async def test_says_what_is_not_available(make: Callable[[], Pane], part: str, make_view: MakeView) -> None:
     assert f"not available: no {part} here" in await shown(make(), make_view(change=without(part)))
@@ -189,8 +196,9 @@ async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
     first = view.slow_waits[0]
     row = screen.splitlines()[2]
     assert str(first["tid"]) in row
-    assert ("preemption" if first["kind"] else "wakeup") in row
-    for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "preempted by", "previous on CPU", "woken by"):
+    blocker = first["blocker_comm"][0].decode()
+    assert f"% {blocker} ({first['blocker_tid'][0]}) +2" in row
+    for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "blocked by", "preempted by", "woken by"):
         assert word in screen.splitlines()[1]
 
 
@@ -220,7 +228,7 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
 
 async def test_tasks_unavailable_parts_are_dashes(make_view: MakeView) -> None:
     screen = await shown(TasksPane(), make_view(change=without("latency", "switches", "migrations")))
-    assert screen.splitlines()[2].split().count("-") == 5
+    assert screen.splitlines()[2].split().count("-") == 7
 
 
 async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> None:
@@ -228,7 +236,7 @@ async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> No
     assert "no task of 40 passes the filter comm:nobody" in await shown(TasksPane(), view)
 
 
-@pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane])
+@pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane, BlamePane])
 async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> None:
     names = np.array([name.encode()[:15] for name in HOSTILE], "S16")
 
@@ -237,6 +245,9 @@ async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> N
         frame.tasks["process"] = frame.tasks["comm"]
         for field in ("comm", "preemptor_comm", "previous_comm", "waker_comm"):
             frame.slow_waits[field] = names[np.arange(len(frame.slow_waits)) % len(names)]
+        frame.slow_waits["blocker_comm"] = frame.slow_waits["comm"][:, None]
+        for field in ("victim_comm", "other_comm", "victim_process"):
+            frame.pairs[field] = names[np.arange(len(frame.pairs)) % len(names)]
         return frame
 
     for size in SIZES:

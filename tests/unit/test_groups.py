@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedtop.containers import HOST
 from schedtop.groups import (
     GROUP_DTYPE,
     GROUP_PAIR_DTYPE,
@@ -77,8 +78,8 @@ def test_names() -> None:
     assert group_name(rows, "cgroup", CGROUPS)[3] == "?"
     assert group_name(rows, "cgroup", {}) == ["cgroup 7", "cgroup 8", "cgroup 9", "?"]
     first, second, _inner, unknown = group_name(rows, "container", CGROUPS)
-    assert (first, unknown) == ("no container", "?")
-    assert second not in ("no container", "?")
+    assert (first, unknown) == (HOST, "?")
+    assert second not in (HOST, "?")
 
 
 def test_a_container_is_all_of_its_cgroups() -> None:

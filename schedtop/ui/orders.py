@@ -1,0 +1,44 @@
+"""What the keys for order and group do to the settings, for the pane that has the focus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schedtop.history import PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS, ViewSettings
+from schedtop.panes.blame import BlamePane
+from schedtop.panes.slow_waits import SlowWaitsPane
+from schedtop.rows import GROUPS
+from schedtop.ui.timeline import cycled
+
+
+def next_order(settings: ViewSettings, pane: object, step: int) -> ViewSettings:
+    """The next order of the slow waits or pairs if theirs is the pane, else of the tasks."""
+    if isinstance(pane, SlowWaitsPane):
+        return replace(settings, slow_wait_sort=cycled([*SLOW_WAIT_SORTS], settings.slow_wait_sort, step))
+    if isinstance(pane, BlamePane):
+        return replace(settings, pair_sort=cycled([*PAIR_ORDERS], settings.pair_sort, step))
+    return replace(settings, task_sort=cycled([*TASK_SORTS], settings.task_sort, step))
+
+
+def ordered(settings: ViewSettings, table: object, sort: str) -> ViewSettings:
+    """The table of a pane in the order of one of its columns."""
+    if isinstance(table, SlowWaitsPane):
+        return replace(settings, slow_wait_sort=sort)
+    if isinstance(table, BlamePane):
+        return replace(settings, pair_sort=sort)
+    return replace(settings, task_sort=sort)
+
+
+def next_group(settings: ViewSettings, step: int = 1) -> ViewSettings:
+    """The next of GROUPS."""
+    return replace(settings, group=cycled([*GROUPS], settings.group, step))
+
+
+def next_blame(settings: ViewSettings) -> ViewSettings:
+    """The other way to blame."""
+    return replace(settings, blame="preemptor" if settings.blame == "blocker" else "blocker")
+
+
+def grouping_of(settings: ViewSettings) -> str:
+    """The id field by which the source should keep histograms: none for single tasks, which would be too many."""
+    return "" if settings.group == "thread" else GROUPS[settings.group]
