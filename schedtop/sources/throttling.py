@@ -22,7 +22,7 @@ RECHECK_S = 5.0
 MOST_CHECKS = 500
 """How many groups are looked at for a quota in one call; new ones first, the others wait for the next call."""
 
-MOST_QUOTAS = 200
+MOST_QUOTAS = 400
 """How many groups' statistics are read in a call; with more, those that were found first."""
 
 _COUNTERS = THROTTLING_DTYPE.names[1:] if THROTTLING_DTYPE.names else ()

@@ -1,0 +1,73 @@
+"""Pid namespaces: what a user names one by, and how deep it lies."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_GREATEST_PID = 1 << 22
+_LINK = re.compile(r"pid:\[([0-9]+)\]")
+
+
+def pid_namespace(text: str, proc: Path = Path("/proc")) -> tuple[int, int]:
+    """Inode number and level of a pid namespace, from the PID of a process in it, or from the inode number.
+
+    A number above 4,194,304 (the kernel's PID_MAX_LIMIT; namespaces begin at 4,026,531,836) is an inode number, also
+    as `pid:[4026531836]`, which is what links in /proc/PID/ns say; it is found by a process in it. The level is 0 for
+    the namespace that `proc` shows, and grows by one for each inside of it (proc(5): fields of `NSpid`). Raises
+    ValueError with one sentence.
+    """
+    digits = _LINK.sub(r"\1", text.strip())
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits)):
+        raise ValueError(f"{text!r} is no PID and no number of a pid namespace")
+    number = int(digits)
+    return _by_inode(number, proc) if number > _GREATEST_PID else _by_pid(number, proc)
+
+
+def _by_pid(pid: int, proc: Path) -> tuple[int, int]:
+    try:
+        return _inode(proc / str(pid)), _level(proc / str(pid))
+    except PermissionError as error:
+        raise ValueError(f"the namespace of process {pid} may not be looked at: that needs root") from error
+    except (OSError, ValueError) as error:
+        raise ValueError(f"there is no process {pid}, or it has ended") from error
+
+
+def _by_inode(number: int, proc: Path) -> tuple[int, int]:
+    hidden = 0
+    for directory in _processes(proc):
+        try:
+            if _inode(directory) == number:
+                return number, _level(directory)
+        except PermissionError:
+            hidden += 1
+        except (OSError, ValueError):
+            continue  # ended meanwhile
+    why = f" that may be looked at ({hidden} may not: that needs root)" if hidden else ""
+    raise ValueError(f"no process{why} is in a pid namespace {number}")
+
+
+def _processes(proc: Path) -> Iterator[Path]:
+    try:
+        names = [name for name in os.listdir(proc) if name.isdecimal()]
+    except OSError as error:
+        raise ValueError(f"{proc} cannot be read: {error.strerror}") from error
+    yield from (proc / name for name in sorted(names, key=int))
+
+
+def _inode(process: Path) -> int:
+    found = _LINK.fullmatch(os.readlink(process / "ns" / "pid"))
+    if not found:
+        raise ValueError(f"{process}/ns/pid is no link to a pid namespace")
+    return int(found[1])
+
+
+def _level(process: Path) -> int:
+    """Before Linux 4.1 there is no such line, which is an error here: what has BTF is younger."""
+    for line in (process / "status").read_text(encoding="utf-8", errors="replace").splitlines():
+        name, _, pids = line.partition(":")
+        if name == "NSpid" and pids.split():
+            return len(pids.split()) - 1
+    raise ValueError(f"{process}/status has no NSpid line")

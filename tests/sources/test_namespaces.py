@@ -1,0 +1,92 @@
+"""Pid namespaces by PID and by number, on a tree like /proc and on the real one."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from schedtop.sources.namespaces import pid_namespace
+
+HOST, INNER, INMOST = 4026531836, 4026532200, 4026532300
+
+
+def add(proc: Path, pid: int, namespace: int, *pids: int) -> None:
+    (proc / str(pid) / "ns").mkdir(parents=True)
+    (proc / str(pid) / "ns" / "pid").symlink_to(f"pid:[{namespace}]")
+    (proc / str(pid) / "status").write_text("Name:\tx\nNSpid:\t{}\nVmPeak:\t1 kB\n".format("\t".join(map(str, pids))))
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    add(tmp_path, 1, HOST, 1)
+    add(tmp_path, 200, INNER, 200, 1)
+    add(tmp_path, 1000, INNER, 1000, 7)
+    add(tmp_path, 3000, INMOST, 3000, 9, 1)
+    (tmp_path / "self").symlink_to("1")
+    (tmp_path / "77").mkdir()  # ended while it is looked at
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1", (HOST, 0)),
+        ("1000", (INNER, 1)),
+        (" 3000 ", (INMOST, 2)),
+        (str(HOST), (HOST, 0)),
+        (str(INNER), (INNER, 1)),
+        (f"pid:[{INMOST}]", (INMOST, 2)),
+    ],
+)
+def test_a_namespace_is_found_by_pid_and_by_number(proc: Path, text: str, expected: tuple[int, int]) -> None:
+    assert pid_namespace(text, proc) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no PID"),
+        ("nginx", "'nginx' is no PID"),
+        ("0", "'0' is no PID"),
+        ("-1", "is no PID"),
+        ("²", "is no PID"),
+        ("net:[4026532300]", "is no PID"),
+        ("77", "there is no process 77"),
+        ("4242", "there is no process 4242"),
+        ("4026539999", "^no process is in a pid namespace 4026539999$"),
+        ("9" * 19, "^no process is in a pid namespace"),
+        ("9" * 5000, "is no PID"),
+    ],
+)
+def test_what_names_no_namespace_is_an_error_of_one_sentence(proc: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pid_namespace(text, proc)
+
+
+def test_without_proc_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot be read"):
+        pid_namespace(str(INNER), tmp_path / "absent")
+
+
+def test_what_may_not_be_looked_at_is_said(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    with pytest.raises(ValueError, match="process 200 may not be looked at: that needs root"):
+        pid_namespace("200", proc)
+    with pytest.raises(ValueError, match="5 may not: that needs root"):
+        pid_namespace(str(INNER), proc)
+
+
+def test_a_process_of_ours_is_in_our_namespace() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        number, level = pid_namespace(str(process.pid))
+        assert (number, level) == pid_namespace(str(os.getpid()))
+        assert pid_namespace(str(number)) == (number, level)
+        assert level >= 0
+    finally:
+        process.kill()
+        process.wait()
