@@ -30,7 +30,7 @@ def _by_pid(pid: int, proc: Path) -> tuple[int, int]:
     try:
         return _inode(proc / str(pid)), _level(proc / str(pid))
     except PermissionError as error:
-        raise ValueError(f"the namespace of process {pid} may not be looked at: that needs root") from error
+        raise ValueError(f"the namespace of process {pid} may not be looked at: that needs CAP_SYS_PTRACE") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"there is no process {pid}, or it has ended") from error
 
@@ -45,7 +45,7 @@ def _by_inode(number: int, proc: Path) -> tuple[int, int]:
             hidden += 1
         except (OSError, ValueError):
             continue  # ended meanwhile
-    why = f" that may be looked at ({hidden} may not: that needs root)" if hidden else ""
+    why = f" that may be looked at ({hidden} may not: that needs CAP_SYS_PTRACE)" if hidden else ""
     raise ValueError(f"no process{why} is in a pid namespace {number}")
 
 

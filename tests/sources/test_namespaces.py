@@ -74,9 +74,9 @@ def test_what_may_not_be_looked_at_is_said(proc: Path, monkeypatch: pytest.Monke
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "readlink", refuse)
-    with pytest.raises(ValueError, match="process 200 may not be looked at: that needs root"):
+    with pytest.raises(ValueError, match="process 200 may not be looked at: that needs CAP_SYS_PTRACE"):
         pid_namespace("200", proc)
-    with pytest.raises(ValueError, match="5 may not: that needs root"):
+    with pytest.raises(ValueError, match="5 may not: that needs CAP_SYS_PTRACE"):
         pid_namespace(str(INNER), proc)
 
 
