@@ -73,48 +73,43 @@ def note_idle_cpus(
         return
     elsewhere = np.where(cpus[None, :] == rows["cpu"][:, None], 0, idle_ns)
     long_idle = elsewhere >= MOST * rows["wait_ns"][:, None]
-    masks: dict[int, set[int] | None] = {}
-    for index in np.flatnonzero(long_idle.any(axis=1)):
-        row = rows[index]
-        idle = elsewhere[index]
-        allowed = _allowed(row, cpus, online, masks, affinity)
-        free = np.zeros(len(cpus), bool) if allowed is None else long_idle[index] & allowed
-        best = int(np.argmax(np.where(free, idle, 0) if free.any() else idle))
-        row["idle_cpu"], row["idle_cpu_ns"] = cpus[best], idle[best]
-        if allowed is not None:
-            row["evidence"] = EVIDENCE.index("not balanced" if free.any() else "pinned")
+    moments = np.flatnonzero(long_idle.any(axis=1))
+    allowed, known = _allowed(rows[moments], cpus, online, affinity)
+    free = long_idle[moments] & allowed & known[:, None]
+    is_free = free.any(axis=1)
+    idle = elsewhere[moments]
+    best = np.argmax(np.where(is_free[:, None] & ~free, -1, idle), axis=1)
+    rows["idle_cpu"][moments] = cpus[best]
+    rows["idle_cpu_ns"][moments] = idle[np.arange(len(moments)), best]
+    evidence = np.where(is_free, EVIDENCE.index("not balanced"), EVIDENCE.index("pinned"))
+    rows["evidence"][moments] = np.where(known, evidence, 0)
 
 
 def _allowed(
-    row: np.void,
-    cpus: Integers,
-    online: int,
-    masks: dict[int, set[int] | None],
-    affinity: Callable[[int], set[int]],
-) -> npt.NDArray[np.bool_] | None:
-    """Which of the CPUs the task may use, `None` if that is no longer known."""
-    count = int(row["allowed_cpus"])
-    if count >= online:
-        return np.ones(len(cpus), bool)
-    if count == 1:
-        return np.isin(cpus, row["cpu"])
-    tid = int(row["tid"])
-    if tid not in masks:
+    rows: Rows, cpus: Integers, online: int, affinity: Callable[[int], set[int]]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which of the CPUs each task may use, shape (rows, cpus), and whether that is still known, shape (rows,)."""
+    allowed = np.broadcast_to(cpus, (len(rows), len(cpus))) == rows["cpu"][:, None]
+    allowed |= (rows["allowed_cpus"] >= online)[:, None]
+    known = np.ones(len(rows), bool)
+    some = (rows["allowed_cpus"] != 1) & (rows["allowed_cpus"] < online)
+    for tid in np.unique(rows["tid"][some]).tolist():
+        mine = some & (rows["tid"] == tid)
         try:
-            masks[tid] = affinity(tid)
+            allowed[mine] = np.isin(cpus, list(affinity(tid)))
         except OSError:
-            masks[tid] = None
-    mask = masks[tid]
-    return None if mask is None else np.isin(cpus, list(mask))
+            known[mine] = False
+    return allowed, known
 
 
 def note_domains(rows: Rows, topology: Topology | None) -> None:
     """Fills `domain`: what lies between the CPU where a wait began and the one where it ended."""
     if topology is None:
         return
-    for index in np.flatnonzero(rows["enqueue_cpu"] != rows["cpu"]):
-        crossing = topology.crossing(int(rows["enqueue_cpu"][index]), int(rows["cpu"][index]))
-        rows["domain"][index] = DOMAINS.index(crossing)
+    caches, nodes = np.array(topology.caches), np.array(topology.nodes)
+    one, other = (np.minimum(rows[name], len(caches) - 1) for name in ("enqueue_cpu", "cpu"))
+    crossed = np.where(caches[one] != caches[other], DOMAINS.index("cache"), 0)
+    rows["domain"] = np.where(nodes[one] != nodes[other], DOMAINS.index("numa"), crossed)
 
 
 def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) -> None:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from schedtop.rows import Integers, Rows
 
 KEEP_PERIODS = 200_000
-"""How many periods are remembered, of all CPUs together; the oldest go first."""
+"""How many periods are remembered, of all CPUs together; with more, the older half is forgotten."""
 
 MOST_CPUS = 64
 """How many CPUs are asked about a wait: those that were idle longest."""
@@ -44,10 +44,12 @@ class IdleTimes:
         rows = np.broadcast_to(cpus[:, None], entries.shape)
         starts = timelines["idle_start_ns"][rows[chosen], entries[chosen]].astype(np.int64)
         ends = timelines["idle_end_ns"][rows[chosen], entries[chosen]].astype(np.int64)
-        order = np.argsort(ends)
-        self._cpus = np.concatenate((self._cpus, rows[chosen][order]))[-KEEP_PERIODS:]
-        self._starts = np.concatenate((self._starts, starts[order]))[-KEEP_PERIODS:]
-        self._ends = np.concatenate((self._ends, ends[order]))[-KEEP_PERIODS:]
+        self._cpus = np.concatenate((self._cpus, rows[chosen]))
+        self._starts = np.concatenate((self._starts, starts))
+        self._ends = np.concatenate((self._ends, ends))
+        if len(self._ends) > KEEP_PERIODS:
+            kept = np.argpartition(self._ends, -KEEP_PERIODS // 2)[-KEEP_PERIODS // 2 :]
+            self._cpus, self._starts, self._ends = self._cpus[kept], self._starts[kept], self._ends[kept]
 
     def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times]:
         """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs)).

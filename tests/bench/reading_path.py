@@ -28,36 +28,47 @@ CPUS = 512
 TICKS, QUICK_TICKS = 40, 10
 NAP_S = 0.0005
 THREADS_PER_PROCESS = 4
+SLOW_WAITS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """How full the tables are: tasks in slots (None: all of them), and rows of the overflow map."""
+    """How full the tables are, besides all task slots and pairs: rows of the overflow map, slow waits of a tick."""
 
     name: str
     words: str
-    overflow: int
+    overflow: int = 0
+    slow_waits: int = 0
 
 
 CASES = (
-    Tables("full_slots", f"all task slots changed, {CPUS} CPUs", 0),
-    Tables("full_slots_and_overflow", "the same, and the overflow map full", 8192),
+    Tables("full_slots", f"all task slots changed and all pairs, {CPUS} CPUs"),
+    Tables("full_slots_and_overflow", "the same, and the overflow map full", overflow=8192),
+    Tables("full_slots_and_slow_waits", f"the first, and {SLOW_WAITS:,} slow waits", slow_waits=SLOW_WAITS),
 )
 
 
 class FilledPrograms(Programs):
     """The real maps' layouts in ordinary memory, every task of which moves between two ticks."""
 
-    def __init__(self, compiled: Compiled, overflow: int) -> None:
+    def __init__(self, compiled: Compiled, case: Tables) -> None:
         self._fds = {}
         specs = compiled.maps
         self.tasks = np.zeros(specs["tasks"].entries, specs["tasks"].dtype)
         self.cpus = np.zeros(specs["cpus"].entries, specs["cpus"].dtype)
+        self.timelines = np.zeros(specs["timelines"].entries, specs["timelines"].dtype)
+        self.domains = np.zeros(specs["domains"].entries, specs["domains"].dtype)
         self.config = np.zeros(1, specs["config"].dtype)
-        self._no_slow_waits: Rows = np.zeros(0, specs["slow_waits"].dtype)
-        self._overflow: Rows = np.zeros(overflow, specs["overflow"].dtype)
+        self._slow_waits: Rows = np.zeros(case.slow_waits, specs["slow_waits"].dtype)
+        self._pairs: Rows = np.zeros(specs["pairs"].entries, specs["pairs"].dtype)
+        self._overflow: Rows = np.zeros(case.overflow, specs["overflow"].dtype)
         _fill(self.tasks, 1 << 16)
         _fill(self._overflow, 1 << 20)
+        for rows, names in ((self._slow_waits, ("tid", "waker_tid")), (self._pairs, ("victim_tid", "other_tid"))):
+            for name in names:
+                rows[name] = np.random.default_rng(1).choice(self.tasks["tid"], len(rows))
+        self._slow_waits["blocker_tid"] = self._slow_waits["tid"][:, None] + np.arange(8)
+        self._slow_waits["wait_ns"], self._slow_waits["cpu"] = 10**7, np.arange(len(self._slow_waits)) % CPUS
         self.cpus["current_tid"] = self.tasks["tid"][: len(self.cpus)]
 
     def move(self) -> None:
@@ -69,17 +80,29 @@ class FilledPrograms(Programs):
                 rows[name] += 1000
         self.cpus["switches"] += 100
         self.cpus["latency"] += 1
-        self.cpus["slice_start_ns"] = time.monotonic_ns() - 1000
+        now = time.monotonic_ns()
+        self.cpus["slice_start_ns"] = now - 1000
+        self._slow_waits["end_ns"] = now - np.arange(len(self._slow_waits)) * 1000
+        places = self.timelines["idle_start_ns"].shape[1]
+        self.timelines["idle_count"] += places
+        self.timelines["idle_start_ns"] = now - 2_000_000 * np.arange(places, 0, -1)
+        self.timelines["idle_end_ns"] = self.timelines["idle_start_ns"] + 1_500_000
 
     def close(self) -> None:
         """Holds nothing."""
 
     def drain(self) -> None:
-        """There are no slow waits."""
+        """The slow waits are in ordinary memory."""
 
     def slow_waits(self) -> Rows:
-        """There are no slow waits."""
-        return self._no_slow_waits
+        """As many as the kernel side lets through in half a second."""
+        return self._slow_waits
+
+    def pairs(self) -> Rows:
+        """A full table of pairs, all of this interval."""
+        epoch = int(self.config["epoch"][0]) - 1
+        self._pairs["epoch"], self._pairs["blocked_ns"] = epoch, np.arange(len(self._pairs))[:, None]
+        return self._pairs
 
     def overflow(self) -> Rows:
         """The rows of the overflow map."""
@@ -129,7 +152,7 @@ def measure(options: Options) -> Topic:
 @contextmanager
 def opened(front_end: FrontEnd, compiled: Compiled, case: Tables) -> Iterator[tuple[LiveSource, FilledPrograms]]:
     """A live source over filled tables instead of the kernel's."""
-    programs = FilledPrograms(compiled, case.overflow)
+    programs = FilledPrograms(compiled, case)
     with ExitStack() as stack:
         stack.enter_context(patch.object(live, "choose_front_end", lambda *_: front_end))
         stack.enter_context(patch.object(live, "build", lambda *_: compiled))

@@ -128,7 +128,7 @@ def test_within_is_the_group_or_below() -> None:
 
 
 def test_a_wait_that_moved_says_what_it_crossed() -> None:
-    rows = np.concatenate([wait(), wait(enqueue_cpu=0), wait(enqueue_cpu=2), wait(enqueue_cpu=9)])
+    rows = np.concatenate([wait(), wait(enqueue_cpu=0), wait(enqueue_cpu=2), wait(enqueue_cpu=2, cpu=2)])
     note_domains(rows, Topology(caches=(0, 1, 2), nodes=(0, 0, 1)))
     assert [DOMAINS[value] for value in rows["domain"]] == ["", "cache", "numa", ""]
     note_domains(rows[:1], None)
