@@ -195,7 +195,7 @@ def make_scope(
         except ValueError as error:
             raise ValueError(f"--cgroup: {error}") from error
     try:
-        namespace = 0 if pidns is None else pid_namespace(pidns)
+        namespace = 0 if pidns is None else pid_namespace(pidns)[0]
     except ValueError as error:
         raise ValueError(f"--pidns: {error}") from error
     return Scope(tids, pids, comms, group, namespace)

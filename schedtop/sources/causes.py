@@ -76,7 +76,7 @@ def note_idle_cpus(
     moments = np.flatnonzero(long_idle.any(axis=1))
     allowed, known = _allowed(rows[moments], cpus, online, affinity)
     free = long_idle[moments] & allowed & known[:, None]
-    is_free = free.any(axis=1)
+    is_free: npt.NDArray[np.bool_] = np.logical_or.reduce(free, axis=1)
     idle = elsewhere[moments]
     best = np.argmax(np.where(is_free[:, None] & ~free, -1, idle), axis=1)
     rows["idle_cpu"][moments] = cpus[best]
@@ -89,7 +89,7 @@ def _allowed(
     rows: Rows, cpus: Integers, online: int, affinity: Callable[[int], set[int]]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Which of the CPUs each task may use, shape (rows, cpus), and whether that is still known, shape (rows,)."""
-    allowed = np.broadcast_to(cpus, (len(rows), len(cpus))) == rows["cpu"][:, None]
+    allowed: npt.NDArray[np.bool_] = np.equal(cpus[None, :], rows["cpu"][:, None])
     allowed |= (rows["allowed_cpus"] >= online)[:, None]
     known = np.ones(len(rows), bool)
     some = (rows["allowed_cpus"] != 1) & (rows["allowed_cpus"] < online)

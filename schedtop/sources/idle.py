@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import numpy.typing as npt
 
 from schedtop.rows import Integers, Rows
 
 KEEP_PERIODS = 200_000
-"""How many periods are remembered, of all CPUs together; with more, the older half is forgotten."""
+"""How many periods are remembered, of all CPUs together; the oldest go first."""
 
 MOST_CPUS = 64
 """How many CPUs are asked about a wait: those that were idle longest."""
@@ -23,7 +25,8 @@ class IdleTimes:
     """
 
     def __init__(self) -> None:
-        self._cpus = self._starts = self._ends = np.zeros(0, np.int64)
+        # Of each call: CPUs, starts and ends of its periods.
+        self._taken: deque[tuple[Times, Times, Times]] = deque()
         self._counts: Integers | None = None
 
     def collect(self, timelines: Rows) -> None:
@@ -44,12 +47,9 @@ class IdleTimes:
         rows = np.broadcast_to(cpus[:, None], entries.shape)
         starts = timelines["idle_start_ns"][rows[chosen], entries[chosen]].astype(np.int64)
         ends = timelines["idle_end_ns"][rows[chosen], entries[chosen]].astype(np.int64)
-        self._cpus = np.concatenate((self._cpus, rows[chosen]))
-        self._starts = np.concatenate((self._starts, starts))
-        self._ends = np.concatenate((self._ends, ends))
-        if len(self._ends) > KEEP_PERIODS:
-            kept = np.argpartition(self._ends, -KEEP_PERIODS // 2)[-KEEP_PERIODS // 2 :]
-            self._cpus, self._starts, self._ends = self._cpus[kept], self._starts[kept], self._ends[kept]
+        self._taken.append((rows[chosen], starts, ends))
+        while len(self._taken) > 1 and sum(len(taken[0]) for taken in self._taken) > KEEP_PERIODS:
+            self._taken.popleft()
 
     def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times]:
         """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs)).
@@ -60,10 +60,10 @@ class IdleTimes:
         idle_since = np.where(cpu_rows["current_tid"] == 0, cpu_rows["slice_start_ns"], 0).astype(np.int64)
         idles_now = np.flatnonzero((idle_since > 0) & (idle_since < now_ns))
         first, last = int(starts.min(initial=now_ns)), int(ends.max(initial=0))
-        known = (self._ends > first) & (self._starts < last)
-        cpus = np.concatenate((self._cpus[known], idles_now))
-        begins = np.concatenate((self._starts[known], idle_since[idles_now]))
-        stops = np.concatenate((self._ends[known], np.full(len(idles_now), now_ns)))
+        under_way = (idles_now, idle_since[idles_now], np.full(len(idles_now), now_ns))
+        cpus, begins, stops = (np.concatenate(parts) for parts in zip(*self._taken, under_way, strict=True))
+        known = (stops > first) & (begins < last)
+        cpus, begins, stops = cpus[known], begins[known], stops[known]
         totals = np.bincount(cpus, stops - begins) if len(cpus) else np.zeros(0)
         ids = np.argsort(-totals, kind="stable")[: min(MOST_CPUS, int((totals > 0).sum()))].astype(np.int64)
         idle = np.zeros((len(starts), len(ids)), np.int64)
