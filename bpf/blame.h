@@ -163,6 +163,7 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
 	if (event->kind >= LATENCY_KINDS)
 		return;
 	find_blockers(event);
+	cpu->looks_in_window += event->switches >> SLICES_A_LOOK_SHIFT;
 	cpu->looked_at_ns += event->wait_ns;
 	cpu->uncovered_ns += event->wait_ns - event->covered_ns;
 	cpu->blocked_idle_ns += event->cpu_idle_ns;

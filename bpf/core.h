@@ -234,8 +234,8 @@ static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu
 	slot->migrations++;
 	slot->cache_migrations += other_cache;
 	slot->numa_migrations += other_node;
-	/* The first move of a woken task is the choice of its queue. */
-	if (slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu) {
+	/* The move of a task that is being woken is the choice of its queue. */
+	if (is_being_woken(who, slot)) {
 		slot->enqueue_cpu = to_cpu;
 	} else if (slot->wait_start_ns) {
 		now = bpf_ktime_get_ns();

@@ -16,6 +16,7 @@
 /* Who had the CPU is looked for when a wait is slow or at least this long, so often per CPU and such window at most. */
 #define LOOK_NS 100000
 #define LOOKS_PER_WINDOW 512
+#define SLICES_A_LOOK_SHIFT 4 /* a long walk counts as several */
 
 /* How far back a CPU's timeline reaches (powers of two), and how short an idle time or a pause is left out of it. */
 #define SLICES 256

@@ -32,6 +32,9 @@ static __always_inline u64 steal_of_cpu(struct who *who);
 /* Is the task on a run queue already, so that a wakeup changes nothing? */
 static __always_inline bool is_queued(struct who *who, struct task_slot *slot);
 
+/* At a migration: is the task on its way to its first run queue, and not from one to another? */
+static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot);
+
 /* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
 static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one);
 

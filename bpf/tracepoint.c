@@ -61,6 +61,12 @@ static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
 	return slot->flags & TASK_RUNNING_NOW;
 }
 
+/* The first move after a wakeup, most likely. */
+static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot)
+{
+	return slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu;
+}
+
 int tracepoint_sched_switch(void *ctx)
 {
 	struct switch_event event = {};

@@ -54,7 +54,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[s
 
 
 def _header(data: dict[str, Any]) -> str:
-    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in data["filters"].items() if values]
+    filters, scope = data["filters"], data["filters"]["scope"]
+    covered = {"scope", *(("comm", "tid", "tgid") if scope else ())}
+    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in filters.items() if values and key not in covered]
+    chosen = [scope, *chosen] if scope else chosen
     parts = [
         f"schedtop {data['tool_version']}",
         f"host {data['host']}",
