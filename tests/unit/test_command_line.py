@@ -16,6 +16,7 @@ import pytest
 
 import schedtop
 from schedtop import cli
+from schedtop.rows import GROUPS
 
 COMMAND = [sys.executable, "-m", "schedtop"]
 SNAPSHOT = [*COMMAND, "snapshot", "--source", "synthetic"]
@@ -60,7 +61,10 @@ def test_filters_and_threshold_reach_the_data() -> None:
         "tgid": [4240],
         "cpu": [0, 1],
         "tid_or_tgid": [],
+        "cgroup": [],
+        "pid_namespace": [],
         "not_tgid": [],
+        "scope": "",
     }
     assert [task["tid"] for task in data["tasks"]] == [4240]
 
@@ -209,6 +213,27 @@ def test_the_dashboard_needs_a_terminal() -> None:
 
 def test_the_version() -> None:
     assert run("--version", command=COMMAND).stdout == f"schedtop {schedtop.__version__}\n"
+
+
+def test_groups_are_those_that_tasks_can_be_added_up_by() -> None:
+    assert [name.replace("-", " ") for name in cli.GROUP_NAMES] == [*GROUPS]
+    data = json.loads(run("--group", "pid-namespace", "--duration", "1s").stdout)
+    assert {group["by"] for group in data["groups"]} == {"pid namespace"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--cgroup", "/no/such/group"), "no/such/group"),
+        (("--pidns", "nothing"), "'nothing' is no PID"),
+        (("--group", "color"), "'color' is not one of"),
+    ],
+)
+def test_a_group_that_is_not_there_is_one_line(arguments: tuple[str, ...], words: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_help_is_quick_because_it_loads_nothing_slow() -> None:
