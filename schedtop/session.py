@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NICE = -15
 """Our priority as root: nearly all of a CPU against a few busy loops of ordinary priority."""
 
@@ -53,7 +53,7 @@ class Signals:
         self.status = 0
         self._deadline = 0.0
         self._raises = False
-        self._wanted = [number for number in STATUS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._wanted = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
     def install(self) -> None:
         """Takes the signals."""
@@ -99,7 +99,7 @@ class Signals:
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         self._deadline = 0 if self.status else time.monotonic() + GRACE_S
-        self.status = self.status or STATUS[signal.Signals(number)]
+        self.status = self.status or 128 + number
         # Safe here because the main thread never waits for this event: it would hold its lock.
         self.stop.set()
         if self._raises:

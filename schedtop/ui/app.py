@@ -17,7 +17,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
-from schedtop.ui.terminal import SIGNAL_STATUS, drawing_on_output, had_terminal, off_signals, on_signals
+from schedtop.ui.terminal import drawing_on_output, had_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 
 STOP_TIMEOUT_S = 3.0
@@ -64,7 +64,7 @@ class SchedtopApp(App[int]):
     def on_mount(self, _event: events.Mount) -> None:
         on_signals(self.stop)
         terminal_is_there = had_terminal()
-        self.set_interval(1, lambda: None if terminal_is_there() else self.stop(SIGNAL_STATUS[signal.SIGHUP]))
+        self.set_interval(1, lambda: None if terminal_is_there() else self.stop(128 + signal.SIGHUP))
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
 

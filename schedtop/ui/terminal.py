@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 LEAST_COLUMNS, LEAST_LINES = 60, 15
 
-SIGNAL_STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def check_terminal() -> str | None:
@@ -57,9 +57,9 @@ def on_signals(stop: Callable[[int], object]) -> None:
     Without this they end the program and leave the terminal in raw mode.
     """
     loop = asyncio.get_running_loop()
-    for number, status in SIGNAL_STATUS.items():
+    for number in ENDING_SIGNALS:
         try:
-            loop.add_signal_handler(number, stop, status)
+            loop.add_signal_handler(number, stop, 128 + number)
         except (ValueError, RuntimeError):
             # Not the main thread (a test): then the signals are not ours to handle.
             return
@@ -68,5 +68,5 @@ def on_signals(stop: Callable[[int], object]) -> None:
 def off_signals() -> None:
     """Gives the signals back."""
     loop = asyncio.get_running_loop()
-    for number in SIGNAL_STATUS:
+    for number in ENDING_SIGNALS:
         loop.remove_signal_handler(number)
