@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from schedtop.history import View
+from schedtop.model import Frame
 from schedtop.panes.levels import Level, steal_level
 from schedtop.panes.percent import percent
 from schedtop.units import format_count, format_rate, rate
@@ -25,6 +26,10 @@ class CpuRow:
     busy: str
     steal: str
     queue: str
+    moved_in: str
+    moved_out: str
+    from_cache: str
+    from_numa: str
     level: Level
 
 
@@ -67,8 +72,19 @@ def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
         busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
         steal=f"{percent(steal_ratio)}{level.sign or ' '}",
         queue=format_count(int(frame.cpus.queue_length[ids].sum()) if queue_known else None),
+        moved_in=_moves(frame, "migrations_in", ids),
+        moved_out=_moves(frame, "migrations_out", ids),
+        from_cache=_moves(frame, "cache_migrations", ids),
+        from_numa=_moves(frame, "numa_migrations", ids),
         level=level,
     )
+
+
+def _moves(frame: Frame, counter: str, ids: Sequence[int]) -> str:
+    """One of the counters of migrations as events per second."""
+    if "migrations" in frame.unavailable:
+        return format_rate(None)
+    return format_rate(rate(int(frame.cpus.column(counter)[ids].sum()), frame.interval_ns))
 
 
 COLUMNS: tuple[Column[CpuRows], ...] = (
@@ -79,6 +95,10 @@ COLUMNS: tuple[Column[CpuRows], ...] = (
     Column("busy%", 5, lambda context: [row.busy for row in context.rows], style="busy"),
     Column("steal%", 6, lambda context: [row.steal for row in context.rows], rank=1, style="steal"),
     Column("queue", 5, lambda context: [row.queue for row in context.rows], rank=2),
+    Column("in/s", 5, lambda context: [row.moved_in for row in context.rows], rank=4),
+    Column("out/s", 5, lambda context: [row.moved_out for row in context.rows], rank=4),
+    Column("cache", 5, lambda context: [row.from_cache for row in context.rows], rank=5, style="dim"),
+    Column("numa", 5, lambda context: [row.from_numa for row in context.rows], rank=5, style="dim"),
 )
 
 

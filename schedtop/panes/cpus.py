@@ -17,7 +17,10 @@ from schedtop.widgets.bars import EIGHTHS, MISSING, bars, tall_bars
 from schedtop.widgets.columns import header_spans, place
 from schedtop.widgets.strips import Span, Spans, fit, whole_parts
 
-HISTORY_LEAST = 6
+HISTORY_LEAST, HISTORY_GOOD = 6, 14
+"""Cells of history that no column takes, and those that the columns of rank EXTRA leave."""
+
+EXTRA = 4
 HISTORY_MOST = 60
 TALL_MOST = 4
 
@@ -40,7 +43,9 @@ class CpusPane(Pane):
     READING = (
         "switch/s: context switches a second. invol/s: those in which a task was put off the CPU although it wanted "
         "to go on; inv% is their share among the switches of tasks. busy% and steal% are the kernel's own account; "
-        "queue is how many tasks wait for this CPU at the end of the interval. The strip on the right is the "
+        "queue is how many tasks wait for this CPU at the end of the interval. in/s and out/s: tasks a second that "
+        "came from another CPU, or left for one; cache and numa: those that came from another cache or NUMA node, "
+        "where they left their data. The strip on the right is the "
         "recent past, the newest at its right end; m chooses what it shows. Where there are more CPUs than lines, "
         "each shows only the measure of m, at last as one character (a full block: 100 %, or the largest rate); "
         "the zoomed pane (z) always has a row for each CPU, to be scrolled."
@@ -92,7 +97,10 @@ class CpusPane(Pane):
         self._fixed_lines, self.total_rows = 2, len(ids)
         self.clamp_top()
         self.set_title("", self.position_text())
-        placed = place(columns_for(ids), width - HISTORY_LEAST - 1, air_most=0)
+        columns = columns_for(ids)
+        placed = place([column for column in columns if column.rank < EXTRA], width - HISTORY_LEAST - 1, air_most=0)
+        more = place(columns, width - HISTORY_GOOD - 1, air_most=0)
+        placed = more if len(more) > len(placed) else placed
         table_width = sum(column_width + 1 for _, column_width in placed)
         room = min(width - table_width, HISTORY_MOST)
         frames = view.series[-room:]

@@ -11,6 +11,9 @@ from schedtop.history import View
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Spans, wrapped
 
+TITLE_FRAME = 8
+"""Cells of the border beside a title: corners, blanks, the number."""
+
 WAITING = "waiting for the first interval"
 
 
@@ -85,7 +88,8 @@ class Pane(Canvas):
 
     def set_title(self, detail: str = "", subtitle: str = "") -> None:
         """The border's texts. Set only when they change, because that repaints the whole pane."""
-        title = f"{self.NUMBER} {self.TITLE}{f' · {detail}' if detail else ''}"
+        name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
+        title = f"{self.NUMBER} {name}{f' · {detail}' if detail else ''}"
         if title != self._title:
             self._title = title
             self.border_title = Content(title)

@@ -1,113 +1,181 @@
-"""Steal: the time that the hypervisor gave to others while this machine's CPUs had work."""
+"""Steal, quota, pressure: who else takes the CPUs' time, beside what waits cost, over the same five minutes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from schedtop.groups import group_name
 from schedtop.history import View
-from schedtop.model import Frame
-from schedtop.panes.levels import ALARM_RATIO, NOTICE_RATIO, steal_level
+from schedtop.panes.capacity import QUOTA, SERIES, STEAL, Past, Series, Values, axis_text, top_of, worst_throttled
+from schedtop.panes.levels import NORMAL, Level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
-from schedtop.units import NS_PER_S, format_ratio
+from schedtop.panes.quota_rows import quota_lines
+from schedtop.widgets.bars import bars
 from schedtop.widgets.plot import ACROSS, area
-from schedtop.widgets.strips import Span, Spans, fit, spans_width, wrapped
+from schedtop.widgets.prose import paragraph
+from schedtop.widgets.strips import Span, Spans, fit, steady
 
-MARGIN = 6
-SPAN_NS = 300 * NS_PER_S
-VALUE_WIDTH = 5
-LEAST_PLOT_HEIGHT = 4
-PLOT_HEIGHT = 5
+LABEL, VALUE, MARK, WORDED_MARK = 6, 6, 3, 13
+WIDE = 50
+MARGIN = 7
+CELL_VALUE = 5
+LEAST_PLOT, MOST_PLOT = 3, 9
+LEAST_BELOW = 5
+"""Lines left for the table and the CPUs below the plots."""
 
 
 class StealPane(Pane):
-    """The steal ratio in total over time, and of each CPU now."""
+    """Steal, throttling by quota, pressure and the latency's p99: now, and over five minutes."""
 
     NUMBER = 3
-    TITLE = "Steal"
-    PARTS = ("steal",)
+    TITLE = "Steal, quota, pressure"
+    SHORT = "Steal"
     READING = (
-        "The share of time in which a CPU of this virtual machine had work, but the hypervisor ran somebody else. "
-        "Nothing inside this machine can mend it: fewer tasks, or a host with less on it. Marked `!` high from 5 % "
-        "and `!!` very high from 10 %. The plot is of all CPUs over five minutes; the key m in the CPUs shows that of "
-        "each. PSI some is the share of time in which at least one task waited for a CPU."
+        "Four things over the same five minutes, the newest at the right. steal: the share of time in which a CPU of "
+        "this virtual machine had work, but the hypervisor ran somebody else; nothing inside this machine can mend "
+        "it. Marked `!` high from 5 % and `!!` very high from 10 %. quota: the share of periods in which the worst "
+        "cgroup had used up its CPU quota (throttled), even if CPUs were idle. PSI: the share of time in which at "
+        "least one task waited for a CPU. p99: one wait in a hundred was longer. Where p99 rises together with one "
+        "of the others, that is its likely cause. cpu0 5.2: steal of each CPU in percent."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._past = Past()
         self._key: object = None
-        self._plot: list[Spans] = []
+        self._plots: list[Spans] = []
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
-        ids = view.cpu_ids
-        lines = self._now(view)
-        if view.host.virtualised is False:
-            text = "not virtualised: no hypervisor shares these CPUs, so that steal is always zero here"
-            return [*lines, *([(line, "dim")] for line in wrapped(text, width))]
-        cells = self._cells(view, ids, width)
-        room = height - len(lines)
-        plot_height = room - min(len(cells), max(1, room - max(PLOT_HEIGHT, room // 2)))
-        if plot_height >= LEAST_PLOT_HEIGHT:
-            lines.extend(self._plot_lines(view, width, plot_height))
-        shown = height - len(lines)
-        self.total_rows = len(cells)
-        self.top = max(0, min(self.top, len(cells) - shown))
-        lines.extend(cells[self.top : self.top + shown])
-        hidden = len(cells) - shown
-        self.set_title("", f"{len(ids)} CPUs, worst first" if hidden > 0 or len(ids) > 8 else "")
-        return lines
+        below = self._below(view, width)
+        notes = self._notes(view, width)
+        each = min(MOST_PLOT, (height - len(notes) - 1 - min(len(below), LEAST_BELOW)) // len(SERIES))
+        if each >= LEAST_PLOT:
+            lines = [*self._plot_lines(view, width, each), *notes]
+        else:
+            lines = [*self._short_lines(view, width), *_worst_line(view, width), *notes]
+        shown = max(0, height - len(lines))
+        self.total_rows = len(below)
+        self.top = max(0, min(self.top, len(below) - shown))
+        hidden = len(below) > shown
+        self.set_title("", "↓ more" if hidden and self.top + shown < len(below) else "")
+        return [*lines, *below[self.top : self.top + shown]]
 
-    def _now(self, view: View) -> list[Spans]:
-        """The ratio of the window and the pressure, in one line or two."""
-        ratio = view.frame.ratio("steal_ns")
-        level = steal_level(ratio)
-        spans: list[Span] = [("total ", "dim"), (format_ratio(ratio), level.style if level.sign else "steal")]
-        if level.sign:
-            marks = (f" {level.sign} {level.word}", f" {level.sign}")
-            room = self.inner.width - spans_width(spans)
-            spans.append((next((mark for mark in marks if len(mark) <= room), ""), level.style))
-        pressure = pressure_text(view.frame)
-        if not pressure:
-            return [spans]
-        if spans_width(spans) + len(pressure) + 3 <= self.inner.width:
-            return [[*spans, ("   " + pressure, "text")]]
-        return [spans, [(pressure, "text")]]
-
-    def _cells(self, view: View, ids: Sequence[int], width: int) -> list[Spans]:
-        """`cpu ratio` of each CPU, several a line; the worst first where they are many."""
-        ratios = [(cpu, view.frame.ratio("steal_ns", cpu)) for cpu in ids]
-        if len(ratios) > 8:
-            ratios.sort(key=lambda pair: -(pair[1] or 0.0))
-        label = len(f"cpu{max(ids, default=0)} ")
-        across = max(1, (width + 1) // (label + VALUE_WIDTH + 1))
+    def _short_lines(self, view: View, width: int) -> list[Spans]:
+        """A line for each series: name, value now, and the past as bars."""
+        mark = WORDED_MARK if width >= WIDE else MARK
+        room = width - LABEL - VALUE - mark
+        table = self._past.table(view.series, max(room, 1))
         lines: list[Spans] = []
-        for start in range(0, len(ratios), across):
-            line: list[Span] = []
-            for cpu, ratio in ratios[start : start + across]:
-                level = steal_level(ratio)
-                line.append((fit(f"cpu{cpu}", label), "dim"))
-                line.append((fit(f"{_short(ratio)}{level.sign}", VALUE_WIDTH, right=True), level.style))
-                line.append((" ", "text"))
+        for series, values in zip(SERIES, table, strict=True):
+            line = self._now(view, series, mark)
+            if room > 0:
+                line.append((bars(values / top_of(series, values)), series.style))
             lines.append(line)
+        if room >= 12:
+            lines.append([(" " * (width - room) + "-5 min" + "now".rjust(room - 6), "head")])
         return lines
 
-    def _plot_lines(self, view: View, width: int, height: int) -> list[Spans]:
-        key = (view.frame.end_ns, len(view.series), width, height)
-        if key != self._key:
-            self._key = key
-            self._plot = plot_lines(view.series, width, height)
-        return self._plot
+    def _now(self, view: View, series: Series, mark: int) -> list[Span]:
+        """Name, value and mark, the latter in as many cells as it gets."""
+        value = series.value(view.frame)
+        level = _level(series, value)
+        sign = f" {level.sign} {level.word}" if mark > MARK else f" {level.sign}"
+        style = level.style if level.sign else series.style
+        return [
+            (fit(series.word, LABEL), "dim"),
+            (fit(series.format(value), VALUE, right=True), style),
+            (fit(sign.rstrip(), mark), level.style if level.sign else "text"),
+        ]
+
+    def _plot_lines(self, view: View, width: int, each: int) -> list[Spans]:
+        """A plot for each series under its value, all on one axis of time."""
+        key = (view.frame.end_ns, len(view.series), width, each)
+        if key == self._key:
+            return self._plots
+        self._key = key
+        columns = width - MARGIN
+        lines: list[Spans] = []
+        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns * ACROSS)), strict=True):
+            lines.append(
+                [*self._now(view, series, WORDED_MARK), (fit(_words(view, series), max(0, width - 25)), "dim")]
+            )
+            lines.extend(plot_lines(series, values, columns, each - 1))
+        lines.append([(" " * MARGIN + "-5 min" + "now".rjust(columns - 6), "head")])
+        self._plots = lines
+        return lines
+
+    def _notes(self, view: View, width: int) -> list[Spans]:
+        """What there is to say of steal."""
+        notes: list[Spans] = []
+        why = view.frame.unavailable.get("steal")
+        if why:
+            notes.extend(paragraph(f"steal is not available: {why}", width, "dim"))
+        elif view.host.virtualised is False:
+            notes.extend(paragraph("not virtualised: steal is always zero here", width, "dim"))
+        return notes
+
+    def _below(self, view: View, width: int) -> list[Spans]:
+        """What scrolls: the groups with a quota where there is room for a table, and the steal of each CPU."""
+        lines: list[Spans] = []
+        if width >= WIDE and len(view.frame.throttling):
+            lines.extend([[], *quota_lines(view.frame.throttling, view.frame.cgroups, width)])
+        if view.host.virtualised is not False and "steal" not in view.frame.unavailable:
+            lines.extend([*([[]] if lines else []), *_cells(view, view.cpu_ids, width)])
+        return lines
 
 
-def pressure_text(frame: Frame) -> str:
-    """PSI's `some` share of the interval in words, empty where the kernel has none."""
-    if frame.pressure is None or not frame.interval_ns:
+def _level(series: Series, value: float | None) -> Level:
+    return steal_level(value) if series is STEAL else NORMAL
+
+
+def _words(view: View, series: Series) -> str:
+    """What a series is, beside its value."""
+    words = {
+        "steal": "of the CPUs' time went to other guests",
+        "PSI": "of the time some task waited for a CPU",
+        "p99": "one wait in a hundred was longer",
+    }
+    if series is QUOTA:
+        name = _worst_name(view)
+        words["quota"] = f"of its periods {name} was throttled" if name else "no cgroup was throttled"
+    return words[series.word]
+
+
+def _worst_name(view: View) -> str:
+    """The group that the quota's share is of, empty if none was throttled."""
+    worst = worst_throttled(view.frame.throttling)
+    if not worst or not worst[1]:
         return ""
-    return f"PSI some {format_ratio(frame.pressure.some_ns / frame.interval_ns)}"
+    named = view.frame.throttling[view.frame.throttling["cgroup_id"] == worst[0]]
+    return steady(group_name(named, "cgroup", view.frame.cgroups)[0])
+
+
+def _worst_line(view: View, width: int) -> list[Spans]:
+    name = _worst_name(view)
+    return [[("quota of ", "dim"), (fit(name, max(0, width - 9)), "text")]] if name else []
+
+
+def _cells(view: View, ids: Sequence[int], width: int) -> list[Spans]:
+    """`cpu ratio` of each CPU, several a line; the worst first where they are many."""
+    ratios = [(cpu, view.frame.ratio("steal_ns", cpu)) for cpu in ids]
+    if len(ratios) > 8:
+        ratios.sort(key=lambda pair: -(pair[1] or 0.0))
+    label = len(f"cpu{max(ids, default=0)} ")
+    across = max(1, (width + 1) // (label + CELL_VALUE + 1))
+    lines: list[Spans] = []
+    for start in range(0, len(ratios), across):
+        line: list[Span] = []
+        for cpu, ratio in ratios[start : start + across]:
+            level = steal_level(ratio)
+            line.append((fit(f"cpu{cpu}", label), "dim"))
+            line.append((fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True), level.style))
+            line.append((" ", "text"))
+        lines.append(line)
+    return lines
 
 
 def _short(ratio: float | None) -> str:
@@ -115,46 +183,15 @@ def _short(ratio: float | None) -> str:
     return f"{ratio * 100:.0f}" if ratio is not None and ratio >= 0.0995 else percent(ratio)
 
 
-def plot_lines(frames: Sequence[Frame], width: int, height: int) -> list[Spans]:
-    """The total steal ratio of the last five minutes: plot, axis and its labels in `height` lines."""
-    columns = width - MARGIN
-    if columns < 10:
+def plot_lines(series: Series, values: Values, columns: int, rows: int) -> list[Spans]:
+    """A series as an area in `rows` lines, with labels of its axis in the margin."""
+    if columns < 10 or rows <= 0:
         return []
-    ratios = over_time(frames, columns * ACROSS)
-    known = ratios[~np.isnan(ratios)]
-    top = _scale(float(known.max()) if len(known) else 0.0)
-    rows = height - 1
-    drawn = area(np.nan_to_num(ratios / top).tolist(), columns, rows)
+    top = top_of(series, values)
+    drawn = area(np.nan_to_num(values / top).tolist(), columns, rows)
     labels = [" " * MARGIN] * rows
-    for ratio in (0.0, NOTICE_RATIO, ALARM_RATIO, top):
-        row = rows - 1 - min(rows - 1, int(ratio / top * rows))
-        if labels[row].isspace() or ratio == top:
-            labels[row] = f"{ratio * 100:>3.0f}% ┤"
-    lines: list[Spans] = [[(label, "head"), (line, "steal")] for label, line in zip(labels, drawn, strict=True)]
-    left, right = "-5 min", "now"
-    lines.append([(" " * MARGIN + left + " " * (max(1, columns - len(left) - len(right))) + right, "head")])
-    return lines
-
-
-def over_time(frames: Sequence[Frame], places: int) -> npt.NDArray[np.float64]:
-    """The total steal ratio of the last five minutes in `places` equal parts, the largest of each, NaN without data."""
-    ratios = np.full(places, np.nan)
-    if not frames:
-        return ratios
-    end = frames[-1].end_ns
-    for frame in reversed(frames):
-        age = end - frame.end_ns
-        if age >= SPAN_NS:
-            break
-        ratio = frame.ratio("steal_ns")
-        if ratio is None:
-            continue
-        last = places - 1 - int(age / SPAN_NS * places)
-        first = places - 1 - min(places - 1, int((age + frame.interval_ns) / SPAN_NS * places - 1e-9))
-        ratios[first : last + 1] = np.fmax(ratios[first : last + 1], ratio)
-    return ratios
-
-
-def _scale(most: float) -> float:
-    """The top of the axis: so large that the 10 % line is always on it, and steady."""
-    return next((top for top in (0.12, 0.25, 0.5) if most <= top), 1.0)
+    for value in (0.0, *series.marks, top):
+        row = rows - 1 - min(rows - 1, int(value / top * rows))
+        if labels[row].isspace() or value == top:
+            labels[row] = f"{axis_text(series, value):>{MARGIN - 2}} ┤"
+    return [[(label, "head"), (line, series.style)] for label, line in zip(labels, drawn, strict=True)]

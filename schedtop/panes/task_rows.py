@@ -126,13 +126,13 @@ COLUMNS: tuple[Column[TaskRows], ...] = (
 )
 
 GROUP_COLUMNS: tuple[Column[TaskRows], ...] = (
-    Column("group", 14, _groups, right=False, grow=34, style="strong"),
+    Column("group", 22, _groups, right=False, grow=30, style="strong"),
     Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
     Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
     Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
     Column("p99", 7, _percentiles, rank=1),
     Column("wait now", 8, _waiting_tasks, rank=3),
-    Column("switch/s", 9, _switches, rank=2, sort="switches"),
+    Column("switch/s", 9, _switches, rank=3, sort="switches"),
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
     Column("run %", 6, _run, sort="run_ns"),
     Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),

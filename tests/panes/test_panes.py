@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -165,7 +166,12 @@ def steal_of(ratio: float) -> Callable[[Frame], Frame]:
 
 @pytest.mark.parametrize(
     ("ratio", "expected", "absent"),
-    [(0.0, "total 0 %", "high"), (0.049, "4.9 %", "high"), (0.05, "5.0 % ! high", "very"), (0.1, "!! very high", "? ")],
+    [
+        (0.0, "steal     0% ", "high"),
+        (0.049, "4.9% ", "high"),
+        (0.05, "5.0% ! high", "very"),
+        (0.1, "!! very high", "? "),
+    ],
 )
 async def test_steal_levels(ratio: float, expected: str, absent: str, make_view: MakeView) -> None:
     screen = await shown(StealPane(), make_view(change=steal_of(ratio)), (60, 14))
@@ -175,7 +181,7 @@ async def test_steal_levels(ratio: float, expected: str, absent: str, make_view:
 
 async def test_steal_says_the_level_in_a_narrow_pane(make_view: MakeView) -> None:
     screen = await shown(StealPane(), make_view(change=steal_of(0.123)), (24, 12))
-    assert "total 12.3 % !! " in screen
+    assert "steal  12.3% !!" in screen
     assert "very" not in screen
 
 
@@ -185,9 +191,32 @@ async def test_steal_not_virtualised(make_view: MakeView) -> None:
 
 
 async def test_steal_shows_pressure_where_there_is_some(make_view: MakeView) -> None:
-    assert "PSI some" in await shown(StealPane(), make_view(), (60, 14))
+    assert re.search(r"PSI +\d", await shown(StealPane(), make_view(), (60, 14)))
     bare = make_view(change=lambda frame: replace(frame, pressure=None))
-    assert "PSI some" not in await shown(StealPane(), bare, (60, 14))
+    assert re.search(r"PSI +- ", await shown(StealPane(), bare, (60, 14)))
+
+
+def throttled(frame: Frame) -> Frame:
+    frame.throttling["throttled_periods"] = frame.throttling["periods"] * (0.3, 0.8)
+    frame.throttling["throttled_ns"] = (123_000_000, 456_000_000)
+    return frame
+
+
+@pytest.mark.parametrize("size", [(28, 10), (60, 12), (80, 22), (160, 45)])
+async def test_steal_names_the_group_that_its_quota_stopped_most(size: tuple[int, int], make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=throttled), size)
+    assert re.search(r"quota +80\.0%", screen)
+    assert "pod 6f1e2d3c" in screen
+    assert ("456 ms" in screen) == (size[0] >= 60)
+
+
+async def test_steal_without_quotas_and_without_a_hypervisor_still_says_something(make_view: MakeView) -> None:
+    host = Host("metal", "6.1", "btf", virtualised=False)
+    view = make_view(host=host, change=lambda frame: replace(frame, throttling=frame.throttling[:0]))
+    screen = await shown(StealPane(), view, (80, 40))
+    assert "no cgroup was throttled" in screen
+    assert re.search(r"p99 +\d", screen)
+    assert "cpu0" not in screen
 
 
 async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from schedtop.histogram import BUCKETS, Histogram, bucket_index
+from schedtop.model import merge
+from schedtop.panes.capacity import SERIES, STEAL, Past
 from schedtop.panes.latency_plot import LatencyPlot, decades, per_column
-from schedtop.panes.steal import over_time, plot_lines
+from schedtop.panes.steal import plot_lines
 from schedtop.widgets.plot import area
 from schedtop.widgets.strips import spans_width
 
@@ -77,12 +79,26 @@ def test_latency_plot_is_built_once_for_the_same_data() -> None:
     assert plot.lines(waits, waits, 61, 9, 5_000_000) is not first
 
 
-def test_steal_over_time(make_view: MakeView) -> None:
+def test_four_things_over_the_same_five_minutes(make_view: MakeView) -> None:
     view = make_view(frames=300)
-    ratios = over_time(view.series, 150)
-    assert not np.isnan(ratios).any()
-    assert ratios[-1] == pytest.approx(max(frame.ratio("steal_ns") or 0 for frame in view.series[-2:]), rel=0.5)
-    young = over_time(view.series[-30:], 300)
-    assert np.isnan(young[:269]).all()
-    assert not np.isnan(young[-30:]).any()
-    assert all(spans_width(line) == 40 for line in plot_lines(view.series, 40, 8))
+    past = Past()
+    table = past.table(view.series, 150)
+    assert table.shape == (len(SERIES), 150)
+    assert not np.isnan(table).any()
+    steal = table[SERIES.index(STEAL)]
+    assert steal[-1] == pytest.approx(max(frame.ratio("steal_ns") or 0 for frame in view.series[-2:]), rel=0.5)
+    young = past.table(view.series[-30:], 300)
+    assert np.isnan(young[:, :269]).all()
+    assert not np.isnan(young[:, -30:]).any()
+    for series, values in zip(SERIES, past.table(view.series, 66), strict=True):
+        lines = plot_lines(series, values, 33, 8)
+        assert len(lines) == 8
+        assert all(spans_width(line) == 40 for line in lines)
+
+
+def test_a_coarse_frame_fills_its_whole_time(make_view: MakeView) -> None:
+    series = make_view(frames=60).series
+    coarse = (merge(series[:30]), *series[30:])
+    table = Past().table(coarse, 300)
+    assert not np.isnan(table[:, -60:]).any()
+    assert np.isnan(table[:, :-60]).all()
