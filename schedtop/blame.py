@@ -1,13 +1,18 @@
-"""One slow wait in words: why it was slow, who had the CPU meanwhile, and what that rests on (docs/blame.md)."""
+"""Slow waits in words: why one was slow, who had the CPU meanwhile, what that rests on; and who it was in many of them.
+
+The meaning of each cause is in docs/blame.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
-from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, text
+from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows, text
 from schedtop.units import format_ns
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
@@ -64,6 +69,39 @@ def blockers_of(row: np.void) -> Iterator[tuple[str, int]]:
     for tid, comm, run_ns in blockers:
         if tid and run_ns > 0:
             yield task_words(tid, comm), run_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of one task in several slow waits, in nanoseconds."""
+
+    tid: int
+    words: str
+    ns: int
+
+
+def victims_of(rows: Rows) -> list[Part]:
+    """Who waited in these rows of SLOW_WAIT_DTYPE, longest first."""
+    return _parts(rows["tid"], rows["comm"], rows["wait_ns"])
+
+
+def wakers_of(rows: Rows) -> list[Part]:
+    """Who woke the tasks of these waits, by the time that these then waited."""
+    return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
+
+
+def all_blockers_of(rows: Rows) -> list[Part]:
+    """Who had the CPU during these waits, longest first; those too small to be kept by name are missing."""
+    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), rows["blocker_ns"].ravel())
+
+
+def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> list[Part]:
+    known = np.flatnonzero((tids > 0) & (times > 0))
+    found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
+    totals = np.bincount(places, times[known], len(found)).astype(np.int64)
+    names = comms[known][first]
+    order = np.argsort(-totals, kind="stable").tolist()
+    return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
 
 
 def _name(names: tuple[str, ...], index: int) -> str:
