@@ -1,0 +1,440 @@
+"""The verdict: each rule on a Frame made for it, its near misses, and what must not be guessed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedtop
+from schedtop.filters import Filter
+from schedtop.histogram import BUCKETS, bucket_index
+from schedtop.history import History, ViewSettings
+from schedtop.model import Frame, Host, Loss, Pressure
+from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.units import NS_PER_S
+from schedtop.verdict import RULES, Verdict, judge
+
+MS = 1_000_000
+HOST = Host("test", "6.18.0", "synthetic")
+START = 1_000 * NS_PER_S
+GROUPS = {
+    7: "/system.slice/web.service",
+    8: "/system.slice/web.service/worker",
+    9: "/system.slice/web.service-2.service",
+}
+
+
+def waits(count: int = 50, cause: str = "preemption", evidence: str = "", wait_ns: int = 8 * MS, **fields: Any) -> Rows:
+    """Slow waits on CPU 1, of `app (101)` and `app (102)` in turn, spread over the second."""
+    rows = np.zeros(count, SLOW_WAIT_DTYPE)
+    rows["tid"], rows["comm"] = 101 + np.arange(count) % 2, b"app"
+    rows["wait_ns"], rows["time_ns"] = wait_ns, START + wait_ns + np.arange(count)
+    rows["cpu"] = rows["enqueue_cpu"] = 1
+    rows["idle_cpu"] = -1
+    rows["kind"] = BEGINNINGS.index(cause if cause in BEGINNINGS else "preemption")
+    rows["cause"], rows["evidence"] = CAUSES.index(cause), EVIDENCE.index(evidence)
+    if cause == "idle-cpu":
+        rows["idle_cpu"], rows["idle_cpu_ns"] = 0, wait_ns
+        rows["allowed_cpus"] = 1 if evidence == "pinned" else 2
+    if cause == "stolen":
+        rows["stolen_ns"] = wait_ns * 3 // 4
+    for name, value in fields.items():
+        rows[name] = value
+    return rows
+
+
+def blocked(rows: Rows, *blockers: tuple[int, bytes, float]) -> Rows:
+    """With blockers by share; a tid of 0 is the other one of the two tasks."""
+    for place, (tid, comm, share) in enumerate(blockers):
+        rows["blocker_tid"][:, place] = tid or np.where(rows["tid"] == 101, 102, 101)
+        rows["blocker_comm"][:, place] = comm
+        rows["blocker_ns"][:, place] = rows["wait_ns"] * share
+        rows["covered_ns"] += (rows["wait_ns"] * share).astype(np.int64)
+    return rows
+
+
+def frame(
+    slow: Rows | None = None,
+    short: int = 500,
+    short_ns: int = 40_000,
+    busy: tuple[float, ...] = (0.06, 0.98),
+    steal: float = 0.0,
+    **parts: Any,
+) -> Frame:
+    """One second of CPUs with these busy ratios; the histogram fits the slow waits, unless they are throttled."""
+    rows = waits(0) if slow is None else slow
+    cpus, latency = CpuTable.empty(len(busy)), LatencyTable.empty(len(busy))
+    column = {name: cpus.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
+    column["accounted_ns"][:] = NS_PER_S
+    column["busy_ns"][:] = np.array(busy) * NS_PER_S
+    column["steal_ns"][:] = steal * NS_PER_S
+    column["idle_ns"][:] = np.maximum(0, NS_PER_S - column["busy_ns"] - column["steal_ns"])
+    queued = rows[rows["kind"] != BEGINNINGS.index("throttled")]
+    every = np.concatenate((queued["wait_ns"], np.full(short, short_ns)))
+    latency.counts[0, -1] = np.bincount(bucket_index(every), minlength=BUCKETS)
+    latency.sum_ns[0, -1], latency.max_ns[0, -1] = every.sum(), every.max(initial=0)
+    whole: dict[str, Any] = {
+        "start_time_ns": START, "end_ns": NS_PER_S, "interval_ns": NS_PER_S, "cpus": cpus, "latency": latency,
+        "tasks": np.zeros(0, TASK_DTYPE), "slow_waits": rows, "threshold_ns": 5 * MS, "cgroups": GROUPS,
+    }  # fmt: skip
+    return Frame(**(whole | parts))
+
+
+def judged(made: Frame, words: str = "", seconds: int = 1) -> Verdict:
+    """The verdict on the last of `seconds` such Frames."""
+    frames = [replace(made, end_ns=second * NS_PER_S) for second in range(1, seconds + 1)]
+    return judge(History(HOST, frames).view(ViewSettings(filter=Filter.parse(words))))
+
+
+def quota(group: int = 7, throttled: int = 4, periods: int = 10) -> Rows:
+    rows = np.zeros(1, THROTTLING_DTYPE)
+    rows["cgroup_id"], rows["periods"], rows["throttled_periods"] = group, periods, throttled
+    return rows
+
+
+def tasks(**fields: Any) -> Rows:
+    rows = np.zeros(1, TASK_DTYPE)
+    rows["tid"], rows["comm"], rows["start_ns"] = 900, b"ffmpeg", 1
+    for name, value in fields.items():
+        rows[name] = value
+    return rows
+
+
+def pinned(count: int = 50, **fields: Any) -> Rows:
+    return blocked(waits(count, "idle-cpu", "pinned", **fields), (0, b"app", 1.0))
+
+
+# --- What cannot be judged -------------------------------------------------------------------------------------------
+
+
+def test_a_short_window_is_not_judged() -> None:
+    assert judged(frame(pinned(), interval_ns=99 * MS)).rule == "too-short"
+    assert judged(frame(pinned(), interval_ns=100 * MS)).rule != "too-short"
+
+
+@pytest.mark.parametrize("part", ["latency", "slow_waits", "switches"])
+def test_what_is_not_available_is_said_with_the_reason(part: str) -> None:
+    verdict = judged(frame(pinned(), steal=0.12, unavailable={part: "no tracepoint"}))
+    assert (verdict.level, verdict.rule) == ("unknown", "unavailable")
+    assert verdict.headline.endswith("no tracepoint")
+    assert "steal is 12 %" in verdict.evidence
+    assert judged(frame(unavailable={"migrations": "no tracepoint"})).rule == "calm"
+
+
+@pytest.mark.parametrize("loss", [Loss(ring_dropped=51), Loss(slow_waits_suppressed=51), Loss(slow_waits_forgotten=51)])
+def test_with_most_slow_waits_lost_no_cause_is_named(loss: Loss) -> None:
+    verdict = judged(frame(pinned(), loss=loss))
+    assert (verdict.level, verdict.rule) == ("unknown", "incomplete")
+    assert "50 % of the slow waits" in verdict.headline
+
+
+def test_with_some_lost_the_cause_is_named_and_the_loss_is_said() -> None:
+    verdict = judged(frame(pinned(), loss=Loss(ring_dropped=40)))
+    assert verdict.rule == "pinned"
+    assert "44 % of the slow waits were not seen" in verdict.evidence
+    assert judged(frame(loss=Loss(ring_dropped=4))).rule == "calm"
+
+
+def test_slow_waits_that_only_the_histogram_has_are_missing() -> None:
+    made = frame(pinned())
+    verdict = judged(replace(made, slow_waits=made.slow_waits[:10]))
+    assert (verdict.level, verdict.rule) == ("unknown", "incomplete")
+    assert judged(replace(made, slow_waits=made.slow_waits[:30])).rule == "pinned"
+
+
+def test_more_steal_in_one_wait_than_in_all_is_a_contradiction() -> None:
+    rows = waits(20, "stolen", wait_ns=100 * MS)
+    verdict = judged(frame(rows, steal=0.01))
+    assert (verdict.level, verdict.rule) == ("unknown", "contradiction")
+    assert "75.0 ms of one wait were stolen, but 20.0 ms in all" in verdict.evidence
+    assert judged(frame(rows, steal=0.03)).rule == "stolen"
+    rows["time_ns"] = START + MS  # They began before the window.
+    assert judged(frame(rows, steal=0.01)).rule == "stolen"
+
+
+def test_a_cpu_that_was_idle_in_one_wait_only_is_a_contradiction() -> None:
+    rows = pinned(20, wait_ns=200 * MS)
+    assert judged(frame(rows, busy=(0.83, 0.98))).rule == "contradiction"
+    assert judged(frame(rows, busy=(0.81, 0.98))).rule == "pinned"
+
+
+def test_two_causes_of_similar_weight_are_both_named() -> None:
+    both = np.concatenate((pinned(25), waits(25, "throttled", wait_ns=7 * MS)))
+    verdict = judged(frame(both))
+    assert verdict.rule == "mixed"
+    assert verdict.headline == "Mixed causes: affinity beside an idle CPU 53 %, quotas 47 % of the slow waits"
+    assert judged(frame(np.concatenate((pinned(25), waits(16, "throttled", wait_ns=8 * MS))))).rule == "pinned"
+
+
+def test_causes_weigh_by_time_and_not_by_number() -> None:
+    few_but_long = waits(3, "throttled", wait_ns=300 * MS)
+    assert judged(frame(np.concatenate((pinned(50, wait_ns=6 * MS), few_but_long)))).rule == "throttled"
+
+
+@pytest.mark.parametrize(("field", "rule"), [("cause", "undecided"), ("evidence", "idle-cpu")])
+def test_what_a_later_version_may_write_is_not_guessed(field: str, rule: str) -> None:
+    rows = pinned()
+    rows[field] = 99
+    verdict = judged(frame(rows))
+    assert (verdict.level, verdict.rule) == ("unknown", rule)
+
+
+# --- One main cause --------------------------------------------------------------------------------------------------
+
+
+def test_pinned_tasks_that_take_turns() -> None:
+    verdict = judged(frame(pinned()))
+    assert (verdict.level, verdict.rule) == ("notice", "pinned")
+    assert verdict.headline == (
+        "CPU 1: app (101) and app (102) are pinned to it and take turns (p99 8.00 ms); CPU 0 is 94 % idle"
+    )
+    assert verdict.action == "Widen the affinity"
+    assert judged(frame(pinned(70))).level == "alarm"
+
+
+def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
+    rows = blocked(waits(50, "idle-cpu", "pinned"), (0, b"app", 0.5), (55, b"cc1", 0.5))
+    assert "take turns" not in judged(frame(rows)).headline
+    alone = pinned(tid=101)
+    assert "CPU 1: app (101) is pinned to it (p99" in judged(frame(alone)).headline
+    many = pinned(tid=np.arange(50) + 1, allowed_cpus=2)
+    assert "50 tasks (most: app (1)) are pinned to some CPUs" in judged(frame(many)).headline
+
+
+def test_a_cpu_that_is_hardly_idle_any_more_is_only_said_to_have_been() -> None:
+    assert judged(frame(pinned(), busy=(0.95, 0.98))).headline.endswith("CPU 0 was idle meanwhile")
+
+
+def test_an_idle_cpu_that_is_allowed() -> None:
+    verdict = judged(frame(waits(cause="idle-cpu", evidence="not balanced")))
+    assert verdict.rule == "not-balanced"
+    assert verdict.headline == "CPU 1: app (101) and app (102) wait, though allowed elsewhere; CPU 0 is 94 % idle"
+    assert "who had the CPU is known of 0 % only" in verdict.evidence
+
+
+def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
+    verdict = judged(frame(waits(cause="idle-cpu")))
+    assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
+    assert verdict.action.endswith("taskset -p 101")
+
+
+@pytest.mark.parametrize("group", [7, 8])
+def test_a_group_throttled_by_its_own_quota_or_one_around_it(group: int) -> None:
+    verdict = judged(frame(waits(cause="throttled", cgroup_id=group), throttling=quota()))
+    assert verdict.rule == "throttled"
+    assert verdict.headline == "web.service is throttled by its quota in 40 % of its periods"
+    assert any(part.startswith("other waits are fine: p99 ") for part in verdict.evidence)
+
+
+def test_the_quota_of_a_group_with_a_similar_name_is_not_its_own() -> None:
+    verdict = judged(frame(waits(cause="throttled", cgroup_id=9), throttling=quota()))
+    assert verdict.headline == "web.service-2.service is throttled by its quota"
+    assert verdict.evidence[0] == "how often is not known: no cpu.stat of its cgroup"
+
+
+def test_throttling_that_is_inferred_says_so() -> None:
+    rows = waits(cause="throttled", evidence="inferred", cgroup_id=7)
+    rows["kind"] = BEGINNINGS.index("preemption")
+    verdict = judged(frame(rows, throttling=quota()))
+    assert verdict.evidence[0] == "inferred from cpu.stat"
+    assert not any("fine" in part for part in verdict.evidence)
+    assert judged(frame(waits(cause="throttled"))).headline == "app (101) is throttled by its quota"
+
+
+def test_slow_waits_that_were_stolen() -> None:
+    verdict = judged(frame(waits(cause="stolen"), steal=0.12, busy=(0.5, 0.5)))
+    assert verdict.rule == "stolen"
+    assert verdict.headline == "Steal is 12 %: the host is oversubscribed or limits this VM"
+    little = judged(frame(waits(cause="stolen"), steal=0.02))
+    assert little.headline == "The hypervisor had the CPU for at least 75 % of the slow waits"
+    unknown = judged(frame(waits(cause="stolen"), unavailable={"steal": "no /proc/stat"}))
+    assert "steal is not available" in unknown.evidence
+
+
+def test_steal_comes_before_a_queue_only_if_it_is_in_the_waits() -> None:
+    assert judged(frame(waits(stolen_ns=2 * MS), steal=0.12)).rule == "stolen"
+    for other in (frame(waits(stolen_ns=1 * MS), steal=0.12), frame(waits(stolen_ns=2 * MS), steal=0.09)):
+        verdict = judged(other)
+        assert verdict.rule == "queueing"
+        assert any(part.startswith("steal is") for part in verdict.evidence)
+
+
+def test_tasks_that_yield() -> None:
+    made = frame(waits(cause="yield", tid=900, comm=b"ffmpeg"), tasks=tasks(involuntary_switches=12_000))
+    verdict = judged(made)
+    assert verdict.rule == "yield"
+    assert verdict.headline == "ffmpeg (900) gives the CPU away with sched_yield and waits 400 ms to get it back"
+    assert "12.0k involuntary switches a second, yields among them" in verdict.evidence
+
+
+def test_one_task_that_had_the_cpu() -> None:
+    verdict = judged(frame(blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))))
+    assert verdict.rule == "blocker"
+    assert verdict.headline == "hog (66) had the CPU for 83 % of the slow waits of 2 tasks on CPU 1"
+    assert judged(frame(blocked(waits(), (66, b"hog", 0.59), (67, b"cc1", 0.41)))).rule == "queueing"
+    assert judged(frame(blocked(waits(), (66, b"hog", 0.83)), loss=Loss(ring_dropped=99))).rule == "incomplete"
+
+
+def test_two_tasks_that_block_each_other_are_not_to_blame_alone() -> None:
+    assert judged(frame(blocked(waits(), (0, b"app", 1.0)))).rule == "queueing"
+
+
+def test_a_storm_of_wakeups() -> None:
+    fields = {"waker_tid": 33, "waker_comm": b"main", "tid": 200 + np.arange(50) % 8}
+    verdict = judged(frame(waits(cause="wakeup", **fields)))
+    assert verdict.rule == "wakeups"
+    assert verdict.headline == "main (33) wakes 8 tasks that then wait for a CPU: 100 % of the slow waits"
+    assert judged(frame(waits(cause="wakeup", **fields | {"tid": 200 + np.arange(50) % 7}))).rule == "queueing"
+    assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"
+
+
+def test_more_work_than_cpus() -> None:
+    made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
+    verdict = judged(made)
+    assert (verdict.level, verdict.rule) == ("alarm", "saturated")
+    assert verdict.headline == "2 CPUs are 98 % busy and 2 tasks wait on average: more work than CPUs"
+    assert verdict.evidence[0] == "biggest: ffmpeg (900) ran 900 ms"
+    assert judged(frame(waits(300), busy=(0.89, 0.98))).rule == "queueing"
+    assert judged(frame(waits(40), busy=(0.98, 0.98))).rule == "queueing"
+    assert judged(frame(waits(300), busy=(0.98, 0.98), unavailable={"busy": "?"})).rule == "queueing"
+    assert judged(frame(pinned(300, idle_cpu_ns=0), busy=(0.98, 0.98))).rule == "pinned"
+
+
+def test_saturation_needs_only_counters() -> None:
+    made = frame(waits(300), busy=(0.98,), loss=Loss(slow_waits_suppressed=10_000))
+    assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
+
+
+def test_one_that_waits_on_and_on() -> None:
+    starved = tasks(waiting_ns=3 * NS_PER_S, tid=901, comm=b"web", last_cpu=1, cgroup_id=7)
+    hog = tasks(run_ns=950 * MS, last_cpu=1, comm=b"rt")
+    made = frame(tasks=np.concatenate((starved, hog)), throttling=quota())
+    verdict = judged(made)
+    assert (verdict.level, verdict.rule) == ("alarm", "starving")
+    assert verdict.headline == "web (901) has been waiting for 3.00 s and still does not run"
+    assert "rt (900) ran 950 ms and was last seen on CPU 1, too" in verdict.evidence
+    assert "its group web.service is throttled" in verdict.evidence
+    assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "unknown"
+    assert judged(frame(tasks=tasks(waiting_ns=NS_PER_S - 1))).rule == "calm"
+    assert judged(replace(made, slow_waits=pinned(63), latency=frame(pinned(63)).latency)).rule == "pinned"
+
+
+# --- Few slow waits, or none -----------------------------------------------------------------------------------------
+
+
+def test_nothing_waits() -> None:
+    verdict = judged(frame(short_ns=40_000))
+    assert (verdict.level, verdict.rule) == ("ok", "calm")
+    assert verdict.headline.startswith("Nothing waits: p99 is ")
+    assert judged(frame(short_ns=2 * MS)).headline.startswith("No wait is slow: p99 is ")
+    assert judged(frame(short_ns=2 * MS)).headline.endswith("slow is 5 ms")
+
+
+def test_a_filter_by_task_says_nothing_of_all_tasks() -> None:
+    made = frame(tasks=tasks(max_wait_ns=3 * MS))
+    assert judged(made, "ffmpeg").headline == "No slow wait of what the filter shows; its longest is 3.00 ms"
+    assert judged(made, "nginx").rule == "few"
+    assert "p99" in judged(made, "cpu:1").headline
+
+
+def test_the_filter_holds_for_slow_waits() -> None:
+    assert judged(frame(pinned(), tasks=tasks()), "ffmpeg").rule == "calm"
+
+
+@pytest.mark.parametrize(("count", "rule"), [(0, "few"), (19, "few"), (20, "calm")])
+def test_a_few_waits_are_too_few(count: int, rule: str) -> None:
+    verdict = judged(frame(short=count))
+    assert (verdict.rule, verdict.level) == (rule, "unknown" if rule == "few" else "ok")
+
+
+def test_a_few_slow_waits_have_no_common_cause() -> None:
+    verdict = judged(frame(pinned(4)))
+    assert verdict.rule == "rare"
+    assert verdict.headline == "4 slow waits, the longest 8.00 ms: too few for a common cause"
+    assert "the affinity mask" in verdict.evidence[0]
+    assert judged(frame(pinned(5))).rule == "pinned"
+    assert judged(frame(pinned(2, wait_ns=60 * MS))).rule == "pinned"
+
+
+def test_steal_without_slow_waits() -> None:
+    assert judged(frame(steal=0.049)).rule == "calm"
+    assert (judged(frame(steal=0.05)).rule, judged(frame(steal=0.05)).level) == ("steal", "notice")
+    assert judged(frame(steal=0.12)).level == "alarm"
+    assert judged(frame(steal=0.12, unavailable={"steal": "?"})).rule == "calm"
+
+
+def test_a_quota_without_slow_waits() -> None:
+    assert judged(frame(throttling=quota())).headline == "web.service is throttled by its quota in 40 % of its periods"
+    assert judged(frame(throttling=quota(throttled=1, periods=11))).rule == "calm"
+    assert judged(frame(throttling=quota(group=4711))).headline.startswith("A cgroup is throttled")
+
+
+def test_pressure_without_slow_waits_needs_a_long_span() -> None:
+    pressed = frame(pressure=Pressure(300 * MS, 0))
+    assert judged(pressed, seconds=10).rule == "pressure"
+    assert judged(pressed, seconds=9).rule == "calm"
+    assert judged(frame(pressure=Pressure(190 * MS, 0)), seconds=10).rule == "calm"
+    assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"
+
+
+def test_what_is_said_of_one_thing_is_not_hidden_by_another() -> None:
+    verdict = judged(frame(pinned(), steal=0.07, throttling=quota(), busy=(0.06, 0.9)))
+    assert {"steal is 7 %", "web.service is throttled in 40 % of its periods"} <= set(verdict.evidence)
+
+
+# --- As a whole ------------------------------------------------------------------------------------------------------
+
+
+def test_sentences() -> None:
+    verdict = Verdict("ok", "calm", "Nothing waits", ("p99 is 40 µs", "no steal"), "Look elsewhere")
+    assert verdict.sentences() == "Nothing waits. Evidence: p99 is 40 µs; no steal. Look elsewhere."
+    assert Verdict("ok", "calm", "Nothing waits").sentences() == "Nothing waits."
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    rows = blocked(waits(comm=b"\x1b[2J"), (66, b"\x1b[2J\n", 0.9))
+    assert judged(frame(rows)).sentences().isprintable()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 5), st.integers(0, 40), st.integers(0, 200), st.floats(0, 1), st.integers(0, 2**32),
+    st.sampled_from(["", "nginx", "cpu:0", "cpu:7", "cgroup:docker", "java cpu:1"]),
+    st.sets(st.sampled_from(["latency", "slow_waits", "tasks", "steal", "busy", "pressure", "switches"]), max_size=2),
+    st.sampled_from([0, 1, MS, 5 * MS, NS_PER_S]), st.booleans(),
+)  # fmt: skip
+def test_there_is_always_a_verdict(
+    cpus: int, count: int, slow: int, steal: float, seed: int, words: str, gone: set[str], threshold: int, fits: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    scenario = Scenario(cpus=cpus + 1, tasks=count, slow_waits=slow if count else 0, steal_ratio=steal, seed=seed)
+    made = [make_frame(scenario, number, rng, threshold) for number in range(2)]
+    for each in made:
+        for field, most in (("cause", 7), ("evidence", 5), ("kind", 4)):
+            each.slow_waits[field] = rng.integers(most, size=len(each.slow_waits))
+        each.tasks["waiting_ns"] *= int(rng.integers(1, 300))
+    if fits:
+        made = [replace(each, latency=LatencyTable.empty(cpus + 1)) for each in made]
+    made = [replace(each, unavailable=dict.fromkeys(gone, "gone")) for each in made]
+    verdict = judge(History(HOST, made).view(ViewSettings(window_ns=2 * NS_PER_S, filter=Filter.parse(words))))
+    assert verdict.headline
+    assert verdict.rule
+    assert verdict.level in ("ok", "notice", "alarm", "unknown")
+    assert verdict.sentences().isprintable()
+
+
+def test_every_rule_and_cause_is_in_the_documentation() -> None:
+    package = Path(schedtop.__file__).parent
+    text = (package.parent / "docs/blame.md").read_text(encoding="utf-8")
+    rules = re.findall(
+        r'Verdict\(\s*(?:[\w.]+|"\w+"),\s*"([\w-]+)"', (package / "verdict.py").read_text(encoding="utf-8")
+    )
+    assert len(set(rules)) == len(RULES) + 1
+    assert [name for name in (*rules, *CAUSES) if f"`{name}`" not in text] == []
