@@ -10,7 +10,7 @@ from textual.message import Message
 
 from schedtop.history import View
 from schedtop.panes.blame_rows import FIELDS, MODE_WORDS, Account, PairRows, Part, account, columns_for
-from schedtop.panes.pane import Pane
+from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.rows import Rows
 from schedtop.units import format_ns, format_round_ns
@@ -97,8 +97,7 @@ class BlamePane(Pane, KeyedTable[PairRows]):
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self._account is not None
         settings = view.settings
-        grouped = "" if settings.group == "thread" else f" · by {settings.group}"
-        self.set_title(f"{MODE_WORDS[settings.blame]}{grouped}", self._sum_text())
+        self.set_title(self._detail(settings.group, MODE_WORDS[settings.blame]), self._sum_text())
         if not len(self._account.pairs) and not self._account.rest:
             return self.sentence(_empty_text(view))
         lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
@@ -106,6 +105,12 @@ class BlamePane(Pane, KeyedTable[PairRows]):
         # At the end of the pane, where they stay while the pairs scroll.
         lines.extend([] for _ in range(self.inner.height - len(rest) - len(lines)))
         return [*lines, *rest]
+
+    def _detail(self, kind: str, mode: str) -> str:
+        """How it is grouped and blamed, in the title; the columns say the latter, too."""
+        grouped = "" if kind == "thread" else f"by {kind}"
+        both = " · ".join(filter(None, (grouped, mode)))
+        return both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else grouped
 
     def _rest(self) -> Sequence[Part]:
         """The lines below the pairs: each reason where there is room, else one, else none."""

@@ -1,4 +1,4 @@
-"""The two lines on top: which host, live or frozen, what is shown, what was lost, what schedtop costs."""
+"""The three lines on top: which host, live or frozen, what is shown, what was lost, and what to make of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import fields, replace
 
 from schedtop.history import View
 from schedtop.model import Frame, Loss
-from schedtop.panes.levels import steal_level
+from schedtop.panes.levels import Level, steal_level
 from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_ratio, format_round_ns
+from schedtop.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 
@@ -27,11 +28,20 @@ Parts = list[list[Span]]
 SEPARATOR: Span = (" │ ", "dim")
 
 
+VERDICT_LEVELS = {
+    "ok": Level("✓", "OK", "live"),
+    "notice": Level("!", "NOTICE", "notice"),
+    "alarm": Level("!!", "ALARM", "alarm"),
+    "unknown": Level("?", "UNKNOWN", "dim"),
+}
+"""The levels of a verdict: sign, word, style."""
+
+
 class HeaderPane(Canvas, can_focus=False):
-    """Two lines of state. Parts that do not fit are left out whole, least important first."""
+    """Two lines of state and the verdict. Parts that do not fit are left out whole, least important first."""
 
     DEFAULT_CSS = """
-    HeaderPane { height: 2; padding: 0 1; background: $panel; }
+    HeaderPane { height: 3; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -39,13 +49,16 @@ class HeaderPane(Canvas, can_focus=False):
         self.view: View | None = None
         self.ended = False
         self.wanted_threshold_ns: int | None = None
+        self.verdict: Verdict | None = None
 
-    def show(self, view: View | None, *, ended: bool, wanted_threshold_ns: int | None) -> None:
-        """Shows another View.
+    def show(
+        self, view: View | None, *, ended: bool, wanted_threshold_ns: int | None, verdict: Verdict | None = None
+    ) -> None:
+        """Shows another View, and what is thought of it.
 
         `ended`: the source gives no more. `wanted_threshold_ns`: asked for, but perhaps not in force yet.
         """
-        self.view, self.ended, self.wanted_threshold_ns = view, ended, wanted_threshold_ns
+        self.view, self.ended, self.wanted_threshold_ns, self.verdict = view, ended, wanted_threshold_ns, verdict
         self.draw()
 
     def draw(self) -> None:
@@ -59,7 +72,8 @@ class HeaderPane(Canvas, can_focus=False):
         room = width - spans_width(clock)
         first = whole_parts([state, *self._host(self.view)], room, SEPARATOR)
         gap = width - spans_width(first) - spans_width(clock)
-        self.put([[*first, (" " * gap, "text"), *clock], whole_parts(self._shown(self.view, width), width, SEPARATOR)])
+        shown = whole_parts(self._shown(self.view, width), width, SEPARATOR)
+        self.put([[*first, (" " * gap, "text"), *clock], shown, verdict_line(self.verdict, width)])
 
     def _state(self, view: View) -> list[Span]:
         if view.frozen:
@@ -109,6 +123,23 @@ class HeaderPane(Canvas, can_focus=False):
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts
+
+
+def verdict_line(verdict: Verdict | None, width: int) -> list[Span]:
+    """Level, headline, evidence, action; where there is less room first the evidence goes, then the action."""
+    if verdict is None:
+        return []
+    level = VERDICT_LEVELS[verdict.level]
+    head: list[Span] = [(f" {level.sign} {level.word} ", level.style), (" ", "text")]
+    headline: Span = (steady(verdict.headline), "strong")
+    evidence: Parts = [[(steady(item), "text")] for item in verdict.evidence]
+    action: Parts = [[("→ ", "dim"), (steady(verdict.action), "text")]] if verdict.action else []
+    room = width - spans_width(head)
+    for count in range(len(evidence), -1, -1):
+        parts: Parts = [[headline], *evidence[:count], *action]
+        if sum(map(spans_width, parts)) + len(SEPARATOR[0]) * (len(parts) - 1) <= room:
+            return [*head, *whole_parts(parts, room, SEPARATOR)]
+    return [*head, (clip(headline[0], room), "strong")]
 
 
 def _own_cost(frame: Frame, level: int) -> list[Span]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from schedtop.blame import cause_words
 from schedtop.groups import group_name
-from schedtop.panes.causes import cause_words
 from schedtop.rows import Rows, text
 from schedtop.units import format_clock_ms, format_ns
 from schedtop.widgets.columns import Column
@@ -86,7 +86,7 @@ _WAIT: Column[WaitRows] = Column(
     "wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
 )
 _TASK: Column[WaitRows] = Column(
-    "task", 11, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
+    "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
     style="strong",
 )  # fmt: skip
 _TID: Column[WaitRows] = Column(
@@ -95,8 +95,8 @@ _TID: Column[WaitRows] = Column(
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
 _REST: tuple[Column[WaitRows], ...] = (
     Column("CPU", 4, _cpus, rank=6, grow=3),
-    Column("cause", 12, _causes, right=False, rank=1, grow=10),
-    Column(" blocked by", 22, _blockers, right=False, grow=14, style="preemption"),
+    Column("cause", 17, _causes, right=False, rank=1, grow=1),
+    Column(" blocked by", 24, _blockers, right=False, grow=12, style="preemption"),
     Column("preempted by", 16, lambda context: context.task("preemptor"), right=False, rank=7, grow=8),
     Column("woken by", 16, lambda context: context.task("waker"), right=False, rank=8, grow=8, style="wakeup"),
     Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=9, grow=8, style="dim"),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from schedtop.blame import explain
 from schedtop.groups import group_name
-from schedtop.panes.causes import explain
 from schedtop.panes.wait_rows import task_text
 from schedtop.rows import DOMAINS, Rows, text
 from schedtop.units import format_clock_ms, format_ns
@@ -25,9 +25,9 @@ def wait_title(row: np.void) -> str:
     return f"{steady(text(row['comm']))} ({int(row['tid'])}) waited {format_ns(int(row['wait_ns']))}"
 
 
-def wait_lines(row: np.void, cgroups: Mapping[int, str], width: int) -> Iterable[Spans]:
-    """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells."""
-    yield from paragraph(steady(explain(row)), width)
+def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) -> Iterable[Spans]:
+    """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has."""
+    yield from paragraph(steady(explain(row, cpus)), width)
     yield []
     yield [("Who had the CPU meanwhile", "key")]
     yield from _blocker_lines(row, width)

@@ -139,7 +139,7 @@ def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable
 def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:
     table = LatencyTable.empty(scenario.cpus)
     for cpu in range(scenario.cpus):
-        for kind, (median_ns, waits) in enumerate(((20_000, 1400), (2_500_000, 300))):
+        for kind, (median_ns, waits) in enumerate(((20_000, 1400), (400_000, 300))):
             sample = rng.lognormal(np.log(median_ns), 1.1, waits).astype(np.int64)
             table.counts[kind, cpu] = np.bincount(bucket_index(sample), minlength=BUCKETS)
             table.sum_ns[kind, cpu] = sample.sum()

@@ -41,7 +41,7 @@ _HOST_NAMESPACE = 4026531836
 _PARTS = {"over_budget_ns": 0.01, "uncovered_ns": 0.02, "idle_ns": 0.03, "others_ns": 0.04, "unpaired_ns": 0.005}
 _SHARES = (0.62, 0.24, 0.1, 0.04)
 _VICTIMS = 100
-_TYPICAL_WAIT_NS = 2_500_000
+_TYPICAL_WAIT_NS = 700_000
 
 _STOLEN, _IDLE = CAUSES.index("stolen"), CAUSES.index("idle-cpu")
 

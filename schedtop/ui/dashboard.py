@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,6 +31,8 @@ from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, 
 from schedtop.ui.pane_screen import PaneScreen
 from schedtop.ui.text_screen import TextScreen
 from schedtop.ui.timeline import Timeline, next_threshold, next_window
+from schedtop.ui.verdict_text import verdict_lines, verdict_title
+from schedtop.verdict import Verdict, judge
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
@@ -50,6 +53,7 @@ class Dashboard(PaneScreen):
         key("g", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
         key("G", "group(-1)", "Group back", "The grouping before"),
         key("slash", "filter", "Filter", "Filters by name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
+        key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
@@ -78,6 +82,7 @@ class Dashboard(PaneScreen):
         self.live = History(source.host)
         self.timeline = Timeline(settings)
         self.view: View | None = None
+        self.verdict: Verdict | None = None
         self.ended = False
         self.export_dir = export_dir
         self._source = source
@@ -128,6 +133,7 @@ class Dashboard(PaneScreen):
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
         self.view = self.timeline.view(self.live)
+        self.verdict = judge(self.view) if self.view is not None else None
         self._show_header()
         if self.view is not None:
             # Last pane first: the latency shows the group that is selected among the tasks.
@@ -138,7 +144,7 @@ class Dashboard(PaneScreen):
 
     def _show_header(self) -> None:
         header = self.query_one(HeaderPane)
-        header.show(self.view, ended=self.ended, wanted_threshold_ns=self._wanted_threshold_ns)
+        header.show(self.view, ended=self.ended, wanted_threshold_ns=self._wanted_threshold_ns, verdict=self.verdict)
 
     def _show_keys(self) -> None:
         """The key bar: the steps through time only while they do something."""
@@ -203,8 +209,10 @@ class Dashboard(PaneScreen):
 
     @on(SlowWaitsPane.DetailsRequested)
     def _show_details(self, event: SlowWaitsPane.DetailsRequested) -> None:
-        row, cgroups = event.row, self.view.frame.cgroups if self.view else {}
-        self.app.push_screen(TextScreen(wait_title(row), lambda width: wait_lines(row, cgroups, width)))
+        if self.view is not None:
+            frame = self.view.frame
+            lines = partial(wait_lines, event.row, frame.cgroups, len(frame.cpus.ids))
+            self.app.push_screen(TextScreen(wait_title(event.row), lines))
 
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""
@@ -241,6 +249,12 @@ class Dashboard(PaneScreen):
             self.set_settings(replace(self.timeline.settings, filter=Filter()))
 
     # Around it.
+
+    def action_verdict(self) -> None:
+        """The verdict in full."""
+        if (verdict := self.verdict) is not None:
+            lines = partial(verdict_lines, verdict)
+            self.app.push_screen(TextScreen(verdict_title(verdict), lines))
 
     def action_help(self) -> None:
         """Every key, and how to read the panes."""

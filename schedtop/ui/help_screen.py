@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from schedtop.blame import CAUSE_MEANINGS
 from schedtop.panes.pane import Pane
 from schedtop.ui.bindings import KeyRow
 from schedtop.widgets.canvas import Canvas
@@ -79,7 +80,11 @@ class HelpText(Canvas):
         yield [("Words", "key")]
         for word, meaning in WORDS:
             yield from entry(word, meaning, 22, width)
-        for pane in self._panes:
+        yield []
+        yield [("Causes of slow waits: the first that holds", "key")]
+        for cause, meaning in CAUSE_MEANINGS.items():
+            yield from entry(cause, meaning, 22, width)
+        for pane in sorted(self._panes, key=lambda pane: pane.NUMBER):
             yield []
             yield [(f"{pane.NUMBER} {pane.TITLE}", "key")]
             for line in wrapped(pane.READING, width):
