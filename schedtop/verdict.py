@@ -15,7 +15,7 @@ from schedtop.containers import cgroup_label
 from schedtop.histogram import LOW_NS
 from schedtop.history import View
 from schedtop.model import Frame
-from schedtop.rows import CAUSES, EVIDENCE, Integers, Rows
+from schedtop.rows import CAUSES, EVIDENCE, Integers, Rows, take_rows
 from schedtop.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
 
 SHORTEST_NS = 100 * NS_PER_MS  # the usual period of a quota: shares of less are chance
@@ -117,8 +117,7 @@ class Facts:
 
     def of(self, name: str) -> Rows:
         """The slow waits of one explanation."""
-        rows: Rows = self.waits[self.kinds == _NAMES.index(name)]
-        return rows
+        return take_rows(self.waits, np.flatnonzero(self.kinds == _NAMES.index(name)))
 
     def share(self, name: str) -> float:
         """Its share of the time of all slow waits."""
@@ -140,7 +139,7 @@ def judge(view: View) -> Verdict:
 def gather(view: View) -> Facts:
     """The Facts of a View."""
     frame = view.frame
-    waits = view.slow_waits[view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)]
+    waits = take_rows(view.slow_waits, np.flatnonzero(view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)))
     kinds = _kinds(waits)
     totals = np.bincount(kinds, waits["wait_ns"], len(_NAMES)).astype(np.int64).tolist()
     weights = {name: ns for name, ns in zip(_NAMES, totals, strict=True) if ns > 0}
@@ -646,7 +645,7 @@ def _runners(tasks: Rows) -> list[Part]:
 def _worst_cpu(rows: Rows) -> tuple[Rows, int]:
     """The CPU with most of the time of these waits, and those on it."""
     cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
-    return rows[np.maximum(rows["cpu"], 0) == cpu], cpu
+    return take_rows(rows, np.flatnonzero(np.maximum(rows["cpu"], 0) == cpu)), cpu
 
 
 def _quota_of(f: Facts, cgroup: int) -> list[tuple[str, float]]:
