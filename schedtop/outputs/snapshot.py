@@ -25,6 +25,7 @@ from schedtop.outputs.blame import (
 from schedtop.rows import WAIT_KINDS, Rows, text
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import iso_time
+from schedtop.verdict import judge
 
 SCHEMA = "schedtop.snapshot/1"
 
@@ -90,6 +91,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
             "not_tgid": list(view.settings.hidden_tgids),
             "scope": view.host.scope,
         },
+        "verdict": asdict(judge(view)),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),

@@ -30,8 +30,8 @@ def to_csv(view: View, tasks: int | None = 50) -> str:
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _cpus(data), _latency(data), _groups(data), _tasks(view, data), _slow_waits(data)]
-    parts = [part for part in (*parts, _blockings(data), _throttling(data)) if part]
+    parts = [_header(data), _verdict(data), _cpus(data), _latency(data), _groups(data), _tasks(view, data)]
+    parts = [part for part in (*parts, _slow_waits(data), _blockings(data), _throttling(data)) if part]
     reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
     parts += ["\n".join(reasons)] if reasons else []
@@ -67,6 +67,12 @@ def _header(data: dict[str, Any]) -> str:
         f"over {format_ns(data['interval_ns'])}",
     ]
     return "  ".join(parts + (["only " + " ".join(chosen)] if chosen else []))
+
+
+def _verdict(data: dict[str, Any]) -> str:
+    verdict = data["verdict"]
+    lines = [f"Verdict: {verdict['headline']}", *(f"  {part}" for part in verdict["evidence"])]
+    return "\n".join(lines + ([f"  Next: {verdict['action']}"] if verdict["action"] else []))
 
 
 def _cpus(data: dict[str, Any]) -> str:

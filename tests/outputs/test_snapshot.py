@@ -20,6 +20,7 @@ from schedtop.outputs.snapshot import snapshot, to_json
 from schedtop.outputs.table import to_csv, to_text
 from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
 from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.verdict import judge
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
 
@@ -53,7 +54,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters"),
-        *("cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
+        *("verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
         *("attribution", "groups", "pressure", "throttling", "loss", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -286,6 +287,14 @@ def test_pairs_are_listed_by_preemptor_and_by_blocker() -> None:
     ]
 
 
+def test_the_verdict_is_that_of_the_view() -> None:
+    shown = view()
+    verdict = snapshot(shown)["verdict"]
+    assert list(verdict) == ["level", "rule", "headline", "evidence", "action"]
+    assert verdict["headline"] == judge(shown).headline
+    assert verdict["headline"] in to_text(shown)
+
+
 def test_the_attribution_adds_up() -> None:
     shown = view()
     parts = snapshot(shown)["attribution"]
@@ -344,9 +353,10 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     blocks = report.split("\n\n")
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
-    assert [title.split()[0] for title in titles[1:]] == ["CPUs", "Runqueue", "Tasks", "Slow", "Who", "Quotas"]
-    assert titles[3] == "Tasks by run delay: 5 of 60"
-    header, *rows = blocks[1].splitlines()[1:]
+    words = [title.split()[0] for title in titles[1:]]
+    assert words == ["Verdict:", "CPUs", "Runqueue", "Tasks", "Slow", "Who", "Quotas"]
+    assert titles[4] == "Tasks by run delay: 5 of 60"
+    header, *rows = blocks[2].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
     assert {len(row) for row in rows} == {len(header)}
     assert len(set(header.split())) == len(header.split())
