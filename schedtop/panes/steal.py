@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from schedtop.groups import group_name
 from schedtop.history import View
 from schedtop.panes.capacity import QUOTA, SERIES, STEAL, Past, Series, Values, axis_text, top_of, worst_throttled
@@ -13,10 +11,9 @@ from schedtop.panes.levels import NORMAL, Level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.quota_rows import quota_lines
-from schedtop.widgets.bars import bars
-from schedtop.widgets.plot import ACROSS, area
+from schedtop.widgets.bars import bars, tall_bars
 from schedtop.widgets.prose import paragraph
-from schedtop.widgets.strips import Span, Spans, fit, steady
+from schedtop.widgets.strips import Span, Spans, fit, spans_width, steady
 
 LABEL, VALUE, MARK, WORDED_MARK = 6, 6, 3, 13
 WIDE = 50
@@ -99,11 +96,13 @@ class StealPane(Pane):
         self._key = key
         columns = width - MARGIN
         lines: list[Spans] = []
-        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns * ACROSS)), strict=True):
-            lines.append(
-                [*self._now(view, series, WORDED_MARK), (fit(_words(view, series), max(0, width - 25)), "dim")]
-            )
-            lines.extend(plot_lines(series, values, columns, each - 1))
+        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns)), strict=True):
+            marked = _level(series, series.value(view.frame)).sign
+            line = self._now(view, series, WORDED_MARK if marked else MARK)
+            words = _words(view, series)
+            room = width - spans_width(line)
+            lines.append([*line, (words if len(words) <= room else "", "dim")])
+            lines.extend(plot_lines(series, values, each - 1))
         lines.append([(" " * MARGIN + "-5 min" + "now".rjust(columns - 6), "head")])
         self._plots = lines
         return lines
@@ -183,12 +182,12 @@ def _short(ratio: float | None) -> str:
     return f"{ratio * 100:.0f}" if ratio is not None and ratio >= 0.0995 else percent(ratio)
 
 
-def plot_lines(series: Series, values: Values, columns: int, rows: int) -> list[Spans]:
-    """A series as an area in `rows` lines, with labels of its axis in the margin."""
-    if columns < 10 or rows <= 0:
+def plot_lines(series: Series, values: Values, rows: int) -> list[Spans]:
+    """A series as an area in `rows` lines, a column a value, with labels of its axis in the margin."""
+    if len(values) < 10 or rows <= 0:
         return []
     top = top_of(series, values)
-    drawn = area(np.nan_to_num(values / top).tolist(), columns, rows)
+    drawn = tall_bars(values / top, rows)
     labels = [" " * MARGIN] * rows
     for value in (0.0, *series.marks, top):
         row = rows - 1 - min(rows - 1, int(value / top * rows))

@@ -90,8 +90,8 @@ def test_four_things_over_the_same_five_minutes(make_view: MakeView) -> None:
     young = past.table(view.series[-30:], 300)
     assert np.isnan(young[:, :269]).all()
     assert not np.isnan(young[:, -30:]).any()
-    for series, values in zip(SERIES, past.table(view.series, 66), strict=True):
-        lines = plot_lines(series, values, 33, 8)
+    for series, values in zip(SERIES, past.table(view.series, 33), strict=True):
+        lines = plot_lines(series, values, 8)
         assert len(lines) == 8
         assert all(spans_width(line) == 40 for line in lines)
 
