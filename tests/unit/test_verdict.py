@@ -321,7 +321,8 @@ def test_one_that_waits_on_and_on() -> None:
     assert verdict.headline == "web (901) has been waiting for 3.00 s and still does not run"
     assert "rt (900) ran 950 ms and was last seen on CPU 1, too" in verdict.evidence
     assert "its group web.service is throttled" in verdict.evidence
-    assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "unknown"
+    assert judged(replace(made, loss=Loss(tasks_untracked=1))).level == "unknown"
+    assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "alarm"
     assert judged(frame(tasks=tasks(waiting_ns=NS_PER_S - 1))).rule == "calm"
     assert judged(replace(made, slow_waits=pinned(63), latency=frame(pinned(63)).latency)).rule == "pinned"
 

@@ -1,0 +1,99 @@
+"""Words that the rules of the verdict share: slow waits, blockers, idle CPUs and what else is notable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from schedtop.blame import Part, all_blockers_of, percent, task_words
+from schedtop.containers import cgroup_label
+from schedtop.facts import MISSING_SHARE, Facts
+from schedtop.rows import Rows, take_rows
+from schedtop.units import format_ns
+
+COVERED_SHARE = 0.5  # of less than half of a wait, who had the CPU need not be typical
+STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # as the header marks it (panes/levels.py)
+IDLE = 0.1  # could have taken work
+QUOTA_NOTICE = 0.1  # who runs out in fewer of its periods seldom notices
+
+
+def context_words(f: Facts, *said: str) -> tuple[str, ...]:
+    """What else is notable and has not been said."""
+    parts = []
+    if "steal" not in said and f.steal is not None and f.steal >= STEAL_NOTICE:
+        parts.append(f"steal is {percent(f.steal)}")
+    if "quotas" not in said and f.quotas and f.quotas[0][1] >= QUOTA_NOTICE:
+        name = cgroup_label(f.quotas[0][0]) if f.quotas[0][0] else "a cgroup"
+        parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
+    if 0 < f.missing <= MISSING_SHARE:
+        parts.append(f"{percent(f.missing)} of the slow waits were not seen")
+    return tuple(parts)
+
+
+def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
+    """How many slow waits these are, the longest, and their share of the slow waiting time."""
+    if not len(rows):
+        return ()
+    longest = format_ns(int(rows["wait_ns"].max()))
+    share = int(rows["wait_ns"].sum()) / max(1, sum(f.weights.values()))
+    count = f"{len(rows)} slow wait{'s' if len(rows) != 1 else ''}"
+    return (f"{count}, the longest {longest}, {percent(share)} of the slow waiting time",)
+
+
+def calm_words(f: Facts) -> tuple[str, ...]:
+    """How many slow waits there are, and the 99th percentile."""
+    return (f"slow waits: {len(f.waits) or 'none'}", *p99_words(f))
+
+
+def p99_words(f: Facts) -> tuple[str, ...]:
+    """The 99th percentile of all waits, if it is known."""
+    return () if f.p99_ns is None else (f"p99 is {format_ns(f.p99_ns)}",)
+
+
+def blocker_words(rows: Rows) -> tuple[str, ...]:
+    """Who had the CPU most, if that is known of enough."""
+    whole = int(rows["wait_ns"].sum())
+    covered = min(1.0, int(rows["covered_ns"].sum()) / max(1, whole))
+    if covered < COVERED_SHARE:
+        return (f"who had the CPU is known of {percent(covered)} only",)
+    return tuple(f"{part.words} had the CPU for {percent(part.ns / whole)}" for part in all_blockers_of(rows)[:1])
+
+
+def idle_words(f: Facts, rows: Rows) -> str:
+    """Which CPU was idle meanwhile, and how idle it is altogether."""
+    chosen = rows[rows["idle_cpu"] >= 0]
+    if not len(chosen):
+        return "another CPU was idle meanwhile"
+    cpu = int(np.argmax(np.bincount(chosen["idle_cpu"], chosen["wait_ns"])))
+    if f.idle.get(cpu, 0.0) >= IDLE:
+        return f"CPU {cpu} is {percent(f.idle[cpu])} idle"
+    return f"CPU {cpu} was idle meanwhile"
+
+
+def task_names(parts: Sequence[Part]) -> str:
+    """One or two tasks by name, of more how many and the first."""
+    if len(parts) > 2:
+        return f"{len(parts)} tasks (most: {parts[0].words})"
+    return " and ".join(part.words for part in parts)
+
+
+def longest_runner(tasks: Rows) -> list[Part]:
+    """The task that ran longest, if any did."""
+    if not len(tasks) or int(tasks["run_ns"].max()) <= 0:
+        return []
+    row = tasks[int(np.argmax(tasks["run_ns"]))]
+    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_ns"]))]
+
+
+def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
+    """The CPU with most of the time of these waits, and those on it."""
+    cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
+    return take_rows(rows, np.flatnonzero(np.maximum(rows["cpu"], 0) == cpu)), cpu
+
+
+def quota_above(f: Facts, cgroup: int) -> list[tuple[str, float]]:
+    """The group that throttles a cgroup most: itself or one that it is inside of."""
+    path = f.frame.cgroups.get(cgroup, "")
+    around = [quota for quota in f.quotas if quota[0] and (path + "/").startswith(quota[0].rstrip("/") + "/")]
+    return around[:1] if path else []
