@@ -39,7 +39,7 @@ class FilterBar(Horizontal):
         ),
     ]
 
-    HINT = "name  tid:1  cpu:0,1   Enter keeps, Esc clears"
+    HINT = "name tid:1 cpu:0,1 cgroup:web  Enter keeps, Esc clears"
 
     class Changed(Message):
         """Another filter holds."""

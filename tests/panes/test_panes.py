@@ -86,6 +86,16 @@ async def test_cpus_numbers(make_view: MakeView) -> None:
     assert f"{busy * 100:.1f}" in row.split()
 
 
+async def test_cpus_tell_moves_where_there_is_room(make_view: MakeView) -> None:
+    view = make_view(cpus=2)
+    wide = (await shown(CpusPane(), view, (120, 8))).splitlines()
+    assert all(word in wide[1].split() for word in ("in/s", "out/s", "cache", "numa"))
+    row = next(line for line in wide if line.strip("│┃ ").startswith("1 ")).split()
+    assert str(view.frame.cpus.column("migrations_in")[1]) in row
+    narrow = (await shown(CpusPane(), view, (60, 8))).splitlines()
+    assert "in/s" not in narrow[1]
+
+
 async def test_cpus_unavailable_parts_are_dashes(make_view: MakeView) -> None:
     screen = await shown(CpusPane(), make_view(cpus=1, change=without("busy", "steal", "switches")), (120, 8))
     row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("all"))
