@@ -62,11 +62,14 @@ TASK_DTYPE = np.dtype(
         ("numa_migrations", "<i8"),
         ("last_cpu", "<i4"),
         ("pid_namespace", "<u4"),
+        ("allowed_cpus", "<u4"),
+        ("padding", "<u4"),
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
 task has been waiting at the end of the interval (0: it is not). `cgroup_id` and `pid_namespace` are inode numbers,
-0 if unknown. Migrations to another cache or NUMA domain are among `migrations`."""
+0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
+affinity mask allows; known of those with the largest run delays only, else 0."""
 
 _TASK_SUMS = (
     "run_ns",
@@ -185,7 +188,8 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
     merged: Rows = rows[latest]
     for name in _TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
-    merged["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)
+    for name in ("max_wait_ns", "allowed_cpus"):
+        merged[name] = np.maximum.reduceat(rows[name], starts)
     # A task that is absent from the last table did nothing there, and so does not wait any more.
     merged["waiting_ns"][order[latest] < len(rows) - len(tables[-1])] = 0
     return merged

@@ -24,6 +24,8 @@ from schedtop.verdict_words import (
     blocker_words,
     calm_words,
     context_words,
+    delay_words,
+    delayed,
     idle_words,
     longest_runner,
     on_worst_cpu,
@@ -31,6 +33,7 @@ from schedtop.verdict_words import (
     quota_above,
     slow_words,
     task_names,
+    waiters,
 )
 
 SHORTEST_NS = 100 * NS_PER_MS  # the usual period of a quota: shares of less are chance
@@ -319,7 +322,7 @@ def _storm(f: Facts) -> Verdict | None:
 
 def _saturated(f: Facts) -> Verdict | None:
     waiting = f.frame.ended_wait_ns / max(1, f.frame.interval_ns)
-    if not _main_is(f, "queueing") or not f.full or round(waiting) < 1:
+    if not (_main_is(f, "queueing") or not f.enough) or not f.full or round(waiting) < 1:
         return None
     mean = sum(f.busy.values()) / len(f.busy)
     cpus = "1 CPU is" if len(f.busy) == 1 else f"{len(f.busy)} CPUs are"
@@ -368,6 +371,37 @@ def _steal(f: Facts) -> Verdict | None:
     level = "alarm" if f.steal >= STEAL_ALARM else "notice"
     headline = f"Steal is {percent(f.steal)}: {_OVERSUBSCRIBED}"
     return Verdict(level, "steal", headline, (*calm_words(f), *context_words(f, "steal")), _ASK_HOST)
+
+
+def _turns(f: Facts) -> Verdict | None:
+    """No wait is slow, but there are so many that it comes to the same: tasks that share one CPU while others idle."""
+    tasks, cpu = delayed(f)
+    idle = {other: ratio for other, ratio in f.idle.items() if other != cpu and ratio >= MISSING_SHARE}
+    if not len(tasks) or f.full or not idle or len(f.frame.cpus.ids) < 2 or not (tasks["allowed_cpus"] == 1).all():
+        return None
+    most = max(idle, key=lambda other: idle[other])
+    verb = "is" if len(tasks) == 1 else "are"
+    turns = " and take turns" if len(tasks) > 1 else ""
+    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
+    headline = (
+        f"CPU {cpu}: {task_names(waiters(tasks))} {verb} pinned to it{turns} (p99 {format_ns(p99)}); "
+        f"CPU {most} is {percent(idle[most])} idle"
+    )
+    return Verdict("notice", "turns", headline, (*delay_words(f, tasks), *context_words(f)), "Widen the affinity")
+
+
+def _waiting(f: Facts) -> Verdict | None:
+    """The same without such a simple reason."""
+    tasks, cpu = delayed(f)
+    if not len(tasks):
+        return None
+    verb = "waits" if len(tasks) == 1 else "wait"
+    share = int(tasks["run_delay_ns"].sum()) / len(tasks) / max(1, f.frame.interval_ns)
+    headline = f"CPU {cpu}: {task_names(waiters(tasks))} {verb} {percent(share)} of the time, in short turns"
+    evidence = (*delay_words(f, tasks), *p99_words(f), *context_words(f))
+    return Verdict(
+        "notice", "waiting", headline, evidence, "Look at who blocks whom, or lower the threshold to see why"
+    )
 
 
 def _rare(f: Facts) -> Verdict | None:
@@ -431,6 +465,8 @@ RULES: Sequence[Rule] = (
     _queueing,
     _quota,
     _steal,
+    _turns,
+    _waiting,
     _rare,
     _pressed,
     _few,

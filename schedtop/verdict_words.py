@@ -15,6 +15,8 @@ from schedtop.units import format_ns
 COVERED_SHARE = 0.5  # of less than half of a wait, who had the CPU need not be typical
 STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # as the header marks it (panes/levels.py)
 IDLE = 0.1  # could have taken work
+DELAYED_SHARE = 0.1  # a task that waits a tenth of the time notices
+DELAY_LOAD = 0.2  # and so much waiting altogether is more than wakeups make
 QUOTA_NOTICE = 0.1  # who runs out in fewer of its periods seldom notices
 
 
@@ -97,3 +99,31 @@ def quota_above(f: Facts, cgroup: int) -> list[tuple[str, float]]:
     path = f.frame.cgroups.get(cgroup, "")
     around = [quota for quota in f.quotas if quota[0] and (path + "/").startswith(quota[0].rstrip("/") + "/")]
     return around[:1] if path else []
+
+
+def delayed(f: Facts) -> tuple[Rows, int]:
+    """The tasks that wait much of the time without a slow wait, on the CPU with most of that; the longest first."""
+    tasks = f.view.tasks[f.view.tasks["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns]
+    whole = int(f.view.tasks["run_delay_ns"].sum())
+    if f.enough or "tasks" in f.frame.unavailable or not len(tasks) or whole < DELAY_LOAD * f.frame.interval_ns:
+        return tasks[:0], 0
+    cpu = int(np.argmax(np.bincount(np.maximum(tasks["last_cpu"], 0), tasks["run_delay_ns"])))
+    tasks = tasks[tasks["last_cpu"] == cpu]
+    return tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")], cpu
+
+
+def waiters(tasks: Rows) -> list[Part]:
+    """Task rows as parts of their run delay."""
+    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_delay_ns"])) for row in tasks]
+
+
+def delay_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
+    """How much they wait, and who had the CPU for most of it."""
+    waited = int(tasks["run_delay_ns"].sum()) / max(1, f.frame.interval_ns)
+    parts = [f"{waited:.1f} tasks wait on average, no wait is slow"]
+    pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
+    if len(pairs) and int(pairs["blocked_ns"].sum()):
+        row = pairs[int(np.argmax(pairs["blocked_ns"]))]
+        blocker, victim = (task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"]) for role in ("other", "victim"))
+        parts.append(f"{blocker} had the CPU for {format_ns(int(row['blocked_ns']))} of it while {victim} waited")
+    return tuple(parts)

@@ -49,6 +49,7 @@ TASK_FIELDS = (
     "cache_migrations",
     "numa_migrations",
     "last_cpu",
+    "allowed_cpus",
 )
 """The fields of a task, in this order."""
 
@@ -177,6 +178,7 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
             "process": text(task["process"]) or None,
             "cgroup": cgroup_name(frame, task["cgroup_id"]),
             "pid_namespace": task["pid_namespace"] or None,
+            "allowed_cpus": task["allowed_cpus"] or None,
             "switches": task["voluntary_switches"] + task["involuntary_switches"],
             **unknown,
         }

@@ -22,7 +22,7 @@ from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
 from schedtop.sources.frontend import FrontEnd, choose_front_end, has_v1_cpu_controller
 from schedtop.sources.idle import IdleTimes
 from schedtop.sources.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.people import People
+from schedtop.sources.people import People, note_allowed_cpus
 from schedtop.sources.reading import Reading, difference
 from schedtop.sources.scope import Scope
 from schedtop.sources.task_cgroups import TaskCgroups
@@ -152,6 +152,7 @@ class LiveSource:
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
         tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, latest_cpus))
         tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
+        note_allowed_cpus(tasks)
         if self._task_cgroups:
             tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
         pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +12,10 @@ from schedtop.rows import PERSON_DTYPE, Integers, Rows, take_rows
 from schedtop.sources.proc import ProcessNames
 
 _FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
+
+
+MOST_MASKS = 16
+"""Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
 
 
 class People:
@@ -53,3 +60,13 @@ class People:
     def _copy(people: Rows, rows: Rows, known: npt.NDArray[np.bool_]) -> None:
         for name in _FROM_SLOT:
             people[name][known] = rows[name][known]
+
+
+def note_allowed_cpus(tasks: Rows) -> None:
+    """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; of one that is gone it stays 0."""
+    delays = tasks["run_delay_ns"]
+    first = max(0, len(tasks) - MOST_MASKS)
+    for index in np.argpartition(delays, first)[first:] if len(tasks) else ():
+        if delays[index]:
+            with suppress(OSError):
+                tasks["allowed_cpus"][index] = len(os.sched_getaffinity(int(tasks["tid"][index])))

@@ -73,7 +73,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["tasks"][0]) == [
         *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "run_delay_ns", "max_wait_ns"),
         *("timeslices", "switches", "voluntary_switches", "involuntary_switches", "migrations", "cache_migrations"),
-        *("numa_migrations", "last_cpu"),
+        *("numa_migrations", "last_cpu", "allowed_cpus"),
     ]
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
