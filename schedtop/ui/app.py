@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +16,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
-from schedtop.ui.terminal import drawing_on_output, had_terminal, off_signals, on_signals
+from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 
 STOP_TIMEOUT_S = 3.0
@@ -63,8 +62,6 @@ class SchedtopApp(App[int]):
 
     def on_mount(self, _event: events.Mount) -> None:
         on_signals(self.stop)
-        terminal_is_there = had_terminal()
-        self.set_interval(1, lambda: None if terminal_is_there() else self.stop(128 + signal.SIGHUP))
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
 
@@ -125,7 +122,7 @@ def run(
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
     app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid)
-    with drawing_on_output():
+    with drawing_on_output(), ending_with_terminal():
         app.run()
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)

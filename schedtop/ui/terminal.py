@@ -6,10 +6,14 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LEAST_COLUMNS, LEAST_LINES = 60, 15
+
+GRACE_S = 2.0
+"""How long the screen may take to end when its terminal has vanished."""
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -26,14 +30,30 @@ def check_terminal() -> str | None:
     return None
 
 
-def had_terminal() -> Callable[[], bool]:
-    """A question to be asked later: is the terminal that is here now still there?
+@contextmanager
+def ending_with_terminal() -> Iterator[None]:
+    """While it lasts, the program ends as by SIGHUP when its terminal vanishes.
 
-    It may vanish without a SIGHUP (nohup, a process that is not of the terminal's session); reading and drawing go on
-    for nobody then.
+    A SIGHUP need not come (nohup, a process that is not of the terminal's session), and need not be heard: when writing
+    fails, the framework's writer ends, and its loop then waits for it for good. So a thread of its own watches.
     """
-    here = sys.stdin is not None and sys.stdin.isatty()
-    return lambda: not here or os.isatty(sys.stdin.fileno())
+    done = threading.Event()
+    if sys.stdin is not None and sys.stdin.isatty():
+        threading.Thread(target=_watch, args=(done, sys.stdin.fileno()), name="schedtop-terminal", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _watch(done: threading.Event, terminal: int) -> None:
+    while not done.wait(1):
+        if not os.isatty(terminal):
+            os.kill(os.getpid(), signal.SIGHUP)
+            if not done.wait(GRACE_S):
+                # There is no terminal to restore; programs and maps of the kernel go with their descriptors.
+                os._exit(128 + signal.SIGHUP)
+            return
 
 
 @contextmanager

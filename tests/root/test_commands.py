@@ -168,6 +168,29 @@ def test_a_terminal_that_vanishes_ends_the_dashboard(nothing_left) -> None:
         terminal.process.wait()
 
 
+def test_a_terminal_that_vanishes_while_it_is_resized_ends_the_dashboard() -> None:
+    """As tmux does when it is killed. The framework then waits for a writer that has died, and hears no signal."""
+    command = [*SCHEDTOP, "--source", "synthetic", "--interval", "0.2"]
+    terminals = [Terminal(command) for _ in range(8)]
+    try:
+        for terminal in terminals:
+            assert wait_for(lambda terminal=terminal: b"\x1b[?1049h" in terminal.drawn)
+        time.sleep(1)
+        for terminal in terminals:
+            for step in range(1, 7):
+                fcntl.ioctl(terminal.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24 + step, 80 + 7 * step, 0, 0))
+                terminal.process.send_signal(signal.SIGWINCH)
+            os.close(terminal.slave)
+            os.close(terminal.master)
+            terminal.process.send_signal(signal.SIGCONT)
+        for terminal in terminals:
+            assert terminal.process.wait(20) == 129
+    finally:
+        for terminal in terminals:
+            terminal.process.kill()
+            terminal.process.wait()
+
+
 def test_without_privileges_it_says_what_to_do() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
     run = subprocess.run([*drop, *SCHEDTOP, "snapshot"], capture_output=True, text=True, check=False)
