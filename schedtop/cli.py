@@ -244,7 +244,9 @@ def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
     for cpu in options["cpu"]:
         if cpu >= possible and options["source"] != "synthetic":
             raise click.BadParameter(f"there is no CPU {cpu}: this host has 0 to {possible - 1}", param_hint="'--cpu'")
-    chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
+    chosen = Filter(cpus=options["cpu"])
+    if options["source"] == "synthetic":  # others filter by task in the kernel
+        chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
     hidden = (os.getpid(),) if options["hide_self"] else ()
     return ViewSettings(filter=chosen, hidden_tgids=hidden, group=_group(options), **more)
 

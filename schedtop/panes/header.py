@@ -114,6 +114,8 @@ class HeaderPane(Canvas, can_focus=False):
             # Unseen switches are still counted, and some guests have them all the time: no cause for alarm.
             harmless = not replace(frame.loss, switches_unseen=0).any
             parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "notice" if harmless else "alarm")])
+        if view.host.scope:
+            parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
         level = steal_level(frame.ratio("steal_ns"))

@@ -9,7 +9,7 @@ import numpy as np
 from schedtop.blame import explain
 from schedtop.groups import group_name
 from schedtop.panes.wait_rows import task_text
-from schedtop.rows import DOMAINS, Rows, text
+from schedtop.rows import BEGINNINGS, DOMAINS, Rows, text
 from schedtop.units import format_clock_ms, format_ns
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.prose import entry, paragraph
@@ -29,9 +29,11 @@ def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) 
     """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has."""
     yield from paragraph(steady(explain(row, cpus)), width)
     yield []
-    yield [("Who had the CPU meanwhile", "key")]
-    yield from _blocker_lines(row, width)
-    yield []
+    # A throttled task was on no run queue: nobody kept a CPU from it.
+    if row["kind"] != BEGINNINGS.index("throttled"):
+        yield [("Who had the CPU meanwhile", "key")]
+        yield from _blocker_lines(row, width)
+        yield []
     for term, meaning in _facts(row, cgroups):
         yield from entry(term, meaning, INDENT, width)
 
@@ -58,7 +60,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
         if name != "·":
             yield term, name
-    yield "switches", f"{int(row['switches'])} on that CPU meanwhile"
+    if row["switches"]:
+        yield "switches", f"{int(row['switches'])} on that CPU meanwhile"
     if row["stolen_ns"] > 0:
         yield "steal", f"at least {format_ns(int(row['stolen_ns']))} of the wait"
     if row["idle_cpu"] >= 0:
