@@ -8,32 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.containers import HOST, cgroup_label, container_label
-from schedtop.rows import GROUPS, Integers, Rows, take_rows, text
+from schedtop.rows import GROUPS, PAIR_SUMS, TASK_SUMS, Integers, Rows, take_rows, text
 
 NAME_BYTES = 48
 
 NO_CONTAINER = 1
 """The id of what is in no container: the root cgroup has it, and is in none."""
 
-_SUMS = (
-    "run_ns",
-    "run_delay_ns",
-    "timeslices",
-    "voluntary_switches",
-    "involuntary_switches",
-    "migrations",
-    "cache_migrations",
-    "numa_migrations",
-)
-
 GROUP_DTYPE = np.dtype(
     [("id", "<u8"), ("name", f"S{NAME_BYTES}"), ("tasks", "<i8")]
-    + [(name, "<i8") for name in (*_SUMS, "max_wait_ns", "waiting")]
+    + [(name, "<i8") for name in (*TASK_SUMS, "max_wait_ns", "waiting")]
 )
 """A group of tasks in one interval: how many they are, the sums of their counters, their longest wait, and how many
 of them wait at its end (`waiting`). `id` is the value of the id field; of a container, its least cgroup id."""
-
-_PAIR_SUMS = ("preemptions", "preempted_ns", "waits", "blocked_ns")
 
 GROUP_PAIR_DTYPE = np.dtype(
     [
@@ -42,7 +29,7 @@ GROUP_PAIR_DTYPE = np.dtype(
         ("other_id", "<u8"),
         ("other_name", f"S{NAME_BYTES}"),
     ]
-    + [(name, "<i8") for name in _PAIR_SUMS]
+    + [(name, "<i8") for name in PAIR_SUMS]
 )
 """A victim's group and that of those who kept it waiting, with the counters of PAIR_DTYPE added."""
 
@@ -59,7 +46,7 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     grouped["id"] = ids[0]
     grouped["name"] = _names(sorted_rows[starts], kind, cgroups, "")
     grouped["tasks"] = np.diff(np.append(starts, len(rows)))
-    for name in _SUMS:
+    for name in TASK_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     grouped["max_wait_ns"] = np.maximum.reduceat(sorted_rows["max_wait_ns"], starts)
     grouped["waiting"] = np.add.reduceat((sorted_rows["waiting_ns"] > 0).astype(np.int64), starts)
@@ -77,7 +64,7 @@ def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     for role, values in zip(("victim", "other"), ids, strict=True):
         grouped[f"{role}_id"] = values
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
-    for name in _PAIR_SUMS:
+    for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     return grouped
 

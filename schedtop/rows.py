@@ -71,7 +71,7 @@ task has been waiting at the end of the interval (0: it is not). `cgroup_id` and
 0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
 affinity mask allows; known of those with the largest run delays only, else 0."""
 
-_TASK_SUMS = (
+TASK_SUMS = (
     "run_ns",
     "run_delay_ns",
     "timeslices",
@@ -81,6 +81,7 @@ _TASK_SUMS = (
     "cache_migrations",
     "numa_migrations",
 )
+"""The counters of a task: they add."""
 
 TASK_REF_FIELDS = ("preemptor", "previous", "waker")
 
@@ -145,7 +146,8 @@ PAIR_DTYPE = np.dtype(
 """A victim and another task. `preemptions`: how often the other took the CPU from it, `preempted_ns`: the whole waits
 that began so. `waits`: in how many of its waits the other ran on its CPU, `blocked_ns`: for how long."""
 
-_PAIR_SUMS = ("preemptions", "preempted_ns", "waits", "blocked_ns")
+PAIR_SUMS = ("preemptions", "preempted_ns", "waits", "blocked_ns")
+"""The counters of a pair: they add."""
 
 THROTTLING_DTYPE = np.dtype(
     [
@@ -186,7 +188,7 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
     order, starts, latest = _groups(rows, ("tid", "start_ns"))
     rows = take_rows(rows, order)
     merged: Rows = rows[latest]
-    for name in _TASK_SUMS:
+    for name in TASK_SUMS:
         merged[name] = np.add.reduceat(rows[name], starts)
     for name in ("max_wait_ns", "allowed_cpus"):
         merged[name] = np.maximum.reduceat(rows[name], starts)
@@ -197,7 +199,7 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
 
 def merge_pairs(tables: Sequence[Rows]) -> Rows:
     """Rows of PAIR_DTYPE merged by the two tasks, counters added."""
-    return _merge(tables, PAIR_DTYPE, ("victim_tid", "other_tid", "victim_tgid", "other_tgid"), _PAIR_SUMS)
+    return _merge(tables, PAIR_DTYPE, ("victim_tid", "other_tid", "victim_tgid", "other_tgid"), PAIR_SUMS)
 
 
 def merge_throttling(tables: Sequence[Rows]) -> Rows:
