@@ -86,6 +86,8 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		cpu->voluntary++;
 	if (!slot)
 		return;
+	task_name(&event->prev, slot->comm);
+	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
 		slice = unseen_slice(cpu, timeline, slot, now);
@@ -94,8 +96,6 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
 	slot->run_ns += slice;
 	slot->last_cpu = cpu_id;
-	task_name(&event->prev, slot->comm);
-	task_cgroup(&event->prev, slot);
 	if (!slot->tgid)
 		slot->tgid = task_tgid(&event->prev);
 	flags = selected_flags(slot, flags);

@@ -54,9 +54,10 @@ class IdleTimes:
     def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times]:
         """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs)).
 
-        Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: rows of `struct cpu_state` at
-        `now_ns`, for the idle periods under way.
+        Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: rows of `struct cpu_state`, for
+        the idle periods under way; they may be the kernel's own memory, if `now_ns` is from before the call.
         """
+        # The tid first: what has begun since is later than now_ns, and left out.
         idle_since = np.where(cpu_rows["current_tid"] == 0, cpu_rows["slice_start_ns"], 0).astype(np.int64)
         idles_now = np.flatnonzero((idle_since > 0) & (idle_since < now_ns))
         first, last = int(starts.min(initial=now_ns)), int(ends.max(initial=0))

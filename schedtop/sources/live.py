@@ -138,19 +138,18 @@ class LiveSource:
         programs.config["threshold_ns"] = self.threshold_ns
         programs.config["grouping"] = GROUPINGS.index(self._grouping)
         programs.measure(self._measures)
-        cpus = programs.cpus.copy()
+        cpus, groups = programs.cpus.copy(), self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
         rows, overflow = take_rows(slots, moved), programs.overflow()
-        latest_cpus = programs.cpus.copy()
         people = People(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(cpus))
         if self._scope:
             chosen = rows["flags"] & programs.selected_flag != 0
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
-        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, latest_cpus))
+        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus.copy()))
         tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
         note_allowed_cpus(tasks)
         if self._task_cgroups:
@@ -164,7 +163,7 @@ class LiveSource:
             epoch=epoch,
             cpus=cpus,
             tasks=tasks,
-            slow_waits=self._slow_waits(wall_ns - time_ns, people, latest_cpus, stat),
+            slow_waits=self._slow_waits(wall_ns - time_ns, people, stat),
             threshold_ns=threshold_ns,
             stat=stat,
             pressure=proc.read_pressure(),
@@ -174,20 +173,22 @@ class LiveSource:
             pairs=pairs,
             small_pairs_ns=small_pairs_ns,
             throttling=self._throttling.read(cgroups),
-            groups=self._group_latency(),
+            groups=groups,
             infers_throttling=self._infers_throttling,
             cgroups=cgroups,
             unavailable=self._unavailable,
         )
 
-    def _slow_waits(self, wall_offset_ns: int, people: People, cpus: Rows, stat: proc.StatReading) -> Rows:
+    def _slow_waits(self, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
         rows = slow_wait_rows(self._programs.slow_waits(), wall_offset_ns, people)
         if len(rows):
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
+            # In this order: what ends in between is in neither, so that no idle period counts twice.
             self._idle.collect(self._programs.timelines)
+            now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
-            ids, idle_ns = self._idle.during(ends - rows["wait_ns"], ends, cpus, time.monotonic_ns())
+            ids, idle_ns = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
             note_idle_cpus(rows, ids, idle_ns, int(stat.online.sum()))
             note_domains(rows, self.host.topology)
         return rows
