@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from schedtop.model import Frame, Host, Topology
-from schedtop.rows import Rows, take_rows
+from schedtop.rows import Integers, Rows, take_rows
 from schedtop.sources import proc
 from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
@@ -131,29 +131,10 @@ class LiveSource:
 
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
-        self._epoch += 1
-        # From here on the kernel notes longest waits and pairs under the next epoch; those of this one stay.
-        programs.config["epoch"] = self._epoch
-        threshold_ns = int(programs.config["threshold_ns"][0])
-        programs.config["threshold_ns"] = self.threshold_ns
-        programs.config["grouping"] = GROUPINGS.index(self._grouping)
-        programs.measure(self._measures)
+        threshold_ns = self._begin_epoch(epoch + 1)
         cpus, groups = programs.cpus.copy(), self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        slots = programs.tasks
-        moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
-        rows, overflow = take_rows(slots, moved), programs.overflow()
-        people = People(slots, overflow, self._processes)
-        queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(cpus))
-        if self._scope:
-            chosen = rows["flags"] & programs.selected_flag != 0
-            moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
-            overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
-        tasks = self._ledger.settle(moved, rows, overflow, Moment.of(time_ns, epoch, programs.cpus.copy()))
-        tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
-        note_allowed_cpus(tasks)
-        if self._task_cgroups:
-            tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
+        tasks, people, queued = self._tasks(time_ns, epoch)
         pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
         cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
         stat = proc.read_stat(self._possible_cpus)
@@ -178,6 +159,39 @@ class LiveSource:
             cgroups=cgroups,
             unavailable=self._unavailable,
         )
+
+    def _begin_epoch(self, epoch: int) -> int:
+        """Hands the kernel side what was asked for; the threshold that held until now.
+
+        From here on it notes longest waits and pairs under the new epoch; those of the one before stay.
+        """
+        self._epoch = epoch
+        config = self._programs.config
+        threshold_ns = int(config["threshold_ns"][0])
+        config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
+        config["grouping"] = GROUPINGS.index(self._grouping)
+        self._programs.measure(self._measures)
+        return threshold_ns
+
+    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, People, Integers]:
+        """The tasks that did something (TASK_DTYPE), who everybody is, and how many wait on each CPU."""
+        programs = self._programs
+        slots = programs.tasks
+        moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
+        rows, overflow = take_rows(slots, moved), programs.overflow()
+        now = Moment.of(time_ns, epoch, programs.cpus.copy())
+        people = People(slots, overflow, self._processes)
+        queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
+        if self._scope:
+            chosen = rows["flags"] & programs.selected_flag != 0
+            moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
+            overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
+        tasks = self._ledger.settle(moved, rows, overflow, now)
+        tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
+        note_allowed_cpus(tasks)
+        if self._task_cgroups:
+            tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
+        return tasks, people, queued
 
     def _slow_waits(self, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
         rows = slow_wait_rows(self._programs.slow_waits(), wall_offset_ns, people)
