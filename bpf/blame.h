@@ -115,7 +115,7 @@ static __always_inline void find_blockers(struct slow_wait *event)
 	}
 	asm volatile("" ::: "memory");
 	if (timeline)
-		add_blockers(event, timeline, event->here_ns, event->end_ns);
+		add_blockers(event, timeline, 0, event->here_ns, event->end_ns);
 }
 
 /* The task leaves a run queue that it has waited on: keeps who had that CPU meanwhile. Its lock is held. */
@@ -138,9 +138,7 @@ static __always_inline void keep_blockers(struct task_slot *slot, u64 now)
 	if (!event || !timeline || !cpu || now < since)
 		return;
 	event->end_ns = now;
-	if (timeline->end_ns < now)
-		add_blocker(event, cpu->current_tid, now - (timeline->end_ns > since ? timeline->end_ns : since));
-	add_blockers(event, timeline, since, now);
+	add_blockers(event, timeline, cpu->current_tid, since, now);
 }
 
 static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_wait *event, struct who *victim)

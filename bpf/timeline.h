@@ -132,22 +132,23 @@ static __always_inline void add_blocker(struct slow_wait *event, u64 tid, u64 ns
 	event->blocker_ns[place] = only_if(1 - replaces, old_ns) + only_if(1 - dropped, ns);
 }
 
-/* Who had a CPU between two moments, as far back as its timeline reaches, without what runs there now. */
-static __always_inline void add_blockers(struct slow_wait *event, struct timeline *timeline, u64 from, u64 to)
+/* Who had a CPU between two moments, as far back as its timeline reaches. `running`: who has had it since end_ns. */
+static __always_inline void add_blockers(struct slow_wait *event, struct timeline *timeline, u64 running, u64 from,
+					 u64 to)
 {
-	u64 count = timeline->slice_count, end = timeline->end_ns, slice, start, ns;
+	u64 count = timeline->slice_count, start = timeline->end_ns, end = to, slice = running, ns;
 
 #pragma clang loop unroll(disable)
-	for (u64 back = 1; back <= SLICES; back++) {
-		if (back > count || end <= from)
-			break;
-		slice = timeline->slices[(count - back) & (SLICES - 1)];
-		start = end - ((slice & ~SLICE_UNKNOWN) >> SLICE_TID_BITS);
+	for (u64 back = 0; back < SLICES; back++) {
 		/* From the later start to the earlier end, if that is any time at all. */
 		ns = smaller(end, to) - (start + from - smaller(start, from));
 		ns = only_if(1 - opaque(opaque(ns) >> 63), ns);
-		end = start;
 		event->switches += 1 - is_equal(ns, 0);
 		add_blocker(event, slice & ((1 << SLICE_TID_BITS) - 1), only_if(1 - (slice >> 63), ns));
+		end = start;
+		if (back >= count || end <= from)
+			break;
+		slice = timeline->slices[(count - back - 1) & (SLICES - 1)];
+		start = end - ((slice & ~SLICE_UNKNOWN) >> SLICE_TID_BITS);
 	}
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -197,7 +198,6 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
     if problem:
         raise click.ClickException(problem)
     from schedtop.session import in_thread, make_source, opening_words, progress, raise_priority
-    from schedtop.ui.app import run
 
     if not options["no_renice"]:
         raise_priority()
@@ -210,7 +210,10 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
         measured=options["measure_overhead"],
     )
     with progress(opening_words(options["source"])):
-        in_thread(source.__enter__, signals)
+        # The screen's modules take a quarter of a second, too.
+        in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
+    from schedtop.ui.app import run
+
     try:
         with signals.handed_over():
             return run(

@@ -106,10 +106,11 @@ class Signals:
             raise Interrupted(self.status)
 
 
-def in_thread(work: Callable[[], Result], signals: Signals) -> Result:
+def in_thread(work: Callable[[], Result], signals: Signals, meanwhile: Callable[[], object] = lambda: None) -> Result:
     """What `work` gives or raises; it runs in a thread, so that signals are heard while a compiler works.
 
-    Signals only ask it to end. If it does not in time, the process ends here and the kernel detaches the programs.
+    `meanwhile` is done here while it works. Signals only ask it to end. If it does not in time, the process ends here
+    and the kernel detaches the programs.
     """
     outcome: list[Result] = []
     failure: list[BaseException] = []
@@ -122,6 +123,7 @@ def in_thread(work: Callable[[], Result], signals: Signals) -> Result:
 
     thread = threading.Thread(target=run, name="schedtop-work", daemon=True)
     thread.start()
+    meanwhile()
     while thread.is_alive():
         thread.join(0.1)
         if signals.overdue and thread.is_alive():

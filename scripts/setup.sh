@@ -234,6 +234,8 @@ uninstall_program() {
 	[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] || die "cannot write to $prefix: sudo make uninstall"
 	[ "$(readlink "$command")" != "$target/bin/schedtop" ] || rm "$command"
 	rm -r "$target"
+	# What root's starts compiled (schedtop/sources/program_cache.py).
+	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop
 	say "removed: $command and $target"
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,11 @@ from schedtop.sources.compiler import (
     source_text,
 )
 from schedtop.sources.frontend import FrontEnd
+from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.ring import Ring
+
+LOADERS = 2
+"""How many programs the kernel verifies at a time."""
 
 _WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
 _VERIFIER_LOG_BYTES = 16 << 20
@@ -59,7 +64,8 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         *front_end.flags,
         *scope,
     )
-    return compile_programs(source_text(directory, front_end.name), flags, directory)
+    text = source_text(directory, front_end.name)
+    return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))
 
 
 class Programs:
@@ -88,6 +94,9 @@ class Programs:
         try:
             self._create_maps()
             self.config["threshold_ns"] = threshold_ns
+            # The verifier takes its time, most of it for sched_switch: the others need not wait for that one.
+            with ThreadPoolExecutor(LOADERS) as pool:
+                list(pool.map(self._load, front_end.events))
             for event, target in front_end.events.items():
                 self._attach(event, target)
         except OSError as error:
@@ -171,11 +180,11 @@ class Programs:
         memory = mmap.mmap(self._fds[name], spec.entries * spec.value_bytes, mmap.MAP_SHARED, protection)
         return np.frombuffer(memory, spec.dtype, spec.entries)
 
-    def _attach(self, event: str, target: int) -> None:
+    def _load(self, event: str) -> None:
         typed = self._front_end.name == "btf"
         name = f"{self._front_end.name}_{event}"
         code = self._compiled.linked(name, self._fds)
-        kind, type_id = (calls.PROG_TRACING, target) if typed else (calls.PROG_TRACEPOINT, 0)
+        kind, type_id = (calls.PROG_TRACING, self._front_end.events[event]) if typed else (calls.PROG_TRACEPOINT, 0)
         try:
             program = calls.load_program(kind, event, code, type_id)
         except calls.ProgramRefused as error:
@@ -183,6 +192,11 @@ class Programs:
                 raise
             program = calls.load_program(kind, event, code, type_id, _VERIFIER_LOG_BYTES)
         self._fds[name] = program
+
+    def _attach(self, event: str, target: int) -> None:
+        name = f"{self._front_end.name}_{event}"
+        program = self._fds[name]
+        typed = self._front_end.name == "btf"
         attach = calls.attach_typed_tracepoint(program) if typed else calls.attach_perf_tracepoint(program, target)
         self._fds[f"{name} attached"] = attach
 

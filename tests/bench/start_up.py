@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO
 
+from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 from tests.bench import loads, tools
 from tests.bench.batches import Batches, alternating
 from tests.bench.report import Goal, Options, Table, Topic, number, share
@@ -35,19 +37,34 @@ def measure(options: Options) -> Topic:
         "bcc's Python runqlat": lambda: until_output([*tools.bcc_runqlat(), "1", "1"], INTERVAL_S),
     }
     reasons: dict[str, str] = {}
-    quiet = _measure(starts, 1 if options.quick else min(options.rounds, 5), reasons)
-    with loads.hogs(HOGS_PER_CPU * (os.cpu_count() or 1)):
+    with nothing_compiled():
+        quiet = _measure(starts, 1 if options.quick else min(options.rounds, 5), reasons)
+    with nothing_compiled(), loads.hogs(HOGS_PER_CPU * (os.cpu_count() or 1)):
         time.sleep(1)
         own = {name: start for name, start in starts.items() if name.startswith("schedtop")}
         saturated = _measure(own, 1 if options.quick else min(options.rounds, 3), reasons)
     return _topic(quiet, saturated, reasons)
 
 
+@contextmanager
+def nothing_compiled() -> Iterator[None]:
+    """Compiled programs are kept in a directory that is empty at first."""
+    before = os.environ.get(DIRECTORY_VARIABLE)
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ[DIRECTORY_VARIABLE] = directory
+        try:
+            yield
+        finally:
+            del os.environ[DIRECTORY_VARIABLE]
+            if before is not None:
+                os.environ[DIRECTORY_VARIABLE] = before
+
+
 def screen() -> float:
     """The dashboard: until a task that certainly runs is on the screen."""
-    with loads.marker() as tid:
+    with loads.marker():
         begin = time.monotonic()
-        command = tools.schedtop(sys.executable, "--interval", f"{INTERVAL_S}s", "--tid", str(tid))
+        command = tools.schedtop(sys.executable, "--interval", f"{INTERVAL_S}s", "--comm", loads.MARKER)
         with shown(command, marker=loads.MARKER.encode()) as terminal:
             if not terminal.painted.wait(_TIMEOUT_S):
                 raise NotHere("it has drawn no data")

@@ -14,6 +14,7 @@ import pytest
 
 from schedtop.model import Frame, merge
 from schedtop.sources.live import LiveSource
+from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 
 NS_PER_MS = 1_000_000
 
@@ -34,6 +35,14 @@ def tracefs() -> None:
     path = Path("/sys/kernel/tracing")
     if os.geteuid() == 0 and not (path / "events").is_dir():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", str(path)], check=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compiled once for all tests, and not kept where a user's programs are."""
+    directory = tmp_path_factory.mktemp("programs")
+    directory.chmod(0o700)
+    os.environ[DIRECTORY_VARIABLE] = str(directory)
 
 
 @pytest.fixture(params=["btf", "tracepoint"])

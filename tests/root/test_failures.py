@@ -16,6 +16,7 @@ from schedtop.sources import bpf, frontend, proc
 from schedtop.sources.bpf import Programs, build
 from schedtop.sources.frontend import FrontEnd, choose_front_end
 from schedtop.sources.live import LiveSource
+from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 
 NS_PER_MS = 1_000_000
 
@@ -56,7 +57,7 @@ def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
     (tmp_path / "bcc.py").write_text("raise ImportError('hidden by a test')\n")
     run = subprocess.run(
         [sys.executable, "-m", "schedtop", "snapshot", "--duration", "1s"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), DIRECTORY_VARIABLE: ""},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 1

@@ -1,0 +1,106 @@
+"""Compiled programs that are kept: used again, and never believed from anybody else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from schedtop.sources import program_cache
+from schedtop.sources.compiler import Compiled, MapSpec
+from schedtop.sources.program_cache import DIRECTORY_VARIABLE, cache_directory, compiled_before
+
+FLAGS = ("-DCPUS=2",)
+
+
+class Compiler:
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self) -> Compiled:
+        self.calls += 1
+        layout = {"names": ["value"], "formats": ["<u8"], "offsets": [0], "itemsize": 8}
+        return Compiled({"config": MapSpec(2, 4, 8, 1, 0, layout)}, {"program": b"code%d" % self.calls})
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "programs"
+    monkeypatch.setenv(DIRECTORY_VARIABLE, str(directory))
+    return directory
+
+
+def programs(compiler: Compiler, text: str = "int f;", flags: tuple[str, ...] = FLAGS) -> bytes:
+    return compiled_before(text, flags, compiler).programs["program"]
+
+
+def test_the_same_programs_are_compiled_once(kept: Path) -> None:
+    compiler = Compiler()
+    assert [programs(compiler) for _ in range(3)] == [b"code1"] * 3
+    assert programs(compiler, text="int g;") == b"code2"
+    assert programs(compiler, flags=("-DCPUS=4",)) == b"code3"
+    assert compiled_before("int f;", FLAGS, compiler).maps["config"].dtype.itemsize == 8
+    assert {path.stat().st_mode & 0o777 for path in kept.iterdir()} == {0o600}
+    assert kept.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_damaged_file_is_made_again(kept: Path) -> None:
+    compiler = Compiler()
+    programs(compiler)
+    file = next(kept.iterdir())
+    for damage in (b"", b"{", b"[]", b'{"maps": {"a": {}}, "programs": {}}', b"\xff"):
+        file.write_bytes(damage)
+        before = compiler.calls
+        assert programs(compiler) == b"code%d" % (before + 1)
+        assert programs(compiler) == b"code%d" % (before + 1)
+
+
+def test_a_directory_that_others_can_write_to_is_not_used(kept: Path) -> None:
+    compiler = Compiler()
+    programs(compiler)
+    kept.chmod(0o777)
+    assert programs(compiler) == b"code2"
+    kept.chmod(0o700)
+    assert programs(compiler) == b"code1"
+
+
+def test_links_are_not_followed(kept: Path, tmp_path: Path) -> None:
+    compiler = Compiler()
+    programs(compiler)
+    file = next(kept.iterdir())
+    elsewhere = tmp_path / "elsewhere"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+    assert programs(compiler) == b"code2"
+    assert not file.is_symlink()
+    kept.rename(tmp_path / "moved")
+    kept.symlink_to(tmp_path / "moved")
+    assert programs(compiler) == b"code3"
+
+
+def test_only_so_many_are_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_cache, "MOST_FILES", 3)
+    compiler = Compiler()
+    for number in range(6):
+        programs(compiler, text=str(number))
+        os.utime(max(kept.iterdir(), key=lambda path: path.stat().st_mtime_ns), (number, number))
+    assert len(list(kept.iterdir())) == 3
+
+
+def test_where_nothing_can_be_kept_it_compiles_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    for place in ("", str(tmp_path / "file")):
+        monkeypatch.setenv(DIRECTORY_VARIABLE, place)
+        compiler = Compiler()
+        assert [programs(compiler), programs(compiler)] == [b"code1", b"code2"]
+
+
+def test_root_does_not_keep_them_in_somebodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(DIRECTORY_VARIABLE, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert cache_directory() == Path("/var/cache/schedtop")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_directory() == tmp_path / ".cache" / "schedtop"
