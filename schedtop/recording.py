@@ -1,0 +1,223 @@
+"""Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
+
+The first line is a header, every other one a Frame. Rows are columns of values; counters that are mostly zero are lists
+of places and values. Nothing is rounded: a Frame that was written and read is the same Frame.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop import __version__
+from schedtop.histogram import BUCKETS
+from schedtop.model import Attribution, Frame, Host, Loss, Overhead, Pressure, Topology
+from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
+from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
+from schedtop.units import iso_time
+
+SCHEMA = "schedtop.recording/1"
+
+NAME_CODE = "latin-1"
+"""Names are bytes of any value: each becomes the character of that number."""
+
+_SKIPPED = ("padding",)
+_TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
+_ROWS = {"tasks": TASK_DTYPE, "slow_waits": SLOW_WAIT_DTYPE, "pairs": PAIR_DTYPE, "throttling": THROTTLING_DTYPE}
+
+
+class RecordingError(ValueError):
+    """A line is not what this version can read; the text says why."""
+
+
+def header_line(host: Host, start_time_ns: int) -> str:
+    """The first line of a recording, with its end."""
+    data = {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "start_time": iso_time(start_time_ns),
+        "host": {**asdict(host), "notes": list(host.notes)},
+    }
+    return _line(data)
+
+
+def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
+    """The line of a Frame, with its end. `known_cgroups`: names that earlier lines have told."""
+    data: dict[str, Any] = {name: getattr(frame, name) for name in (*_TIMES, "kernel_switches")}
+    data |= {name: _columns(getattr(frame, name)) for name in _ROWS}
+    data |= {
+        "cpus": {
+            "counters": dict(zip(CPU_COUNTERS, frame.cpus.counters.T.tolist(), strict=True)),
+            "online": np.flatnonzero(frame.cpus.online).tolist(),
+            "queue_length": frame.cpus.queue_length.tolist(),
+        },
+        "latency": {
+            "counts": _sparse(frame.latency.counts),
+            "sum_ns": frame.latency.sum_ns.tolist(),
+            "max_ns": frame.latency.max_ns.tolist(),
+        },
+        "groups": _groups(frame.groups),
+        "pressure": asdict(frame.pressure) if frame.pressure else None,
+        "loss": _without_zeros(asdict(frame.loss)),
+        "attribution": _without_zeros(asdict(frame.attribution)),
+        "overhead": asdict(frame.overhead),
+        "cgroups": {str(key): path for key, path in frame.cgroups.items() if known_cgroups.get(key) != path},
+        "unavailable": dict(frame.unavailable),
+    }
+    return _line(data)
+
+
+def read_header(line: str | bytes) -> Host:
+    """The Host of a header line. Raises RecordingError."""
+    data = _parsed(line)
+    if data.get("schema") != SCHEMA:
+        schema = data.get("schema")
+        known = f"this version reads {SCHEMA}"
+        raise RecordingError(f"it is no recording of schedtop: {known}" if schema is None else f"{schema!r}: {known}")
+    host: Host = _checked(lambda: _host(data["host"]))
+    return host
+
+
+def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> Frame:
+    """The Frame of a line; `known_cgroups`: names from earlier lines. Raises RecordingError."""
+    data = _parsed(line)
+    frame: Frame = _checked(lambda: _frame(data, known_cgroups))
+    return frame
+
+
+def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
+    cpus = _cpu_table(data["cpus"])
+    width = len(cpus.online)
+    pressure = data["pressure"]
+    fresh = {int(key): str(path) for key, path in data["cgroups"].items()}
+    times: dict[str, Any] = {name: int(data[name]) for name in _TIMES}
+    rows: dict[str, Any] = {name: _rows(data[name], dtype) for name, dtype in _ROWS.items()}
+    return Frame(
+        **times,
+        **rows,
+        kernel_switches=None if data["kernel_switches"] is None else int(data["kernel_switches"]),
+        cpus=cpus,
+        latency=LatencyTable(
+            _dense(data["latency"]["counts"], (len(WAIT_KINDS), width, BUCKETS)),
+            _integers(data["latency"]["sum_ns"], (len(WAIT_KINDS), width)),
+            _integers(data["latency"]["max_ns"], (len(WAIT_KINDS), width)),
+        ),
+        pressure=Pressure(**pressure) if pressure else None,
+        loss=Loss(**data["loss"]),
+        attribution=Attribution(**data["attribution"]),
+        overhead=Overhead(**data["overhead"]),
+        groups=_read_groups(data["groups"]),
+        cgroups=MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups,
+        unavailable=MappingProxyType({str(key): str(why) for key, why in data["unavailable"].items()}),
+    )
+
+
+def _host(data: dict[str, Any]) -> Host:
+    known = {field.name for field in fields(Host)}
+    topology = data["topology"]
+    values = {key: value for key, value in data.items() if key in known} | {
+        "notes": tuple(map(str, data["notes"])),
+        "topology": Topology(*(tuple(map(int, topology[key])) for key in ("caches", "nodes"))) if topology else None,
+    }
+    if not all(isinstance(values[key], str) for key in ("name", "kernel", "source", "scope")):
+        raise TypeError("a name is not text")
+    return Host(**values)
+
+
+def _cpu_table(data: dict[str, Any]) -> CpuTable:
+    columns = [data["counters"][name] for name in CPU_COUNTERS]
+    cpus = len(columns[0])
+    online = np.zeros(cpus, bool)
+    online[np.array(data["online"], np.int64)] = True
+    counters = _integers(columns, (len(CPU_COUNTERS), cpus)).T
+    return CpuTable(np.ascontiguousarray(counters), online, _integers(data["queue_length"], (cpus,)))
+
+
+def _groups(groups: GroupLatency | None) -> dict[str, Any] | None:
+    if groups is None:
+        return None
+    return {
+        "kind": groups.kind,
+        "ids": groups.ids.tolist(),
+        "sum_ns": groups.sum_ns.tolist(),
+        "counts": _sparse(groups.counts),
+    }
+
+
+def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
+    if data is None:
+        return None
+    ids = np.array(data["ids"], np.int64)
+    counts = _dense(data["counts"], (len(ids), BUCKETS))
+    return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))
+
+
+def _columns(rows: Rows) -> dict[str, Any]:
+    """Rows as a list for each field that is not zero everywhere; none at all has no fields."""
+    columns = {}
+    for name in rows.dtype.names or ():
+        values = rows[name]
+        if name not in _SKIPPED and len(rows) and values.any():
+            columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
+    return {"rows": len(rows), **columns} if len(rows) else {}
+
+
+def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
+    if not data:
+        return np.zeros(0, dtype)
+    rows = np.zeros(int(data["rows"]), dtype)
+    for name in dtype.names or ():
+        if name in data:
+            text = rows[name].dtype.kind == "S"
+            rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
+    return rows
+
+
+def _sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
+    """Places in the flattened array, each as the distance from the one before, and the values there."""
+    places = np.flatnonzero(counts)
+    return [np.diff(places, prepend=0).tolist(), counts.ravel()[places].tolist()]
+
+
+def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    counts = np.zeros(int(np.prod(shape)), np.int64)
+    places = np.cumsum(np.array(data[0], np.int64))
+    if len(places) and (places[0] < 0 or places[-1] >= len(counts)):
+        raise IndexError("a bucket that does not exist")
+    counts[places] = data[1]
+    return counts.reshape(shape)
+
+
+def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    return np.array(data, np.int64).reshape(shape)
+
+
+def _without_zeros(data: dict[str, int]) -> dict[str, int]:
+    return {name: value for name, value in data.items() if value}
+
+
+def _line(data: dict[str, Any]) -> str:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _parsed(line: str | bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RecordingError("a line is not JSON") from error
+    if not isinstance(data, dict):
+        raise RecordingError("a line is no JSON object")
+    return data
+
+
+def _checked(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
+        raise RecordingError(f"a line lacks something or has it wrong ({type(error).__name__}: {error})") from error

@@ -1,0 +1,118 @@
+"""Frames as lines of a recording, and back."""
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedtop.model import Frame, Host, Pressure, Topology, merge
+from schedtop.recording import SCHEMA, RecordingError, frame_line, header_line, read_frame, read_header
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+
+HOST = Host("web-1", "6.1.0", "btf", True, ("a note",), Topology((0, 0, 2), (0, 0, 1)), "comm:nginx")
+
+
+def frames(grouping: str = "", **scenario: Any) -> list[Frame]:
+    source = SyntheticSource(Scenario(**({"frames": 3, "cpus": 3} | scenario)))
+    source.set_grouping(grouping)
+    return list(source.frames(threading.Event()))
+
+
+def same(one: Frame, other: Frame) -> bool:
+    """Whether two Frames hold the same, to the last count."""
+    arrays = [
+        *((one.cpus.counters, other.cpus.counters), (one.cpus.online, other.cpus.online)),
+        *((one.latency.counts, other.latency.counts), (one.latency.max_ns, other.latency.max_ns)),
+        *((getattr(one, name), getattr(other, name)) for name in ("tasks", "slow_waits", "pairs", "throttling")),
+    ]
+    plain = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns", "kernel_switches", "pressure", "loss")
+    return all(np.array_equal(*pair) for pair in arrays) and all(
+        getattr(one, name) == getattr(other, name) for name in (*plain, "attribution", "overhead", "unavailable")
+    )
+
+
+def test_a_frame_comes_back_as_it_was() -> None:
+    for frame in frames("tgid"):
+        line = frame_line(frame)
+        assert line.endswith("}\n")
+        assert line.count("\n") == 1
+        again = read_frame(line)
+        assert same(frame, again)
+        assert again.groups is not None and frame.groups is not None
+        assert np.array_equal(again.groups.counts, frame.groups.counts)
+        assert frame_line(again) == line
+
+
+def test_windows_of_what_was_read_are_those_of_what_was_written() -> None:
+    live = frames()
+    assert same(merge(live), merge([read_frame(frame_line(frame)) for frame in live]))
+
+
+def test_what_is_missing_stays_missing() -> None:
+    bare = replace(frames()[0], pressure=None, kernel_switches=None, unavailable=MappingProxyType({"steal": "no"}))
+    again = read_frame(frame_line(bare))
+    assert (again.pressure, again.kernel_switches, again.groups) == (None, None, None)
+    assert again.ratio("steal_ns") is None
+    assert read_frame(frame_line(replace(bare, pressure=Pressure(0, 0)))).pressure == Pressure(0, 0)
+
+
+@given(st.binary(max_size=16))
+def test_names_are_any_bytes(name: bytes) -> None:
+    frame = frames(frames=1, tasks=2)[0]
+    frame.tasks["comm"][1] = name
+    assert read_frame(frame_line(frame)).tasks["comm"][1] == frame.tasks["comm"][1]
+
+
+def test_a_cgroup_is_named_once() -> None:
+    frame = replace(frames()[0], cgroups=MappingProxyType({5: "/a\udcff", 6: "/b"}))
+    assert dict(read_frame(frame_line(frame)).cgroups) == {5: "/a\udcff", 6: "/b"}
+    line = frame_line(frame, frame.cgroups)
+    assert json.loads(line)["cgroups"] == {}
+    assert read_frame(line, frame.cgroups).cgroups == frame.cgroups
+
+
+def test_the_header_names_the_host() -> None:
+    line = header_line(HOST, 10**18)
+    assert read_header(line) == HOST
+    assert json.loads(line)["schema"] == SCHEMA
+    assert json.loads(line)["start_time"] == "2001-09-09T01:46:40.000000Z"
+    assert read_header(header_line(replace(HOST, topology=None), 0)).topology is None
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "[]", "3", '{"schema": "other/1"}', "{}", '{"schema": "schedtop.recording/1"}']
+)
+def test_a_foreign_header_is_refused_with_a_reason(line: str) -> None:
+    with pytest.raises(RecordingError):
+        read_header(line)
+
+
+def test_a_damaged_frame_is_refused_and_never_half_read() -> None:
+    good = json.loads(frame_line(frames()[0]))
+    for key in good:
+        for value in ([], "x", -1, {"a": 1}, None):
+            damaged = good | {key: value}
+            if damaged != good:
+                # Some are harmless: another time is a time.
+                with suppress(RecordingError):
+                    read_frame(json.dumps(damaged))
+    for key in ("cpus", "tasks", "latency"):
+        with pytest.raises(RecordingError):
+            read_frame(json.dumps({name: value for name, value in good.items() if name != key}))
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
+def test_any_json_is_a_frame_or_an_error(value: Any) -> None:
+    good = json.loads(frame_line(frames(frames=1, tasks=2, slow_waits=1)[0]))
+    for key in ("cpus", "latency", "tasks", "loss", "host", "cgroups"):
+        try:
+            read_frame(json.dumps(good | {key: value}))
+        except RecordingError:
+            continue
