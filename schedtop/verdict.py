@@ -10,17 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.blame import all_blockers_of, explain, percent, task_words, victims_of, wakers_of
+from schedtop.blame import Part, all_blockers_of, explain, percent, task_words, victims_of, wakers_of
 from schedtop.containers import cgroup_label
 from schedtop.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE, Facts, asks_for_tasks, gather
 from schedtop.history import View
-from schedtop.rows import EVIDENCE
+from schedtop.rows import EVIDENCE, Rows, take_rows
 from schedtop.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
 from schedtop.verdict_words import (
     IDLE,
     QUOTA_NOTICE,
     STEAL_ALARM,
     STEAL_NOTICE,
+    among_share,
+    biggest_words,
     blocker_words,
     calm_words,
     context_words,
@@ -28,12 +30,16 @@ from schedtop.verdict_words import (
     delayed,
     idle_words,
     longest_runner,
+    main_blocker,
+    main_victims,
     on_worst_cpu,
     p99_words,
     quota_above,
+    share_words,
     slow_words,
     task_names,
     waiters,
+    widen_words,
 )
 
 SHORTEST_NS = 100 * NS_PER_MS  # the usual period of a quota: shares of less are chance
@@ -93,6 +99,16 @@ def _unavailable(f: Facts) -> Verdict | None:
             headline = f"{words} tasks wait is not known: {f.frame.unavailable[part]}"
             return Verdict("unknown", "unavailable", headline, context_words(f), "Use another source or kernel")
     return None
+
+
+def _nothing_passes(f: Facts) -> Verdict | None:
+    """What is notable of the host alone is no verdict on tasks that are not there."""
+    if not asks_for_tasks(f.view) or len(f.view.tasks) or len(f.waits):
+        return None
+    headline, action = "Nothing passes the filter: no task to judge", "Check the filter, or choose a longer window"
+    if "tasks" in f.frame.unavailable:
+        headline = f"Nothing slow passes the filter, and tasks are not known: {f.frame.unavailable['tasks']}"
+    return Verdict("unknown", "few", headline, context_words(f), action)
 
 
 def _contradiction(f: Facts) -> Verdict | None:
@@ -180,16 +196,18 @@ def _throttled(f: Facts) -> Verdict | None:
         return None
     rows = f.of("throttled")
     groups, places = np.unique(rows["cgroup_id"], return_inverse=True)
-    group = int(groups[int(np.argmax(np.bincount(places, rows["wait_ns"])))])
+    place = int(np.argmax(np.bincount(places, rows["wait_ns"])))
+    group, most = int(groups[place]), victims_of(take_rows(rows, np.flatnonzero(places == place)))[0]
     quota = next(iter(quota_above(f, group)), None)
     path = quota[0] if quota else f.frame.cgroups.get(group, "")
-    who = cgroup_label(path) if path else victims_of(rows)[0].words
+    who = cgroup_label(path) if path else most.words
     often = f" in {percent(quota[1])} of its periods" if quota else ""
     inferred = bool((rows["evidence"] == EVIDENCE.index("inferred")).any())
     fine = f.p99_ns is not None and f.p99_ns < f.frame.threshold_ns and not inferred
     evidence = (
         *(["inferred from cpu.stat"] if inferred else []),
-        *([] if quota else ["how often is not known: no cpu.stat of its cgroup"]),
+        *([] if quota else ["how often is not known yet"]),
+        f"most: {most.words} waited {format_ns(most.ns)}",
         *slow_words(f, rows),
         *([f"other waits are fine: p99 {format_ns(f.p99_ns)}"] if fine else []),
         *context_words(f, "quotas"),
@@ -224,17 +242,30 @@ def _pinned(f: Facts) -> Verdict | None:
     if not _main_is(f, "pinned"):
         return None
     rows, cpu = on_worst_cpu(f.of("pinned"))
-    victims = victims_of(rows)
+    victims = main_victims(rows)
+    rows = take_rows(rows, np.flatnonzero(np.isin(rows["tid"], [victim.tid for victim in victims])))
+    who, other = f"CPU {cpu}: {task_names(victims)} {'is' if len(victims) == 1 else 'are'}", idle_words(f, rows)
+    slow, rival = slow_words(f, f.of("pinned")), _rival(rows, victims)
+    if rival:
+        waits = f"{share_words(rows, rival)} of {'its' if len(victims) == 1 else 'their'} waits"
+        headline = f"{who} pinned behind {rival.words}, which had the CPU for {waits}; {other}"
+        action = f"Widen the affinity, or lower the priority of {rival.words}"
+        return Verdict(f.level, "pinned", headline, (*slow, *context_words(f)), action)
     one = "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
-    verb = "is" if len(victims) == 1 else "are"
-    # They wait for each other only if nobody else has the CPU for long.
-    among = sum(part.ns for part in all_blockers_of(rows) if part.tid in {victim.tid for victim in victims})
-    turns = " and take turns" if len(victims) > 1 and among >= MAIN_SHARE * int(rows["wait_ns"].sum()) else ""
+    turns = " and take turns" if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE else ""
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.counts.shape[1] else None
     how_long = f" (p99 {format_ns(p99)})" if p99 is not None else ""
-    headline = f"CPU {cpu}: {task_names(victims)} {verb} pinned to {one}{turns}{how_long}; {idle_words(f, rows)}"
-    evidence = (*slow_words(f, f.of("pinned")), *blocker_words(rows), *context_words(f))
-    return Verdict(f.level, "pinned", headline, evidence, "Widen the affinity")
+    headline = f"{who} pinned to {one}{turns}{how_long}; {other}"
+    evidence = (*slow, *blocker_words(rows), *context_words(f))
+    return Verdict(f.level, "pinned", headline, evidence, widen_words(f, victims))
+
+
+def _rival(rows: Rows, victims: Sequence[Part]) -> Part | None:
+    """The one behind which these are pinned, unless they mostly wait for each other."""
+    top = main_blocker(rows)
+    if top is None or among_share(rows, victims) >= MAIN_SHARE or top.tid in {victim.tid for victim in victims}:
+        return None
+    return top
 
 
 def _unbalanced(f: Facts) -> Verdict | None:
@@ -256,7 +287,7 @@ def _idle_elsewhere(f: Facts) -> Verdict | None:
     rows, cpu = on_worst_cpu(f.of("idle-cpu"))
     victim = victims_of(rows)[0]
     headline = f"CPU {cpu}: {victim.words} waits while another is idle; if it may run there is not known"
-    evidence = (idle_words(f, rows), *slow_words(f, rows), *context_words(f))
+    evidence = (idle_words(f, rows), *slow_words(f, f.of("idle-cpu")), *context_words(f))
     return Verdict("unknown", "idle-cpu", headline, evidence, f"Check its affinity: taskset -p {victim.tid}")
 
 
@@ -327,8 +358,7 @@ def _saturated(f: Facts) -> Verdict | None:
     mean = sum(f.busy.values()) / len(f.busy)
     cpus = "1 CPU is" if len(f.busy) == 1 else f"{len(f.busy)} CPUs are"
     tasks = "1 task waits" if round(waiting) == 1 else f"{waiting:.0f} tasks wait"
-    biggest = [f"biggest: {each.words} ran {format_ns(each.ns)}" for each in longest_runner(f.frame.tasks)]
-    evidence = (*biggest, *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f))
+    evidence = (*biggest_words(f.frame.tasks), *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f))
     headline = f"{cpus} {percent(mean)} busy and {tasks} on average: more work than CPUs"
     return Verdict(
         f.level, "saturated", headline, evidence, "Run less at a time, add CPUs, or lower the priority of what can wait"
@@ -341,10 +371,13 @@ def _queueing(f: Facts) -> Verdict | None:
     rows, cpu = on_worst_cpu(f.of("queueing"))
     share = int(rows["wait_ns"].sum()) / max(1, f.weights["queueing"])
     busy = f", {percent(f.busy[cpu])} busy" if cpu in f.busy else ""
-    headline = f"Tasks wait for each other, {percent(share)} of it on CPU {cpu}{busy}; no single cause stands out"
+    top = main_blocker(rows)
+    stands_out = f", where {top.words} had the CPU for {share_words(rows, top)}" if top else ""
+    headline = f"Tasks wait for each other, {percent(share)} of it on CPU {cpu}"
+    headline += stands_out or f"{busy}; no single cause stands out"
     evidence = (
         f"most: {victims_of(rows)[0].words}",
-        *blocker_words(rows),
+        *([] if top else blocker_words(rows)),
         *slow_words(f, f.waits),
         *p99_words(f),
         *context_words(f),
@@ -379,15 +412,16 @@ def _turns(f: Facts) -> Verdict | None:
     idle = {other: ratio for other, ratio in f.idle.items() if other != cpu and ratio >= MISSING_SHARE}
     if not len(tasks) or f.full or not idle or len(f.frame.cpus.ids) < 2 or not (tasks["allowed_cpus"] == 1).all():
         return None
-    most = max(idle, key=lambda other: idle[other])
+    most, victims = max(idle, key=lambda other: idle[other]), waiters(tasks)
     verb = "is" if len(tasks) == 1 else "are"
     turns = " and take turns" if len(tasks) > 1 else ""
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
     headline = (
-        f"CPU {cpu}: {task_names(waiters(tasks))} {verb} pinned to it{turns} (p99 {format_ns(p99)}); "
+        f"CPU {cpu}: {task_names(victims)} {verb} pinned to it{turns} (p99 {format_ns(p99)}); "
         f"CPU {most} is {percent(idle[most])} idle"
     )
-    return Verdict("notice", "turns", headline, (*delay_words(f, tasks), *context_words(f)), "Widen the affinity")
+    evidence = (*delay_words(f, tasks), *context_words(f))
+    return Verdict("notice", "turns", headline, evidence, widen_words(f, victims))
 
 
 def _waiting(f: Facts) -> Verdict | None:
@@ -424,12 +458,10 @@ def _pressed(f: Facts) -> Verdict | None:
 
 
 def _few(f: Facts) -> Verdict | None:
-    count = len(f.view.tasks) if asks_for_tasks(f.view) else f.view.latency().count
-    needed = 1 if asks_for_tasks(f.view) else FEW_WAITS
-    if f.enough or count >= needed:
+    count = f.view.latency().count
+    if f.enough or asks_for_tasks(f.view) or count >= FEW_WAITS:
         return None
-    what = "no task that the filter shows did anything" if needed == 1 else f"only {count} waits ended"
-    headline = f"Nothing is slow, but {what}: too little to judge"
+    headline = f"Nothing is slow, but only {count} waits ended: too little to judge"
     return Verdict("unknown", "few", headline, context_words(f), "Choose a longer window")
 
 
@@ -449,6 +481,7 @@ def _calm(f: Facts) -> Verdict | None:
 RULES: Sequence[Rule] = (
     _too_short,
     _unavailable,
+    _nothing_passes,
     _starving,
     _contradiction,
     _dominated,

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from schedtop.blame import Part, all_blockers_of, percent, task_words
+from schedtop.blame import KNOWN_RATIO, Part, all_blockers_of, percent, task_words, victims_of
 from schedtop.containers import cgroup_label
-from schedtop.facts import MISSING_SHARE, Facts
-from schedtop.rows import Rows, take_rows
+from schedtop.facts import MAIN_SHARE, MISSING_SHARE, Facts
+from schedtop.rows import Rows, take_rows, text
 from schedtop.units import format_ns
 
 COVERED_SHARE = 0.5  # of less than half of a wait, who had the CPU need not be typical
+VICTIM_SHARE = 0.1  # who waited for less of it is a bystander
+FEW_VICTIMS = 2  # so many have names in the headline
 STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # as the header marks it (panes/levels.py)
 IDLE = 0.1  # could have taken work
 DELAYED_SHARE = 0.1  # a task that waits a tenth of the time notices
@@ -34,13 +36,14 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
 
 
 def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
-    """How many slow waits these are, the longest, and their share of the slow waiting time."""
+    """How many slow waits these are (of one cause, or all), the longest, and their share of the slow waiting time."""
     if not len(rows):
         return ()
     longest = format_ns(int(rows["wait_ns"].max()))
     share = int(rows["wait_ns"].sum()) / max(1, sum(f.weights.values()))
     count = f"{len(rows)} slow wait{'s' if len(rows) != 1 else ''}"
-    return (f"{count}, the longest {longest}, {percent(share)} of the slow waiting time",)
+    which = " of this cause" if len(rows) < len(f.waits) else ""
+    return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
 
 
 def calm_words(f: Facts) -> tuple[str, ...]:
@@ -59,7 +62,51 @@ def blocker_words(rows: Rows) -> tuple[str, ...]:
     covered = min(1.0, int(rows["covered_ns"].sum()) / max(1, whole))
     if covered < COVERED_SHARE:
         return (f"who had the CPU is known of {percent(covered)} only",)
-    return tuple(f"{part.words} had the CPU for {percent(part.ns / whole)}" for part in all_blockers_of(rows)[:1])
+    return tuple(
+        f"{part.words} had the CPU for {percent(part.ns / whole)} of these waits" for part in all_blockers_of(rows)[:1]
+    )
+
+
+def main_blocker(rows: Rows) -> Part | None:
+    """Who had the CPU for most of what is known of these waits, if one did and enough is known."""
+    whole, covered = int(rows["wait_ns"].sum()), int(rows["covered_ns"].sum())
+    top = next(iter(all_blockers_of(rows)), None)
+    return top if top and covered >= COVERED_SHARE * whole and top.ns >= MAIN_SHARE * covered else None
+
+
+def share_words(rows: Rows, part: Part) -> str:
+    """For how much of these waits it had the CPU: at least, where not all is known."""
+    whole = max(1, int(rows["wait_ns"].sum()))
+    bound = "at least " if int(rows["covered_ns"].sum()) < KNOWN_RATIO * whole else ""
+    return f"{bound}{percent(part.ns / whole)}"
+
+
+def main_victims(rows: Rows) -> list[Part]:
+    """Who waited for long in these, the longest first; everyone where many waited a little each."""
+    victims, whole = victims_of(rows), int(rows["wait_ns"].sum())
+    long = [victim for victim in victims if victim.ns >= VICTIM_SHARE * whole]
+    return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
+
+
+def among_share(rows: Rows, victims: Sequence[Part]) -> float:
+    """For how much of these waits the victims themselves had the CPU."""
+    tids = {victim.tid for victim in victims}
+    blocked = sum(part.ns for part in all_blockers_of(rows) if part.tid in tids)
+    return blocked / max(1, int(rows["wait_ns"].sum()))
+
+
+def widen_words(f: Facts, victims: Sequence[Part]) -> str:
+    """What to do about the affinity; with few tasks the command that moves the first of them."""
+    if len(victims) > FEW_VICTIMS:
+        return "Widen the affinity"
+    return f"Widen the affinity: taskset -cp {cpu_ranges(f.frame.cpus.ids)} {victims[0].tid}"
+
+
+def cpu_ranges(cpus: Sequence[int]) -> str:
+    """Numbers in order as the kernel writes a list of CPUs: `0-3,8`."""
+    firsts = [cpu for cpu in cpus if cpu - 1 not in cpus]
+    lasts = [cpu for cpu in cpus if cpu + 1 not in cpus]
+    return ",".join(f"{a}-{b}" if a != b else f"{a}" for a, b in zip(firsts, lasts, strict=True))
 
 
 def idle_words(f: Facts, rows: Rows) -> str:
@@ -75,7 +122,7 @@ def idle_words(f: Facts, rows: Rows) -> str:
 
 def task_names(parts: Sequence[Part]) -> str:
     """One or two tasks by name, of more how many and the first."""
-    if len(parts) > 2:
+    if len(parts) > FEW_VICTIMS:
         return f"{len(parts)} tasks (most: {parts[0].words})"
     return " and ".join(part.words for part in parts)
 
@@ -86,6 +133,23 @@ def longest_runner(tasks: Rows) -> list[Part]:
         return []
     row = tasks[int(np.argmax(tasks["run_ns"]))]
     return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_ns"]))]
+
+
+def biggest_words(tasks: Rows) -> tuple[str, ...]:
+    """The process that ran longest, all of that name together, if any did: many short tasks are one load."""
+    tasks = tasks[tasks["run_ns"] > 0]
+    if not len(tasks):
+        return ()
+    names = np.where(tasks["process"] != b"", tasks["process"], tasks["comm"])
+    # Tasks without any name are not one process.
+    keys = np.where(names != b"", names, tasks["tid"].astype("S16"))
+    found, places = np.unique(keys, return_inverse=True)
+    most = int(np.argmax(np.bincount(places, tasks["run_ns"], len(found))))
+    own = take_rows(tasks, np.flatnonzero(places == most))
+    ran = format_ns(int(own["run_ns"].sum()))
+    if len(own) == 1:
+        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0])} ran {ran}",)
+    return (f"biggest: {text(found[most])}, {len(own)} tasks, ran {ran}",)
 
 
 def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
