@@ -80,6 +80,12 @@ static __always_inline u32 task_pid_namespace(struct who *who)
 #endif
 }
 
+/* task_cpu(): the last one, or what wake_up_new_task() has chosen. */
+static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
+{
+	return FIELD(u32, who->task, TASK_CPU_OFFSET);
+}
+
 static __always_inline u32 allowed_cpus(struct who *who)
 {
 	return FIELD(u32, who->task, TASK_ALLOWED_OFFSET);

@@ -176,11 +176,11 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, now);
 }
 
-static __always_inline void begin_wakeup_wait(struct task_slot *slot)
+static __always_inline void begin_wakeup_wait(struct who *who, struct task_slot *slot)
 {
 	slot->wait_kind = WAIT_WAKEUP;
 	slot->culprit_tid = (u32)bpf_get_current_pid_tgid();
-	slot->enqueue_cpu = slot->queue_cpu = slot->last_cpu;
+	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(who, slot);
 	slot->wait_start_ns = bpf_ktime_get_ns();
 }
 
@@ -194,7 +194,7 @@ static __always_inline void on_waking(struct who *who)
 	cpu->wakeups++;
 	slot = task_slot(who, cpu);
 	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
-		begin_wakeup_wait(slot);
+		begin_wakeup_wait(who, slot);
 }
 
 /* Only for a front end that cannot see at sched_waking whether the task is queued. */
@@ -204,7 +204,7 @@ static __always_inline void on_wakeup(struct who *who)
 	struct task_slot *slot = cpu ? task_slot(who, cpu) : NULL;
 
 	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
-		begin_wakeup_wait(slot);
+		begin_wakeup_wait(who, slot);
 }
 
 static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu)

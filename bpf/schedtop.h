@@ -4,7 +4,7 @@
  * compiled module, so each is written once, here.
  *
  * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
- * LATENCY_GROUPS, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it (blame.h).
+ * LATENCY_GROUPS, MOVED_WAITS, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it (blame.h).
  */
 
 #define COMM_BYTES 16
@@ -24,9 +24,6 @@
 #define IDLE_PERIOD_NS 1000000
 #define STEAL_MARKS 64
 #define STEAL_MARK_NS 1000000
-
-/* How many waits that moved to another CPU are kept at a time. */
-#define MOVED_WAITS 1024
 
 /* How many blockers are told apart in one wait (a power of two). */
 #define BLOCKERS_SEEN 8

@@ -10,6 +10,7 @@ struct who {
 	u64 start_ns; /* 0: the front end cannot tell */
 	u64 task; /* struct task_struct, 0: the front end has none */
 	const void *comm; /* where the event holds the name, if it does */
+	u32 cpu_and_one; /* the CPU that the event names, plus one; 0 if it names none */
 };
 
 struct switch_event {
@@ -25,6 +26,8 @@ static __always_inline u32 task_tgid(struct who *who);
 static __always_inline void task_name(struct who *who, char *comm);
 static __always_inline void task_cgroup(struct who *who, struct task_slot *slot);
 static __always_inline u32 task_pid_namespace(struct who *who);
+/* On whose queue a task is put that is being woken, unless sched_migrate_task says otherwise. */
+static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot);
 /* How many CPUs its affinity mask allows, 0 where it cannot be told. */
 static __always_inline u32 allowed_cpus(struct who *who);
 /* What the hypervisor has taken from the task's CPU so far, in nanoseconds. */

@@ -41,6 +41,11 @@ static __always_inline u32 task_pid_namespace(struct who *who)
 	return 0;
 }
 
+static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
+{
+	return who->cpu_and_one ? who->cpu_and_one - 1 : slot->last_cpu;
+}
+
 static __always_inline u32 allowed_cpus(struct who *who)
 {
 	return 0;
@@ -123,6 +128,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 
 	COPY_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
 
+	who.cpu_and_one = FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD) + 1;
 	/* The only sign that a tid has a new user. */
 	who.start_ns = bpf_ktime_get_ns();
 	on_waking(&who);

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALL_TASKS = -1
 """What `--tasks all` is: click takes `None` for an option that is not there."""
 
-GROUP_NAMES = ("thread", "process", "cgroup", "container", "pid-namespace")
+GROUP_NAMES = ("thread", "process", "cgroup", "container", "pidns")
 """`rows.GROUPS` as words of a command line; its module would bring numpy with it."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -229,21 +229,25 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
 def _scope(options: dict[str, Any]) -> Scope:
     from schedtop.session import make_scope
 
+    tasks = (options["pid"], options["tid"], options["comm"])
+    if options["source"] == "synthetic":  # its tasks are not this host's
+        tasks = ((), (), ())
     try:
-        return make_scope(options["pid"], options["tid"], options["comm"], options["cgroup"], options["pidns"])
+        return make_scope(*tasks, options["cgroup"], options["pidns"])
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
 def _group(options: dict[str, Any]) -> str:
-    return str(options["group"]).replace("-", " ")
+    return "pid namespace" if options["group"] == "pidns" else str(options["group"])
 
 
 def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
     from schedtop.filters import Filter
     from schedtop.history import ViewSettings
+    from schedtop.sources.proc import possible_cpus
 
-    possible = os.sysconf("SC_NPROCESSORS_CONF")
+    possible = possible_cpus()
     for cpu in options["cpu"]:
         if cpu >= possible and options["source"] != "synthetic":
             raise click.BadParameter(f"there is no CPU {cpu}: this host has 0 to {possible - 1}", param_hint="'--cpu'")

@@ -92,6 +92,7 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("tid", "<u4"),
         ("tgid", "<u4"),
         ("comm", "S16"),
+        ("process", "S16"),
         ("cgroup_id", "<u8"),
         ("pid_namespace", "<u4"),
         ("cpu", "<i4"),

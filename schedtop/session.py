@@ -34,6 +34,9 @@ GRACE_S = 2.0
 """How long a signal waits for the source to close: the compiler cannot be interrupted, and may take long."""
 
 
+_COMM_BYTES = 15
+
+
 class Interrupted(BaseException):
     """A signal asked the program to end, with `status`."""
 
@@ -183,13 +186,20 @@ def make_scope(
     pids: tuple[int, ...], tids: tuple[int, ...], comms: tuple[str, ...], cgroup: str | None, pidns: str | None
 ) -> Scope:
     """The Scope of the options of those names. Raises ValueError with a sentence that names the option."""
-    from schedtop.sources.cgroups import cpu_hierarchy, find_group
+    from schedtop.sources.cgroups import cpu_hierarchy, find_group, read_mounts
     from schedtop.sources.namespaces import pid_namespace
     from schedtop.sources.scope import Scope
 
+    for kind, numbers in (("pid", pids), ("tid", tids)):
+        for number in numbers:
+            if not number or not Path(f"/proc/{number}").exists():
+                raise ValueError(f"--{kind}: there is no task {number} on this host")
+    for comm in comms:
+        if len(comm.encode()) > _COMM_BYTES:
+            raise ValueError(f"--comm: the kernel keeps {_COMM_BYTES} bytes of a name, {comm!r} has more")
     group = None
     if cgroup is not None:
-        root = cpu_hierarchy(Path("/proc/self/mounts").read_text())
+        root = cpu_hierarchy(read_mounts())
         if root is None:
             raise ValueError("--cgroup: this host has no cgroups")
         try:
@@ -226,7 +236,9 @@ def complain(message: str) -> None:
     """One line for the user on standard error."""
     if sys.stderr is not None:
         with suppress(OSError):
-            print(f"schedtop: {' '.join(message.split())}", file=sys.stderr, flush=True)
+            # A message may hold the name of a file or a cgroup, and that may be anything.
+            safe = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
+            print(f"schedtop: {safe}", file=sys.stderr, flush=True)
 
 
 def report_crash(error: BaseException) -> None:

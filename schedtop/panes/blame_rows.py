@@ -66,7 +66,7 @@ def account(view: View) -> Account:
     parts = _not_blocked(view) if settings.blame == "blocker" else _not_preempted(view)
     hidden = int(view.frame.pairs[time].sum()) - in_pairs
     left = total - in_pairs - hidden - sum(part.ns for part in parts)
-    last = "not counted yet" if settings.blame == "blocker" else "gave the CPU away, or nobody known"
+    last = "not counted yet" if settings.blame == "blocker" else "short, given away, or nobody known"
     return Account(
         pairs, tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns), total
     )

@@ -57,7 +57,8 @@ def _p99(frame: Frame) -> float | None:
 def _pressure(frame: Frame) -> float | None:
     if frame.pressure is None or not frame.interval_ns or "pressure" in frame.unavailable:
         return None
-    return frame.pressure.some_ns / frame.interval_ns
+    # The kernel brings its total up to date every two seconds: a short interval may get more than its own.
+    return min(1.0, frame.pressure.some_ns / frame.interval_ns)
 
 
 def _ratio_scale(most: float) -> float:

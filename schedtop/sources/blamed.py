@@ -44,6 +44,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     rows["time_ns"] = events["end_ns"].astype(np.int64) + wall_offset_ns
     for name in _AS_THEY_ARE:
         rows[name] = events[name]
+    rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, BEGINNINGS.index("yield"), events["kind"])
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")

@@ -27,6 +27,8 @@ from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.ring import Ring
 
+LRU_SPARE = 256
+
 LOADERS = 2
 """How many programs the kernel verifies at a time."""
 
@@ -58,8 +60,10 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         f"-DTASK_SLOTS={limits.task_slots}",
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
         f"-DEVENT_PAGES={limits.event_pages}",
-        f"-DPAIRS={limits.pairs}",
-        f"-DLATENCY_GROUPS={limits.latency_groups}",
+        # An LRU map of a kernel before 6.16 needs 128 free entries for each CPU, or forgets what is new.
+        f"-DPAIRS={max(limits.pairs, LRU_SPARE * cpus)}",
+        f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
+        f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
         f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
         *front_end.flags,
         *scope,

@@ -34,8 +34,8 @@ def stolen_at_least(rows: Rows, steal_ns: Integers, interval_ns: int) -> npt.NDA
 def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> npt.NDArray[np.bool_]:
     """Which waits look like a throttled cgroup, where the kernel does not say so.
 
-    The task (or a group above it) was throttled in the interval for at least most of the wait, and nobody else had
-    the CPU for most of it.
+    The task could run and its CPU was idle for most of the wait, which else does not happen, and its group (or one
+    above it) was throttled in the interval for as long, summed over CPUs.
     """
     throttled = np.zeros(len(rows), bool)
     times = {
@@ -43,8 +43,8 @@ def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> n
         for group, ns in zip(throttling["cgroup_id"], throttling["throttled_ns"], strict=True)
         if int(group) in paths and ns
     }
-    blocked = rows["blocker_ns"].sum(axis=1) + rows["others_ns"]
-    for index in np.flatnonzero((blocked < MOST * rows["wait_ns"]) & (rows["kind"] == BEGINNINGS.index("preemption"))):
+    idle = rows["cpu_idle_ns"] >= MOST * rows["wait_ns"]
+    for index in np.flatnonzero(idle & (rows["kind"] == BEGINNINGS.index("preemption"))):
         path = paths.get(int(rows["cgroup_id"][index]), "")
         above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
         throttled[index] = above >= MOST * rows["wait_ns"][index]
@@ -60,13 +60,15 @@ def note_idle_cpus(
     rows: Rows,
     cpus: Integers,
     idle_ns: Integers,
+    complete: bool,
     online: int,
     affinity: Callable[[int], set[int]] = os.sched_getaffinity,
 ) -> None:
     """Fills `idle_cpu`, `idle_cpu_ns` and, where that is most of the wait, the `evidence` of an idle CPU.
 
-    `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `online`: how many
-    CPUs there are. A CPU that the task may use is named before one that it may not.
+    `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `complete`:
+    there are no others; `online`: how many CPUs there are. A CPU that the task may use is named before one that it may
+    not.
     """
     rows["idle_cpu"] = CPU_ANY
     if not len(cpus):
@@ -82,6 +84,8 @@ def note_idle_cpus(
     rows["idle_cpu"][moments] = cpus[best]
     rows["idle_cpu_ns"][moments] = idle[np.arange(len(moments)), best]
     evidence = np.where(is_free, EVIDENCE.index("not balanced"), EVIDENCE.index("pinned"))
+    # Of CPUs that are not in the list, one may have been idle that the mask allows.
+    known &= is_free | complete | (rows["allowed_cpus"][moments] == 1)
     rows["evidence"][moments] = np.where(known, evidence, 0)
 
 

@@ -34,6 +34,11 @@ def cpu_hierarchy(mounts: str) -> Path | None:
     return unified
 
 
+def read_mounts(path: Path = Path("/proc/self/mounts")) -> str:
+    """What is mounted; anybody may mount something somewhere whose name is no UTF-8."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
 class CgroupNames:
     """Paths by id, from a walk of the hierarchy that is repeated when an unknown id turns up (but not too often)."""
 
@@ -45,11 +50,16 @@ class CgroupNames:
     def resolve(self, ids: Iterable[int]) -> Mapping[int, str]:
         """Paths relative to the hierarchy's root (`/` is the root itself); an id that is not there has none."""
         unknown = any(cgroup and cgroup not in self._names for cgroup in ids)
-        if unknown and self._root and time.monotonic() - self._walked >= _WALK_PAUSE_S:
-            self._walked = time.monotonic()
+        if unknown and time.monotonic() - self._walked >= _WALK_PAUSE_S:
+            self.walk()
+        return self._names
+
+    def walk(self) -> None:
+        """Looks at the hierarchy now."""
+        self._walked = time.monotonic()
+        if self._root:
             # What is gone keeps its name: its tasks may still be on the screen.
             self._names = MappingProxyType(dict(list(self._names.items())[-_MAX_GROUPS:]) | walk(self._root))
-        return self._names
 
 
 def walk(root: Path) -> dict[int, str]:

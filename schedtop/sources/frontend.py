@@ -13,6 +13,7 @@ from pathlib import Path
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.cgroups import read_mounts
 from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -188,7 +189,7 @@ def _yield_flags(btf: Btf) -> list[str]:
     return [f"-DBPF_TASK_PT_REGS={helper}", f"-DREGS_SYSCALL_OFFSET={offset}", f"-DNR_SCHED_YIELD={number}"]
 
 
-def has_v1_cpu_controller(mounts: Callable[[], str] = Path("/proc/self/mounts").read_text) -> bool:
+def has_v1_cpu_controller(mounts: Callable[[], str] = read_mounts) -> bool:
     """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
     for line in mounts().splitlines():
         fields = line.split()

@@ -12,6 +12,9 @@ from schedtop.rows import Integers, Rows
 KEEP_PERIODS = 200_000
 """How many periods are remembered, of all CPUs together; the oldest go first."""
 
+KEEP_NS = 60_000_000_000
+"""How far back they reach at most: a longer wait has had idle CPUs before that are not known."""
+
 MOST_CPUS = 64
 """How many CPUs are asked about a wait: those that were idle longest."""
 
@@ -27,6 +30,7 @@ class IdleTimes:
     def __init__(self) -> None:
         # Of each call: CPUs, starts and ends of its periods.
         self._taken: deque[tuple[Times, Times, Times]] = deque()
+        self._count = 0
         self._counts: Integers | None = None
 
     def collect(self, timelines: Rows) -> None:
@@ -48,11 +52,13 @@ class IdleTimes:
         starts = timelines["idle_start_ns"][rows[chosen], entries[chosen]].astype(np.int64)
         ends = timelines["idle_end_ns"][rows[chosen], entries[chosen]].astype(np.int64)
         self._taken.append((rows[chosen], starts, ends))
-        while len(self._taken) > 1 and sum(len(taken[0]) for taken in self._taken) > KEEP_PERIODS:
-            self._taken.popleft()
+        self._count += len(starts)
+        horizon = int(ends.max()) - KEEP_NS
+        while len(self._taken) > 1 and (self._count > KEEP_PERIODS or int(self._taken[0][2].max()) < horizon):
+            self._count -= len(self._taken.popleft()[0])
 
-    def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times]:
-        """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs)).
+    def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times, bool]:
+        """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs), all of them?).
 
         Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: rows of `struct cpu_state`, for
         the idle periods under way; they may be the kernel's own memory, if `now_ns` is from before the call.
@@ -73,7 +79,7 @@ class IdleTimes:
             idle[:, column] = _idle_until(ends, begins[mine], stops[mine]) - _idle_until(
                 starts, begins[mine], stops[mine]
             )
-        return ids, idle
+        return ids, idle, len(ids) == int((totals > 0).sum())
 
 
 def _idle_until(moments: Times, begins: Times, stops: Times) -> Times:

@@ -6,19 +6,18 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from schedtop.model import Frame, Host, Topology
-from schedtop.rows import Integers, Rows, take_rows
+from schedtop.rows import ROLES, Integers, Rows, take_rows
 from schedtop.sources import proc
 from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.causes import note_domains, note_idle_cpus
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
+from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, read_mounts
 from schedtop.sources.frontend import FrontEnd, choose_front_end, has_v1_cpu_controller
 from schedtop.sources.idle import IdleTimes
 from schedtop.sources.ledger import Moment, TaskLedger, queue_length
@@ -82,13 +81,15 @@ class LiveSource:
         compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns)
         self._programs.config["epoch"] = self._epoch
+        self._later_waits = self._programs.slow_waits()
         self._programs.domains["cache"] = topology.caches
         self._programs.domains["node"] = topology.nodes
         return self
 
     def _open_cgroups(self, front_end: FrontEnd) -> None:
-        root = cpu_hierarchy(Path("/proc/self/mounts").read_text())
+        root = cpu_hierarchy(read_mounts())
         self._cgroups = CgroupNames(root)
+        self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
         self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root)
 
@@ -136,6 +137,9 @@ class LiveSource:
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, people, queued = self._tasks(time_ns, epoch)
         pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
+        if self._task_cgroups:
+            for role in ROLES:
+                pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
         cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
         stat = proc.read_stat(self._possible_cpus)
         return Reading(
@@ -144,7 +148,7 @@ class LiveSource:
             epoch=epoch,
             cpus=cpus,
             tasks=tasks,
-            slow_waits=self._slow_waits(wall_ns - time_ns, people, stat),
+            slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
             threshold_ns=threshold_ns,
             stat=stat,
             pressure=proc.read_pressure(),
@@ -193,8 +197,12 @@ class LiveSource:
             tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
         return tasks, people, queued
 
-    def _slow_waits(self, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
-        rows = slow_wait_rows(self._programs.slow_waits(), wall_offset_ns, people)
+    def _slow_waits(self, until_ns: int, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
+        """The slow waits that ended up to `until_ns`, as the histograms do; later ones are of the next interval."""
+        events = np.concatenate((self._later_waits, self._programs.slow_waits()))
+        now = events["end_ns"] <= until_ns
+        self._later_waits = events[~now]
+        rows = slow_wait_rows(events[now], wall_offset_ns, people)
         if len(rows):
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
@@ -202,14 +210,14 @@ class LiveSource:
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
-            ids, idle_ns = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
-            note_idle_cpus(rows, ids, idle_ns, int(stat.online.sum()))
+            idle = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
+            note_idle_cpus(rows, *idle, int(stat.online.sum()))
             note_domains(rows, self.host.topology)
         return rows
 
     def _group_latency(self) -> GroupLatency | None:
-        """The cumulative latency of the groups that were asked for."""
-        if not self._grouping:
+        """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""
+        if not self._grouping or (self._task_cgroups and self._grouping not in ("tid", "tgid")):
             return None
         rows = self._programs.group_latency()
         rows = rows[rows["grouping"] == GROUPINGS.index(self._grouping)]

@@ -32,7 +32,7 @@ def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Co
         directory / f"{hashlib.sha256(json.dumps([text, flags]).encode()).hexdigest()[:32]}.json" if directory else None
     )
     if path and is_ours(path.parent):
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             return Compiled.from_json(_read(path))
     compiled = compiler()
     if path:
@@ -50,7 +50,10 @@ def cache_directory() -> Path | None:
         # Not below HOME, which may be that of the user who called sudo.
         return Path("/var/cache/schedtop")
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "schedtop"
+    try:
+        return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "schedtop"
+    except RuntimeError:
+        return None  # a user without a home
 
 
 def is_ours(directory: Path) -> bool:

@@ -171,7 +171,7 @@ def _groups(earlier: GroupLatency | None, later: GroupLatency | None) -> GroupLa
     counts[new[grew]] -= earlier.counts[old[grew]]
     sums[new[grew]] -= earlier.sum_ns[old[grew]]
     used = sums > 0
-    return GroupLatency(later.kind, later.ids[used], counts[used], sums[used])
+    return GroupLatency(later.kind, later.ids[used], np.maximum(counts[used], 0), sums[used])
 
 
 def _attribution(earlier: Reading, later: Reading) -> Attribution:

@@ -5,9 +5,11 @@ It becomes a C expression of the task's slot `s` that is compiled into the progr
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from schedtop.model import SourceError
+from schedtop.rows import text
 from schedtop.sources.frontend import FrontEnd
 
 _WORD = 8
@@ -34,7 +36,7 @@ class Scope:
         """In words, as a filter is typed."""
         parts = [("pid", self.tgids), ("tid", self.tids), ("comm", self.comms)]
         words = [f"{key}:{','.join(map(str, values))}" for key, values in parts if values]
-        words += [f"cgroup:{self.cgroup[0]}"] if self.cgroup else []
+        words += [f"cgroup:{text(os.fsencode(self.cgroup[0]))}"] if self.cgroup else []
         return " ".join([*words, f"pidns:{self.pid_namespace}"] if self.pid_namespace else words)
 
     def flags(self, front_end: FrontEnd) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ def _any_of(field: str, values: tuple[int, ...]) -> str:
 
 def _has_part(comm: str) -> str:
     """Whether a name of 16 bytes has this in it: compared as words at every place where it fits."""
-    wanted = comm.lower().encode()[:15]
+    wanted = comm.encode().lower()[:15]  # ASCII letters, as in the kernel side
     return " || ".join(_matches_at(wanted, place) for place in range(16 - len(wanted)))
 
 

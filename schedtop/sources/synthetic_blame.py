@@ -61,7 +61,7 @@ def slow_waits(start: int, interval_ns: int, victims: Rows, others: list[Rows], 
     rng = np.random.default_rng([start, len(rows)])
     rows["time_ns"] = start + np.sort(rng.integers(interval_ns, size=len(rows)))
     rows["wait_ns"] = wait_ns
-    for name in ("tid", "tgid", "comm", "cgroup_id", "pid_namespace"):
+    for name in ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace"):
         rows[name] = victims[name]
     rows["cpu"] = rows["enqueue_cpu"] = victims["last_cpu"]
     rows["kind"] = rows["cause"] = rng.integers(2, size=len(rows))

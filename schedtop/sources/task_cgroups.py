@@ -23,7 +23,6 @@ class TaskCgroups:
         self._root = root
         self._proc = proc
         self._known: dict[int, tuple[float, int]] = {}
-        self._ids: dict[str, int] = {}
 
     def ids(self, tids: Sequence[int]) -> list[int]:
         """The group's id of each task, 0 where it is not known (yet)."""
@@ -32,7 +31,6 @@ class TaskCgroups:
         now = time.monotonic()
         if len(self._known) > _MOST_KEPT:
             self._known.clear()
-            self._ids.clear()
         room = MOST_A_TIME
         for tid in tids:
             if room and self._known.get(tid, (-KEEP_S, 0))[0] + KEEP_S <= now:
@@ -43,11 +41,10 @@ class TaskCgroups:
     def _look_up(self, tid: int) -> int:
         try:
             path = cpu_group(os.fsdecode((self._proc / str(tid) / "cgroup").read_bytes()))
-            if path not in self._ids:
-                self._ids[path] = os.stat(f"{self._root}{path}").st_ino
+            # Each time: a service that starts again has its path again, and another id.
+            return os.stat(f"{self._root}{path}").st_ino
         except OSError:
             return 0
-        return self._ids[path]
 
 
 def cpu_group(text: str) -> str:

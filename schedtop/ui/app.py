@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -92,6 +94,12 @@ class SchedtopApp(App[int]):
     def stop(self, status: int) -> None:
         """Restores the terminal and ends with an exit status."""
         self.exit(status, return_code=status)
+
+    def action_suspend_process(self) -> None:
+        """Suspends the whole job: under `make run` or a script the shell waits for what started us."""
+        if self._driver is not None and self._driver.can_suspend:
+            self.app_suspend_signal.publish(self)
+            os.killpg(os.getpgrp(), signal.SIGTSTP)
 
     def action_leave(self) -> None:
         """Ends as asked."""

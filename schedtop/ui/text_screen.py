@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from schedtop.widgets.canvas import Canvas
@@ -30,7 +31,7 @@ class TextBox(Canvas):
 
     def __init__(self, title: str, text: Text) -> None:
         super().__init__()
-        self.border_title = title
+        self.border_title = Content(title)  # a task may call itself [red]
         self._make = text
         self._text: tuple[int, list[Spans]] = (-1, [])
 

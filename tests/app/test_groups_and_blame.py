@@ -101,6 +101,18 @@ async def test_details_of_a_slow_wait(size: tuple[int, int]) -> None:
         assert pilot.app.screen is dashboard
 
 
+async def test_details_of_a_task_whose_name_is_markup() -> None:
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        pane = dashboard.query_one(SlowWaitsPane)
+        assert pane.view is not None
+        for row in pane.view.slow_waits:
+            row["comm"] = b"[/foo][red]x"
+        await pilot.press("4", "down", "i")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, TextScreen)
+        assert "[/foo][red]x (" in text(pilot.app)
+
+
 async def test_details_by_mouse() -> None:
     async with running((120, 40)) as (pilot, _source, _dashboard):
         await pilot.click("#slow-waits", offset=(10, 3), times=2)

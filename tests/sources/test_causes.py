@@ -53,14 +53,16 @@ def test_less_than_half_of_a_wait_is_no_cause() -> None:
     assert cause(wait(stolen_ns=5 * MS - 1)) == ("preemption", "")
 
 
-def idle(row: Rows, cpus: list[int], idle_ns: list[int], online: int = 4, mask: set[int] | None = None) -> Rows:
+def idle(
+    row: Rows, cpus: list[int], idle_ns: list[int], online: int = 4, mask: set[int] | None = None, complete: bool = True
+) -> Rows:
     def affinity(tid: int) -> set[int]:
         assert tid == 77
         if mask is None:
             raise ProcessLookupError
         return mask
 
-    note_idle_cpus(row, np.array(cpus), np.array([idle_ns]), online, affinity)
+    note_idle_cpus(row, np.array(cpus), np.array([idle_ns]), complete, online, affinity)
     return row
 
 
@@ -78,6 +80,13 @@ def test_an_idle_cpu_that_the_mask_allows_is_named_first_and_means_not_balanced(
     assert evidence(idle(wait(allowed_cpus=4), [0], [9 * MS])) == (0, "not balanced")
     row = idle(wait(allowed_cpus=2), [0, 2], [9 * MS, 6 * MS], mask={1, 2})
     assert (*evidence(row), row["idle_cpu_ns"][0]) == (2, "not balanced", 6 * MS)
+
+
+def test_where_not_all_idle_cpus_are_known_nobody_is_called_pinned() -> None:
+    row = wait(allowed_cpus=2)
+    assert evidence(idle(row, [0], [9 * MS], mask={1, 3}, complete=False)) == (0, "")
+    assert evidence(idle(wait(allowed_cpus=1), [0], [9 * MS], complete=False)) == (0, "pinned")
+    assert evidence(idle(wait(allowed_cpus=2), [3], [9 * MS], mask={1, 3}, complete=False)) == (3, "not balanced")
 
 
 def test_of_a_task_that_is_gone_nobody_says_whether_it_was_pinned() -> None:
@@ -108,14 +117,15 @@ PATHS = {1: "/", 2: "/a", 3: "/a/b", 4: "/ab"}
 
 
 def test_a_group_above_throttles_too_but_not_one_of_a_similar_name() -> None:
-    rows = np.concatenate([wait(cgroup_id=3), wait(cgroup_id=4), wait(cgroup_id=99), wait("wakeup", cgroup_id=3)])
+    idle = {"cpu_idle_ns": 6 * MS}
+    rows = [wait(cgroup_id=3, **idle), wait(cgroup_id=4, **idle), wait(cgroup_id=99, **idle)]
+    rows = np.concatenate([*rows, wait("wakeup", cgroup_id=3, **idle)])
     assert infer_throttled(rows, throttling(g2=6 * MS), PATHS).tolist() == [True, False, False, False]
     assert infer_throttled(rows, throttling(g2=4 * MS), PATHS).tolist() == [False] * 4
 
 
 def test_a_wait_that_others_explain_was_not_throttled() -> None:
-    row = wait(cgroup_id=3, others_ns=3 * MS)
-    row["blocker_ns"][0, 0] = 2 * MS
+    row = wait(cgroup_id=3, others_ns=6 * MS, cpu_idle_ns=4 * MS)
     assert infer_throttled(row, throttling(g2=9 * MS), PATHS).tolist() == [False]
 
 

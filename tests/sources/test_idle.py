@@ -25,7 +25,7 @@ def add(timelines: Rows, cpu: int, start: int, end: int) -> None:
 
 
 def during(idle: IdleTimes, start: int, end: int, rows: Rows, now: int = 1000) -> dict[int, int]:
-    ids, ns = idle.during(np.array([start]), np.array([end]), rows, now)
+    ids, ns, _ = idle.during(np.array([start]), np.array([end]), rows, now)
     return dict(zip(ids.tolist(), ns[0].tolist(), strict=True))
 
 

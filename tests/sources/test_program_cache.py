@@ -49,7 +49,7 @@ def test_a_damaged_file_is_made_again(kept: Path) -> None:
     compiler = Compiler()
     programs(compiler)
     file = next(kept.iterdir())
-    for damage in (b"", b"{", b"[]", b'{"maps": {"a": {}}, "programs": {}}', b"\xff"):
+    for damage in (b"", b"{", b"[]", b'{"maps": {"a": {}}, "programs": {}}', b'{"maps": [], "programs": {}}', b"\xff"):
         file.write_bytes(damage)
         before = compiler.calls
         assert programs(compiler) == b"code%d" % (before + 1)

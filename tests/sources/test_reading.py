@@ -313,7 +313,7 @@ def test_a_throttled_group_is_inferred_where_the_kernel_does_not_tell() -> None:
     groups["cgroup_id"] = 9
     throttled = groups.copy()
     throttled["throttled_ns"] = 300 * MS
-    row = slow_wait(cgroup_id=10, kind=BEGINNINGS.index("preemption"))
+    row = slow_wait(cgroup_id=10, kind=BEGINNINGS.index("preemption"), cpu_idle_ns=300 * MS)
     fields = {"slow_waits": row, "throttling": throttled, "cgroups": {9: "/a", 10: "/a/b"}}
     rows = difference(reading(0, throttling=groups), reading(500 * MS, infers_throttling=True, **fields)).slow_waits
     assert (CAUSES[rows["cause"][0]], EVIDENCE[rows["evidence"][0]]) == ("throttled", "inferred")

@@ -45,7 +45,7 @@ def test_parts_must_all_hold_and_one_value_of_each_is_enough() -> None:
 
 @given(st.binary(max_size=15).map(lambda name: name.replace(b"\0", b"x")), st.text(min_size=1, max_size=17))
 def test_a_name_has_a_part_as_the_filter_on_the_screen_sees_it(name: bytes, part: str) -> None:
-    wanted = part.lower().encode("utf-8", "ignore")[:15]
+    wanted = part.encode("utf-8", "ignore").lower()[:15]
     if not wanted or b"\0" in wanted:
         return
     folded = bytes(byte | 0x20 if 0x41 <= byte <= 0x5A else byte for byte in name)

@@ -216,8 +216,8 @@ def test_the_version() -> None:
 
 
 def test_groups_are_those_that_tasks_can_be_added_up_by() -> None:
-    assert [name.replace("-", " ") for name in cli.GROUP_NAMES] == [*GROUPS]
-    data = json.loads(run("--group", "pid-namespace", "--duration", "1s").stdout)
+    assert [name.replace("pidns", "pid namespace") for name in cli.GROUP_NAMES] == [*GROUPS]
+    data = json.loads(run("--group", "pidns", "--duration", "1s").stdout)
     assert {group["by"] for group in data["groups"]} == {"pid namespace"}
 
 
