@@ -98,8 +98,10 @@ class SchedtopApp(App[int]):
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""
         if self._driver is not None and self._driver.can_suspend:
-            self.app_suspend_signal.publish(self)
-            os.killpg(os.getpgrp(), signal.SIGTSTP)
+            with self.suspend():
+                os.killpg(os.getpgrp(), signal.SIGSTOP)
+            # The shell has written over the screen.
+            self.screen.refresh()
 
     def action_leave(self) -> None:
         """Ends as asked."""
