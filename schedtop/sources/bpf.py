@@ -46,7 +46,7 @@ class Limits:
 
     task_slots: int = 1 << 16
     overflow_tasks: int = 8192
-    event_pages: int = 256
+    event_pages: int = 1024
     slow_waits_per_s: int = 4000
     pairs: int = 16384
     latency_groups: int = 2048
