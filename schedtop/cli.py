@@ -104,8 +104,8 @@ def _common(command: Command) -> Command:
         click.option("--cgroup", metavar="PATH",
                      help="Only waits of tasks in this cgroup and below: a path, a unit, a container's id."),
         click.option("--pidns", metavar="N", help="Only waits of tasks in this pid namespace: a pid, or its inode."),
-        click.option("--group", type=click.Choice(GROUP_NAMES), default="thread",
-                     help="Add tasks up, with a histogram of each group.  [default: thread]"),
+        click.option("--group", type=click.Choice(GROUP_NAMES),
+                     help="Add tasks up, and keep a histogram of each group (of each thread, too)."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -169,7 +169,7 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
             interval_of(options["duration"]),
             options["threshold"],
             scope=_scope(options),
-            group=_group(options),
+            group=_group(options) if options["group"] else "",
             paced=False,
             measured=options["measure_overhead"],
         ),
@@ -206,7 +206,7 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
         options["interval"],
         options["threshold"],
         scope=_scope(options),
-        group=_group(options),
+        group=_group(options) if options["group"] else "",
         measured=options["measure_overhead"],
     )
     with progress(opening_words(options["source"])):
@@ -239,7 +239,7 @@ def _scope(options: dict[str, Any]) -> Scope:
 
 
 def _group(options: dict[str, Any]) -> str:
-    return "pid namespace" if options["group"] == "pidns" else str(options["group"])
+    return "pid namespace" if options["group"] == "pidns" else options["group"] or "thread"
 
 
 def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:

@@ -153,19 +153,19 @@ def make_source(
     threshold_ns: int,
     *,
     scope: Scope,
-    group: str = "thread",
+    group: str = "",
     paced: bool = True,
     measured: bool = False,
 ) -> Source:
     """The source of that name, not yet open.
 
-    `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept unless it is `thread`;
+    `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
     `measured`: the kernel programs are timed.
     """
     from schedtop.rows import GROUPS
 
-    grouping = "" if group == "thread" else GROUPS[group]
+    grouping = GROUPS[group] if group else ""
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
 

@@ -115,11 +115,11 @@ def group_fields(view: View, histogram: Any) -> list[dict[str, Any]] | None:
     `histogram`: turns a Histogram into fields.
     """
     kind, frame = view.settings.group, view.frame
-    if kind == "thread":
+    known: GroupLatency | None = frame.groups if frame.groups and frame.groups.kind == GROUPS[kind] else None
+    if kind == "thread" and known is None:
         return None
     rows = group_tasks(view.tasks, kind, frame.cgroups)
     rows = rows[np.argsort(-rows["run_delay_ns"], kind="stable")]
-    known: GroupLatency | None = frame.groups if frame.groups and frame.groups.kind == GROUPS[kind] else None
     groups = []
     for row in rows:
         latency = None

@@ -79,7 +79,7 @@ class LatencyPane(Pane):
         "when a sleeping task is woken; a preemption wait starts when a running task is put off the CPU. "
         "In the histogram wakeup waits grow upwards, preemption waits hang downwards; both axes are logarithmic, and "
         "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
-        "tasks are grouped (g) and a group is selected, its waits alone are shown, of both kinds together."
+        "a task is selected, or a group of them (g), its waits alone are shown, of both kinds together."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -90,7 +90,7 @@ class LatencyPane(Pane):
 
     def _of_group(self, view: View) -> Histogram | None:
         kind, groups = view.settings.group, view.frame.groups
-        if self.group is None or groups is None or kind == "thread" or groups.kind != GROUPS[kind]:
+        if self.group is None or groups is None or groups.kind != GROUPS[kind]:
             return None
         return groups.histogram(group_members([self.group.id], kind, view.frame.cgroups), self.group.max_wait_ns)
 
@@ -119,7 +119,7 @@ class LatencyPane(Pane):
         placed = place(columns_for(width), width)
         lines: list[Spans] = [header_spans(placed, None)]
         lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))
-        lines.append([(fit("of the selected group, both kinds together", width), "dim")])
+        lines.append([(fit("of the selected row, both kinds together", width), "dim")])
         room = height - len(lines)
         threshold_ns = view.frame.threshold_ns
         return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]

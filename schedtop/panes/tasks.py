@@ -53,10 +53,13 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
 
     @property
     def selected_group(self) -> ChosenGroup | None:
-        """The selected group, `None` if none is selected or tasks are not grouped."""
+        """The selected group, or the single task; `None` if none is selected."""
         row = self.selected_row
-        if self._kind == "thread" or row is None:
+        if row is None:
             return None
+        if self._kind == "thread":
+            name = f"{steady(text(row['comm']))} ({int(row['tid'])})"
+            return ChosenGroup(int(row["tid"]), name, int(row["max_wait_ns"]))
         return ChosenGroup(int(row["id"]), steady(text(row["name"])), int(row["max_wait_ns"]))
 
     def show(self, view: View) -> None:

@@ -194,7 +194,7 @@ class Dashboard(PaneScreen):
     def action_group(self, step: int) -> None:
         """The next grouping. The source keeps histograms by group only while somebody looks at them."""
         settings = next_group(self.timeline.settings, step)
-        self._source.set_grouping(grouping_of(settings))
+        self._source.set_grouping(grouping_of(settings, selected=False))
         self.set_settings(settings)
 
     @on(BlamePane.ModeRequested)
@@ -205,6 +205,7 @@ class Dashboard(PaneScreen):
     def _selected(self) -> None:
         latency = self.query_one(LatencyPane)
         latency.group = self.query_one(TasksPane).selected_group
+        self._source.set_grouping(grouping_of(self.timeline.settings, selected=latency.group is not None))
         latency.draw()
 
     @on(SlowWaitsPane.DetailsRequested)

@@ -39,6 +39,6 @@ def next_blame(settings: ViewSettings) -> ViewSettings:
     return replace(settings, blame="preemptor" if settings.blame == "blocker" else "blocker")
 
 
-def grouping_of(settings: ViewSettings) -> str:
-    """The id field by which the source should keep histograms: none for single tasks, which would be too many."""
-    return "" if settings.group == "thread" else GROUPS[settings.group]
+def grouping_of(settings: ViewSettings, selected: bool) -> str:
+    """The id field by which the source should keep histograms; of single tasks only while one of them is selected."""
+    return "" if settings.group == "thread" and not selected else GROUPS[settings.group]

@@ -50,9 +50,26 @@ async def test_groups_have_percentiles_and_the_latency_of_the_selected_one_is_sh
         latency = dashboard.query_one(LatencyPane)
         assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
         assert latency.group == chosen
-        assert "of the selected group, both kinds together" in text(pilot.app)
+        assert "of the selected row, both kinds together" in text(pilot.app)
         await pilot.press("escape")
-        assert "of the selected group" not in text(pilot.app)
+        assert "of the selected row" not in text(pilot.app)
+
+
+async def test_the_latency_of_a_single_task_is_kept_while_it_is_selected() -> None:
+    async with running((160, 48)) as (pilot, source, dashboard):
+        await pilot.press("5", "down")
+        assert source.groupings[-1] == "tid"
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        # The Frames until now have none: all waits are shown.
+        assert f"Runqueue latency · {chosen.name}" not in text(pilot.app)
+        await collected(pilot, source, 2)
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        assert f"({chosen.id})" in chosen.name
+        assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
+        await pilot.press("escape")
+        assert source.groupings[-1] == ""
 
 
 async def test_a_selected_container_is_all_of_its_cgroups() -> None:

@@ -318,6 +318,16 @@ def test_groups_add_up_to_the_tasks_and_have_their_own_latency() -> None:
     assert "By cgroup: " in to_text(shown)
 
 
+def test_threads_are_groups_too_if_their_latency_was_kept() -> None:
+    source = SyntheticSource(SCENARIO)
+    source.set_grouping("tid")
+    shown = History(source.host, source.frames(threading.Event())).view(ViewSettings(window_ns=SCENARIO.interval_ns))
+    groups = snapshot(shown)["groups"]
+    assert {group["by"] for group in groups} == {"thread"}
+    assert {group["id"] for group in groups} == set(shown.tasks["tid"].tolist())
+    assert snapshot(view())["groups"] is None
+
+
 def test_quotas_are_listed_with_the_most_throttled_first() -> None:
     rows = np.zeros(2, THROTTLING_DTYPE)
     rows["cgroup_id"], rows["throttled_ns"], rows["periods"] = [5, 6], [10, 20], [3, 4]
