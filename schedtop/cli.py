@@ -169,7 +169,7 @@ def _snapshot(signals: Signals, /, **options: Any) -> int:
             interval_of(options["duration"]),
             options["threshold"],
             scope=_scope(options),
-            group=_group(options) if options["group"] else "",
+            group=_group(options),
             paced=False,
             measured=options["measure_overhead"],
         ),
@@ -206,7 +206,7 @@ def _dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) ->
         options["interval"],
         options["threshold"],
         scope=_scope(options),
-        group=_group(options) if options["group"] else "",
+        group=_group(options),
         measured=options["measure_overhead"],
     )
     with progress(opening_words(options["source"])):
@@ -239,7 +239,8 @@ def _scope(options: dict[str, Any]) -> Scope:
 
 
 def _group(options: dict[str, Any]) -> str:
-    return "pid namespace" if options["group"] == "pidns" else options["group"] or "thread"
+    """One of GROUPS, empty if none was asked for."""
+    return "pid namespace" if options["group"] == "pidns" else options["group"] or ""
 
 
 def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
@@ -255,7 +256,7 @@ def _settings(options: dict[str, Any], **more: Any) -> ViewSettings:
     if options["source"] == "synthetic":  # others filter by task in the kernel
         chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
     hidden = (os.getpid(),) if options["hide_self"] else ()
-    return ViewSettings(filter=chosen, hidden_tgids=hidden, group=_group(options), **more)
+    return ViewSettings(filter=chosen, hidden_tgids=hidden, group=_group(options) or "thread", **more)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -175,3 +175,8 @@ def _unit_label(names: list[str]) -> str:
 def _short(name: str) -> str:
     """Printable, with long ids (of what is about a container, but not in it) cut as people cut them."""
     return _LONG_ID.sub(lambda found: found[0][:_ID_DIGITS], unescape(name))
+
+
+def is_within(path: str, group: str) -> bool:
+    """Whether a cgroup's path is that group or below it."""
+    return bool(path) and (group == "/" or path == group or path.startswith(group + "/"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def gather(view: View) -> Facts:
         main=_main(weights),
         load=sum(weights.values()) / max(1, frame.interval_ns),
         missing=_missing(frame),
-        p99_ns=None if asks_for_tasks(view) else view.latency().percentile_ns(0.99),
+        p99_ns=None if view.settings.filter.names_tasks else view.latency().percentile_ns(0.99),
         busy={cpu: ratio for cpu, ratio in busy.items() if ratio is not None},
         idle={cpu: min(1.0, idle_ns[cpu] / max(1, frame.interval_ns)) for cpu in view.cpu_ids if cpu in idle_ns},
         steal=frame.ratio("steal_ns"),
@@ -145,11 +145,6 @@ def _missing(frame: Frame) -> float:
     lost = loss.ring_dropped + loss.slow_waits_suppressed + loss.slow_waits_forgotten
     lost = max(lost, int(counts.sum(dtype=np.int64)) - seen)
     return lost / (lost + seen) if lost >= FEW_SLOW else 0.0
-
-
-def asks_for_tasks(view: View) -> bool:
-    """Whether the filter is about more than CPUs: histograms are of all tasks."""
-    return bool(replace(view.settings.filter, cpus=()))
 
 
 def _pressure(series: Sequence[Frame]) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.containers import HOST, cgroup_label, container_label
-from schedtop.rows import GROUPS, PAIR_SUMS, TASK_SUMS, Integers, Rows, take_rows, text
+from schedtop.rows import GROUPS, PAIR_SUMS, ROLES, TASK_SUMS, Rows, neighbours, take_rows, text
 
 NAME_BYTES = 48
 
@@ -38,12 +38,13 @@ Ids = npt.NDArray[np.uint64]
 
 def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     """Rows of GROUP_DTYPE in order of id, from rows of TASK_DTYPE; `cgroups` has the paths by id."""
-    ids, order, starts = _neighbours([group_key(rows, kind, cgroups)])
+    ids = group_key(rows, kind, cgroups)
+    order, starts = neighbours([ids])
     grouped = np.zeros(len(starts), GROUP_DTYPE)
     if not len(starts):
         return grouped
     sorted_rows = take_rows(rows, order)
-    grouped["id"] = ids[0]
+    grouped["id"] = ids[order][starts]
     grouped["name"] = _names(sorted_rows[starts], kind, cgroups, "")
     grouped["tasks"] = np.diff(np.append(starts, len(rows)))
     for name in TASK_SUMS:
@@ -55,14 +56,14 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
 
 def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE."""
-    keys = [group_key(rows, kind, cgroups, role) for role in ("victim", "other")]
-    ids, order, starts = _neighbours(keys)
+    keys = [group_key(rows, kind, cgroups, role) for role in ROLES]
+    order, starts = neighbours(keys)
     grouped = np.zeros(len(starts), GROUP_PAIR_DTYPE)
     if not len(starts):
         return grouped
     sorted_rows = take_rows(rows, order)
-    for role, values in zip(("victim", "other"), ids, strict=True):
-        grouped[f"{role}_id"] = values
+    for role, ids in zip(ROLES, keys, strict=True):
+        grouped[f"{role}_id"] = ids[order][starts]
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
     for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
@@ -143,15 +144,3 @@ def _namespace_name(_cgroups: Mapping[int, str]) -> Callable[[int], str]:
 def _bytes(name: str) -> bytes:
     """Cut at a whole character."""
     return name.encode()[:NAME_BYTES].decode("utf-8", "ignore").encode()
-
-
-def _neighbours(keys: Sequence[Ids]) -> tuple[list[Ids], Integers, Integers]:
-    """The distinct combinations of keys in order, an order of the rows that puts equals together, and where they
-    begin in it."""
-    order = np.lexsort(keys[::-1])
-    ordered = [key[order] for key in keys]
-    fresh = np.ones(len(order), bool)
-    if len(order):
-        fresh[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in ordered])
-    starts = np.flatnonzero(fresh)
-    return [key[starts] for key in ordered], order, starts

@@ -10,12 +10,14 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows, merge_pairs, merge_tasks, merge_throttling
 from schedtop.tables import CpuTable, GroupLatency, LatencyTable, merge_cpus, merge_groups, merge_latency
+
+Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Loss:
     slow_waits_forgotten: int = 0
 
     def __add__(self, other: Loss) -> Loss:
-        return Loss(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Loss)))
+        return _added(self, other)
 
     @property
     def any(self) -> bool:
@@ -80,7 +82,7 @@ class Pressure:
     full_ns: int
 
     def __add__(self, other: Pressure) -> Pressure:
-        return Pressure(self.some_ns + other.some_ns, self.full_ns + other.full_ns)
+        return _added(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Attribution:
     unpaired_ns: int = 0
 
     def __add__(self, other: Attribution) -> Attribution:
-        return Attribution(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Attribution)))
+        return _added(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +257,11 @@ def merge(frames: Sequence[Frame]) -> Frame:
         cgroups=_union([frame.cgroups for frame in frames]),
         unavailable=_union([frame.unavailable for frame in frames]),
     )
+
+
+def _added(one: Counts, other: Counts) -> Counts:
+    """Field by field."""
+    return type(one)(*(getattr(one, f.name) + getattr(other, f.name) for f in fields(one)))
 
 
 def _add_optional(one: int | None, other: int | None) -> int | None:

@@ -222,13 +222,21 @@ def _merge(tables: Sequence[Rows], dtype: np.dtype[np.void], key: tuple[str, ...
     return merged
 
 
+def neighbours(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """An order of the rows that puts those of equal keys together, and where each such group begins in it.
+
+    The order is stable: rows of a group stay as they were. `keys`: at least one, each of shape (rows,).
+    """
+    order = np.lexsort(keys[::-1])
+    fresh = np.zeros(len(order), bool)
+    fresh[:1] = True
+    for key in keys:
+        ordered = key[order]
+        fresh[1:] |= ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(fresh)
+
+
 def _groups(rows: Rows, key: tuple[str, ...]) -> tuple[Integers, Integers, Integers]:
-    """An order in which rows of one key are neighbours, and where each such group begins and ends in it."""
-    order = np.lexsort([rows[name] for name in reversed(key)])
-    fresh = np.zeros(max(0, len(rows) - 1), bool)
-    for name in key:
-        values = rows[name][order]
-        fresh |= values[1:] != values[:-1]
-    starts = np.concatenate(([0], np.flatnonzero(fresh) + 1))
-    # lexsort is stable, so the last row of a group is the latest: names and gauges are its own.
+    """`neighbours` of the fields of a key, and the last row of each group: names and gauges are its own."""
+    order, starts = neighbours([rows[name] for name in key])
     return order, starts, np.append(starts[1:], len(rows)) - 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from schedtop.blame import Part, all_blockers_of, explain, percent, task_words, victims_of, wakers_of
 from schedtop.containers import cgroup_label
-from schedtop.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE, Facts, asks_for_tasks, gather
+from schedtop.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE, Facts, gather
 from schedtop.history import View
 from schedtop.rows import EVIDENCE, Rows, take_rows
 from schedtop.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
@@ -48,6 +48,7 @@ STOLEN_SHARE = 0.25  # from here on more CPU time from the host shortens slow wa
 PRESSURE_NOTICE = 0.2  # wakeups alone make some; this is more
 STARVED_NS = NS_PER_S  # longer than any slice or period, and when real-time tasks must let others run
 STORM_VICTIMS = 8  # who wakes fewer is an ordinary waker
+ROOM = 0.5  # a CPU that is idle so much takes half of what waits
 QUIET_NS = 100_000  # waits up to here are the price of a switch: of longer ones the kernel side asks who was to blame
 CLOCK_NS = 20 * NS_PER_MS  # two steps of /proc/stat: no contradiction yet
 
@@ -103,7 +104,7 @@ def _unavailable(f: Facts) -> Verdict | None:
 
 def _nothing_passes(f: Facts) -> Verdict | None:
     """What is notable of the host alone is no verdict on tasks that are not there."""
-    if not asks_for_tasks(f.view) or len(f.view.tasks) or len(f.waits):
+    if not f.view.settings.filter.names_tasks or len(f.view.tasks) or len(f.waits):
         return None
     headline, action = "Nothing passes the filter: no task to judge", "Check the filter, or choose a longer window"
     if "tasks" in f.frame.unavailable:
@@ -409,7 +410,7 @@ def _steal(f: Facts) -> Verdict | None:
 def _turns(f: Facts) -> Verdict | None:
     """No wait is slow, but there are so many that it comes to the same: tasks that share one CPU while others idle."""
     tasks, cpu = delayed(f)
-    idle = {other: ratio for other, ratio in f.idle.items() if other != cpu and ratio >= MISSING_SHARE}
+    idle = {other: ratio for other, ratio in f.idle.items() if other != cpu and ratio >= ROOM}
     if not len(tasks) or f.full or not idle or len(f.frame.cpus.ids) < 2 or not (tasks["allowed_cpus"] == 1).all():
         return None
     most, victims = max(idle, key=lambda other: idle[other]), waiters(tasks)
@@ -459,7 +460,7 @@ def _pressed(f: Facts) -> Verdict | None:
 
 def _few(f: Facts) -> Verdict | None:
     count = f.view.latency().count
-    if f.enough or asks_for_tasks(f.view) or count >= FEW_WAITS:
+    if f.enough or f.view.settings.filter.names_tasks or count >= FEW_WAITS:
         return None
     headline = f"Nothing is slow, but only {count} waits ended: too little to judge"
     return Verdict("unknown", "few", headline, context_words(f), "Choose a longer window")

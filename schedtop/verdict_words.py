@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedtop.blame import KNOWN_RATIO, Part, all_blockers_of, percent, task_words, victims_of
-from schedtop.containers import cgroup_label
+from schedtop.containers import cgroup_label, is_within
 from schedtop.facts import MAIN_SHARE, MISSING_SHARE, Facts
 from schedtop.rows import Rows, take_rows, text
 from schedtop.units import format_ns
@@ -161,8 +161,7 @@ def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
 def quota_above(f: Facts, cgroup: int) -> list[tuple[str, float]]:
     """The group that throttles a cgroup most: itself or one that it is inside of."""
     path = f.frame.cgroups.get(cgroup, "")
-    around = [quota for quota in f.quotas if quota[0] and (path + "/").startswith(quota[0].rstrip("/") + "/")]
-    return around[:1] if path else []
+    return [quota for quota in f.quotas if quota[0] and is_within(path, quota[0])][:1]
 
 
 def delayed(f: Facts) -> tuple[Rows, int]:

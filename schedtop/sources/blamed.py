@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from schedtop.rows import BEGINNINGS, BLOCKERS, PAIR_DTYPE, PERSON_FIELDS, ROLES, SLOW_WAIT_DTYPE, Rows, take_rows
+from schedtop.rows import (
+    BEGINNINGS,
+    BLOCKERS,
+    PAIR_DTYPE,
+    PAIR_SUMS,
+    PERSON_FIELDS,
+    ROLES,
+    SLOW_WAIT_DTYPE,
+    Rows,
+    take_rows,
+)
 from schedtop.sources.people import People
 
 MOST_PAIRS = 1024
@@ -52,8 +62,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     tids = np.take_along_axis(events["blocker_tid"], order, axis=1)
     rows["blocker_ns"], rows["blocker_tid"] = times[:, :BLOCKERS], tids[:, :BLOCKERS]
     rows["others_ns"] += times[:, BLOCKERS:].sum(axis=1)
-    known = people.find(rows["blocker_tid"].ravel())
-    rows["blocker_comm"] = known["comm"].reshape(rows["blocker_comm"].shape)
+    rows["blocker_comm"] = people.names(rows["blocker_tid"].ravel()).reshape(rows["blocker_comm"].shape)
     return rows
 
 
@@ -73,6 +82,6 @@ def pair_rows(pairs: Rows, epoch: int, people: People) -> tuple[Rows, int]:
         person = people.find(pairs[f"{role}_tid"])
         for name in PERSON_FIELDS:
             rows[f"{role}_{name}"] = person[name]
-    for name in ("preemptions", "preempted_ns", "waits", "blocked_ns"):
+    for name in PAIR_SUMS:
         rows[name] = pairs[name][:, parity]
     return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"]))), small_ns

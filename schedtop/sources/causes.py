@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.containers import is_within
 from schedtop.model import Topology
 from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows
 
@@ -49,11 +50,6 @@ def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> n
         above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
         throttled[index] = above >= MOST * rows["wait_ns"][index]
     return throttled
-
-
-def is_within(path: str, group: str) -> bool:
-    """Whether a cgroup's path is that group or below it."""
-    return bool(path) and (group == "/" or path == group or path.startswith(group + "/"))
 
 
 def note_idle_cpus(
@@ -110,10 +106,11 @@ def note_domains(rows: Rows, topology: Topology | None) -> None:
     """Fills `domain`: what lies between the CPU where a wait began and the one where it ended."""
     if topology is None:
         return
-    caches, nodes = np.array(topology.caches), np.array(topology.nodes)
-    one, other = (np.minimum(rows[name], len(caches) - 1) for name in ("enqueue_cpu", "cpu"))
-    crossed = np.where(caches[one] != caches[other], DOMAINS.index("cache"), 0)
-    rows["domain"] = np.where(nodes[one] != nodes[other], DOMAINS.index("numa"), crossed)
+    moved = np.flatnonzero(rows["enqueue_cpu"] != rows["cpu"])
+    ways = np.stack((rows["enqueue_cpu"][moved], rows["cpu"][moved]), axis=1)
+    distinct, places = np.unique(ways, axis=0, return_inverse=True)
+    crossed = np.array([DOMAINS.index(topology.crossing(*way)) for way in distinct.tolist()], np.int32)
+    rows["domain"][moved] = crossed[places.ravel()]
 
 
 def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) -> None:

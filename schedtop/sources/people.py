@@ -31,6 +31,17 @@ class People:
 
     def find(self, tids: Integers) -> Rows:
         """PERSON_DTYPE rows of some tids, in their order; of one that is gone only its tid, its name if possible."""
+        people = self._known(tids)
+        people["process"] = self.processes(people["tid"], people["tgid"], people["comm"])
+        return people
+
+    def names(self, tids: Integers) -> npt.NDArray[np.bytes_]:
+        """The comm of some tids, in their order."""
+        names: npt.NDArray[np.bytes_] = self._known(tids)["comm"]
+        return names
+
+    def _known(self, tids: Integers) -> Rows:
+        """All but the names of processes."""
         people = np.zeros(len(tids), PERSON_DTYPE)
         people["tid"] = tids
         if not len(tids):
@@ -44,7 +55,6 @@ class People:
             self._copy(people, rows, rows["tid"] == tids)
         for index in np.flatnonzero((people["comm"] == b"") & (people["tid"] != 0)):
             people["comm"][index] = self._names.name(int(tids[index]))
-        people["process"] = self.processes(people["tid"], people["tgid"], people["comm"])
         return people
 
     def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:

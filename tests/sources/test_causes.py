@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedtop.containers import is_within
 from schedtop.model import Topology
 from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.sources.causes import (
     assign_causes,
     infer_throttled,
-    is_within,
     note_domains,
     note_idle_cpus,
     stolen_at_least,
