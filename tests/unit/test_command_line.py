@@ -16,6 +16,7 @@ import pytest
 
 import schedtop
 from schedtop import cli
+from schedtop.commands import options
 from schedtop.rows import GROUPS
 
 COMMAND = [sys.executable, "-m", "schedtop"]
@@ -216,7 +217,7 @@ def test_the_version() -> None:
 
 
 def test_groups_are_those_that_tasks_can_be_added_up_by() -> None:
-    assert [name.replace("pidns", "pid namespace") for name in cli.GROUP_NAMES] == [*GROUPS]
+    assert [name.replace("pidns", "pid namespace") for name in options.GROUP_NAMES] == [*GROUPS]
     data = json.loads(run("--group", "pidns", "--duration", "1s").stdout)
     assert {group["by"] for group in data["groups"]} == {"pid namespace"}
 

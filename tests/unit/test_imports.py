@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "ui": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
+    "commands": None,
     "cli": None,
     "__main__": None,
 }

@@ -1,0 +1,1 @@
+"""The commands beside the dashboard, a module each; `options` is what they share."""

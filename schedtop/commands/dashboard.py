@@ -1,0 +1,78 @@
+"""The dashboard: `schedtop` without a command, and how a source gets a screen."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.commands.options import Command, Duration, settings_of, source_of
+from schedtop.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from schedtop.history import ViewSettings
+    from schedtop.model import Source
+    from schedtop.session import Signals
+
+
+def dashboard_options(command: Command) -> Command:
+    """The options that only the dashboard has."""
+    for option in reversed((
+        click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
+                     help="How often the screen is refreshed, 0.2s to 60s.  [default: 1s]"),
+        click.option("--export-dir", default=".", metavar="DIR",
+                     help="Where keys write files: what is shown, recordings, captures.  [default: .]"),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
+    """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
+    from schedtop.session import opening_words, raise_priority
+
+    export_dir = Path(options["export_dir"])
+    check_screen(export_dir if check_dir else None)
+    if not options["no_renice"]:
+        raise_priority()
+    return show(
+        signals,
+        source_of(options, options["interval"]),
+        opening=opening_words(options["source"]),
+        settings=settings_of(options),
+        export_dir=export_dir,
+    )
+
+
+def check_screen(export_dir: Path | None) -> None:
+    """That there is a terminal, and that the directory (if any) can be written. Raises ClickException."""
+    from schedtop.outputs.files import OutputError, check_directory
+    from schedtop.ui.terminal import check_terminal
+
+    try:
+        if export_dir:
+            check_directory(export_dir)
+    except OutputError as error:
+        raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
+    problem = check_terminal()
+    if problem:
+        raise click.ClickException(problem)
+
+
+def show(signals: Signals, source: Source, *, opening: str, settings: ViewSettings, export_dir: Path) -> int:
+    """Opens a source, shows it until the user leaves, and gives the exit status."""
+    from schedtop.session import in_thread, progress
+
+    with progress(opening):
+        # The screen's modules take a quarter of a second, too.
+        in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
+    from schedtop.ui.app import run
+
+    try:
+        with signals.handed_over():
+            return run(source, settings=settings, export_dir=export_dir, own_pid=os.getpid())
+    finally:
+        source.__exit__(None, None, None)

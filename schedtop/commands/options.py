@@ -1,0 +1,182 @@
+"""What options of several commands have in common: their types, and what is made of their values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_round_ns, parse_duration
+
+if TYPE_CHECKING:
+    from schedtop.history import ViewSettings
+    from schedtop.model import Source
+    from schedtop.sources.scope import Scope
+
+GROUP_NAMES = ("thread", "process", "cgroup", "container", "pidns")
+"""`rows.GROUPS` as words of a command line; its module would bring numpy with it."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A duration within bounds, in nanoseconds; a bare number is in seconds, if it may be bare."""
+
+    name = "duration"
+
+    def __init__(self, least_ns: int, most_ns: int, *, bare: bool = True) -> None:
+        self.least_ns = least_ns
+        self.most_ns = most_ns
+        self.bare = bare
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            ns = parse_duration(value)
+        except OverflowError:
+            ns = self.most_ns + 1
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not self.bare and value.strip()[-1:].isdigit():
+            self.fail(f"{value!r} needs a unit, like 500us or 5ms", param, ctx)
+        if not self.least_ns <= ns <= self.most_ns:
+            bounds = f"{format_round_ns(self.least_ns)} to {format_round_ns(self.most_ns)}"
+            self.fail(f"{value} is outside of {bounds}", param, ctx)
+        return ns
+
+
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number that the kernel may use for a task or a CPU, or a word that stands for one."""
+
+    name = "number"
+
+    def __init__(self, words: Mapping[str, int] = MappingProxyType({})) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if value in self.words:
+            return self.words[value]
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
+            self.fail(f"{value!r} is not a number" + "".join(f" (or {word})" for word in self.words), param, ctx)
+        return int(value)
+
+
+class SourceName(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """Where the data comes from; the help leaves out the made-up host that demos and tests use."""
+
+    def __init__(self) -> None:
+        super().__init__(["auto", "btf", "tracepoint", "synthetic"])
+
+    def get_metavar(self, *_args: Any, **_kwargs: Any) -> str:
+        return "[auto|btf|tracepoint]"
+
+
+def source_options(command: Command) -> Command:
+    """The options of every command that opens a source."""
+    for option in reversed((
+        click.option("--threshold", type=Duration(10 * NS_PER_US, 100 * NS_PER_S, bare=False), default=5 * NS_PER_MS,
+                     metavar="TIME", help="Waits at least this long are slow waits, 10us to 100s.  [default: 5ms]"),
+        click.option("--source", type=SourceName(), default="auto",
+                     help="How to see the kernel's events.  [default: auto]"),
+        click.option("--measure-overhead", is_flag=True,
+                     help="Time the kernel programs; that makes every BPF program of the host a little slower."),
+        click.option("--no-renice", is_flag=True,
+                     help="Leave the priority alone; as root it is raised, or a saturated host delays the start."),
+        click.option("--hide-self", is_flag=True, help="Leave schedtop itself out of every table."),
+        click.option("--pid", type=Number(), multiple=True, metavar="N",
+                     help="Only waits of this process's tasks (repeatable, as the next three)."),
+        click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only waits of this thread."),
+        click.option("--comm", multiple=True, metavar="TEXT", callback=_no_empty,
+                     help="Only waits of tasks with this in their name."),
+        click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Only this CPU."),
+        click.option("--cgroup", metavar="PATH",
+                     help="Only waits of tasks in this cgroup and below: a path, a unit, a container's id."),
+        click.option("--pidns", metavar="N", help="Only waits of tasks in this pid namespace: a pid, or its inode."),
+        click.option("--group", type=click.Choice(GROUP_NAMES),
+                     help="Add tasks up, and keep a histogram of each group (of each thread, too)."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _no_empty(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(value.strip() for value in values):
+        raise click.BadParameter("the name is empty")
+    return values
+
+
+def scope_of(options: dict[str, Any]) -> Scope:
+    from schedtop.session import make_scope
+
+    tasks = (options["pid"], options["tid"], options["comm"])
+    if options["source"] == "synthetic":  # its tasks are not this host's
+        tasks = ((), (), ())
+    try:
+        return make_scope(*tasks, options["cgroup"], options["pidns"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def group_of(options: dict[str, Any]) -> str:
+    """One of GROUPS, empty if none was asked for."""
+    return "pid namespace" if options["group"] == "pidns" else options["group"] or ""
+
+
+def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
+    from schedtop.filters import Filter
+    from schedtop.history import ViewSettings
+    from schedtop.sources.proc import possible_cpus
+
+    possible = possible_cpus()
+    for cpu in options["cpu"]:
+        if cpu >= possible and options["source"] != "synthetic":
+            raise click.BadParameter(f"there is no CPU {cpu}: this host has 0 to {possible - 1}", param_hint="'--cpu'")
+    chosen = Filter(cpus=options["cpu"])
+    if options["source"] == "synthetic":  # others filter by task in the kernel
+        chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
+    hidden = (os.getpid(),) if options["hide_self"] else ()
+    return ViewSettings(filter=chosen, hidden_tgids=hidden, group=group_of(options) or "thread", **more)
+
+
+def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True) -> Source:
+    """The source that the options ask for, not yet open."""
+    from schedtop.session import make_source
+
+    return make_source(
+        options["source"],
+        interval_ns,
+        options["threshold"],
+        scope=scope_of(options),
+        group=group_of(options),
+        paced=paced,
+        measured=options["measure_overhead"],
+    )
+
+
+def output_options(command: Command) -> Command:
+    """`-o FILE` and `--force`."""
+    for option in reversed((
+        click.option("-o", "--output", metavar="FILE", callback=_no_empty_path,
+                     help="Write there instead of to standard output."),
+        click.option("--force", is_flag=True, help="Overwrite FILE."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def output_path(options: dict[str, Any]) -> Path | None:
+    """The file that `--output` names; `None`: standard output."""
+    return None if options["output"] in (None, "-") else Path(options["output"])
+
+
+def _no_empty_path(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value == "":
+        raise click.BadParameter("the name is empty")
+    return value
