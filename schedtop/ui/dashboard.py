@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from textual import events, on
 from textual.binding import BindingType
 
 from schedtop.filters import Filter
-from schedtop.history import History, View, ViewSettings
+from schedtop.history import History, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
@@ -23,7 +22,7 @@ from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
 from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui.bindings import KeyRow, key, key_rows
-from schedtop.ui.export import ExportError, write_export
+from schedtop.ui.file_keys import FileKeys
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
@@ -37,7 +36,7 @@ from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
 
-class Dashboard(PaneScreen):
+class Dashboard(FileKeys):
     """Owns the History and the Timeline; hands a View to every pane when either changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +57,6 @@ class Dashboard(PaneScreen):
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
         key("o", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
-        key("e", "export", "Export", "Writes what is shown as JSON, and the screen as SVG", shown=True),
         key("escape", "back", "Leave", "Leaves the zoom, else drops the selection, else the filter"),
     ]
 
@@ -77,14 +75,13 @@ class Dashboard(PaneScreen):
                 SlowWaitsPane(id="slow-waits", classes="slot"),
                 BlamePane(id="blame", classes="slot"),
                 TasksPane(own_pid, id="tasks", classes="slot"),
-            )
+            ),
+            export_dir,
         )
         self.live = History(source.host)
         self.timeline = Timeline(settings)
-        self.view: View | None = None
         self.verdict: Verdict | None = None
         self.ended = False
-        self.export_dir = export_dir
         self._source = source
         self._wanted_threshold_ns: int | None = None
         self._draw_pending = False
@@ -150,7 +147,7 @@ class Dashboard(PaneScreen):
         """The key bar: the steps through time only while they do something."""
         frozen = self.timeline.is_frozen
         keys = []
-        for row in key_rows([*Dashboard.BINDINGS, *PaneScreen.BINDINGS]):
+        for row in key_rows([*Dashboard.BINDINGS, *FileKeys.BINDINGS, *PaneScreen.BINDINGS]):
             if row.shown and (frozen or not row.action.startswith("step")):
                 word = "Thaw" if frozen and row.action == "freeze" else row.word
                 keys.append((row.keys.split()[0], word, row.action))
@@ -263,27 +260,15 @@ class Dashboard(PaneScreen):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        owners = (Dashboard, PaneScreen, Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
+        owners = (
+            Dashboard,
+            FileKeys,
+            PaneScreen,
+            Canvas,
+            CpusPane,
+            SlowWaitsPane,
+            BlamePane,
+            FilterBar,
+            type(self.app),
+        )
         return [row for owner in owners for row in key_rows(owner.BINDINGS)]
-
-    async def action_export(self) -> None:
-        """Writes what is shown to files, without holding up the screen."""
-        if self.view is None:
-            self.notify("there is nothing to export yet", severity="warning")
-            return
-        # The picture is without the message of an export before.
-        self.app.clear_notifications()
-        await self.query("Toast").remove()
-        self.call_after_refresh(self._export_now)
-
-    def _export_now(self) -> None:
-        if self.view is not None:
-            self.run_worker(self._export(self.view, self.app.export_screenshot(title="schedtop")), group="export")
-
-    async def _export(self, view: View, svg: str) -> None:
-        try:
-            paths = await asyncio.to_thread(write_export, view, svg, self.export_dir)
-        except ExportError as problem:
-            self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
-        else:
-            self.notify("\n".join(map(str, paths)), title="Exported", timeout=8, markup=False)
