@@ -1,14 +1,15 @@
 """Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
 
-The first line is a header, every other one a Frame. Rows are columns of values; counters that are mostly zero are lists
-of places and values. Nothing is rounded: a Frame that was written and read is the same Frame.
+The first line is a header, every other one a Frame, an event between two Frames, or the end. A Frame's line begins with
+what an index needs of it. Rows are columns of values; counters that are mostly zero are lists of places and values.
+Nothing is rounded: a Frame that was written and read is the same Frame.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +28,7 @@ SCHEMA = "schedtop.recording/1"
 NAME_CODE = "latin-1"
 """Names are bytes of any value: each becomes the character of that number."""
 
+_ENTRY_START = '{"interval":'
 _SKIPPED = ("padding",)
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
 _ROWS = {"tasks": TASK_DTYPE, "slow_waits": SLOW_WAIT_DTYPE, "pairs": PAIR_DTYPE, "throttling": THROTTLING_DTYPE}
@@ -36,20 +38,81 @@ class RecordingError(ValueError):
     """A line is not what this version can read; the text says why."""
 
 
-def header_line(host: Host, start_time_ns: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a recording says of itself: whose it is, when it began, and what was asked for.
+
+    `filters`: what was chosen beside the kernel's scope (`Host.scope`), in words; `triggers`: conditions, in words.
+    """
+
+    host: Host
+    start_time_ns: int
+    tool_version: str = __version__
+    filters: str = ""
+    triggers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the line of a Frame says first, to find one among many without reading them whole.
+
+    `p99_ns` is the 99th percentile of all waits, `None` without any; `cgroups` are names that no earlier line has told.
+    """
+
+    start_time_ns: int
+    end_ns: int
+    interval_ns: int
+    threshold_ns: int
+    slow_waits: int
+    max_wait_ns: int
+    p99_ns: int | None
+    cgroups: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at the end of a Frame: `kind` is `trigger` or `note`, `text` says what, for people."""
+
+    end_ns: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last line of a recording that was closed: how many Frames it holds, and why it ended, in words."""
+
+    frames: int
+    reason: str
+
+
+def header_line(header: Header) -> str:
     """The first line of a recording, with its end."""
     data = {
         "schema": SCHEMA,
-        "tool_version": __version__,
-        "start_time": iso_time(start_time_ns),
-        "host": {**asdict(host), "notes": list(host.notes)},
+        "tool_version": header.tool_version,
+        "start_time": iso_time(header.start_time_ns),
+        "start_time_ns": header.start_time_ns,
+        "host": {**asdict(header.host), "notes": list(header.host.notes)},
+        "filters": header.filters,
+        "triggers": list(header.triggers),
     }
     return _line(data)
 
 
+def event_line(event: Event) -> str:
+    """The line of an event, with its end."""
+    return _line({"event": asdict(event)})
+
+
+def end_line(end: End) -> str:
+    """The last line, with its end."""
+    return _line({"end": asdict(end)})
+
+
 def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
     """The line of a Frame, with its end. `known_cgroups`: names that earlier lines have told."""
-    data: dict[str, Any] = {name: getattr(frame, name) for name in (*_TIMES, "kernel_switches")}
+    data: dict[str, Any] = {"interval": _entry(frame, known_cgroups), "kernel_switches": frame.kernel_switches}
     data |= {name: _columns(getattr(frame, name)) for name in _ROWS}
     data |= {
         "cpus": {
@@ -67,21 +130,46 @@ def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType
         "loss": _without_zeros(asdict(frame.loss)),
         "attribution": _without_zeros(asdict(frame.attribution)),
         "overhead": asdict(frame.overhead),
-        "cgroups": {str(key): path for key, path in frame.cgroups.items() if known_cgroups.get(key) != path},
         "unavailable": dict(frame.unavailable),
     }
     return _line(data)
 
 
-def read_header(line: str | bytes) -> Host:
-    """The Host of a header line. Raises RecordingError."""
+def read_header(line: str | bytes) -> Header:
+    """The Header that a line holds. Raises RecordingError."""
     data = _parsed(line)
     if data.get("schema") != SCHEMA:
         schema = data.get("schema")
         known = f"this version reads {SCHEMA}"
         raise RecordingError(f"it is no recording of schedtop: {known}" if schema is None else f"{schema!r}: {known}")
-    host: Host = _checked(lambda: _host(data["host"]))
-    return host
+    header: Header = _checked(
+        lambda: Header(
+            _host(data["host"]),
+            int(data["start_time_ns"]),
+            str(data["tool_version"]),
+            str(data["filters"]),
+            tuple(map(str, data["triggers"])),
+        )
+    )
+    return header
+
+
+def read_entry(line: str | bytes) -> Entry | Event | End:
+    """What kind of line it is; of a Frame only its beginning is read. Raises RecordingError."""
+    text = line.decode("ascii", "replace") if isinstance(line, bytes) else line
+    if not text.startswith(_ENTRY_START):
+        data = _parsed(text)
+        kind = next((name for name in ("event", "end") if name in data), None)
+        if kind is None:
+            raise RecordingError("a line is neither an interval nor an event")
+        thing: Event | End = _checked(lambda: _event(data["event"]) if kind == "event" else _end(data["end"]))
+        return thing
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text, len(_ENTRY_START))
+    except (ValueError, RecursionError) as error:
+        raise RecordingError("a line is not JSON") from error
+    entry: Entry = _checked(lambda: _read_interval(data))
+    return entry
 
 
 def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> Frame:
@@ -94,9 +182,9 @@ def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProx
 def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
     cpus = _cpu_table(data["cpus"])
     width = len(cpus.online)
-    pressure = data["pressure"]
-    fresh = {int(key): str(path) for key, path in data["cgroups"].items()}
-    times: dict[str, Any] = {name: int(data[name]) for name in _TIMES}
+    pressure, interval = data["pressure"], data["interval"]
+    fresh = _read_cgroups(interval["cgroups"])
+    times: dict[str, Any] = {name: int(interval[name]) for name in _TIMES}
     rows: dict[str, Any] = {name: _rows(data[name], dtype) for name, dtype in _ROWS.items()}
     return Frame(
         **times,
@@ -116,6 +204,33 @@ def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
         cgroups=MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups,
         unavailable=MappingProxyType({str(key): str(why) for key, why in data["unavailable"].items()}),
     )
+
+
+def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
+    return {name: getattr(frame, name) for name in _TIMES} | {
+        "slow_waits": len(frame.slow_waits),
+        "max_wait_ns": int(frame.latency.max_ns.max(initial=0)),
+        "p99_ns": frame.latency.histogram().percentile_ns(0.99),
+        "cgroups": {str(key): path for key, path in frame.cgroups.items() if known_cgroups.get(key) != path},
+    }
+
+
+def _read_interval(data: dict[str, Any]) -> Entry:
+    numbers = {name: int(data[name]) for name in (*_TIMES, "slow_waits", "max_wait_ns")}
+    p99_ns = None if data["p99_ns"] is None else int(data["p99_ns"])
+    return Entry(**numbers, p99_ns=p99_ns, cgroups=_read_cgroups(data["cgroups"]))
+
+
+def _event(data: dict[str, Any]) -> Event:
+    return Event(int(data["end_ns"]), str(data["kind"]), str(data["text"]))
+
+
+def _end(data: dict[str, Any]) -> End:
+    return End(int(data["frames"]), str(data["reason"]))
+
+
+def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
+    return {int(key): str(path) for key, path in data.items()}
 
 
 def _host(data: dict[str, Any]) -> Host:

@@ -37,6 +37,22 @@ def write_file(path: Path, data: str | bytes, *, force: bool = False) -> Path:
     return path
 
 
+def start_file(path: Path, data: bytes, *, force: bool = False) -> BinaryIO:
+    """Makes a file that begins with `data`, whole, and gives it open at its end, to be written on without a buffer.
+
+    As `write_file` otherwise. Raises OutputError.
+    """
+    try:
+        check_target(path, force=force)
+        with _temporary(path) as (file, temporary):
+            file.write(data)
+            file.flush()
+            _move(temporary, path, force)
+            return os.fdopen(os.dup(file.fileno()), "ab", buffering=0)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {reason(error)}") from error
+
+
 def check_target(path: Path, *, force: bool = False) -> None:
     """Raises OutputError if a file cannot be made at `path`: seen before long work rather than after it."""
     check_directory(path.parent)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedtop.model import Frame, Host, Pressure, Topology, merge
-from schedtop.recording import SCHEMA, RecordingError, frame_line, header_line, read_frame, read_header
+from schedtop.recording import SCHEMA, Header, RecordingError, frame_line, header_line, read_frame, read_header
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
 HOST = Host("web-1", "6.1.0", "btf", True, ("a note",), Topology((0, 0, 2), (0, 0, 1)), "comm:nginx")
@@ -74,16 +74,17 @@ def test_a_cgroup_is_named_once() -> None:
     frame = replace(frames()[0], cgroups=MappingProxyType({5: "/a\udcff", 6: "/b"}))
     assert dict(read_frame(frame_line(frame)).cgroups) == {5: "/a\udcff", 6: "/b"}
     line = frame_line(frame, frame.cgroups)
-    assert json.loads(line)["cgroups"] == {}
+    assert json.loads(line)["interval"]["cgroups"] == {}
     assert read_frame(line, frame.cgroups).cgroups == frame.cgroups
 
 
 def test_the_header_names_the_host() -> None:
-    line = header_line(HOST, 10**18)
-    assert read_header(line) == HOST
+    header = Header(HOST, 10**18, "0.1", "cpu:1", ("p99 > 10ms",))
+    line = header_line(header)
+    assert read_header(line) == header
     assert json.loads(line)["schema"] == SCHEMA
     assert json.loads(line)["start_time"] == "2001-09-09T01:46:40.000000Z"
-    assert read_header(header_line(replace(HOST, topology=None), 0)).topology is None
+    assert read_header(header_line(Header(replace(HOST, topology=None), 0))).host.topology is None
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_a_damaged_frame_is_refused_and_never_half_read() -> None:
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
 def test_any_json_is_a_frame_or_an_error(value: Any) -> None:
     good = json.loads(frame_line(frames(frames=1, tasks=2, slow_waits=1)[0]))
-    for key in ("cpus", "latency", "tasks", "loss", "host", "cgroups"):
+    for key in ("cpus", "latency", "tasks", "loss", "interval"):
         try:
             read_frame(json.dumps(good | {key: value}))
         except RecordingError:
