@@ -80,18 +80,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
     blames = "slow_waits" not in frame.unavailable
     return {
         "schema": SCHEMA,
-        "tool_version": __version__,
-        "host": view.host.name,
-        "kernel": view.host.kernel,
-        "source": view.host.source,
-        "start_time": iso_time(frame.start_time_ns),
-        "interval_ns": frame.interval_ns,
-        "threshold_ns": frame.threshold_ns,
-        "filters": _filters(view.settings.filter)
-        | {
-            "not_tgid": list(view.settings.hidden_tgids),
-            "scope": view.host.scope,
-        },
+        **origin(view),
         "verdict": asdict(judge(view)),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
@@ -104,8 +93,24 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "groups": group_fields(view, _histogram),
         "pressure": asdict(frame.pressure) if frame.pressure and "pressure" not in frame.unavailable else None,
         "throttling": None if "throttling" in frame.unavailable else throttling_fields(frame),
-        "loss": asdict(frame.loss),
         "overhead": _overhead(frame.overhead, frame.interval_ns),
+    }
+
+
+def origin(view: View) -> dict[str, Any]:
+    """What every output says of itself: host, kernel, time, version, what was let through, and what was lost."""
+    frame = view.frame
+    return {
+        "tool_version": __version__,
+        "host": view.host.name,
+        "kernel": view.host.kernel,
+        "source": view.host.source,
+        "start_time": iso_time(frame.start_time_ns),
+        "interval_ns": frame.interval_ns,
+        "threshold_ns": frame.threshold_ns,
+        "filters": _filters(view.settings.filter)
+        | {"not_tgid": list(view.settings.hidden_tgids), "scope": view.host.scope},
+        "loss": asdict(frame.loss),
     }
 
 

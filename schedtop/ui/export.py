@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
 
 from schedtop.history import View
 from schedtop.outputs.files import OutputError, write_file
-from schedtop.outputs.snapshot import to_json
+from schedtop.outputs.snapshot import origin, to_json
 from schedtop.units import NS_PER_S
 
 FONTS = "'DejaVu Sans Mono', 'Liberation Mono', 'Noto Sans Mono', Menlo, Consolas, monospace"
@@ -25,14 +29,16 @@ def write_export(view: View, svg: str, directory: Path) -> list[Path]:
     base = free_base(directory, base_name(view))
     return [
         write_file(base.with_name(f"{base.name}.json"), to_json(view, None)),
-        write_file(base.with_name(f"{base.name}.svg"), self_contained(svg)),
+        write_file(base.with_name(f"{base.name}.svg"), self_contained(svg, origin(view))),
     ]
 
 
-def self_contained(svg: str) -> str:
-    """The picture without the fonts that it would fetch from the network: with installed ones of fixed width."""
+def self_contained(svg: str, about: Mapping[str, Any]) -> str:
+    """The picture with where it comes from (as JSON in `metadata`), and without fonts that it would fetch."""
     svg = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
-    return re.sub(r"font-family:\s*Fira Code\b[^;]*", f"font-family: {FONTS}", svg)
+    svg = re.sub(r"font-family:\s*Fira Code\b[^;]*", f"font-family: {FONTS}", svg)
+    words = escape(json.dumps(about, ensure_ascii=True))
+    return re.sub(r"(<svg\b[^>]*>)", lambda start: f"{start[0]}\n<metadata>{words}</metadata>", svg, count=1)
 
 
 def base_name(view: View) -> str:

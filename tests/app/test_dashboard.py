@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -368,6 +369,8 @@ async def test_export_writes_both_files(tmp_path: Path) -> None:
         assert dashboard.view is not None
         assert len(data["tasks"]) == len(dashboard.view.tasks)
         svg = next(path for path in files if path.suffix == ".svg").read_text()
+        about = json.loads(ElementTree.fromstring(svg).findtext("{*}metadata") or "")
+        assert about and all(data[name] == value for name, value in about.items()), "both say what they are of"
         assert "FROZEN" in svg
         assert "@font-face" not in svg
         assert "url(http" not in svg
