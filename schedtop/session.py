@@ -34,9 +34,6 @@ GRACE_S = 2.0
 """How long a signal waits for the source to close: the compiler cannot be interrupted, and may take long."""
 
 
-_COMM_BYTES = 15
-
-
 class Interrupted(BaseException):
     """A signal asked the program to end, with `status`."""
 
@@ -180,37 +177,6 @@ def make_source(
     live.set_measuring(measured)
     live.set_grouping(grouping)
     return live
-
-
-def make_scope(
-    pids: tuple[int, ...], tids: tuple[int, ...], comms: tuple[str, ...], cgroup: str | None, pidns: str | None
-) -> Scope:
-    """The Scope of the options of those names. Raises ValueError with a sentence that names the option."""
-    from schedtop.sources.cgroups import cpu_hierarchy, find_group, read_mounts
-    from schedtop.sources.namespaces import pid_namespace
-    from schedtop.sources.scope import Scope
-
-    for kind, numbers in (("pid", pids), ("tid", tids)):
-        for number in numbers:
-            if not number or not Path(f"/proc/{number}").exists():
-                raise ValueError(f"--{kind}: there is no task {number} on this host")
-    for comm in comms:
-        if len(comm.encode()) > _COMM_BYTES:
-            raise ValueError(f"--comm: the kernel keeps {_COMM_BYTES} bytes of a name, {comm!r} has more")
-    group = None
-    if cgroup is not None:
-        root = cpu_hierarchy(read_mounts())
-        if root is None:
-            raise ValueError("--cgroup: this host has no cgroups")
-        try:
-            group = find_group(root, cgroup)
-        except ValueError as error:
-            raise ValueError(f"--cgroup: {error}") from error
-    try:
-        namespace = 0 if pidns is None else pid_namespace(pidns)[0]
-    except ValueError as error:
-        raise ValueError(f"--pidns: {error}") from error
-    return Scope(tids, pids, comms, group, namespace)
 
 
 def opening_words(name: str) -> str:

@@ -113,13 +113,13 @@ def _no_empty(_context: click.Context, _option: click.Parameter, values: tuple[s
 
 
 def scope_of(options: dict[str, Any]) -> Scope:
-    from schedtop.session import make_scope
+    from schedtop.sources.scope import find_scope
 
     tasks = (options["pid"], options["tid"], options["comm"])
     if options["source"] == "synthetic":  # its tasks are not this host's
         tasks = ((), (), ())
     try:
-        return make_scope(*tasks, options["cgroup"], options["pidns"])
+        return find_scope(*tasks, options["cgroup"], options["pidns"])
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

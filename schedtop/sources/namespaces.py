@@ -1,4 +1,4 @@
-"""Pid namespaces: what a user names one by, and how deep it lies."""
+"""Pid namespaces: what a user names one by."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ _GREATEST_PID = 1 << 22
 _LINK = re.compile(r"pid:\[([0-9]+)\]")
 
 
-def pid_namespace(text: str, proc: Path = Path("/proc")) -> tuple[int, int]:
-    """Inode number and level of a pid namespace, from the PID of a process in it, or from the inode number.
+def pid_namespace(text: str, proc: Path = Path("/proc")) -> int:
+    """Inode number of a pid namespace, from the PID of a process in it, or from the inode number.
 
     A number above 4,194,304 (the kernel's PID_MAX_LIMIT; namespaces begin at 4,026,531,836) is an inode number, also
-    as `pid:[4026531836]`, which is what links in /proc/PID/ns say; it is found by a process in it. The level is 0 for
-    the namespace that `proc` shows, and grows by one for each inside of it (proc(5): fields of `NSpid`). Raises
+    as `pid:[4026531836]`, which is what links in /proc/PID/ns say; some process must be in it. Raises
     ValueError with one sentence.
     """
     digits = _LINK.sub(r"\1", text.strip())
@@ -26,21 +25,21 @@ def pid_namespace(text: str, proc: Path = Path("/proc")) -> tuple[int, int]:
     return _by_inode(number, proc) if number > _GREATEST_PID else _by_pid(number, proc)
 
 
-def _by_pid(pid: int, proc: Path) -> tuple[int, int]:
+def _by_pid(pid: int, proc: Path) -> int:
     try:
-        return _inode(proc / str(pid)), _level(proc / str(pid))
+        return _inode(proc / str(pid))
     except PermissionError as error:
         raise ValueError(f"the namespace of process {pid} may not be looked at: that needs CAP_SYS_PTRACE") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"there is no process {pid}, or it has ended") from error
 
 
-def _by_inode(number: int, proc: Path) -> tuple[int, int]:
+def _by_inode(number: int, proc: Path) -> int:
     hidden = 0
     for directory in _processes(proc):
         try:
             if _inode(directory) == number:
-                return number, _level(directory)
+                return number
         except PermissionError:
             hidden += 1
         except (OSError, ValueError):
@@ -62,12 +61,3 @@ def _inode(process: Path) -> int:
     if not found:
         raise ValueError(f"{process}/ns/pid is no link to a pid namespace")
     return int(found[1])
-
-
-def _level(process: Path) -> int:
-    """Before Linux 4.1 there is no such line, which is an error here: what has BTF is younger."""
-    for line in (process / "status").read_text(encoding="utf-8", errors="replace").splitlines():
-        name, _, pids = line.partition(":")
-        if name == "NSpid" and pids.split():
-            return len(pids.split()) - 1
-    raise ValueError(f"{process}/status has no NSpid line")

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from schedtop.model import SourceError
 from schedtop.rows import text
+from schedtop.sources.cgroups import cpu_hierarchy, find_group, read_mounts
 from schedtop.sources.frontend import FrontEnd
+from schedtop.sources.namespaces import pid_namespace
+
+COMM_BYTES = 15
+"""What the kernel keeps of a name (TASK_COMM_LEN without its end)."""
 
 _WORD = 8
 
@@ -64,13 +70,40 @@ class Scope:
         return (f"-DSELECTED_CGROUP={number}ULL", f"-DSELECTED_CGROUP_LEVEL={level}")
 
 
+def find_scope(
+    pids: tuple[int, ...], tids: tuple[int, ...], comms: tuple[str, ...], cgroup: str | None, pidns: str | None
+) -> Scope:
+    """The Scope of the options of those names. Raises ValueError with a sentence that names the option."""
+    for kind, numbers in (("pid", pids), ("tid", tids)):
+        for number in numbers:
+            if not number or not Path(f"/proc/{number}").exists():
+                raise ValueError(f"--{kind}: there is no task {number} on this host")
+    for comm in comms:
+        if len(comm.encode()) > COMM_BYTES:
+            raise ValueError(f"--comm: the kernel keeps {COMM_BYTES} bytes of a name, {comm!r} has more")
+    group = None
+    if cgroup is not None:
+        root = cpu_hierarchy(read_mounts())
+        if root is None:
+            raise ValueError("--cgroup: this host has no cgroups")
+        try:
+            group = find_group(root, cgroup)
+        except ValueError as error:
+            raise ValueError(f"--cgroup: {error}") from error
+    try:
+        namespace = 0 if pidns is None else pid_namespace(pidns)
+    except ValueError as error:
+        raise ValueError(f"--pidns: {error}") from error
+    return Scope(tids, pids, comms, group, namespace)
+
+
 def _any_of(field: str, values: tuple[int, ...]) -> str:
     return " || ".join(f"{field} == {value}u" for value in values)
 
 
 def _has_part(comm: str) -> str:
     """Whether a name of 16 bytes has this in it: compared as words at every place where it fits."""
-    wanted = comm.encode().lower()[:15]  # ASCII letters, as in the kernel side
+    wanted = comm.encode().lower()[:COMM_BYTES]  # ASCII letters, as in the kernel side
     return " || ".join(_matches_at(wanted, place) for place in range(16 - len(wanted)))
 
 
