@@ -9,6 +9,7 @@ import click
 
 from schedtop import __version__
 from schedtop.commands.dashboard import dashboard, dashboard_options
+from schedtop.commands.metrics import metrics
 from schedtop.commands.options import source_options
 from schedtop.commands.snapshot import snapshot
 
@@ -34,7 +35,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (snapshot,):
+for _command in (metrics, snapshot):
     commands.add_command(_command)
 
 
