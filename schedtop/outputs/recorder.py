@@ -21,6 +21,10 @@ MAX_BYTES = 1 << 30
 """How large a recording gets unless asked otherwise: a day of a small host, two hours of one with 512 CPUs."""
 
 
+END_BYTES = 1 << 10
+"""Of the largest size this much is kept for the last line."""
+
+
 class RecordingFull(OutputError):
     """The recording has reached the size that it may have; it is closed and whole."""
 
@@ -55,17 +59,13 @@ class Recorder:
 
     def write(self, frame: Frame) -> None:
         """Adds a Frame. Raises RecordingFull without having written it, OutputError."""
-        data = self._packed(frame_line(frame, self._cgroups))
-        if self.bytes + len(data) > self._max_bytes:
-            self.close("full")
-            raise RecordingFull(f"{self.path} has reached its largest size with {self.frames} intervals (--max-size)")
-        self._append(data)
+        self._append_within_bound(self._packed(frame_line(frame, self._cgroups)))
         self.frames += 1
         self._cgroups = frame.cgroups
 
     def note(self, event: Event) -> None:
-        """Adds an event. Raises OutputError."""
-        self._append(self._packed(event_line(event)))
+        """Adds an event. Raises as `write` does."""
+        self._append_within_bound(self._packed(event_line(event)))
 
     def close(self, why: str) -> None:
         """Writes the last line, and what the system still holds to the disk. Raises OutputError."""
@@ -78,6 +78,12 @@ class Recorder:
             raise self._failure(error) from error
         finally:
             self._file.close()
+
+    def _append_within_bound(self, data: bytes) -> None:
+        if self.bytes + len(data) + END_BYTES > self._max_bytes:
+            self.close("it has reached its largest size")
+            raise RecordingFull(f"{self.path} has reached its largest size with {self.frames} intervals")
+        self._append(data)
 
     def _packed(self, line: str) -> bytes:
         data = line.encode("ascii")
