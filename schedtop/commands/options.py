@@ -115,10 +115,12 @@ class Moment(click.ParamType):  # type: ignore[type-arg,unused-ignore]
                 moment = datetime.fromisoformat(text)
                 _ns_of(moment)
                 return Place(text, moment=moment)
-            return Place(text, clock=datetime.fromisoformat(f"2000-01-01T{text}"))
+            if ":" in text[:3]:
+                return Place(text, clock=datetime.fromisoformat(f"2000-01-01T{text}"))
         except (ValueError, OverflowError, OSError):
-            self.fail(f"{value!r} is no moment: write 90s or 2m (from the beginning), 14:03:10 or 2026-07-01T14:03:10Z",
-                      param, ctx)  # fmt: skip
+            pass
+        wanted = "write 90s or 2m (from the beginning), 14:03:10 or 2026-07-01T14:03:10Z"
+        self.fail(f"{value!r} is no moment: {wanted}", param, ctx)
 
 
 def _ns_of(moment: datetime) -> int:
