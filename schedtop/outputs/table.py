@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from schedtop.history import TASK_SORTS, View
@@ -19,12 +20,38 @@ _COVERED = 0.9
 
 
 def to_csv(view: View, tasks: int | None = 50) -> str:
-    """The task table with a row of field names; what is not available is an empty field."""
+    """The task table with a row of field names, after `csv_preamble`; what is not available is an empty field."""
+    data = snapshot(view, tasks)
+    return csv_preamble(data, view.frame.unavailable) + csv_rows(TASK_FIELDS, data["tasks"] or ())
+
+
+def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = MappingProxyType({}), **more: Any) -> str:
+    """Lines `# key: value` that say where a table comes from; `data` has the fields of `snapshot.origin`."""
+    names = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns")
+    facts = {"schedtop": data["tool_version"], **{name: data[name] for name in names}, **more}
+    facts["filters"] = filter_words(data["filters"]) or "none"
+    facts["loss"] = ", ".join(f"{name}: {count}" for name, count in data["loss"].items() if count) or "none"
+    if unavailable:
+        facts["not_available"] = "; ".join(f"{part}: {why}" for part, why in unavailable.items())
+    # A name may hold anything, and a line of its own would be data.
+    return "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in facts.items())
+
+
+def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A row of field names and a row each; `None` is an empty field, other fields are left out."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, TASK_FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(buffer, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(snapshot(view, tasks)["tasks"] or ())
+    writer.writerows(rows)
     return buffer.getvalue()
+
+
+def filter_words(filters: Mapping[str, Any]) -> str:
+    """What was let through, in words; empty: everything."""
+    scope = filters["scope"]
+    covered = {"scope", *(("comm", "tid", "tgid") if scope else ())}
+    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in filters.items() if values and key not in covered]
+    return " ".join([scope, *chosen] if scope else chosen)
 
 
 def to_text(view: View, tasks: int | None = 50) -> str:
@@ -54,10 +81,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[s
 
 
 def _header(data: dict[str, Any]) -> str:
-    filters, scope = data["filters"], data["filters"]["scope"]
-    covered = {"scope", *(("comm", "tid", "tgid") if scope else ())}
-    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in filters.items() if values and key not in covered]
-    chosen = [scope, *chosen] if scope else chosen
     parts = [
         f"schedtop {data['tool_version']}",
         f"host {data['host']}",
@@ -66,7 +89,8 @@ def _header(data: dict[str, Any]) -> str:
         data["start_time"],
         f"over {format_ns(data['interval_ns'])}",
     ]
-    return "  ".join(parts + (["only " + " ".join(chosen)] if chosen else []))
+    chosen = filter_words(data["filters"])
+    return "  ".join(parts + (["only " + chosen] if chosen else []))
 
 
 def _verdict(data: dict[str, Any]) -> str:

@@ -54,8 +54,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters"),
-        *("verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
-        *("attribution", "groups", "pressure", "throttling", "loss", "overhead"),
+        *("loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
+        *("attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
     assert list(data["totals"]) == [
@@ -341,21 +341,40 @@ def test_quotas_are_listed_with_the_most_throttled_first() -> None:
 
 def test_csv_is_the_task_table_of_the_contract() -> None:
     shown = view()
-    rows = list(csv.DictReader(io.StringIO(to_csv(shown, 5))))
+    rows = csv_rows(to_csv(shown, 5))
     tasks = snapshot(shown, 5)["tasks"]
     assert [list(row) for row in rows] == [list(task) for task in tasks]
     assert [row["run_ns"] for row in rows] == [str(task["run_ns"]) for task in tasks]
     assert [row["cgroup"] for row in rows] == [task["cgroup"] for task in tasks]
 
 
-def test_csv_without_tasks_is_a_header() -> None:
-    assert to_csv(without("tasks")).count("\n") == 1
+def csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(line for line in io.StringIO(text) if not line.startswith("#")))
+
+
+def test_csv_says_first_where_it_comes_from() -> None:
+    shown = view(Filter(comms=("a\nb",), cpus=(1,)), loss=Loss(ring_dropped=3))
+    lines = to_csv(shown).splitlines()
+    said = dict(line.removeprefix("# ").split(": ", 1) for line in lines[: [x[:1] for x in lines].index("t")])
+    data = snapshot(shown)
+    assert said.pop("filters") == "comm:a b cpu:1"
+    assert said.pop("loss") == "ring_dropped: 3"
+    assert said.pop("schedtop") == data["tool_version"]
+    assert said == {name: str(data[name]) for name in said}
+    assert {"host", "kernel", "source", "start_time", "interval_ns", "threshold_ns"} == set(said)
+    assert "# loss: none\n" in to_csv(view())
+
+
+def test_csv_without_tasks_is_a_header_and_says_why() -> None:
+    text = to_csv(without("tasks"))
+    assert csv_rows(text) == []
+    assert "# not_available: tasks: this kernel cannot\n" in text
 
 
 def test_a_name_cannot_add_a_csv_field() -> None:
     shown = view()
     shown.tasks["comm"][0] = b'a,"b'
-    assert next(csv.DictReader(io.StringIO(to_csv(shown))))["comm"] == 'a,"b'
+    assert csv_rows(to_csv(shown))[0]["comm"] == 'a,"b'
 
 
 def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
