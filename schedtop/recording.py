@@ -146,9 +146,9 @@ def read_header(line: str | bytes) -> Header:
         lambda: Header(
             _host(data["host"]),
             int(data["start_time_ns"]),
-            str(data["tool_version"]),
-            str(data["filters"]),
-            tuple(map(str, data["triggers"])),
+            _words(data["tool_version"]),
+            _words(data["filters"]),
+            tuple(map(_words, data["triggers"])),
         )
     )
     return header
@@ -202,7 +202,7 @@ def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
         overhead=Overhead(**data["overhead"]),
         groups=_read_groups(data["groups"]),
         cgroups=MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups,
-        unavailable=MappingProxyType({str(key): str(why) for key, why in data["unavailable"].items()}),
+        unavailable=MappingProxyType({str(key): _words(why) for key, why in data["unavailable"].items()}),
     )
 
 
@@ -222,11 +222,11 @@ def _read_interval(data: dict[str, Any]) -> Entry:
 
 
 def _event(data: dict[str, Any]) -> Event:
-    return Event(int(data["end_ns"]), str(data["kind"]), str(data["text"]))
+    return Event(int(data["end_ns"]), _words(data["kind"]), _words(data["text"]))
 
 
 def _end(data: dict[str, Any]) -> End:
-    return End(int(data["frames"]), str(data["reason"]))
+    return End(int(data["frames"]), _words(data["reason"]))
 
 
 def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
@@ -237,12 +237,12 @@ def _host(data: dict[str, Any]) -> Host:
     known = {field.name for field in fields(Host)}
     topology = data["topology"]
     values = {key: value for key, value in data.items() if key in known} | {
-        "notes": tuple(map(str, data["notes"])),
+        "notes": tuple(map(_words, data["notes"])),
         "topology": Topology(*(tuple(map(int, topology[key])) for key in ("caches", "nodes"))) if topology else None,
     }
     if not all(isinstance(values[key], str) for key in ("name", "kernel", "source", "scope")):
         raise TypeError("a name is not text")
-    return Host(**values)
+    return Host(**values | {key: _words(values[key]) for key in ("name", "kernel", "source", "scope")})
 
 
 def _cpu_table(data: dict[str, Any]) -> CpuTable:
@@ -307,6 +307,11 @@ def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int6
         raise IndexError("a bucket that does not exist")
     counts[places] = data[1]
     return counts.reshape(shape)
+
+
+def _words(data: Any) -> str:
+    """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`."""
+    return "".join(char if char.isprintable() else "?" for char in str(data))
 
 
 def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:

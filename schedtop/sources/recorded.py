@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,8 @@ from schedtop.recording import End, Entry, Event, Header, RecordingError, read_e
 
 CHUNK_BYTES = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
+_MEMBER_START = b"\x1f\x8b\x08\0\0\0\0\0"
+"""Of a member that the recorder wrote: deflated, without a name, without a time."""
 _GZIP_WBITS = 31
 
 MOST_LINE_BYTES = 256 << 20
@@ -33,8 +36,8 @@ class Indexed:
 class Recording:
     """An open recording: `header`, the index `intervals`, `events` in order, `end` if it was closed.
 
-    `damage` says in one line what is wrong with the rest of the file, empty if nothing is. Opening raises SourceError
-    if it holds no interval at all. Not shared between threads.
+    What is damaged is left out: `left_out` lines, and `damage` says in one line what is wrong with the file, empty if
+    nothing is. Opening raises SourceError if it holds no interval at all. Not shared between threads.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,6 +46,7 @@ class Recording:
         self.events: list[Event] = []
         self.end: End | None = None
         self.damage = ""
+        self.left_out = 0
         self._piece: tuple[int, list[bytes]] = (-1, [])
         try:
             self._file = path.open("rb")
@@ -73,69 +77,117 @@ class Recording:
     def frame(self, number: int) -> Frame:
         """The Frame of an interval. Raises SourceError if its line is damaged within, or the file has changed."""
         indexed = self.intervals[number]
-        if self._piece[0] != indexed.place:
-            self._piece = (indexed.place, self._lines_at(indexed.place))
         try:
+            if self._piece[0] != indexed.place:
+                self._piece = (indexed.place, self._lines_at(indexed.place))
             return read_frame(self._piece[1][indexed.line], indexed.cgroups)
-        except (RecordingError, IndexError) as error:
+        except (RecordingError, IndexError, OSError) as error:
             raise SourceError(f"{self.path}: interval {number + 1} is damaged: {error}") from error
 
     def _scan(self) -> Header:
-        """Reads the header, and the beginning of each line after it."""
-        header: Header | None = None
+        """Reads the header, and the beginning of each line after it. What is damaged is left out, and counted."""
+        lines = self._all_lines()
+        header = self._read_header(lines)
+        first_damage = ""
         cgroups: Mapping[int, str] = MappingProxyType({})
-        try:
-            for place, number, line in self._all_lines():
-                if header is None:
-                    header = read_header(line)
-                    continue
+        for place, number, line in lines:
+            try:
+                if isinstance(line, RecordingError):
+                    raise line
                 thing = read_entry(line)
                 if isinstance(thing, Entry):
-                    self.intervals.append(Indexed(thing, place, number, cgroups))
+                    self._add(Indexed(thing, place, number, cgroups))
                     if thing.cgroups:
                         cgroups = MappingProxyType({**cgroups, **thing.cgroups})
                 elif isinstance(thing, Event):
                     self.events.append(thing)
                 else:
                     self.end = thing
-        except RecordingError as error:
-            if header is None:
-                raise SourceError(f"cannot read {self.path}: {error}") from error
-            self.damage = str(error)
-        if header is None:
-            raise SourceError(f"cannot read {self.path}: it is empty")
+            except RecordingError as error:
+                self.left_out += 1
+                first_damage = first_damage or f"after interval {len(self)}: {error}"
         if not self.intervals:
             raise SourceError(f"cannot read {self.path}: it holds no whole interval")
-        if self.damage:
-            self.damage = f"damaged after interval {len(self)}, what follows is left out: {self.damage}"
-        elif self.end is None:
-            self.damage = f"it was not closed: the recorder was killed after interval {len(self)}, or still works"
+        damage = [f"{self.left_out} damaged line{'s' * (self.left_out > 1)} left out, {first_damage}"] * bool(
+            first_damage
+        )
+        if self.end is None:
+            damage.append(f"it was not closed: the recorder was killed after interval {len(self)}, or still works")
+        self.damage = "; ".join(damage)
         return header
 
-    def _all_lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Place, number within it, and text of each whole line. Raises RecordingError at what cannot be unpacked."""
-        place = 0
-        while lines := self._lines_at(place):
+    def _read_header(self, lines: Iterator[tuple[int, int, bytes | RecordingError]]) -> Header:
+        first = next(lines, None)
+        if first is None:
+            raise SourceError(f"cannot read {self.path}: it is empty, or not even its first line is whole")
+        try:
+            if isinstance(first[2], RecordingError):
+                raise first[2]
+            return read_header(first[2])
+        except RecordingError as error:
+            raise SourceError(f"cannot read {self.path}: {error}") from error
+
+    def _add(self, indexed: Indexed) -> None:
+        if self.intervals and indexed.entry.end_ns <= self.intervals[-1].entry.end_ns:
+            raise RecordingError("an interval is not later than the one before")
+        if indexed.entry.interval_ns <= 0:
+            raise RecordingError("an interval has no length")
+        self.intervals.append(indexed)
+
+    def _all_lines(self) -> Iterator[tuple[int, int, bytes | RecordingError]]:
+        """Place, number within it, and text of each whole line; an error instead of a piece that is damaged."""
+        place: int | None = 0
+        while place is not None:
+            try:
+                lines = self._lines_at(place)
+            except RecordingError as error:
+                yield place, 0, error
+                place = self._next_member(place)
+                continue
+            if not lines:
+                return
             yield from ((place, number, line) for number, line in enumerate(lines))
             place = self._file.tell()
 
     def _lines_at(self, place: int) -> list[bytes]:
         """The whole lines of the piece there: a gzip member, or one line; none at the end of the file.
 
-        The file is left at the end of the piece. A line that was cut off by the end of the file is none.
+        The file is left at the end of the piece. A line that was cut off by the end of the file is none. Raises
+        RecordingError if the piece is damaged.
         """
         self._file.seek(place)
         if not self._packed:
             line = self._file.readline(MOST_LINE_BYTES)
             return [line] if line.endswith(b"\n") else []
-        data = unpack(self._file)
+        data, whole = unpack(self._file)
+        if not whole and data and self._next_member(place) is not None:
+            # Damage can look like data that goes on and on: it has eaten what came after it.
+            raise RecordingError(f"a piece has no end, {place} bytes from the beginning")
         return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
 
+    def _next_member(self, place: int) -> int | None:
+        """Where the first whole gzip member after this place begins, `None` without one."""
+        self._file.seek(place := place + 1)
+        window = b""
+        while chunk := self._file.read(CHUNK_BYTES):
+            window += chunk
+            found = -1
+            while (found := window.find(_MEMBER_START, found + 1)) >= 0:
+                self._file.seek(place + found)
+                with suppress(RecordingError):
+                    if unpack(self._file)[1]:
+                        return place + found
+            keep = len(_MEMBER_START) - 1
+            place += len(window) - len(window[-keep:])
+            window = window[-keep:]
+            self._file.seek(place + len(window))
+        return None
 
-def unpack(file: BinaryIO) -> bytes:
-    """The content of the gzip member that begins here; the file is left at its end. Cut off: what there is.
 
-    Raises RecordingError if it is damaged.
+def unpack(file: BinaryIO) -> tuple[bytes, bool]:
+    """The content of the gzip member that begins here, and whether it is whole; the file is left at its end.
+
+    Cut off by the end of the file: what there is. Raises RecordingError if it is damaged.
     """
     start = file.tell()
     inflate, parts, size = zlib.decompressobj(_GZIP_WBITS), [], 0
@@ -144,8 +196,8 @@ def unpack(file: BinaryIO) -> bytes:
             parts.append(inflate.decompress(chunk))
             size += len(parts[-1])
             if size > MOST_LINE_BYTES:
-                raise RecordingError("a line is too long for a recording")
+                raise RecordingError("it was packed as a whole, and is too large for that: unpack it with gunzip")
     except zlib.error as error:
         raise RecordingError(f"it cannot be unpacked ({error}), {start} bytes from its beginning") from error
     file.seek(file.tell() - len(inflate.unused_data))
-    return b"".join(parts)
+    return b"".join(parts), inflate.eof
