@@ -1,0 +1,307 @@
+"""The endpoint: what it answers, and that no client can hold it, or the collector, up."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import click
+import pytest
+
+from schedtop.commands.metrics import notify, resolve
+from schedtop.history import ViewSettings
+from schedtop.outputs import metrics_server
+from schedtop.outputs.metrics_server import MOST_CLIENTS, Endpoint
+from schedtop.outputs.metrics_totals import Published, Totals
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.units import NS_PER_S
+
+COMMAND = [sys.executable, "-m", "schedtop", "metrics", "--source", "synthetic"]
+
+
+def published(cpus: int = 2) -> Published:
+    source = SyntheticSource(Scenario(cpus=cpus, frames=1))
+    (frame,) = source.frames(threading.Event())
+    return Totals(source.host, ViewSettings(), "cgroup", 10).add(frame)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint(socket.AF_INET, ("127.0.0.1", 0), interval_ns=NS_PER_S, per_cpu=True)
+    server.start()
+    yield server
+    server.close()
+
+
+def get(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path, headers=headers)
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response.status, {name.lower(): text for name, text in response.getheaders()}, body.decode()
+
+
+def eventually(condition: Callable[[], bool], timeout_s: float = 10) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_what_it_answers(endpoint: Endpoint) -> None:
+    assert get(endpoint.port, "/metrics")[0] == 503, "there is nothing to serve yet"
+    assert get(endpoint.port, "/-/healthy")[0] == 503
+    endpoint.publish(published())
+    status, headers, body = get(endpoint.port, "/metrics")
+    assert status == 200 and headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert body.startswith("# HELP schedtop_info ")
+    assert headers["server"] == "schedtop"
+    assert get(endpoint.port, "/-/healthy")[::2] == (200, "healthy\n")
+    status, _, body = get(endpoint.port, "/")
+    assert status == 200 and "/metrics" in body and body.count("\n") == 1
+    assert get(endpoint.port, "/etc/passwd")[0] == 404
+    assert get(endpoint.port, "/metrics", "POST")[0] == 405
+
+
+def test_openmetrics_and_compression_are_negotiated(endpoint: Endpoint) -> None:
+    endpoint.publish(published())
+    _, headers, body = get(
+        endpoint.port, "/metrics", Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
+    )
+    assert headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert body.endswith("# EOF\n")
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
+    response = connection.getresponse()
+    assert response.getheader("Content-Encoding") == "gzip" and response.read(2) == b"\x1f\x8b"
+    connection.close()
+
+
+def test_stale_data_are_not_served(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint.publish(published())
+    assert get(endpoint.port, "/metrics")[0] == 200
+    later = time.monotonic() + 11
+    monkeypatch.setattr(metrics_server.time, "monotonic", lambda: later)
+    status, _, body = get(endpoint.port, "/metrics")
+    assert status == 503 and "11 seconds old" in body
+
+
+def test_silent_clients_are_ended_and_others_are_served(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "CLIENT_S", 1.0)
+    endpoint.publish(published())
+    silent = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(MOST_CLIENTS // 2)]
+    assert get(endpoint.port, "/metrics")[0] == 200, "half of the places are taken"
+    more = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(3 * MOST_CLIENTS)]
+
+    def is_cut() -> bool:
+        """One byte at a time keeps a socket's own timeout from ever coming."""
+        try:
+            silent[0].send(b"G")
+        except OSError:
+            return True
+        return False
+
+    assert eventually(is_cut, 5)
+    assert all(select.select([each], [], [], 5)[0] for each in (*silent, *more)), "all have been closed"
+    assert eventually(lambda: get_status(endpoint.port) == 200)
+    for each in (*silent, *more):
+        each.close()
+
+
+def get_status(port: int) -> int:
+    try:
+        return get(port, "/metrics")[0]
+    except (OSError, http.client.HTTPException):
+        return 0
+
+
+def test_who_does_not_read_the_answer_holds_nobody_up(endpoint: Endpoint) -> None:
+    endpoint.publish(published(cpus=512))
+    lazy = []
+    for _ in range(MOST_CLIENTS // 2):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", endpoint.port))
+        client.send(b"GET /metrics HTTP/1.0\r\n\r\n")
+        lazy.append(client)
+    assert get(endpoint.port, "/metrics")[0] == 200
+    endpoint.publish(published())
+    for client in lazy:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "rubbish", [b"\x00\xff\r\n\r\n", b"GET\r\n\r\n", b"GET /" + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"]
+)
+def test_rubbish_is_refused_without_a_word(
+    endpoint: Endpoint, rubbish: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    endpoint.publish(published())
+    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=5) as client:
+        client.sendall(rubbish)
+        client.shutdown(socket.SHUT_WR)
+        try:
+            while client.recv(4096):
+                pass
+        except ConnectionResetError:
+            pass
+    assert get(endpoint.port, "/metrics")[0] == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_failed_scrape_is_one_line_and_an_error(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    endpoint.publish(published())
+
+    def broken(*_: object) -> list[bytes]:
+        raise ZeroDivisionError("no reason")
+
+    monkeypatch.setattr(endpoint, "_metrics", broken)
+    assert get(endpoint.port, "/metrics")[0] == 500
+    assert eventually(lambda: "ZeroDivisionError: no reason" in capfd.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("listen", "family", "address", "port"),
+    [
+        ("127.0.0.1:9435", socket.AF_INET, "127.0.0.1", 9435),
+        ("[::1]:0", socket.AF_INET6, "::1", 0),
+        ("0.0.0.0:65535", socket.AF_INET, "0.0.0.0", 65535),
+    ],
+)
+def test_addresses(listen: str, family: int, address: str, port: int) -> None:
+    found, sockaddr = resolve(listen)
+    assert (found, *sockaddr[:2]) == (family, address, port)
+
+
+def test_a_name_of_this_host_is_loopback_if_it_can_be() -> None:
+    _, sockaddr = resolve("localhost:1")
+    assert ipaddress.ip_address(sockaddr[0]).is_loopback
+    assert not ipaddress.ip_address(resolve(":1")[1][0]).is_loopback
+
+
+@pytest.mark.parametrize(
+    "listen",
+    ["", "9435", "localhost", "::1:80", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:²", "[::1]", "x.invalid:1", "a b:1"],
+)
+def test_what_is_no_address(listen: str) -> None:
+    with pytest.raises(click.BadParameter):
+        resolve(listen)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--listen", "0.0.0.0:0"], 2, "add --allow-remote"),
+        (["--listen", "nonsense"], 2, "is not HOST:PORT"),
+        (["--top", "5000"], 2, "more than 1000"),
+        (["--interval", "1ms"], 2, "outside of"),
+        (["--group", "process"], 2, "No such option"),
+        (["--listen", "192.0.2.1:0", "--allow-remote"], 1, "cannot listen on 192.0.2.1:0"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(arguments: list[str], status: int, words: str) -> None:
+    run = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=30)
+    assert (run.returncode, run.stdout) == (status, "")
+    assert words in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        run = subprocess.run([*COMMAND, "--listen", listen], capture_output=True, text=True, timeout=30)
+    assert run.returncode == 1
+    assert run.stderr == f"schedtop: cannot listen on {listen}: Address already in use\n"
+
+
+def serving(*arguments: str, **variables: str) -> tuple[subprocess.Popen[str], int, list[str]]:
+    """The command once it serves: its port, and what it said before."""
+    process = subprocess.Popen(
+        [*COMMAND, "--interval", "0.2s", *arguments], stderr=subprocess.PIPE, text=True, env=os.environ | variables
+    )
+    assert process.stderr
+    said = []
+    for line in process.stderr:
+        if "serving http://" in line:
+            return process, int(line.rpartition("/metrics")[0].rpartition(":")[2]), said
+        said.append(line)
+    raise AssertionError(f"it ended with {process.wait()}: {said}")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_signals_end_it(number: signal.Signals, status: int) -> None:
+    process, port, said = serving("--listen", "127.0.0.1:0")
+    with process, socket.create_connection(("127.0.0.1", port)):  # a client that says nothing does not matter
+        assert get(port, "/metrics")[0] == 200
+        process.send_signal(number)
+        assert process.wait(5) == status
+    assert said == []
+
+
+def test_a_remote_address_warns() -> None:
+    process, port, said = serving("--listen", "0.0.0.0:0", "--allow-remote")
+    with process:
+        assert get(port, "/metrics")[0] == 200
+        process.terminate()
+    assert len(said) == 1 and "can be reached from other hosts" in said[0]
+
+
+def test_ipv6() -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    process, port, said = serving("--listen", "[::1]:0")
+    with process:
+        with socket.create_connection(("::1", port)) as client:
+            client.sendall(b"GET /-/healthy HTTP/1.0\r\n\r\n")
+            assert b"200 OK" in client.recv(4096)
+        process.terminate()
+    assert said == []
+
+
+def test_a_source_that_fails_ends_the_command() -> None:
+    """It must not go on serving the last data as if they were today's."""
+    code = (
+        "import sys\n"
+        "from schedtop.model import SourceError\n"
+        "from schedtop.sources.synthetic import SyntheticSource\n"
+        "made = SyntheticSource.frames\n"
+        "def frames(self, stop):\n"
+        "    yield next(made(self, stop))\n"
+        "    if sys.argv.pop() == 'fails': raise SourceError('the kernel went away')\n"
+        "SyntheticSource.frames = frames\n"
+        "from schedtop.cli import main\n"
+        "sys.exit(main(['metrics', '--source', 'synthetic', '--listen', '127.0.0.1:0']))\n"
+    )
+    for how, words in (("fails", "the kernel went away"), ("ends", "the source ended by itself")):
+        run = subprocess.run([sys.executable, "-c", code, how], capture_output=True, text=True, timeout=30)
+        assert run.returncode == 1
+        assert run.stderr.splitlines()[-1] == f"schedtop: {words}"
+
+
+@pytest.mark.parametrize("abstract", [False, True])
+def test_systemd_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch, abstract: bool) -> None:
+    name = f"@schedtop-test-{os.getpid()}" if abstract else f"{tmp_path}/notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+        channel.bind("\0" + name[1:] if abstract else name)
+        channel.settimeout(10)
+        process, _, _ = serving("--listen", "127.0.0.1:0", NOTIFY_SOCKET=name)
+        with process:
+            assert channel.recv(100) == b"READY=1\nWATCHDOG=1"
+            assert channel.recv(100) == b"WATCHDOG=1"
+            process.terminate()
+    monkeypatch.setenv("NOTIFY_SOCKET", name)
+    notify("READY=1")  # nobody listens any more: not our failure
