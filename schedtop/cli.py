@@ -11,6 +11,7 @@ from schedtop import __version__
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.metrics import metrics
 from schedtop.commands.options import source_options
+from schedtop.commands.record import record
 from schedtop.commands.snapshot import snapshot
 
 
@@ -35,7 +36,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (metrics, snapshot):
+for _command in (metrics, record, snapshot):
     commands.add_command(_command)
 
 

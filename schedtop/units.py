@@ -10,6 +10,7 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 _DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|μs|ms|s|m|min|h)?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMGT])?(?:i?B)?\s*", re.IGNORECASE)
 _UNIT_NS = {
     "ns": 1,
     "us": NS_PER_US,
@@ -67,6 +68,17 @@ def format_round_ns(ns: int) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
+def exact_duration(ns: int) -> str:
+    """A duration as it is typed, to the last nanosecond, that `parse_duration` reads back: `10ms`, `1.5s`, `2m`."""
+    if ns >= 60 * NS_PER_S and ns % (60 * NS_PER_S) == 0:
+        return f"{ns // (60 * NS_PER_S)}m"
+    unit, size = next(
+        ((unit, _UNIT_NS[unit]) for unit in ("s", "ms", "us") if ns >= _UNIT_NS[unit]), ("ns" if ns else "s", 1)
+    )
+    whole, rest = divmod(ns, size)
+    return f"{whole}.{rest:0{len(str(size)) - 1}d}".rstrip("0").rstrip(".") + unit if rest else f"{whole}{unit}"
+
+
 def format_count(value: float | None) -> str:
     """A count or a rate in at most five characters (`842`, `12.3k`, `4.56M`), `-` if it is not available."""
     if value is None:
@@ -105,6 +117,21 @@ def format_bytes(size: float | None) -> str:
             return f"{size:.0f} {unit}"
         size /= 1024
     return f"{size:.0f} TiB"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as `500MiB`, `1.5G`, `64k`: all units are binary. Raises ValueError with a sentence."""
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a size: write a number and a unit, like 500MiB or 2GiB")
+    return round(float(match[1]) * 1024 ** " KMGT".index((match[2] or " ").upper()))
+
+
+def format_elapsed(ns: int) -> str:
+    """How long something has lasted, as a player shows it: `0:07`, `12:05`, `1:02:03`."""
+    minutes, seconds = divmod(ns // NS_PER_S, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def format_clock(time_ns: int) -> str:

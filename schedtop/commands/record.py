@@ -1,0 +1,219 @@
+"""`schedtop record`: the dashboard's Frames into a file, without a screen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.commands.options import Duration, settings_of, source_of, source_options
+from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed, parse_size
+
+if TYPE_CHECKING:
+    from schedtop.history import ViewSettings
+    from schedtop.model import Frame, Loss, Source
+    from schedtop.outputs.recorder import Recorder
+    from schedtop.session import Signals
+
+MAX_BYTES = 1 << 30
+"""`outputs.recorder.MAX_BYTES`; its module would bring numpy with it."""
+
+SHOWN_EVERY_S = 0.5
+
+
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A size within bounds, in bytes."""
+
+    name = "size"
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            size = parse_size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not self.least <= size <= self.most:
+            self.fail(f"{value} is outside of {format_bytes(self.least)} to {format_bytes(self.most)}", param, ctx)
+        return size
+
+
+@click.command("record")
+@click.option("-o", "--output", metavar="FILE", required=True,
+              help="Write there; a name that ends in .gz is compressed.")  # fmt: skip
+@click.option("--duration", type=Duration(NS_PER_S // 5, 30 * 86_400 * NS_PER_S), metavar="TIME",
+              help="How long, up to 720h. Without it: until Ctrl-C or SIGTERM; the status is then 0.")  # fmt: skip
+@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
+              help="The length of an interval, 0.2s to 60s.  [default: 1s]")  # fmt: skip
+@click.option("--max-size", type=Size(64 << 10, 1 << 49), default=MAX_BYTES, metavar="SIZE",
+              help="End, with status 1, before the file gets larger than this.  [default: 1GiB]")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@source_options
+@click.pass_obj
+def record(signals: Signals, /, **options: Any) -> int:
+    """Records what the dashboard would show, for `schedtop replay` and `schedtop report`.
+
+    Each interval is in the file, whole, the moment it has ended: whatever kills the recorder, what was written is
+    there. The interval under way at the end is not recorded.
+    """
+    from schedtop.outputs.files import check_target
+    from schedtop.session import in_thread, opening_words, raise_priority
+
+    if options["output"] in ("", "-"):
+        raise click.BadParameter("it must be the name of a file", param_hint="'-o'")
+    path = Path(options["output"])
+    check_target(path, force=options["force"])
+    if not options["no_renice"]:
+        raise_priority()
+    duration_ns = options["duration"]
+    interval_ns = min(options["interval"], duration_ns or options["interval"])
+    work = Work(
+        source_of(options, interval_ns, paced=options["source"] == "synthetic" and not duration_ns),
+        settings_of(options),
+        path,
+        duration_ns=duration_ns,
+        max_bytes=options["max_size"],
+        force=options["force"],
+    )
+    tally = Tally()
+    try:
+        with shown_on_terminal(tally.line):
+            in_thread(lambda: work.run(signals.stop, tally, opening_words(options["source"])), signals)
+    finally:
+        tally.report(path)
+    done = duration_ns is None and signals.status in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+    return 0 if done else signals.status
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was recorded so far; one thread counts, another one shows it."""
+
+    opening: str = ""
+    frames: int = 0
+    bytes: int = 0
+    interval_ns: int = 0
+    slow_waits: int = 0
+    loss: Loss | None = None
+    started_s: float = 0.0
+
+    def add(self, frame: Frame, size: int) -> None:
+        """Counts a Frame that is in the file, which has that size now."""
+        self.frames += 1
+        self.bytes = size
+        self.interval_ns += frame.interval_ns
+        self.slow_waits += len(frame.slow_waits)
+        self.loss = self.loss + frame.loss if self.loss else frame.loss
+
+    def line(self) -> str:
+        """For who watches."""
+        if not self.started_s:
+            return f"{self.opening} ..." if self.opening else ""
+        elapsed_ns = round((time.monotonic() - self.started_s) * NS_PER_S)
+        return f"recording {format_elapsed(elapsed_ns)}, {self._counts()}"
+
+    def report(self, path: Path) -> None:
+        """Says on standard error what is in the file; nothing if there is no file."""
+        from schedtop.session import complain
+
+        if self.frames:
+            per_minute = format_bytes(self.bytes * 60 * NS_PER_S / self.interval_ns)
+            complain(f"{path}: {format_elapsed(self.interval_ns)}, {self._counts()}, {per_minute} a minute")
+
+    def _counts(self) -> str:
+        lost = {name: count for name, count in asdict(self.loss).items() if count} if self.loss else {}
+        words = ", ".join(f"{format_count(count)} {name.replace('_', ' ')}" for name, count in lost.items())
+        return ", ".join((
+            f"{self.frames} interval{'s' * (self.frames != 1)}",
+            format_bytes(self.bytes),
+            f"{format_count(self.slow_waits)} slow wait{'s' * (self.slow_waits != 1)}",
+            f"lost: {words}" if words else "nothing lost",
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A recording to be made: of which source, into which file, for how long (`None`: until it is stopped)."""
+
+    source: Source
+    settings: ViewSettings
+    path: Path
+    duration_ns: int | None
+    max_bytes: int
+    force: bool
+
+    def run(self, stop: threading.Event, tally: Tally, opening: str) -> None:
+        """Records until it has what it shall have, or `stop` is set. Raises SourceError, OutputError."""
+        tally.opening = opening
+        with self.source:
+            tally.started_s = time.monotonic()
+            recorder: Recorder | None = None
+            try:
+                for frame in self.source.frames(stop):
+                    # The file appears with the first interval: nothing is left behind by who changes his mind.
+                    recorder = recorder or self._recorder(frame)
+                    recorder.write(frame)
+                    tally.add(frame, recorder.bytes)
+                    if self.duration_ns and tally.interval_ns + frame.interval_ns / 2 > self.duration_ns:
+                        break
+            except BaseException:
+                if recorder:
+                    recorder.close("failed")
+                raise
+            if recorder:
+                recorder.close("stopped" if stop.is_set() else "done")
+                tally.bytes = recorder.bytes
+
+    def _recorder(self, frame: Frame) -> Recorder:
+        from schedtop.outputs.recorder import Recorder
+        from schedtop.recording import Header
+
+        header = Header(self.source.host, frame.start_time_ns, filters=chosen_words(self.settings))
+        return Recorder(self.path, header, force=self.force, max_bytes=self.max_bytes)
+
+
+def chosen_words(settings: ViewSettings) -> str:
+    """What is let through, as it is typed; who is hidden comes last."""
+    hidden = f"not_tgid:{','.join(map(str, settings.hidden_tgids))}" if settings.hidden_tgids else ""
+    return f"{settings.filter} {hidden}".strip()
+
+
+@contextmanager
+def shown_on_terminal(line: Callable[[], str]) -> Iterator[None]:
+    """While it lasts, a line on standard error says what is going on, if somebody sits there.
+
+    From a thread of its own: a terminal that was stopped (Ctrl-S) must not hold up anything.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=_show, args=(line, ended), name="schedtop-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(1)
+
+
+def _show(line: Callable[[], str], ended: threading.Event) -> None:
+    with suppress(OSError, ValueError):
+        while not ended.wait(SHOWN_EVERY_S):
+            # Never more than a line: what is wrapped could not be taken back.
+            width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+            print(f"\r\x1b[K{f'schedtop: {line()}'[:width]}", end="", file=sys.stderr, flush=True)
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
