@@ -224,15 +224,20 @@ def frame_bytes(frame: Frame) -> int:
     return FRAME_BYTES + sum(array.nbytes for array in arrays)
 
 
-def thinned(frame: Frame) -> Frame:
+def thinned(
+    frame: Frame,
+    keep_tasks: int = KEEP_OLD_TASKS,
+    keep_slow_waits: int = KEEP_OLD_SLOW_WAITS,
+    keep_pairs: int = KEEP_OLD_PAIRS,
+) -> Frame:
     """The Frame without its least tasks, slow waits and pairs, where it has many, and without histograms by group.
 
     Least are those with the least run delay and run time together, and the shortest waits. They are counted.
     """
     weight = frame.tasks["run_delay_ns"] + frame.tasks["run_ns"]
-    tasks = _heaviest(frame.tasks, weight, KEEP_OLD_TASKS)
-    slow_waits = _heaviest(frame.slow_waits, frame.slow_waits["wait_ns"], KEEP_OLD_SLOW_WAITS)
-    pairs = _heaviest(frame.pairs, frame.pairs["blocked_ns"] + frame.pairs["preempted_ns"], KEEP_OLD_PAIRS)
+    tasks = _heaviest(frame.tasks, weight, keep_tasks)
+    slow_waits = _heaviest(frame.slow_waits, frame.slow_waits["wait_ns"], keep_slow_waits)
+    pairs = _heaviest(frame.pairs, frame.pairs["blocked_ns"] + frame.pairs["preempted_ns"], keep_pairs)
     forgotten = Loss(
         tasks_forgotten=len(frame.tasks) - len(tasks), slow_waits_forgotten=len(frame.slow_waits) - len(slow_waits)
     )

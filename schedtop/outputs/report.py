@@ -1,0 +1,235 @@
+"""A recording as one report: the JSON contract `schedtop.report/1`, described in docs/report.md.
+
+Frames are added up as they are read, so that a long recording of a large host fits into memory. All other formats are
+made from these plain objects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from schedtop.blame import explain
+from schedtop.histogram import LOW_NS
+from schedtop.history import History, View, ViewSettings, thinned
+from schedtop.model import Frame, Host, merge
+from schedtop.outputs.report_points import HEAT, Point, merge_points, point_of, series_row, width_for
+from schedtop.outputs.snapshot import snapshot
+from schedtop.rows import Rows
+from schedtop.tables import GroupLatency
+from schedtop.units import NS_PER_S, iso_time
+from schedtop.verdict import Verdict, judge
+
+SCHEMA = "schedtop.report/1"
+
+SERIES, STRETCHES = 600, 20
+"""At most so many rows over time, and stretches with a verdict of their own."""
+
+KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_GROUPS = 20_000, 50_000, 20_000, 4096
+"""How many a report adds up; what is less is forgotten, and counted as lost. 25 MB, and as much while it adds."""
+
+TASK_LINES = 6
+"""Of so many tasks the run delay is given over time."""
+
+HEAT_ROWS, HEAT_COLUMNS = 128, 240
+
+_BATCH = 8
+"""Frames that are added at once: a Frame of 512 CPUs takes 2 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of the time with its own verdict. `badness`: time in slow waits, then all run delay, per time."""
+
+    point: Point
+    verdict: Verdict
+    badness: tuple[float, float]
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """Adds Frames up, in order. `span_ns`: how long they will be together; `interval_ns`: the usual one of them."""
+
+    host: Host
+    settings: ViewSettings
+    span_ns: int
+    interval_ns: int
+    points: list[Point] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
+    intervals: int = 0
+    total: Frame | None = None
+    _begin_ns: int = 0
+    _place: int = -1
+    _stretch: Frame | None = None
+    _batch: list[Frame] = field(default_factory=list)
+    _waiting: list[Point] = field(default_factory=list)
+
+    def add(self, frame: Frame) -> None:
+        """The next Frame."""
+        if not self.intervals:
+            self._begin_ns = frame.end_ns - frame.interval_ns
+        offset_ns = frame.end_ns - frame.interval_ns - self._begin_ns
+        # By its middle: intervals are a little longer than they should be.
+        middle_ns = max(0, offset_ns + frame.interval_ns // 2)
+        place = middle_ns // width_for(self.span_ns, STRETCHES, self.interval_ns)
+        if place != self._place:
+            self._close_stretch()
+            self._place = place
+        self.intervals += 1
+        self._waiting.append(point_of(frame, self.settings.filter, max(0, offset_ns)))
+        self._batch.append(frame)
+        if len(self._batch) >= _BATCH:
+            self._merge_batch()
+
+    def finish(self) -> Frame:
+        """The Frame of all. Raises ValueError if there was none."""
+        self._close_stretch()
+        if self.total is None:
+            raise ValueError("there is no interval")
+        return self.total
+
+    def _merge_batch(self) -> None:
+        if self._batch:
+            self._stretch = _bounded(merge([*([self._stretch] if self._stretch else []), *self._batch]))
+            self._batch = []
+
+    def _close_stretch(self) -> None:
+        self._merge_batch()
+        frame = self._stretch
+        if frame is None:
+            return
+        view = view_of(self.host, frame, self.settings)
+        self.stretches.append(Stretch(merge_points(self._waiting), judge(view), _badness(view)))
+        width_ns = width_for(self.span_ns, SERIES, self.interval_ns)
+
+        def place(point: Point) -> int:
+            return (point.offset_ns + point.interval_ns // 2) // width_ns
+
+        self.points += [merge_points(list(group)) for _, group in groupby(self._waiting, place)]
+        self.total = _bounded(merge([self.total, frame])) if self.total else frame
+        self._stretch, self._waiting = None, []
+
+
+def view_of(host: Host, frame: Frame, settings: ViewSettings) -> View:
+    """The View of one Frame."""
+    return History(host, [frame]).view(settings)
+
+
+def report(
+    gathered: Gatherer,
+    *,
+    recording: Mapping[str, Any] | None = None,
+    events: Sequence[Mapping[str, Any]] = (),
+    top: int | None = 50,
+) -> dict[str, Any]:
+    """The report as plain objects; lists are at most `top` long (`None`: whole). Raises ValueError without a Frame."""
+    frame = gathered.finish()
+    view = view_of(gathered.host, frame, gathered.settings)
+    data = snapshot(replace(view, slow_waits=view.slow_waits[:top]), top)
+    cpus = len(view.frame.cpus.ids)
+    for wait, row in zip(data["slow_waits"] or (), view.slow_waits[:top], strict=False):
+        wait["words"] = explain(row, cpus)
+    counts = {"tasks": len(view.tasks), "slow_waits": sum(point.slow_waits for point in gathered.points)}
+    for name in ("preemptions", "blockings", "groups"):
+        counts[name] = len(data[name] or ())
+        data[name] = data[name] and data[name][:top]
+    points = gathered.points
+    end_ns = points[-1].start_time_ns + points[-1].interval_ns
+    return {
+        **data,
+        "schema": SCHEMA,
+        "verdict": asdict(judge(view)),
+        "end_time": iso_time(end_ns),
+        "intervals": gathered.intervals,
+        "recording": dict(recording) if recording else None,
+        "unavailable": dict(frame.unavailable),
+        "counts": counts,
+        "worst": _worst(gathered.stretches),
+        "stretches": [_stretch_fields(stretch) for stretch in gathered.stretches],
+        "series": [series_row(point) for point in points],
+        "events": [dict(event) for event in events],
+        "task_series": _task_series(view, points),
+        "heat": _heat(view, points),
+    }
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    """A report or a diff as text, ending with a newline."""
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _bounded(frame: Frame) -> Frame:
+    groups = frame.groups
+    if groups is not None and len(groups.ids) > KEEP_GROUPS:
+        kept = np.sort(np.argsort(-groups.sum_ns, kind="stable")[:KEEP_GROUPS])
+        groups = GroupLatency(groups.kind, groups.ids[kept], groups.counts[kept], groups.sum_ns[kept])
+    return replace(thinned(frame, KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS), groups=groups)
+
+
+def _badness(view: View) -> tuple[float, float]:
+    frame = view.frame
+    slow_ns = int(view.slow_waits["wait_ns"].sum())
+    if not view.settings.filter.names_tasks:
+        # Under a flood not every slow wait is told one by one, but all are counted.
+        first = int(np.searchsorted(LOW_NS, frame.threshold_ns))
+        slow_ns = max(slow_ns, int((view.latency().counts[first:] * LOW_NS[first:]).sum()))
+    waiting = view.tasks["waiting_ns"]
+    slow_ns += int(np.minimum(waiting[waiting >= max(1, frame.threshold_ns)], frame.interval_ns).sum())
+    return slow_ns / max(1, frame.interval_ns), int(view.tasks["run_delay_ns"].sum()) / max(1, frame.interval_ns)
+
+
+def _stretch_fields(stretch: Stretch) -> dict[str, Any]:
+    return {**series_row(stretch.point), "verdict": asdict(stretch.verdict)}
+
+
+def _worst(stretches: Sequence[Stretch]) -> dict[str, Any] | None:
+    """The stretch in which waits cost most; `None` if there is only one."""
+    if len(stretches) < 2:
+        return None
+    return _stretch_fields(max(stretches, key=lambda stretch: stretch.badness))
+
+
+def _task_series(view: View, points: Sequence[Point]) -> list[dict[str, Any]]:
+    """The run delay of the tasks that waited most, a number for each row over time."""
+    if "tasks" in view.frame.unavailable or "latency" in view.frame.unavailable:
+        return []
+    rows: Rows = view.tasks[:TASK_LINES]
+    named = snapshot(replace(view, tasks=rows, slow_waits=view.slow_waits[:0], pairs=view.pairs[:0]), TASK_LINES)
+    lines = []
+    for task, start_ns in zip(named["tasks"] or (), rows["start_ns"].tolist(), strict=True):
+        delays = [point.delays.get((task["tid"], start_ns), 0) for point in points]
+        lines.append({"tid": task["tid"], "comm": task["comm"], "cgroup": task["cgroup"], "run_delay_ns": delays})
+    return lines
+
+
+def _heat(view: View, points: Sequence[Point]) -> dict[str, Any] | None:
+    """CPUs over time, coarse enough to be drawn; of several CPUs in one row the highest value counts."""
+    cpus = view.cpu_ids
+    if len(points) < 2 or not cpus or "switches" in view.frame.unavailable:
+        return None
+    columns = [merge_points(points[start : start + step]) for step in [-(-len(points) // HEAT_COLUMNS)]
+               for start in range(0, len(points), step)]  # fmt: skip
+    step = -(-len(cpus) // HEAT_ROWS)
+    rows = [cpus[start : start + step] for start in range(0, len(cpus), step)]
+    cells = np.zeros((len(columns), cpus[-1] + 1, len(HEAT)), np.int64)
+    for column, point in enumerate(columns):
+        known = point.heat[: cells.shape[1]]
+        cells[column, : len(known)] = known
+    rates = cells[:, :, 0] * NS_PER_S / np.maximum(1, [[point.interval_ns] for point in columns])
+    busy = np.minimum(1, cells[:, :, 1] / np.maximum(1, cells[:, :, 2]))
+    return {
+        "cpus": [[row[0], row[-1]] for row in rows],
+        "offset_ns": [point.offset_ns for point in columns],
+        "interval_ns": [point.interval_ns for point in columns],
+        "busy_ratio": None
+        if "busy" in view.frame.unavailable
+        else [[round(float(busy[at, row].max()), 3) for at in range(len(columns))] for row in rows],
+        "involuntary_per_second": [
+            [round(float(rates[at, row].max()), 1) for at in range(len(columns))] for row in rows
+        ],
+    }

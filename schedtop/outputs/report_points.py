@@ -1,0 +1,177 @@
+"""What a report keeps of each Frame to draw it over time: a few sums, so that a day of Frames fits into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from schedtop.filters import Filter
+from schedtop.histogram import Histogram
+from schedtop.model import Frame
+from schedtop.outputs.snapshot import is_available
+from schedtop.rows import Integers
+from schedtop.tables import CPU_COUNTERS
+from schedtop.units import NS_PER_S, iso_time
+
+WIDTHS_NS = tuple(
+    round(seconds * NS_PER_S)
+    for seconds in (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400)
+)
+"""How long a piece of time may be: people can read these off an axis."""
+
+KEEP_TASKS = 64
+"""Of so many tasks a point knows the run delay, those with most of it."""
+
+HEAT = ("involuntary_switches", "busy_ns", "accounted_ns")
+"""What a point keeps for each CPU."""
+
+SERIES_FIELDS = (
+    "start_time",
+    "offset_ns",
+    "interval_ns",
+    "switches",
+    "voluntary_switches",
+    "involuntary_switches",
+    "wakeups",
+    "migrations_in",
+    "busy_ratio",
+    "steal_ratio",
+    "waits",
+    "p50_ns",
+    "p99_ns",
+    "max_ns",
+    "slow_waits",
+    "slow_wait_ns",
+    "throttled_periods",
+    "throttled_ns",
+    "pressure_ns",
+    "lost",
+)
+"""The fields of a row over time, in this order."""
+
+_SUMS = ("switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A piece of time: `frames` Frames that begin `offset_ns` after the report, `counters` of the CPUs chosen.
+
+    `counters`: shape (len(CPU_COUNTERS),); `heat`: shape (cpus, len(HEAT)); `delays`: run delay in nanoseconds by tid
+    and start time; `pressure_ns` is `None` where it is not known; `missing`: fields that are not available.
+    """
+
+    start_time_ns: int
+    offset_ns: int
+    interval_ns: int
+    counters: Integers
+    latency: Histogram
+    slow_waits: int
+    slow_wait_ns: int
+    throttled_periods: int
+    throttled_ns: int
+    pressure_ns: int | None
+    lost: int
+    heat: Integers
+    delays: dict[tuple[int, int], int]
+    missing: frozenset[str] = frozenset()
+
+
+def width_for(span_ns: int, most: int, least_ns: int = 0) -> int:
+    """The shortest of WIDTHS_NS, at least `least_ns`, that divides a span into at most so many pieces."""
+    fits = (width for width in WIDTHS_NS if width >= least_ns and span_ns <= width * most)
+    return next(fits, -(-span_ns // most))
+
+
+def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
+    """The Point of one Frame."""
+    cpus = chosen.cpu_ids(range(len(frame.cpus.online)))
+    width = frame.latency.counts.shape[1]
+    waits = chosen.rows(frame.slow_waits, "cpu", frame.cgroups)
+    tasks = chosen.rows(frame.tasks, "last_cpu", frame.cgroups)
+    worst = tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:KEEP_TASKS]]
+    keys = zip(worst["tid"].tolist(), worst["start_ns"].tolist(), strict=True)
+    histograms = [frame.latency.histogram(None, cpu) for cpu in cpus if cpu < width] if chosen.cpus else []
+    return Point(
+        start_time_ns=frame.start_time_ns,
+        offset_ns=offset_ns,
+        interval_ns=frame.interval_ns,
+        counters=frame.cpus.counters[cpus].sum(axis=0, dtype=np.int64),
+        latency=sum(histograms, Histogram.empty()) if chosen.cpus else frame.latency.histogram(),
+        slow_waits=len(waits),
+        slow_wait_ns=int(waits["wait_ns"].sum()),
+        throttled_periods=int(frame.throttling["throttled_periods"].sum()),
+        throttled_ns=int(frame.throttling["throttled_ns"].sum()),
+        pressure_ns=None if frame.pressure is None or "pressure" in frame.unavailable else frame.pressure.some_ns,
+        lost=sum(asdict(frame.loss).values()),
+        heat=frame.cpus.counters[:, [CPU_COUNTERS.index(name) for name in HEAT]].astype(np.int64),
+        delays=dict(zip(keys, worst["run_delay_ns"].tolist(), strict=True)),
+        missing=frozenset(
+            name
+            for name in (*_SUMS, "busy_ratio", "steal_ratio", "latency", "slow_waits", "throttling")
+            if not is_available(frame, name.removesuffix("_ratio"))
+        ),
+    )
+
+
+def merge_points(points: Sequence[Point]) -> Point:
+    """Consecutive Points (at least one) as one."""
+    first = points[0]
+    if len(points) == 1:
+        return first
+    heat = np.zeros((max(len(point.heat) for point in points), len(HEAT)), np.int64)
+    delays: dict[tuple[int, int], int] = {}
+    for point in points:
+        heat[: len(point.heat)] += point.heat
+        for key, ns in point.delays.items():
+            delays[key] = delays.get(key, 0) + ns
+    kept = sorted(delays.items(), key=lambda item: -item[1])[:KEEP_TASKS]
+    known = [point.pressure_ns for point in points if point.pressure_ns is not None]
+    sums = ("interval_ns", "slow_waits", "slow_wait_ns", "throttled_periods", "throttled_ns", "lost")
+    totals: dict[str, Any] = {name: sum(getattr(point, name) for point in points) for name in sums}
+    return Point(
+        start_time_ns=first.start_time_ns,
+        offset_ns=first.offset_ns,
+        counters=np.sum([point.counters for point in points], axis=0, dtype=np.int64),
+        latency=sum((point.latency for point in points), Histogram.empty()),
+        pressure_ns=sum(known) if len(known) == len(points) else None,
+        heat=heat,
+        delays=dict(kept),
+        missing=frozenset().union(*(point.missing for point in points)),
+        **totals,
+    )
+
+
+def series_row(point: Point) -> dict[str, Any]:
+    """The fields of a Point, SERIES_FIELDS; what is not available is `None`."""
+    counters = dict(zip(CPU_COUNTERS, point.counters.tolist(), strict=True))
+    accounted = counters["accounted_ns"]
+    some = point.latency.count > 0
+    row: dict[str, Any] = {
+        "start_time": iso_time(point.start_time_ns),
+        "offset_ns": point.offset_ns,
+        "interval_ns": point.interval_ns,
+        **{name: counters[name] for name in _SUMS},
+        "busy_ratio": round(counters["busy_ns"] / accounted, 6) if accounted > 0 else None,
+        "steal_ratio": round(counters["steal_ns"] / accounted, 6) if accounted > 0 else None,
+        "waits": point.latency.count,
+        "p50_ns": point.latency.percentile_ns(0.5),
+        "p99_ns": point.latency.percentile_ns(0.99),
+        "max_ns": point.latency.max_ns if some else None,
+        "slow_waits": point.slow_waits,
+        "slow_wait_ns": point.slow_wait_ns,
+        "throttled_periods": point.throttled_periods,
+        "throttled_ns": point.throttled_ns,
+        "pressure_ns": point.pressure_ns,
+        "lost": point.lost,
+    }
+    unknown = {name for name in row if name in point.missing}
+    if "latency" in point.missing:
+        unknown |= {"waits", "p50_ns", "p99_ns", "max_ns"}
+    if "slow_waits" in point.missing:
+        unknown |= {"slow_wait_ns"}
+    if "throttling" in point.missing:
+        unknown |= {"throttled_periods", "throttled_ns"}
+    return row | dict.fromkeys(unknown)
