@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "blame": VALUES | {"model"},
     "facts": VALUES | {"model", "history"},
     "recording": VALUES | {"model"},
+    "triggers": VALUES | {"model", "filters", "triggers"},
     "verdict_words": VALUES | {"blame", "facts"},
     "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_words"},
     "sources": VALUES | {"model", "recording", "sources"},

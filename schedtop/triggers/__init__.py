@@ -1,0 +1,1 @@
+"""Triggers: conditions as text (`grammar`), what they ask about (`metrics`), and when they fire (`watch`)."""

@@ -1,0 +1,1 @@
+"""Tests of conditions, and of what is done when they come true."""
