@@ -139,6 +139,11 @@ def format_clock(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns // NS_PER_S).strftime("%H:%M:%S")
 
 
+def format_day_and_clock(time_ns: int) -> str:
+    """A wall-clock time as local `YYYY-MM-DD HH:MM:SS`."""
+    return datetime.fromtimestamp(time_ns // NS_PER_S).strftime("%Y-%m-%d %H:%M:%S")
+
+
 def format_clock_ms(time_ns: int) -> str:
     """A wall-clock time as local `HH:MM:SS.mmm`."""
     return f"{format_clock(time_ns)}.{time_ns // NS_PER_MS % 1000:03d}"

@@ -7,7 +7,15 @@ from dataclasses import fields, replace
 from schedtop.history import View
 from schedtop.model import Frame, Loss
 from schedtop.panes.levels import Level, steal_level
-from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_ratio, format_round_ns
+from schedtop.units import (
+    format_bytes,
+    format_clock,
+    format_count,
+    format_day_and_clock,
+    format_ns,
+    format_ratio,
+    format_round_ns,
+)
 from schedtop.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
@@ -50,15 +58,26 @@ class HeaderPane(Canvas, can_focus=False):
         self.ended = False
         self.wanted_threshold_ns: int | None = None
         self.verdict: Verdict | None = None
+        self.recording = ""
+        self.player: Span | None = None
 
     def show(
-        self, view: View | None, *, ended: bool, wanted_threshold_ns: int | None, verdict: Verdict | None = None
+        self,
+        view: View | None,
+        *,
+        ended: bool = False,
+        wanted_threshold_ns: int | None = None,
+        verdict: Verdict | None = None,
+        recording: str = "",
+        player: Span | None = None,
     ) -> None:
         """Shows another View, and what is thought of it.
 
-        `ended`: the source gives no more. `wanted_threshold_ns`: asked for, but perhaps not in force yet.
+        `ended`: the source gives no more. `wanted_threshold_ns`: asked for, but perhaps not in force yet. `recording`:
+        what is being written. `player`: the View is of a recording, and this is what its player does.
         """
         self.view, self.ended, self.wanted_threshold_ns, self.verdict = view, ended, wanted_threshold_ns, verdict
+        self.recording, self.player = recording, player
         self.draw()
 
     def draw(self) -> None:
@@ -70,12 +89,15 @@ class HeaderPane(Canvas, can_focus=False):
             return
         state, clock = self._state(self.view), self._clock(self.view)
         room = width - spans_width(clock)
-        first = whole_parts([state, *self._host(self.view)], room, SEPARATOR)
+        recording: Parts = [[(self.recording, "alarm")]] if self.recording else []
+        first = whole_parts([state, *recording, *self._host(self.view)], room, SEPARATOR)
         gap = width - spans_width(first) - spans_width(clock)
         shown = whole_parts(self._shown(self.view, width), width, SEPARATOR)
         self.put([[*first, (" " * gap, "text"), *clock], shown, verdict_line(self.verdict, width)])
 
     def _state(self, view: View) -> list[Span]:
+        if self.player:
+            return [self.player]
         if view.frozen:
             behind = f" {format_ns(view.age_ns)} behind" if view.age_ns else ""
             return [(f" FROZEN{behind} ", "frozen")]
@@ -83,7 +105,8 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _clock(self, view: View) -> list[Span]:
         end_ns = view.frame.start_time_ns + view.frame.interval_ns
-        return [(format_clock(end_ns), "strong")]
+        # Who looks at a recording must see that it is not today's.
+        return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
     def _host(self, view: View) -> Parts:
         cpus = len(view.frame.cpus.ids)
@@ -92,7 +115,7 @@ class HeaderPane(Canvas, can_focus=False):
             [(f"{cpus} CPU{'s' if cpus != 1 else ''}", "text")],
             [("Linux " + steady(view.host.kernel), "text")],
             [("source ", "dim"), (view.host.source, "text")],
-            *([[(note, "notice")] for note in view.host.notes]),
+            *([[(steady(note), "notice")] for note in view.host.notes]),
         ]
 
     def _shown(self, view: View, width: int) -> Parts:

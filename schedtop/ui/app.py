@@ -24,6 +24,9 @@ from schedtop.ui.themes import DARK, THEMES
 STOP_TIMEOUT_S = 3.0
 """How long the end waits for the source's thread: a source stops within an interval, but not for ever."""
 
+RECORDING_TIMEOUT_S = 10.0
+"""How long the end waits until the disk has what was recorded."""
+
 
 class SchedtopApp(App[int]):
     """The dashboard over an open Source. `return_code` is the exit status, `failure` says why it failed."""
@@ -136,6 +139,8 @@ def run(
         app.run()
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)
+    for line in app.dashboard.close_recordings(RECORDING_TIMEOUT_S):
+        print(f"schedtop: {line}", file=sys.stderr)
     if app.failure:
         print(f"schedtop: {app.failure}", file=sys.stderr)
     return app.return_code or 0

@@ -11,7 +11,7 @@ from textual import events, on
 from textual.binding import BindingType
 
 from schedtop.filters import Filter
-from schedtop.history import History, ViewSettings
+from schedtop.history import ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
@@ -28,6 +28,7 @@ from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered
 from schedtop.ui.pane_screen import PaneScreen
+from schedtop.ui.recording_keys import RecordingKeys
 from schedtop.ui.text_screen import TextScreen
 from schedtop.ui.timeline import Timeline, next_threshold, next_window
 from schedtop.ui.verdict_text import verdict_lines, verdict_title
@@ -36,7 +37,7 @@ from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
 
-class Dashboard(FileKeys):
+class Dashboard(RecordingKeys):
     """Owns the History and the Timeline; hands a View to every pane when either changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,8 +78,8 @@ class Dashboard(FileKeys):
                 TasksPane(own_pid, id="tasks", classes="slot"),
             ),
             export_dir,
+            source.host,
         )
-        self.live = History(source.host)
         self.timeline = Timeline(settings)
         self.verdict: Verdict | None = None
         self.ended = False
@@ -94,6 +95,7 @@ class Dashboard(FileKeys):
     def add(self, frame: Frame) -> None:
         """Takes a new Frame. Frames that arrive together are drawn once."""
         self.live.append(frame)
+        self.record(frame)
         self._request_draw()
 
     def end(self) -> None:
@@ -140,20 +142,30 @@ class Dashboard(FileKeys):
                 pane.show(self.view)
 
     def _show_header(self) -> None:
-        header = self.query_one(HeaderPane)
-        header.show(self.view, ended=self.ended, wanted_threshold_ns=self._wanted_threshold_ns, verdict=self.verdict)
+        self.query_one(HeaderPane).show(
+            self.view,
+            ended=self.ended,
+            wanted_threshold_ns=self._wanted_threshold_ns,
+            verdict=self.verdict,
+            recording=self.recording_words,
+        )
+
+    def recordings_changed(self) -> None:
+        self._show_keys()
+        self._show_header()
 
     def _show_keys(self) -> None:
         """The key bar: the steps through time only while they do something."""
         frozen = self.timeline.is_frozen
-        keys = []
-        for row in key_rows([*Dashboard.BINDINGS, *FileKeys.BINDINGS, *PaneScreen.BINDINGS]):
-            if row.shown and (frozen or not row.action.startswith("step")):
-                word = "Thaw" if frozen and row.action == "freeze" else row.word
-                keys.append((row.keys.split()[0], word, row.action))
-        keys.append(("Tab 1-6", "Pane", "focus_pane(1)"))
-        keys.append(("+ -", "Threshold", "threshold(1)"))
-        self.query_one(KeyBar).show(tuple(keys))
+        words = {"freeze": "Thaw"} if frozen else {}
+        words |= {"record": "Stop rec"} if self.recordings else {}
+        rows = [row for owner in OWN_KEYS for row in key_rows(owner.BINDINGS) if row.shown]
+        keys = [
+            (row.keys.split()[0], words.get(row.action, row.word), row.action)
+            for row in rows
+            if frozen or not row.action.startswith("step")
+        ]
+        self.query_one(KeyBar).show((*keys, ("Tab 1-6", "Pane", "focus_pane(1)"), ("+ -", "Threshold", "threshold(1)")))
 
     # Time.
 
@@ -260,15 +272,9 @@ class Dashboard(FileKeys):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        owners = (
-            Dashboard,
-            FileKeys,
-            PaneScreen,
-            Canvas,
-            CpusPane,
-            SlowWaitsPane,
-            BlamePane,
-            FilterBar,
-            type(self.app),
-        )
+        owners = (*OWN_KEYS, Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
         return [row for owner in owners for row in key_rows(owner.BINDINGS)]
+
+
+OWN_KEYS = (Dashboard, FileKeys, RecordingKeys, PaneScreen)
+"""Whose keys are the dashboard's own, in the order of the key bar."""

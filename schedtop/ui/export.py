@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -43,17 +43,21 @@ def self_contained(svg: str, about: Mapping[str, Any]) -> str:
 
 def base_name(view: View) -> str:
     """The files' name without ending: host and the moment that is shown, in local time."""
-    end_ns = view.frame.start_time_ns + view.frame.interval_ns
-    moment = datetime.fromtimestamp(end_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
-    host = re.sub(r"[^A-Za-z0-9_.-]", "_", view.host.name) or "host"
+    return file_stem(view.host.name, view.frame.start_time_ns + view.frame.interval_ns)
+
+
+def file_stem(host_name: str, time_ns: int) -> str:
+    """A file's name without ending: host and wall-clock time, in local time."""
+    moment = datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
+    host = re.sub(r"[^A-Za-z0-9_.-]", "_", host_name) or "host"
     return f"schedtop-{host}-{moment}"
 
 
-def free_base(directory: Path, name: str) -> Path:
+def free_base(directory: Path, name: str, endings: Sequence[str] = (".json", ".svg")) -> Path:
     """The name in the directory, with a number if one of its files exists."""
     number = 1
     base = directory / name
-    while any(base.with_name(f"{base.name}{ending}").exists() for ending in (".json", ".svg")):
+    while any(base.with_name(f"{base.name}{ending}").exists() for ending in endings):
         number += 1
         base = directory / f"{name}-{number}"
     return base
