@@ -1,0 +1,220 @@
+"""The real Prometheus scrapes us under a load, and says what we and the kernel say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loads import ended, python
+
+from schedtop.commands.metrics import serve
+from schedtop.history import ViewSettings
+from schedtop.model import Frame, merge
+from schedtop.outputs.metrics import EDGES_NS
+from schedtop.outputs.metrics_server import Endpoint
+from schedtop.session import Signals
+from schedtop.sources.live import LiveSource
+from schedtop.units import NS_PER_S
+
+PROMETHEUS = shutil.which("prometheus")
+LOAD = "import os; os.sched_setaffinity(0, {0})\nwhile True: pass"
+
+
+class Prometheus:
+    """A running server."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        query = urllib.parse.urlencode(parameters)
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=20) as answer:
+            return json.load(answer)["data"]
+
+    def vector(self, query: str, time_s: float) -> list[tuple[dict[str, str], float]]:
+        result = self.ask("query", query=query, time=f"{time_s:.3f}")["result"]
+        return [(each["metric"], float(each["value"][1])) for each in result]
+
+    def number(self, query: str, time_s: float) -> float:
+        ((_, value),) = self.vector(query, time_s)
+        return value
+
+
+@contextmanager
+def prometheus(directory: Path, target: str) -> Iterator[Prometheus]:
+    """Prometheus as the distribution has it, scraping one target each second."""
+    config = directory / "prometheus.yml"
+    config.write_text(
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
+        f"scrape_configs: [{{job_name: schedtop, static_configs: [{{targets: ['{target}']}}]}}]\n"
+    )
+    log = (directory / "prometheus.log").open("wb")
+    port = free_port()
+    process = subprocess.Popen(
+        [str(PROMETHEUS), f"--config.file={config}", f"--storage.tsdb.path={directory}/data",
+         f"--web.listen-address=127.0.0.1:{port}"],
+        stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+    )  # fmt: skip
+    try:
+        server = Prometheus(f"http://127.0.0.1:{port}")
+        assert wait_for(lambda: is_ready(server.url), 60), (directory / "prometheus.log").read_text()
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+        log.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def is_ready(url: str) -> bool:
+    try:
+        return urllib.request.urlopen(f"{url}/-/ready", timeout=2).status == 200
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object], timeout_s: float = 30) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+class Kept(LiveSource):
+    """The live kernel; keeps the Frames that it gave."""
+
+    kept: list[Frame]
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        for frame in super().frames(stop):
+            self.kept.append(frame)
+            yield frame
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prometheus, list[Frame], float]]:
+    """Twelve seconds of contention, scraped: the server, all Frames, and the time of the last query."""
+    if PROMETHEUS is None:
+        pytest.skip("prometheus is not installed")
+    signals, source = Signals(), Kept(NS_PER_S // 2, 1_000_000)
+    source.kept = []
+    endpoint = Endpoint(socket.AF_INET, ("127.0.0.1", 0), interval_ns=NS_PER_S // 2, per_cpu=True)
+    options = {"by": "process", "top": 20, "listen": "127.0.0.1:0"}
+    arguments = (signals, source, endpoint, "", ViewSettings(), options)
+    thread = threading.Thread(target=serve, args=arguments, daemon=True)
+    with prometheus(tmp_path_factory.mktemp("prometheus"), f"127.0.0.1:{endpoint.port}") as server:
+        with ended(*(python(LOAD) for _ in range(2))):
+            thread.start()
+            assert wait_for(lambda: len(source.kept) >= 24, 60)
+            now_s = time.time()
+            assert wait_for(lambda: intervals(server, now_s), 20)
+        signals.stop.set()
+        thread.join(20)
+        yield server, source.kept, now_s
+
+
+def intervals(server: Prometheus, now_s: float) -> list[int]:
+    """How many intervals had been counted at each scrape of the last half minute."""
+    result = server.ask("query", query="schedtop_intervals_total[30s]", time=f"{now_s:.3f}")["result"]
+    return [int(value) for _, value in result[0]["values"]] if result else []
+
+
+def quantile_ns(server: Prometheus, ratio: float, now_s: float, selector: str = "") -> float:
+    rate = f"rate(schedtop_runqueue_latency_seconds_bucket{selector}[30s])"
+    return server.number(f"histogram_quantile({ratio}, sum by (le) ({rate}))", now_s) * NS_PER_S
+
+
+@pytest.mark.parametrize("kind", [None, "wakeup", "preemption"])
+@pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
+def test_its_quantile_is_our_percentile(
+    run: tuple[Prometheus, list[Frame], float], ratio: float, kind: str | None
+) -> None:
+    """The same Frames, so the same bucket: `histogram_quantile` only guesses where within it."""
+    server, frames, now_s = run
+    scraped = intervals(server, now_s)
+    assert len(scraped) >= 5 and scraped == sorted(scraped)
+    same = merge(frames[scraped[0] : scraped[-1]])
+    ours_ns = same.latency.histogram(kind).percentile_ns(ratio)
+    assert ours_ns is not None
+    theirs_ns = quantile_ns(server, ratio, now_s, f'{{kind="{kind}"}}' if kind else "")
+    distance = abs(bisect_left(EDGES_NS, ours_ns) - bisect_left(EDGES_NS, theirs_ns))
+    print(f"p{ratio * 100:g} {kind or 'all'}: ours {ours_ns / 1000:.1f} µs, Prometheus {theirs_ns / 1000:.1f} µs")
+    assert distance <= 1, (ours_ns, theirs_ns)
+    if ratio == 0.99 and kind == "preemption":
+        assert theirs_ns > 1_000_000, "two busy loops on one CPU wait for milliseconds"
+
+
+def test_its_counters_are_the_kernels(run: tuple[Prometheus, list[Frame], float]) -> None:
+    server, _, now_s = run
+    ours = server.number("sum(increase(schedtop_context_switches_total[30s]))", now_s)
+    kernels = server.number("increase(schedtop_kernel_context_switches_total[30s])", now_s)
+    assert kernels > 100
+    assert ours == pytest.approx(kernels, rel=0.02, abs=50)
+    # Two loops share a CPU: together they wait for about as long as it runs.
+    delay = {
+        metric["group"]: value
+        for metric, value in server.vector("increase(schedtop_group_run_delay_seconds_total[30s])", now_s)
+    }
+    length_s = server.number("increase(schedtop_observed_seconds_total[30s])", now_s)
+    assert max(delay, key=lambda group: delay[group]).startswith("python")
+    assert sum(delay.values()) > 0.5 * length_s
+
+
+def test_it_scraped_openmetrics_and_missed_nothing(run: tuple[Prometheus, list[Frame], float]) -> None:
+    server, _, now_s = run
+    assert server.number("min_over_time(up[5s])", now_s) == 1
+    kinds = server.ask("metadata")
+    assert kinds["schedtop_runqueue_latency_seconds"][0]["type"] == "histogram"
+    # Only OpenMetrics names a counter's family without `_total`, and has a type `info`.
+    assert kinds["schedtop_info" if "schedtop_info" in kinds else "schedtop"][0]["type"] == "info"
+
+
+def test_the_command_counts_what_the_kernel_counts() -> None:
+    """From its first interval to its last scrape, against ctxt in /proc/stat."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "schedtop", "metrics", "--listen", "127.0.0.1:0", "--interval", "0.2s"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with ended(python(LOAD), python(LOAD)), process:
+        assert process.stderr
+        line = process.stderr.readline()
+        assert "serving http://" in line, line
+        url = line.split()[-1]
+        first = scrape(url), context_switches()
+        time.sleep(5)
+        last = scrape(url), context_switches()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+    ours = last[0] - first[0]
+    assert ours == pytest.approx(last[1] - first[1], rel=0.1, abs=400), "up to an interval at both ends"
+
+
+def scrape(url: str) -> float:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("schedtop_context_switches_total{"))
+
+
+def context_switches() -> int:
+    stat = Path("/proc/stat").read_text()
+    return next(int(line.split()[1]) for line in stat.splitlines() if line.startswith("ctxt "))
