@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -18,17 +18,19 @@ class OutputError(Exception):
     """Something cannot be written; the text says what and why, in one line."""
 
 
-def write_file(path: Path, data: str | bytes, *, force: bool = False) -> Path:
-    """Writes a whole file and gives its path; text becomes UTF-8.
+def write_file(path: Path, data: str | bytes | Iterable[bytes], *, force: bool = False) -> Path:
+    """Writes a whole file and gives its path; text becomes UTF-8, what comes in pieces is written piece by piece.
 
     What is at `path` already is replaced only with `force`, and only if it is a regular file: a symlink is never
     followed. Raises OutputError; then nothing is left behind.
     """
     content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    pieces = (content,) if isinstance(content, bytes) else content
     try:
         check_target(path, force=force)
         with _temporary(path) as (file, temporary):
-            file.write(content)
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
             _move(temporary, path, force)

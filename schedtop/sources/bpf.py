@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import mmap
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from schedtop.model import SourceError
 from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
-from schedtop.sources.compiler import (
-    PRIVILEGES,
-    Compiled,
-    compile_programs,
-    header_constants,
-    keep_log,
-    source_directory,
-    source_text,
-)
+from schedtop.sources.compiler import Compiled, compile_programs, header_constants, source_directory, source_text
 from schedtop.sources.frontend import FrontEnd
+from schedtop.sources.loader import Loader, explain
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.ring import Ring
 
 LRU_SPARE = 256
 
-LOADERS = 2
-"""How many programs the kernel verifies at a time."""
-
 _WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
-_VERIFIER_LOG_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +56,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))
 
 
-class Programs:
+class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
     `tasks` (task slots,), `cpus` and `timelines` (possible CPUs,): structured arrays on the kernel's own memory, read
@@ -88,33 +72,22 @@ class Programs:
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
-        self._front_end = front_end
-        self._compiled = compiled
+        super().__init__(front_end, compiled)
         constants = header_constants(source_directory())
         self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
         self._exited: set[tuple[int, int]] = set()
         self._taken: list[bytes] = []
-        self._fds: dict[str, int] = {}
         try:
             self._create_maps()
+            self._map()
             self.config["threshold_ns"] = threshold_ns
-            # The verifier takes its time, most of it for sched_switch: the others need not wait for that one.
-            with ThreadPoolExecutor(LOADERS) as pool:
-                list(pool.map(self._load, front_end.events))
-            for event, target in front_end.events.items():
-                self._attach(event, target)
+            self._start()
         except OSError as error:
             self.close()
-            raise _explain(error) from error
+            raise explain(error) from error
         except BaseException:
             self.close()
             raise
-
-    def close(self) -> None:
-        """Detaches the programs and releases what the kernel holds for them."""
-        for fd in reversed(self._fds.values()):
-            os.close(fd)
-        self._fds.clear()
 
     def slow_waits(self) -> Rows:
         """The slow waits since the last call, as rows of `struct slow_wait`."""
@@ -166,10 +139,7 @@ class Programs:
         values = calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries)
         return np.frombuffer(values, spec.dtype)
 
-    def _create_maps(self) -> None:
-        for name, spec in self._compiled.maps.items():
-            sizes = (spec.key_bytes, spec.value_bytes, spec.entries)
-            self._fds[name] = calls.create_map(spec.kind, *sizes, spec.flags, name)
+    def _map(self) -> None:
         self.config = self._view("config", writable=True)
         self.domains = self._view("domains", writable=True)
         self.timelines = self._view("timelines")
@@ -177,38 +147,3 @@ class Programs:
         self.cpus = self._view("cpus")
         ring = self._compiled.maps["slow_waits"]
         self._ring = Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize)
-
-    def _view(self, name: str, writable: bool = False) -> Rows:
-        spec = self._compiled.maps[name]
-        protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-        memory = mmap.mmap(self._fds[name], spec.entries * spec.value_bytes, mmap.MAP_SHARED, protection)
-        return np.frombuffer(memory, spec.dtype, spec.entries)
-
-    def _load(self, event: str) -> None:
-        typed = self._front_end.name == "btf"
-        name = f"{self._front_end.name}_{event}"
-        code = self._compiled.linked(name, self._fds)
-        kind, type_id = (calls.PROG_TRACING, self._front_end.events[event]) if typed else (calls.PROG_TRACEPOINT, 0)
-        try:
-            program = calls.load_program(kind, event, code, type_id)
-        except calls.ProgramRefused as error:
-            if error.errno in (errno.EPERM, errno.ENOSYS):
-                raise
-            program = calls.load_program(kind, event, code, type_id, _VERIFIER_LOG_BYTES)
-        self._fds[name] = program
-
-    def _attach(self, event: str, target: int) -> None:
-        name = f"{self._front_end.name}_{event}"
-        program = self._fds[name]
-        typed = self._front_end.name == "btf"
-        attach = calls.attach_typed_tracepoint(program) if typed else calls.attach_perf_tracepoint(program, target)
-        self._fds[f"{name} attached"] = attach
-
-
-def _explain(error: OSError) -> SourceError:
-    log: Any = getattr(error, "verifier_log", b"")
-    if log:
-        return SourceError(f"the kernel refuses a program ({error.strerror}); the verifier's log is in {keep_log(log)}")
-    if error.errno in (errno.EPERM, errno.EACCES):
-        return SourceError(PRIVILEGES)
-    return SourceError(f"the kernel programs cannot be loaded: {error.strerror}")

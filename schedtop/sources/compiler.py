@@ -124,7 +124,13 @@ def source_directory() -> Path:
 
 def source_text(directory: Path, front_end: str) -> str:
     """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    names = ("histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c")
+    return joined_text(
+        directory, "histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c"
+    )
+
+
+def joined_text(directory: Path, *names: str) -> str:
+    """Files of the kernel side one after the other, each under its own name in what the compiler says."""
     return "".join(f'#line 1 "{name}"\n{(directory / name).read_text()}' for name in names)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.cgroups import read_mounts
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
+from schedtop.sources.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
     "sched_switch",
@@ -97,17 +97,23 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
         events = {event: read_id(tracefs, f"sched:{event}") for event, fields in present.items() if fields}
     except TracefsError as error:
         raise SourceError(str(error)) from error
+    if not present["sched_switch"]:
+        raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
+    flags = record_flags({event: fields for event, fields in present.items() if fields})
+    return FrontEnd("tracepoint", flags, events, tuple(event for event in EVENTS if event not in events))
+
+
+def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
+    """HAVE_EVENT for each tracepoint, and where the fields of its record lie."""
     flags = []
     for event, fields in present.items():
-        prefix = event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
-        for name, field in (fields or {}).items():
+        prefix = event.removeprefix("sched_").removeprefix("process_").removeprefix("task_")
+        prefix = prefix.upper().removesuffix("_TASK")
+        for name, field in fields.items():
             # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
             known = not name.endswith("comm") or field.size == COMM_BYTES
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
-    if not present["sched_switch"]:
-        raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
-    flags += [f"-DHAVE_{event.upper()}" for event in events]
-    return FrontEnd("tracepoint", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
+    return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
 
 
 def _task_fields(btf: Btf) -> dict[str, str]:

@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"},
     "session": VALUES | {"model", "outputs", "sources"},
+    "capture_files": VALUES | {"capture", "sources", "outputs"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,
     "cli": None,

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Capture: every switch, wakeup and migration of a short time, one event after the other. Each CPU has a ring of its
+ * own within one mapped array, so a ring has one writer, and its events are in order. No event waits for user space: what
+ * finds no room is counted, with the time of the first and the last of them.
+ *
+ * The array sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
+ */
+
+#define COMM_BYTES 16
+#define NAMES_TOLD 1024 /* a power of two */
+
+enum capture_kind {
+	CAPTURE_SWITCH, /* tid left the CPU with prev_state, other_tid has it */
+	CAPTURE_WAKING, /* other_tid wakes tid */
+	CAPTURE_WAKEUP_NEW, /* other_tid made tid */
+	CAPTURE_MIGRATE, /* tid goes from cpu to other_cpu */
+	CAPTURE_NAME, /* tid has this name, and is of the process other_tid (0: unknown) */
+	CAPTURE_LOST, /* other_tid events were lost, from time_ns to last_ns */
+	CAPTURE_KINDS,
+};
+
+#define KIND_SHIFT 24 /* a tid is below 2^22 (PID_MAX_LIMIT) */
+#define STATE_PREEMPTED (1U << 31)
+
+/* Half a cache line. What follows other_tid is the name of CAPTURE_NAME, and the last time of CAPTURE_LOST. */
+struct capture_event {
+	u64 time_ns;
+	u32 kind_and_tid;
+	u32 other_tid;
+	u32 prev_state;
+	s16 prio;
+	s16 other_prio;
+	u32 cpu; /* where a woken task was last, or a migrating one comes from */
+	u32 other_cpu;
+};
+
+#define AFTER_OTHER_TID(event) ((u64 *)&(event)->prev_state)
+
+/* Written by its CPU alone. */
+struct capture_cpu {
+	u64 head; /* events written so far */
+	u64 pending; /* lost since the last event */
+	u64 first_lost_ns;
+	u64 last_lost_ns;
+	u64 lost[CAPTURE_KINDS];
+	u64 reserved_line[6];
+	u32 names_told[NAMES_TOLD]; /* tids whose names are in the ring, by their low bits */
+};
+
+/* Written by user space through its mapping; a line each. */
+struct capture_reader {
+	u64 tail; /* events taken so far */
+	u64 reserved_line[7];
+};
+
+struct capture_config {
+	u64 start_ns;
+	u64 end_ns;
+	u64 ring_events; /* of each CPU, a power of two */
+};
+
+BPF_F_TABLE("array", u32, struct capture_event, events, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct capture_cpu, cpus, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct capture_reader, readers, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct capture_config, config, 1, BPF_F_MMAPABLE);
+
+/* One CPU's ring while a tracepoint is handled. */
+struct ring {
+	struct capture_cpu *cpu;
+	u64 now;
+	u64 size;
+	u64 tail;
+	u32 cpu_id;
+};
+
+/* Whether the capture is on. */
+static __always_inline bool open_ring(struct ring *ring)
+{
+	u32 zero = 0;
+	struct capture_config *settings = config.lookup(&zero);
+	struct capture_reader *reader;
+
+	ring->now = bpf_ktime_get_ns();
+	if (!settings || ring->now < settings->start_ns || ring->now >= settings->end_ns)
+		return false;
+	ring->size = settings->ring_events;
+	ring->cpu_id = bpf_get_smp_processor_id();
+	ring->cpu = cpus.lookup(&ring->cpu_id);
+	reader = readers.lookup(&ring->cpu_id);
+	if (!ring->cpu || !reader)
+		return false;
+	ring->tail = reader->tail;
+	return true;
+}
+
+static __always_inline struct capture_event *event_at(struct ring *ring, u64 head)
+{
+	u32 index = ring->cpu_id * ring->size + (head & (ring->size - 1));
+
+	return events.lookup(&index);
+}
+
+static __always_inline void count_lost(struct ring *ring, u32 kind)
+{
+	struct capture_cpu *cpu = ring->cpu;
+
+	if (!cpu->pending)
+		cpu->first_lost_ns = ring->now;
+	cpu->last_lost_ns = ring->now;
+	cpu->pending++;
+	cpu->lost[kind]++;
+}
+
+/* Room for one event, after what tells of those lost before it; to be handed over with commit(). */
+static __always_inline struct capture_event *reserve(struct ring *ring, u32 kind, u32 tid)
+{
+	struct capture_cpu *cpu = ring->cpu;
+	u64 head = cpu->head;
+	struct capture_event *event;
+
+	if (cpu->pending) {
+		event = event_at(ring, head);
+		if (head + 1 - ring->tail >= ring->size || !event) {
+			count_lost(ring, kind);
+			return NULL;
+		}
+		event->time_ns = cpu->first_lost_ns;
+		event->kind_and_tid = CAPTURE_LOST << KIND_SHIFT;
+		event->other_tid = cpu->pending;
+		AFTER_OTHER_TID(event)[0] = cpu->last_lost_ns;
+		cpu->pending = 0;
+		cpu->head = ++head;
+	}
+	event = event_at(ring, head);
+	if (head - ring->tail >= ring->size || !event) {
+		count_lost(ring, kind);
+		return NULL;
+	}
+	event->time_ns = ring->now;
+	event->kind_and_tid = kind << KIND_SHIFT | tid;
+	return event;
+}
+
+static __always_inline void commit(struct ring *ring)
+{
+	/* The event first: whoever reads `head` may read it. */
+	asm volatile("" ::: "memory");
+	ring->cpu->head++;
+}
+
+/* For a task that is new or has a new name; the others are told when they are first seen on a CPU. */
+static __always_inline void tell_name(struct ring *ring, u32 tid, u32 tgid, u64 *comm)
+{
+	struct capture_event *event = reserve(ring, CAPTURE_NAME, tid);
+
+	if (!event)
+		return;
+	event->other_tid = tgid;
+	AFTER_OTHER_TID(event)[0] = comm[0];
+	AFTER_OTHER_TID(event)[1] = comm[1];
+	ring->cpu->names_told[tid & (NAMES_TOLD - 1)] = tid;
+	commit(ring);
+}
+
+static __always_inline bool is_name_told(struct ring *ring, u32 tid)
+{
+	return !tid || ring->cpu->names_told[tid & (NAMES_TOLD - 1)] == tid;
+}
+
+/* A wakeup, of a task that was last on `cpu`, or is to start there. */
+static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu)
+{
+	struct capture_event *event = reserve(ring, kind, tid);
+
+	if (!event)
+		return;
+	event->other_tid = bpf_get_current_pid_tgid();
+	event->prev_state = 0;
+	event->prio = prio;
+	event->other_prio = 0;
+	event->cpu = cpu;
+	event->other_cpu = 0;
+	commit(ring);
+}
+
+static __always_inline void add_migration(struct ring *ring, u32 tid, s32 prio, u32 from, u32 to)
+{
+	struct capture_event *event = reserve(ring, CAPTURE_MIGRATE, tid);
+
+	if (!event)
+		return;
+	event->other_tid = bpf_get_current_pid_tgid();
+	event->prev_state = 0;
+	event->prio = prio;
+	event->other_prio = 0;
+	event->cpu = from;
+	event->other_cpu = to;
+	commit(ring);
+}
+
+static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u32 state, s32 prev_prio, s32 next_prio)
+{
+	struct capture_event *event = reserve(ring, CAPTURE_SWITCH, prev);
+
+	if (!event)
+		return;
+	event->other_tid = next;
+	event->prev_state = state;
+	event->prio = prev_prio;
+	event->other_prio = next_prio;
+	event->cpu = ring->cpu_id;
+	event->other_cpu = ring->cpu_id;
+	commit(ring);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Capture on kernels with BTF: typed raw tracepoints, see btf.c. */
+
+#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+
+/* TASK_DEAD in include/linux/sched.h: what became of the task is then in exit_state. */
+#define STATE_DEAD 0x80
+
+#define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
+#define PRIO(task) FIELD(s32, task, TASK_PRIO_OFFSET)
+
+static __always_inline void tell_task(struct ring *ring, u64 task)
+{
+	u64 comm[2] = { FIELD(u64, task, TASK_COMM_OFFSET), FIELD(u64, task, TASK_COMM_OFFSET + 8) };
+
+	tell_name(ring, TID(task), FIELD(u32, task, TASK_TGID_OFFSET), comm);
+}
+
+int btf_sched_switch(u64 *ctx)
+{
+	struct ring ring = {};
+	u64 prev = ctx[1], next = ctx[2];
+	u32 state;
+
+	if (!open_ring(&ring))
+		return 0;
+#ifdef SWITCH_HAS_STATE
+	state = ctx[3];
+#else
+	state = FIELD(u32, prev, TASK_STATE_OFFSET);
+#endif
+	state &= ~STATE_PREEMPTED;
+	if (state & STATE_DEAD)
+		state |= FIELD(u32, prev, TASK_EXIT_STATE_OFFSET);
+	if ((bool)ctx[0])
+		state |= STATE_PREEMPTED;
+	if (!is_name_told(&ring, TID(prev)))
+		tell_task(&ring, prev);
+	if (!is_name_told(&ring, TID(next)))
+		tell_task(&ring, next);
+	add_switch(&ring, TID(prev), TID(next), state, PRIO(prev), PRIO(next));
+	return 0;
+}
+
+int btf_sched_waking(u64 *ctx)
+{
+	struct ring ring = {};
+
+	if (open_ring(&ring))
+		add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	return 0;
+}
+
+int btf_sched_wakeup_new(u64 *ctx)
+{
+	struct ring ring = {};
+
+	if (open_ring(&ring))
+		add_wakeup(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	return 0;
+}
+
+int btf_sched_migrate_task(u64 *ctx)
+{
+	struct ring ring = {};
+
+	if (open_ring(&ring))
+		add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	return 0;
+}
+
+int btf_task_newtask(u64 *ctx)
+{
+	struct ring ring = {};
+
+	if (open_ring(&ring))
+		tell_task(&ring, ctx[0]);
+	return 0;
+}
+
+int btf_task_rename(u64 *ctx)
+{
+	struct ring ring = {};
+	u64 comm[2] = {};
+
+	if (!open_ring(&ring))
+		return 0;
+	/* The tracepoint comes before the task has the name. */
+	bpf_probe_read_kernel_str(comm, sizeof(comm), (void *)ctx[1]);
+	tell_name(&ring, TID(ctx[0]), FIELD(u32, ctx[0], TASK_TGID_OFFSET), comm);
+	return 0;
+}

@@ -1,0 +1,53 @@
+"""Traces as files: which ones, what they are called, and how they come to the disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from schedtop.capture import Capture
+from schedtop.outputs.files import write_file
+from schedtop.units import NS_PER_S
+
+ENDINGS = {"perfetto": (".perfetto-trace", ".pftrace"), "chrome": (".json",)}
+"""The formats, and the endings that stand for them; the first one is added to a name that has none."""
+
+
+def trace_paths(output: Path, wanted: str | None) -> dict[str, Path]:
+    """The file of each format. `wanted`: one of them, `both`, or `None`: the name's ending decides, without one: both.
+
+    Raises ValueError, with a sentence, where the ending stands for another format.
+    """
+    ending = next((ending for endings in ENDINGS.values() for ending in endings if output.name.endswith(ending)), "")
+    stands_for = next((name for name, endings in ENDINGS.items() if ending in endings), None)
+    chosen = wanted or stands_for or "both"
+    if chosen == "both":
+        base = output.name.removesuffix(ending)
+        return {name: output.with_name(f"{base}{endings[0]}") for name, endings in ENDINGS.items()}
+    if ending and stands_for != chosen:
+        raise ValueError(f"{output.name} ends like a {stands_for} trace, and the format is {chosen}")
+    return {chosen: output if ending else output.with_name(f"{output.name}{ENDINGS[chosen][0]}")}
+
+
+def default_name(host: str, time_ns: int) -> str:
+    """The files' name without ending: host and moment, in local time."""
+    moment = datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
+    return f"schedtop-{re.sub(r'[^A-Za-z0-9_.-]', '_', host) or 'host'}-{moment}-trace"
+
+
+def write_traces(capture: Capture, paths: dict[str, Path], *, force: bool = False) -> list[Path]:
+    """Writes a capture in each format, piece by piece. Raises OutputError."""
+    return [write_file(path, _writer(name)(capture), force=force) for name, path in paths.items()]
+
+
+def _writer(name: str) -> Callable[[Capture], Iterator[bytes]]:
+    # Perfetto's library takes its time to load, and is not needed for the other.
+    if name == "perfetto":
+        from schedtop.outputs.trace_perfetto import perfetto_trace
+
+        return perfetto_trace
+    from schedtop.outputs.trace_chrome import chrome_trace
+
+    return chrome_trace

@@ -1,0 +1,36 @@
+"""What a trace says of itself, in both formats: where and when it was taken, of what, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schedtop import __version__
+from schedtop.capture import KIND_WORDS, Capture
+from schedtop.units import iso_time
+
+
+def facts(capture: Capture) -> dict[str, Any]:
+    """Names as in a snapshot; integers in the unit that the name carries; `null`: not available."""
+    return {
+        "tool": "schedtop",
+        "tool_version": __version__,
+        "host": capture.host.name,
+        "kernel": capture.host.kernel,
+        "machine": capture.machine,
+        "source": capture.host.source,
+        "start_time": iso_time(capture.start_ns - capture.clocks.monotonic_ns + capture.clocks.realtime_ns),
+        "start_monotonic_ns": capture.start_ns,
+        "duration_ns": capture.end_ns - capture.start_ns,
+        "ended_early": capture.ended_early or None,
+        "filters": capture.host.scope or None,
+        "cpus": len(capture.cpus),
+        "events": capture.counts(),
+        "lost": {words: int(capture.lost[kind].sum()) for kind, words in KIND_WORDS.items()},
+        "lost_total": capture.lost_total,
+        "lost_by_cpu": {
+            str(cpu): sum(int(capture.lost[kind][index]) for kind in KIND_WORDS)
+            for index, cpu in enumerate(capture.cpus)
+            if any(capture.lost[kind][index] for kind in KIND_WORDS)
+        },
+        "missing_tracepoints": list(capture.missing),
+    }

@@ -1,0 +1,67 @@
+"""The two ways to capture: bpf/capture_btf.c and bpf/capture_tracepoint.c, with what they need of this kernel."""
+
+from __future__ import annotations
+
+from schedtop.model import SourceError
+from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.frontend import FrontEnd, record_flags
+from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
+
+EVENTS = {
+    "sched_switch": "sched",
+    "sched_waking": "sched",
+    "sched_wakeup_new": "sched",
+    "sched_migrate_task": "sched",
+    "task_newtask": "task",
+    "task_rename": "task",
+}
+"""The tracepoints of a capture, with their categories."""
+
+
+def choose_capture_front_end(wanted: str = "auto") -> FrontEnd:
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    if wanted != "tracepoint":
+        try:
+            return _btf_front_end(Btf.of_kernel(KERNEL_BTF))
+        except BtfError as error:
+            if wanted == "btf":
+                raise SourceError(f"{error}; use --source tracepoint") from error
+    return _tracepoint_front_end()
+
+
+def _btf_front_end(btf: Btf) -> FrontEnd:
+    def offset(*fields: str) -> int:
+        known = next((field for field in fields if btf.has_field("task_struct", field)), fields[0])
+        return btf.offset("task_struct", known)
+
+    offsets = {
+        "TID": offset("pid"),
+        "TGID": offset("tgid"),
+        "COMM": offset("comm"),
+        "PRIO": offset("prio"),
+        "STATE": offset("__state", "state"),
+        "EXIT_STATE": offset("exit_state"),
+        "CPU": offset("thread_info.cpu", "cpu"),
+    }
+    flags = [f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()]
+    if btf.argument_count("btf_trace_sched_switch") >= 5:
+        flags.append("-DSWITCH_HAS_STATE")
+    events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
+    return FrontEnd("btf", tuple(flags), events, _missing(events))
+
+
+def _tracepoint_front_end() -> FrontEnd:
+    try:
+        tracefs = find_tracefs()
+        found = {event: read_fields(tracefs, f"{category}:{event}") for event, category in EVENTS.items()}
+        present = {event: fields for event, fields in found.items() if fields}
+        events = {event: read_id(tracefs, f"{EVENTS[event]}:{event}") for event in present}
+    except TracefsError as error:
+        raise SourceError(str(error)) from error
+    if "sched_switch" not in present:
+        raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to capture")
+    return FrontEnd("tracepoint", record_flags(present), events, _missing(events))
+
+
+def _missing(events: dict[str, int]) -> tuple[str, ...]:
+    return tuple(event for event in EVENTS if event not in events)
