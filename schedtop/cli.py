@@ -13,6 +13,7 @@ from schedtop.commands.metrics import metrics
 from schedtop.commands.options import source_options
 from schedtop.commands.record import record
 from schedtop.commands.snapshot import snapshot
+from schedtop.commands.watch import watch
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,7 +37,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (metrics, record, snapshot):
+for _command in (metrics, record, snapshot, watch):
     commands.add_command(_command)
 
 

@@ -87,9 +87,10 @@ class Metric:
     measure: Measure
 
 
-def _part(frame: Frame, part: str) -> Measured | None:
-    """Says that a part of the Frame is missing, if it is."""
-    return Measured(None, frame.unavailable[part]) if part in frame.unavailable else None
+def _part(frame: Frame, *parts: str) -> Measured | None:
+    """Says that a part of the Frame is missing, if one is."""
+    missing = next((part for part in parts if part in frame.unavailable), None)
+    return Measured(None, frame.unavailable[missing]) if missing else None
 
 
 def _percentile(ratio: float) -> Measure:
@@ -105,7 +106,7 @@ def _percentile(ratio: float) -> Measure:
 def _longest(recent: Sequence[Frame], argument: Argument) -> Measured:
     frame = recent[-1]
     if argument.tasks:
-        if missing := _part(frame, "tasks"):
+        if missing := _part(frame, "tasks", "latency"):
             return missing
         rows = _tasks(frame, argument)
         return Measured(int(rows["max_wait_ns"].max()) if len(rows) else None, matched=bool(len(rows)))
@@ -130,7 +131,7 @@ def _cpu_rate(*counters: str) -> Measure:
     def measure(recent: Sequence[Frame], argument: Argument) -> Measured:
         frame = recent[-1]
         if argument.tasks:
-            if missing := _part(frame, "tasks"):
+            if missing := _part(frame, "tasks", "switches"):
                 return missing
             rows = _tasks(frame, argument)
             count = sum(int(rows[counter].sum()) for counter in counters)
@@ -147,7 +148,7 @@ def _cpu_rate(*counters: str) -> Measure:
 
 def _queue_length(recent: Sequence[Frame], argument: Argument) -> Measured:
     frame = recent[-1]
-    if missing := _part(frame, "queue_length") or _cpu_missing(frame, argument):
+    if missing := _part(frame, "latency", "queue_length") or _cpu_missing(frame, argument):
         return missing
     lengths = frame.cpus.queue_length
     return Measured(int(lengths.sum() if argument.cpu is None else lengths[argument.cpu]))
@@ -165,7 +166,8 @@ def _slow_waits(recent: Sequence[Frame], argument: Argument) -> Measured:
 
 def _run_delay(recent: Sequence[Frame], argument: Argument) -> Measured:
     frame = recent[-1]
-    if missing := _part(frame, "tasks"):
+    # Without wakeups only those waits are known that began with a preemption.
+    if missing := _part(frame, "tasks", "latency"):
         return missing
     rows = _tasks(frame, argument)
     return Measured(rate(int(rows["run_delay_ns"].sum()), frame.interval_ns), matched=bool(len(rows)))

@@ -33,11 +33,13 @@ MAY_IMPORT = {
     "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_words"},
     "capture": VALUES | {"model"},
     "sources": VALUES | {"model", "recording", "capture", "sources"},
-    "outputs": VALUES | {"model", "capture", "recording", "filters", "history", "groups", "blame", "verdict", "outputs"},
+    "outputs": VALUES
+    | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"},
     "ui": VALUES
-    | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"},
+    | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
+    | {"triggers"},
     "session": VALUES | {"model", "outputs", "sources"},
     "capture_files": VALUES | {"capture", "sources", "outputs"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},

@@ -1,0 +1,85 @@
+"""`--on` and `--then`: the options of every command that watches for something."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.commands.options import Command, Duration
+from schedtop.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from schedtop.triggers.grammar import Condition
+    from schedtop.triggers.plan import Plan
+
+
+def condition_option(command: Command) -> Command:
+    """`--on`, for commands that only mark what fires."""
+    return click.option(
+        "--on", "conditions", multiple=True, metavar="CONDITION",
+        help="What to watch for, like 'p99 > 10ms for 5s' (repeatable); see docs/triggers.md.",
+    )(command)  # fmt: skip
+
+
+def trigger_options(command: Command) -> Command:
+    """`--on`, and what is done then."""
+    for option in reversed((
+        condition_option,
+        click.option("--then", "actions", multiple=True, metavar="ACTION",
+                     help="What to do then: freeze, export, record or 'run COMMAND' (repeatable)."),
+        click.option("--around", type=Duration(NS_PER_S, 600 * NS_PER_S), default=60 * NS_PER_S, metavar="TIME",
+                     help="How much before and after `--then record` keeps, 1s to 10min.  [default: 1min]"),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def conditions_of(options: dict[str, Any]) -> tuple[Condition, ...]:
+    """What `--on` asks for. Raises BadParameter that says where it is wrong."""
+    from schedtop.triggers.grammar import TriggerError, parse
+
+    conditions = []
+    for text in options["conditions"]:
+        try:
+            conditions.append(parse(text))
+        except TriggerError as error:
+            raise click.BadParameter(f"{text!r}, {error}", param_hint="'--on'") from error
+    return tuple(conditions)
+
+
+def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
+    """What the options ask for. `screen`: whether there is one to freeze. Must come before the priority is raised.
+
+    Raises ClickException.
+    """
+    from schedtop.outputs.files import OutputError, check_directory
+    from schedtop.triggers.plan import Plan, parse_actions
+
+    conditions = conditions_of(options)
+    if options["actions"] and not conditions:
+        raise click.UsageError("--then needs --on: what to wait for, like --on 'p99 > 10ms for 5s'")
+    try:
+        names, commands = parse_actions(options["actions"])
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--then'") from error
+    if "freeze" in names and not screen:
+        raise click.BadParameter("only the dashboard can freeze", param_hint="'--then'")
+    plan = Plan(
+        conditions,
+        freeze="freeze" in names,
+        export="export" in names,
+        record="record" in names,
+        commands=commands,
+        export_dir=Path(options["export_dir"]),
+        around_ns=options["around"],
+        nice=os.getpriority(os.PRIO_PROCESS, 0),
+    )
+    if plan.writes:
+        try:
+            check_directory(plan.export_dir)
+        except OutputError as error:
+            raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
+    return plan

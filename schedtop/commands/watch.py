@@ -1,0 +1,148 @@
+"""`schedtop watch`: waits without a screen until something happens, and does what was asked for then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
+from schedtop.commands.triggers import plan_of, trigger_options
+from schedtop.units import NS_PER_S
+
+if TYPE_CHECKING:
+    import threading
+
+    from schedtop.history import History, ViewSettings
+    from schedtop.model import Frame, Source
+    from schedtop.outputs.trigger_actions import TriggerActions
+    from schedtop.outputs.trigger_recording import FileRecordings
+    from schedtop.session import Signals
+    from schedtop.triggers.plan import Plan
+
+NOT_FIRED = 3
+"""The exit status when the time is over and what was waited for did not happen (often enough)."""
+
+FILES_TIMEOUT_S = 10.0
+"""How long the end waits until the disk has what was recorded."""
+
+
+@click.command("watch")
+@trigger_options
+@click.option("--export-dir", default=".", metavar="DIR", help="Where files go.  [default: .]")
+@click.option("--count", type=Number(), metavar="N",
+              help="End with status 0 after N firings, when what they asked for is done.")  # fmt: skip
+@click.option("--once", is_flag=True, help="The same as --count 1.")
+@click.option("--duration", type=Duration(NS_PER_S // 5, 30 * 86_400 * NS_PER_S), metavar="TIME",
+              help=f"How long, up to 720h. The status is {NOT_FIRED} if it did not fire (N times).")  # fmt: skip
+@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
+              help="How often it looks, 0.2s to 60s.  [default: 1s]")  # fmt: skip
+@source_options
+@click.pass_obj
+def watch(signals: Signals, /, **options: Any) -> int:
+    """Waits until a condition comes true, prints a line for it, and does what --then says.
+
+    A line has time, condition and values, with tabs between them. What became of files and commands goes to standard
+    error. It goes on until it is ended, or as --count and --duration say.
+    """
+    from schedtop.session import in_thread, opening_words, raise_priority
+
+    if not options["conditions"]:
+        raise click.UsageError("nothing to watch for: add --on, like --on 'p99 > 10ms for 5s'")
+    if options["once"] and options["count"] not in (None, 1):
+        raise click.UsageError("--once is --count 1: give one of them")
+    count = 1 if options["once"] else options["count"]
+    if count == 0:
+        raise click.BadParameter("0 firings need no waiting", param_hint="'--count'")
+    plan = plan_of(options, screen=False)
+    if not options["no_renice"]:
+        raise_priority()
+    source = source_of(options, options["interval"], paced=options["source"] == "synthetic" and not options["duration"])
+    work = Vigil(source, settings_of(options), plan, count, options["duration"])
+    fired = in_thread(lambda: work.run(signals.stop, opening_words(options["source"])), signals)
+    return signals.status or (0 if fired >= (count or 1) or not options["duration"] else NOT_FIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Vigil:
+    """What to watch, for how many firings and how long (`None`: without end)."""
+
+    source: Source
+    settings: ViewSettings
+    plan: Plan
+    count: int | None
+    duration_ns: int | None
+
+    def run(self, stop: threading.Event, opening: str) -> int:
+        """Watches, and gives how often something fired. Raises SourceError, OutputError, Interrupted."""
+        from schedtop.session import complain, progress
+
+        with progress(opening):
+            self.source.__enter__()
+        try:
+            complain(f"watching for {', or '.join(map(str, self.plan.conditions))}")
+            return self._watch(stop)
+        finally:
+            self.source.__exit__(None, None, None)
+
+    def _watch(self, stop: threading.Event) -> int:
+        from schedtop.commands.record import chosen_words
+        from schedtop.history import History
+        from schedtop.outputs.trigger_actions import TriggerActions
+        from schedtop.outputs.trigger_recording import FileRecordings
+
+        files = FileRecordings(self.source.host, self.plan.export_dir, [str(one) for one in self.plan.conditions])
+        actions = TriggerActions(self.plan, self.settings, files, say, chosen_words(self.settings))
+        why = "failed"
+        try:
+            fired = self._take_frames(stop, History(self.source.host), files, actions)
+            if not stop.is_set():
+                actions.join(stop)
+            why = "stopped" if stop.is_set() else "done"
+        finally:
+            actions.close(why)
+            for line in files.ended(FILES_TIMEOUT_S):
+                say(line, False)
+        return fired
+
+    def _take_frames(
+        self, stop: threading.Event, history: History, files: FileRecordings, actions: TriggerActions
+    ) -> int:
+        """Until it has fired often enough and the time after is recorded, the time is over, or `stop` is set."""
+        fired, elapsed_ns = 0, 0
+        for frame in self.source.frames(stop):
+            history.append(frame)
+            files.record(frame)
+            if self.count is None or fired < self.count:
+                fired += self._take(frame, history, files, actions)
+            else:
+                actions.act((), history)
+            for line in files.ended():
+                say(line, False)
+            elapsed_ns += frame.interval_ns
+            if self.duration_ns and elapsed_ns + frame.interval_ns / 2 > self.duration_ns:
+                break
+            if self.count is not None and fired >= self.count and not actions.records:
+                break
+        return fired
+
+    def _take(self, frame: Frame, history: History, files: FileRecordings, actions: TriggerActions) -> int:
+        """Tells what fires at the end of a Frame, and does what is to be done; how many fired."""
+        from schedtop.headless import write_stdout
+        from schedtop.outputs.trigger_recording import event_of
+
+        fired = actions.feed(frame)
+        for event in fired:
+            write_stdout(event.line + "\n")
+            files.record_event(event_of(event))
+        for work in actions.act(fired, history):
+            work.do()
+        return len(fired)
+
+
+def say(message: str, _problem: bool) -> None:
+    """A line on standard error; standard output has only what fired."""
+    from schedtop.session import complain
+
+    complain(message)
