@@ -124,7 +124,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a size: write a number and a unit, like 500MiB or 2GiB")
-    return round(float(match[1]) * 1024 ** " KMGT".index((match[2] or " ").upper()))
+    return round(float(match[1]) * (1 << 10 * " KMGT".index((match[2] or " ").upper())))
 
 
 def format_elapsed(ns: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,8 +63,16 @@ def check_screen(export_dir: Path | None) -> None:
         raise click.ClickException(problem)
 
 
-def show(signals: Signals, source: Source, *, opening: str, settings: ViewSettings, export_dir: Path) -> int:
-    """Opens a source, shows it until the user leaves, and gives the exit status."""
+def show(
+    signals: Signals,
+    source: Source,
+    *,
+    opening: str,
+    settings: ViewSettings,
+    export_dir: Path,
+    make_screen: Callable[..., Any] | None = None,
+) -> int:
+    """Opens a source, shows it until the user leaves, and gives the exit status; `make_screen`: another dashboard."""
     from schedtop.session import in_thread, progress
 
     with progress(opening):
@@ -73,6 +82,7 @@ def show(signals: Signals, source: Source, *, opening: str, settings: ViewSettin
 
     try:
         with signals.handed_over():
-            return run(source, settings=settings, export_dir=export_dir, own_pid=os.getpid())
+            more = {"make_screen": make_screen} if make_screen else {"own_pid": os.getpid()}
+            return run(source, settings=settings, export_dir=export_dir, **more)
     finally:
         source.__exit__(None, None, None)

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -48,6 +49,7 @@ class SchedtopApp(App[int]):
         settings: ViewSettings | None = None,
         export_dir: Path = Path("."),
         own_pid: int | None = None,
+        make_screen: Callable[..., Dashboard] = Dashboard,
     ) -> None:
         super().__init__()
         for theme in THEMES:
@@ -56,7 +58,7 @@ class SchedtopApp(App[int]):
         self.animation_level = "none"
         self.failure = ""
         self._feed = Feed(source, self.post_message)
-        self.dashboard = Dashboard(source, settings or ViewSettings(), export_dir, own_pid)
+        self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -126,15 +128,16 @@ def run(
     settings: ViewSettings | None = None,
     export_dir: Path = Path("."),
     own_pid: int | None = None,
+    make_screen: Callable[..., Dashboard] = Dashboard,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
-    source. `own_pid` is the process to mark as schedtop's own in the task table.
+    source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
-    app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid)
+    app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid, make_screen=make_screen)
     with drawing_on_output(), ending_with_terminal():
         app.run()
     if not app.wait_for_source():

@@ -159,7 +159,7 @@ class Dashboard(RecordingKeys):
         frozen = self.timeline.is_frozen
         words = {"freeze": "Thaw"} if frozen else {}
         words |= {"record": "Stop rec"} if self.recordings else {}
-        rows = [row for owner in OWN_KEYS for row in key_rows(owner.BINDINGS) if row.shown]
+        rows = [row for row in self.own_keys() if row.shown]
         keys = [
             (row.keys.split()[0], words.get(row.action, row.word), row.action)
             for row in rows
@@ -272,9 +272,9 @@ class Dashboard(RecordingKeys):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        owners = (*OWN_KEYS, Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
-        return [row for owner in owners for row in key_rows(owner.BINDINGS)]
+        others = (Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
+        return [*self.own_keys(), *(row for owner in others for row in key_rows(owner.BINDINGS))]
 
-
-OWN_KEYS = (Dashboard, FileKeys, RecordingKeys, PaneScreen)
-"""Whose keys are the dashboard's own, in the order of the key bar."""
+    def own_keys(self) -> list[KeyRow]:
+        """The keys of the dashboard itself, in the order of the key bar."""
+        return [row for owner in (Dashboard, FileKeys, RecordingKeys, PaneScreen) for row in key_rows(owner.BINDINGS)]

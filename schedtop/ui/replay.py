@@ -1,0 +1,240 @@
+"""The dashboard on a recording: the same panes, a line of the player, and keys that move through the time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from schedtop.history import History, ViewSettings
+from schedtop.model import Frame, Source
+from schedtop.panes.header import HeaderPane
+from schedtop.recording import Entry, Event
+from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.filter_bar import FilterBar
+from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.player_bar import READING, PlayerBar, marked
+from schedtop.ui.seek_bar import PlaceOf, SeekBar
+from schedtop.widgets.strips import Span
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+
+LOOK_S = 0.25
+"""How often the line of the player looks where the player is."""
+
+
+class Player(Source, Protocol):
+    """A Source that plays a recording: see `sources.replay.ReplaySource`."""
+
+    entries: tuple[Entry, ...]
+    events: tuple[Event, ...]
+    damaged: tuple[int, ...]
+    left_out: int
+    sought_ns: int
+
+    @property
+    def playing(self) -> bool: ...
+    @property
+    def seeking(self) -> bool: ...
+    @property
+    def speed(self) -> float: ...
+    @property
+    def position(self) -> int: ...
+    def play(self) -> None: ...
+    def pause(self) -> None: ...
+    def seek(self, number: int) -> None: ...
+    def step(self, intervals: int) -> None: ...
+    def set_speed(self, speed: float) -> None: ...
+
+
+class ReplayDashboard(Dashboard):
+    """Owns the line of the player; the History begins anew wherever the player goes."""
+
+    DEFAULT_CSS = """
+    ReplayDashboard.-one PlayerBar { height: 1; }
+    ReplayDashboard.-tiny PlayerBar, ReplayDashboard.-tiny SeekBar { display: none; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning", shown=True),
+        key("left,comma", "step(-1)", "Back", "Pauses, one interval back", shown=True),
+        key("right,full_stop", "step(1)", "On", "Pauses, one interval on", shown=True),
+        key("shift+left,less_than_sign", "step(-10)", "Back 10", "Pauses, ten intervals back"),
+        key("shift+right,greater_than_sign", "step(10)", "On 10", "Pauses, ten intervals on"),
+        key("left_square_bracket", "marker(-1)", "Marker", "To the slow wait or trigger before", shown=True),
+        key("right_square_bracket", "marker(1)", "Marker", "To the next slow wait or trigger", shown=True),
+        key("left_curly_bracket", "speed(-1)", "Slower", "Plays half as fast", shown=True),
+        key("right_curly_bracket", "speed(1)", "Faster", "Plays twice as fast", shown=True),
+        key("colon,j", "seek", "Go to", "To a time: 90s or 2m from the beginning, 14:03:10, or a date", shown=True),
+        key("0,shift+home", "go(0)", "Start", "To the beginning"),
+        key("dollar_sign,shift+end", "go(-1)", "End", "To the end"),
+    ]
+
+    def __init__(
+        self,
+        source: Player,
+        settings: ViewSettings,
+        export_dir: Path,
+        own_pid: int | None,
+        *,
+        place_of: PlaceOf,
+    ) -> None:
+        super().__init__(source, settings, export_dir, own_pid)
+        self._player = source
+        self._ends = [entry.end_ns for entry in source.entries]
+        self._markers = marked(source.entries, source.events)
+        self._number = -1
+        self._bar = PlayerBar(source.entries, source.events, id="player")
+        self._seek_bar = SeekBar(place_of, id="seek-bar")
+
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            yield widget
+            if isinstance(widget, HeaderPane):
+                yield self._bar
+            if isinstance(widget, FilterBar):
+                yield self._seek_bar
+
+    def on_mount(self, _event: events.Mount) -> None:
+        self.set_interval(LOOK_S, self.show_player)
+
+    # What arrives.
+
+    def add(self, frame: Frame) -> None:
+        """Takes a Frame: the next one, or one of the past of a place that was sought."""
+        number = bisect_left(self._ends, frame.end_ns)
+        if not self._follows(number):
+            self.live = History(self.live.host)
+        self._number = number
+        self.live.append(frame)
+        if frame.end_ns >= self._player.sought_ns:
+            self._request_draw()
+
+    def _follows(self, number: int) -> bool:
+        """Whether nothing is missing between the Frame before and this one, except what cannot be read."""
+        between = range(self._number + 1, number)
+        return number > self._number and all(missing in self._player.damaged for missing in between)
+
+    # What is shown.
+
+    def _show_header(self) -> None:
+        self.query_one(HeaderPane).show(self.view, verdict=self.verdict, player=self._state())
+        self.show_player()
+
+    def show_player(self) -> None:
+        """Shows where the player is by now."""
+        player = self._player
+        self._bar.show(player.position, speed_words(player.speed), player.damaged, player.left_out)
+        header = self.query_one(HeaderPane)
+        if header.player != (state := self._state()):
+            header.player = state
+            header.draw()
+
+    def _state(self) -> Span:
+        player = self._player
+        if player.playing:
+            return (f"● PLAY {speed_words(player.speed)}", "live")
+        if player.seeking:
+            return (" SEEK ", "frozen")
+        return (" END " if player.position == len(self._ends) - 1 else " PAUSED ", "frozen")
+
+    def _show_keys(self) -> None:
+        rows = [row for row in self.own_keys() if row.shown]
+        keys = [(row.keys.split()[0], row.word, row.action) for row in rows]
+        self.query_one(KeyBar).show((*keys, ("Tab 1-6", "Pane", "focus_pane(1)")))
+
+    def own_keys(self) -> list[KeyRow]:
+        """The player's keys, and those of the dashboard that have not become the player's."""
+        mine = key_rows(ReplayDashboard.BINDINGS)
+        actions = {row.action for row in mine} | {"record", "measure", "threshold(1)", "threshold(-1)"}
+        return [*mine, *(row for row in super().own_keys() if row.action not in actions)]
+
+    def all_keys(self) -> list[KeyRow]:
+        return [*super().all_keys(), KeyRow("the track", "", READING, "", False)]
+
+    # Time.
+
+    def action_freeze(self) -> None:
+        """Plays or pauses."""
+        if self._player.playing:
+            self._player.pause()
+        else:
+            self._player.play()
+        self.show_player()
+
+    def action_step(self, steps: int) -> None:
+        """Pauses, and goes so many intervals further or back."""
+        at = self._player.position
+        self._player.step(steps)
+        if self._player.position == at:
+            self.notify("this is the beginning" if steps < 0 else "this is the end", timeout=2)
+        self.show_player()
+
+    def action_marker(self, direction: int) -> None:
+        """To the marker before or after this place."""
+        at = self._player.position
+        place = bisect_right(self._markers, at) if direction > 0 else bisect_left(self._markers, at) - 1
+        if 0 <= place < len(self._markers):
+            self._go(self._markers[place])
+        else:
+            self.notify("there is no slow wait or trigger " + ("after this" if direction > 0 else "before"), timeout=2)
+
+    def action_go(self, number: int) -> None:
+        """To an interval; negative numbers count from the end."""
+        self._go(number % len(self._ends))
+
+    def _go(self, number: int) -> None:
+        self._player.seek(number)
+        self.show_player()
+
+    def action_speed(self, direction: int) -> None:
+        """Plays twice or half as fast."""
+        self._player.set_speed(next_speed(self._player.speed, direction))
+        self.show_player()
+
+    def action_seek(self) -> None:
+        """Opens the line in which a time is typed."""
+        self._seek_bar.open()
+
+    @on(PlayerBar.Sought)
+    def _track_clicked(self, event: PlayerBar.Sought) -> None:
+        self._go(event.number)
+
+    @on(SeekBar.Sought)
+    def _time_typed(self, event: SeekBar.Sought) -> None:
+        self._go(event.number)
+
+    @on(SeekBar.Closed)
+    def _seek_closed(self) -> None:
+        self.current.focus(scroll_visible=False)
+
+    # What makes no sense here.
+
+    def action_threshold(self, direction: int) -> None:
+        """Says why not."""
+        self.notify("the threshold is the one it was recorded with: shorter waits are not in the file", timeout=4)
+
+    def action_measure(self) -> None:
+        """Says why not."""
+        self.notify("a recording runs no kernel programs: there is nothing to time", timeout=4)
+
+    def action_record(self) -> None:
+        """Says why not."""
+        self.notify("this is a recording already; e exports what is shown", timeout=4)
+
+
+def speed_words(speed: float) -> str:
+    """A speed, as it is typed: `4x`, `0.25x`."""
+    return f"{speed:g}x"
+
+
+def next_speed(speed: float, direction: int) -> float:
+    """The next of SPEEDS in a direction; the last one there is, stays."""
+    faster: Sequence[float] = [other for other in SPEEDS if (other > speed if direction > 0 else other < speed)]
+    return speed if not faster else faster[0] if direction > 0 else faster[-1]
