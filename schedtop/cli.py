@@ -8,10 +8,13 @@ from typing import Any
 import click
 
 from schedtop import __version__
+from schedtop.commands.capture import capture
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.metrics import metrics
 from schedtop.commands.options import source_options
 from schedtop.commands.record import record
+from schedtop.commands.replay import replay
+from schedtop.commands.report import report
 from schedtop.commands.snapshot import snapshot
 from schedtop.commands.watch import watch
 
@@ -37,7 +40,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (metrics, record, snapshot, watch):
+for _command in (capture, metrics, record, replay, report, snapshot, watch):
     commands.add_command(_command)
 
 

@@ -66,7 +66,7 @@ def to_text(view: View, tasks: int | None = 50) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = (), gap: str = "  ") -> str:
     """Columns as wide as their widest cell; those named in `left` are aligned to the left."""
     lines = [tuple(header), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -77,7 +77,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[s
         ]
         for line in lines
     ]
-    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
+    return "\n".join(gap.join(cells).rstrip() for cells in aligned)
 
 
 def _header(data: dict[str, Any]) -> str:

@@ -1,0 +1,125 @@
+"""What happened, from a file: a recording, or a snapshot or report as JSON. `report` and `diff` begin here."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schedtop.commands.options import Place
+from schedtop.model import Frame, SourceError
+from schedtop.outputs.files import reason
+from schedtop.outputs.report import Gatherer, report
+from schedtop.outputs.saved import MOST_BYTES, read_saved, schema_of
+from schedtop.recording import SCHEMA as RECORDING_SCHEMA
+from schedtop.sources.recorded import Recording
+from schedtop.units import format_ns, iso_time
+
+if TYPE_CHECKING:
+    from schedtop.history import ViewSettings
+
+_PEEK_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a recording is wanted: `begin` and `end` are `None` where it begins and ends."""
+
+    begin: Place | None = None
+    end: Place | None = None
+
+
+def read_evidence(path: Path, settings: ViewSettings, part: Part = Part(), top: int | None = 50) -> dict[str, Any]:
+    """The report of a file, see `outputs.report.report`. Raises SourceError."""
+    try:
+        with path.open("rb") as file:
+            schema = schema_of(file.read(_PEEK_BYTES))
+            if schema and schema != RECORDING_SCHEMA:
+                if settings.filter or part != Part():
+                    raise SourceError(f"{path} is no recording: it cannot be filtered or cut afterwards")
+                file.seek(0)
+                return read_saved(file.read(MOST_BYTES), str(path))
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {reason(error)}") from error
+    with Recording(path) as recording:
+        return _report_of(recording, settings, part, top)
+
+
+def _report_of(recording: Recording, settings: ViewSettings, part: Part, top: int | None) -> dict[str, Any]:
+    numbers = _chosen(recording, part)
+    intervals = [recording.intervals[number].entry for number in numbers]
+    begin_ns = intervals[0].end_ns - intervals[0].interval_ns
+    usual_ns = sorted(entry.interval_ns for entry in intervals)[len(intervals) // 2]
+    gatherer = Gatherer(recording.header.host, settings, intervals[-1].end_ns - begin_ns, usual_ns * 9 // 10)
+    unread: list[str] = []
+    for frame in _frames(recording, numbers, unread):
+        gatherer.add(frame)
+    if not gatherer.intervals:
+        raise SourceError(unread[0])
+    data = _about(recording, part) | {"intervals_damaged": len(unread)}
+    return report(gatherer, recording=data, events=_events(recording, numbers), top=top)
+
+
+def _frames(recording: Recording, numbers: range, unread: list[str]) -> Iterator[Frame]:
+    """The Frames that can be read; why the others cannot goes into `unread`."""
+    for number in numbers:
+        try:
+            yield recording.frame(number)
+        except SourceError as error:
+            unread.append(str(error))
+
+
+def _chosen(recording: Recording, part: Part) -> range:
+    """The numbers of the intervals that lie mostly within the part. Raises SourceError if there is none."""
+    entries = [indexed.entry for indexed in recording.intervals]
+    first_ns, last = entries[0].start_time_ns, entries[-1]
+    begin_ns = part.begin.time_ns(first_ns) if part.begin else first_ns
+    end_ns = part.end.time_ns(first_ns) if part.end else None
+    if end_ns is not None and end_ns <= begin_ns:
+        raise SourceError("nothing lies between --from and --to: the end is not after the beginning")
+    middles = [entry.start_time_ns + entry.interval_ns // 2 for entry in entries]
+    wanted = [
+        number
+        for number, middle in enumerate(middles)
+        if (part.begin is None or middle >= begin_ns) and (end_ns is None or middle < end_ns)
+    ]
+    if not wanted:
+        span = format_ns(last.start_time_ns + last.interval_ns - first_ns)
+        raise SourceError(
+            f"{recording.path} has no interval there: it begins at {iso_time(first_ns)} and is {span} long"
+        )
+    return range(wanted[0], wanted[-1] + 1)
+
+
+def _events(recording: Recording, numbers: range) -> list[dict[str, Any]]:
+    """The events of these intervals, with their times."""
+    entries = [recording.intervals[number].entry for number in numbers]
+    begin_ns = entries[0].end_ns - entries[0].interval_ns
+    ends = [entry.end_ns for entry in entries]
+    events = []
+    for event in recording.events:
+        if begin_ns <= event.end_ns <= entries[-1].end_ns:
+            nearest = entries[min(bisect_left(ends, event.end_ns), len(entries) - 1)]
+            time_ns = nearest.start_time_ns + nearest.interval_ns + event.end_ns - nearest.end_ns
+            offset_ns = event.end_ns - begin_ns
+            events.append({"time": iso_time(time_ns), "offset_ns": offset_ns, "kind": event.kind, "text": event.text})
+    return events
+
+
+def _about(recording: Recording, part: Part) -> dict[str, Any]:
+    header, entries = recording.header, [indexed.entry for indexed in recording.intervals]
+    return {
+        "file": recording.path.name,
+        "tool_version": header.tool_version,
+        "start_time": iso_time(header.start_time_ns),
+        "filters": header.filters,
+        "triggers": list(header.triggers),
+        "notes": list(header.host.notes),
+        "intervals": len(entries),
+        "ended": recording.end.reason if recording.end else None,
+        "damage": recording.damage or None,
+        "from": part.begin.text if part.begin else None,
+        "to": part.end.text if part.end else None,
+    }

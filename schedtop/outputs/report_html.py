@@ -1,0 +1,75 @@
+"""The report as one page of HTML that fetches nothing: for a ticket, a post-mortem, or a printer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from schedtop.outputs import report_words
+from schedtop.outputs.report_plots import plots
+from schedtop.outputs.report_words import (
+    Data,
+    clock,
+    moment,
+    origin_words,
+    overhead_words,
+    summary_words,
+    time_cells,
+    useful_columns,
+    worst_words,
+)
+from schedtop.outputs.snapshot import PERCENTILES
+from schedtop.units import format_count, format_ns, format_ratio, rate
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "ns": format_ns,
+    "count": format_count,
+    "ratio": format_ratio,
+    "task": report_words.task_name,
+    "place": report_words.place_name,
+    "cause": report_words.cause_name,
+    "clock_ms": lambda text: f"{moment(text).astimezone():%H:%M:%S.%f}"[:-3],
+}
+
+
+def to_html(data: Data, top: int) -> str:
+    """The page. Tables have at most `top` rows, those over time all of them; every name is escaped."""
+    environment = Environment(
+        loader=PackageLoader("schedtop.outputs", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    cells = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
+    # The SVG is ours, and matplotlib escapes the names within it.
+    drawn = [(plot.title, plot.words, Markup(plot.svg)) for plot in plots(data)]
+    page: str = environment.get_template("report.html.j2").render(
+        data=data,
+        recording=data["recording"] or {},
+        top=top,
+        facts=origin_words(data),
+        summary=summary_words(data),
+        worst=worst_words(data),
+        cost=overhead_words(data),
+        stretches=cells,
+        columns=useful_columns(cells),
+        plots=drawn,
+        zone=moment(data["start_time"]).astimezone().tzname(),
+        percentiles={name: name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES},
+        cpus=_busiest(data, top),
+        per_second=lambda count: format_count(rate(count, data["interval_ns"])),
+        event_clock=lambda text: clock(moment(text), data["interval_ns"]),
+        many=lambda name: data["counts"].get(name, len(data[name] or ())),
+    )
+    return page
+
+
+def _busiest(data: Data, top: int) -> list[tuple[str, dict[str, Any]]]:
+    """The CPUs with most involuntary switches, in order of their numbers, and their sum."""
+    rows = sorted(data["cpus"], key=lambda row: -(row["involuntary_switches"] or 0))[:top]
+    return [(str(row["cpu"]), row) for row in sorted(rows, key=lambda row: int(row["cpu"]))] + [("all", data["totals"])]

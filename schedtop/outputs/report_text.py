@@ -1,0 +1,286 @@
+"""The report for a ticket: text of at most 80 columns, and CSV."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from schedtop.outputs.report_points import SERIES_FIELDS
+from schedtop.outputs.report_words import (
+    Data,
+    cause_name,
+    clock,
+    moment,
+    octaves,
+    origin_words,
+    overhead_words,
+    place_name,
+    summary_words,
+    task_name,
+    time_cells,
+    useful_columns,
+    worst_words,
+)
+from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS
+from schedtop.outputs.table import csv_preamble, csv_rows, table
+from schedtop.units import format_count, format_ns, format_ratio, format_short_ns, rate
+
+WIDTH = 80
+
+WAIT_FIELDS = (
+    *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
+    *(
+        "wait_ns",
+        "began",
+        "cause",
+        "evidence",
+        "idle_cpu",
+        "idle_cpu_ns",
+        "stolen_ns",
+        "preemptor",
+        "previous",
+        "waker",
+    ),
+    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches", "blockers_cover_ratio", "words"),
+)
+"""The fields of a slow wait as columns, in this order; tasks are `name (tid)`."""
+
+_BAR = 30
+
+
+def to_text(data: Data, top: int) -> str:
+    """The report as text, ending with a newline; tables have at most `top` rows, those over time all of them."""
+    parts: tuple[Callable[[Data, int], str], ...] = (
+        *(_head, _verdict, _over_time, _latency, _histogram, _cpus, _tasks, _groups),
+        *(_slow_waits, _blockings, _preemptions, _quotas, _events),
+    )
+    blocks = [part(data, top) for part in parts]
+    return (
+        "\n\n".join(block for block in (*blocks, _prose(f"Cost of schedtop: {overhead_words(data)}.")) if block) + "\n"
+    )
+
+
+def to_csv(data: Data, name: str) -> str:
+    """One table of the report: `series`, `tasks` or `waits`."""
+    recording = data["recording"] or {}
+    more = {"end_time": data["end_time"]} if data["end_time"] else {}
+    more |= {"file": recording["file"], "recorded_by": recording["tool_version"]} if recording else {}
+    more |= {"damage": recording["damage"]} if recording.get("damage") else {}
+    preamble = csv_preamble(data, data["unavailable"], **more)
+    if name == "tasks":
+        return preamble + csv_rows(TASK_FIELDS, data["tasks"] or ())
+    if name == "waits":
+        return preamble + csv_rows(WAIT_FIELDS, map(_wait_cells, data["slow_waits"] or ()))
+    fields = (*SERIES_FIELDS, "events")
+    return preamble + csv_rows(fields, _with_events(data))
+
+
+def _with_events(data: Data) -> Iterable[dict[str, Any]]:
+    """The rows over time, each with the texts of its events."""
+    starts = [row["offset_ns"] for row in data["series"]]
+    for row, end_ns in zip(data["series"], [*starts[1:], None], strict=True):
+        own = [
+            event["text"]
+            for event in data["events"]
+            # An event is at the end of its interval.
+            if row["offset_ns"] < event["offset_ns"] and (end_ns is None or event["offset_ns"] <= end_ns)
+        ]
+        yield {**row, "events": "; ".join(own) or None}
+
+
+def _wait_cells(wait: Data) -> dict[str, Any]:
+    people = {role: task_name(wait[role]) if wait[role] else None for role in ("preemptor", "previous", "waker")}
+    blockers = "; ".join(f"{task_name(blocker)} {blocker['run_ns']}" for blocker in wait["blockers"])
+    return {**wait, **people, "blockers": blockers or None}
+
+
+def _head(data: Data, _top: int) -> str:
+    recording = data["recording"] or {}
+    title = f"schedtop report{' of ' + recording['file'] if recording else ''}"
+    facts = origin_words(data)
+    width = max(len(name) for name, _ in facts) + 2
+    lines = [_prose(value, f"{name:<{width}}", " " * width) for name, value in facts]
+    return "\n".join([title, *lines])
+
+
+def _verdict(data: Data, _top: int) -> str:
+    verdict = data["verdict"]
+    lines = [_prose(verdict["headline"], f"Verdict ({verdict['level']}): ", "  ")]
+    lines += [_prose(evidence, "  - ", "    ") for evidence in verdict["evidence"]]
+    lines += [_prose(verdict["action"], "  Next: ", "    ")] if verdict["action"] else []
+    worst = worst_words(data)
+    lines += [_prose(worst, "", "  ")] if worst else []
+    return "\n".join([*lines, "", _prose(". ".join(summary_words(data)) + ".")])
+
+
+def _over_time(data: Data, _top: int) -> str:
+    rows = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
+    if not rows:
+        return ""
+    names = useful_columns(rows)
+    made = table(names, [[row[name] for name in names] for row in rows], left=("time", "verdict"), gap=" ")
+    return f"Over time\n{made}"
+
+
+def _latency(data: Data, _top: int) -> str:
+    header = ("waits", "count", *(name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES), "max")
+    rows = []
+    for kind, histogram in data["runqueue_latency"].items():
+        known = histogram or {}
+        times = [format_ns(known.get(name)) for name in (*PERCENTILES, "max_ns")]
+        rows.append((kind, format_count(known.get("count")), *times))
+    return "Runqueue latency\n" + table(header, rows, left=("waits",))
+
+
+def _histogram(data: Data, _top: int) -> str:
+    rows = octaves(data["runqueue_latency"]["all"])
+    if not rows:
+        return ""
+    most = max(count for _, count in rows)
+    lines = [(name, format_count(count), "#" * -(-count * _BAR // most)) for name, count in rows]
+    return table(("all waits", "count", ""), lines, left=("",))
+
+
+def _cpus(data: Data, top: int) -> str:
+    span_ns = data["interval_ns"]
+    counters = ("switches", "involuntary_switches", "wakeups", "migrations_in")
+    rows = sorted(data["cpus"], key=lambda row: -(row["involuntary_switches"] or 0))[:top]
+    rows = sorted(rows, key=lambda row: row["cpu"])
+    cells = [
+        (
+            str(name),
+            *(format_count(rate(row[counter], span_ns)) for counter in counters),
+            *(format_ratio(row[name]) for name in ("busy_ratio", "steal_ratio")),
+            format_count(row["queue_length"]),
+        )
+        for name, row in [*((row["cpu"], row) for row in rows), ("all", data["totals"])]
+    ]
+    header = ("cpu", "switch/s", "invol/s", "wakeup/s", "moved in/s", "busy", "steal", "queue")
+    which = f", the {len(rows)} of {len(data['cpus'])} with most involuntary switches" * (len(rows) < len(data["cpus"]))
+    return f"CPUs{which}\n" + table(header, cells)
+
+
+def _tasks(data: Data, top: int) -> str:
+    if data["tasks"] is None:
+        return "Tasks: not available"
+    shown = data["tasks"][:top]
+    rows = [
+        (
+            str(task["tid"]),
+            task["comm"],
+            *(format_ns(task[name]) for name in ("run_delay_ns", "max_wait_ns", "run_ns")),
+            format_count(task["involuntary_switches"]),
+            str(task["last_cpu"]),
+            _cut(place_name(task["cgroup"]), 22),
+        )
+        for task in shown
+    ]
+    header = ("tid", "comm", "delay", "longest", "run", "invol", "cpu", "cgroup")
+    title = f"Tasks by run delay: {_of(data, 'tasks', shown)}"
+    return f"{title}\n" + table(header, rows, left=("comm", "cgroup"), gap=" ") if rows else title
+
+
+def _groups(data: Data, top: int) -> str:
+    if not data["groups"]:
+        return ""
+    rows = [
+        (
+            _cut(group["name"], 30),
+            str(group["tasks"]),
+            *(format_ns(group[name]) for name in ("run_delay_ns", "max_wait_ns", "run_ns")),
+            format_short_ns((group["runqueue_latency"] or {}).get("p99_ns")),
+        )
+        for group in data["groups"][:top]
+    ]
+    title = f"By {data['groups'][0]['by']}: {_of(data, 'groups', rows)}"
+    return f"{title}\n" + table(("name", "tasks", "delay", "longest", "run", "p99"), rows, left=("name",))
+
+
+def _slow_waits(data: Data, top: int) -> str:
+    waits = data["slow_waits"]
+    if waits is None:
+        return "Slow waits: not available"
+    lines = [f"Slowest waits: {_of(data, 'slow_waits', waits[:top])}"]
+    for wait in waits[:top]:
+        at = f"{moment(wait['time']).astimezone():%H:%M:%S.%f}"[:-3]
+        # A snapshot has no words for it.
+        words = wait.get("words") or f"{task_name(wait)} waited {format_ns(wait['wait_ns'])} for CPU {wait['cpu']}."
+        lines.append(_prose(f"{format_ns(wait['wait_ns'])}, {cause_name(wait)}. {words}", f"  {at}  ", " " * 4))
+    return "\n".join(lines)
+
+
+def _blockings(data: Data, top: int) -> str:
+    pairs, parts = data["blockings"], data["attribution"]
+    if not pairs:
+        return ""
+    rows = [
+        (
+            task_name(pair["victim"]),
+            task_name(pair["blocker"]),
+            format_ns(pair["blocked_ns"]),
+            format_count(pair["count"]),
+        )
+        for pair in pairs[:top]
+    ]
+    known = format_ratio(min(1.0, parts["attributed_ns"] / (parts["ended_wait_ns"] or 1)))
+    title = f"Who had the CPU while whom waited: {_of(data, 'blockings', rows)} pairs, {known} of the delay"
+    return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
+
+
+def _preemptions(data: Data, top: int) -> str:
+    pairs = data["preemptions"]
+    if not pairs:
+        return ""
+    rows = [
+        (
+            task_name(pair["victim"]),
+            task_name(pair["preemptor"]),
+            format_ns(pair["wait_ns"]),
+            format_count(pair["count"]),
+        )
+        for pair in pairs[:top]
+    ]
+    title = f"Who took the CPU from whom: {_of(data, 'preemptions', rows)} pairs"
+    return f"{title}\n" + table(("victim", "preemptor", "waits' sum", "times"), rows, left=("victim", "preemptor"))
+
+
+def _quotas(data: Data, top: int) -> str:
+    rows = [
+        (
+            _cut(place_name(row["cgroup"]), 34),
+            format_count(row["periods"]),
+            format_count(row["throttled_periods"]),
+            format_ratio(min(1.0, row["throttled_periods"] / row["periods"]) if row["periods"] else None),
+            format_ns(row["throttled_ns"]),
+        )
+        for row in (data["throttling"] or ())[:top]
+    ]
+    if not rows:
+        return ""
+    return "Quotas\n" + table(("cgroup", "periods", "throttled", "share", "throttled time"), rows, left=("cgroup",))
+
+
+def _events(data: Data, _top: int) -> str:
+    if not data["events"]:
+        return ""
+    span_ns = data["interval_ns"]
+    lines = [
+        _prose(f"{event['kind']}: {event['text']}", f"  {clock(moment(event['time']), span_ns)}  ", " " * 12)
+        for event in data["events"]
+    ]
+    return "\n".join(["Events", *lines])
+
+
+def _of(data: Data, name: str, shown: Sequence[Any]) -> str:
+    """How many are shown of how many."""
+    return f"{len(shown)} of {data['counts'].get(name, len(data[name] or ()))}"
+
+
+def _cut(words: str, width: int) -> str:
+    return words if len(words) <= width else words[: width - 1] + "…"
+
+
+def _prose(words: str, first: str = "", rest: str = "") -> str:
+    lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return "\n".join(lines) or first.rstrip()

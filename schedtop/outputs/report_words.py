@@ -1,0 +1,223 @@
+"""What a report says in words and short cells, the same as text and as HTML. All of it is made from plain objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from schedtop.containers import cgroup_label
+from schedtop.outputs.table import filter_words
+from schedtop.units import (
+    NS_PER_S,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+    format_round_ns,
+    format_short_ns,
+    rate,
+)
+
+SIGNS = {"alarm": "!!", "notice": "!", "unknown": "?", "ok": ""}
+"""A verdict's level as a sign."""
+
+HOUR_NS = 3600 * NS_PER_S
+
+Data = Mapping[str, Any]
+
+
+def moment(text: str) -> datetime:
+    """A time of a report, in UTC."""
+    return datetime.fromisoformat(text)
+
+
+def end_of(data: Data) -> datetime:
+    """When the interval, or a piece of it, ended."""
+    start = moment(data["start_time"])
+    return moment(data["end_time"]) if data.get("end_time") else start + timedelta(microseconds=_us(data))
+
+
+def clock(time: datetime, span_ns: int) -> str:
+    """A local time, as exactly as a span of that length needs it."""
+    local = time.astimezone()
+    if span_ns > 20 * HOUR_NS:
+        return local.strftime("%m-%d %H:%M")
+    return local.strftime("%H:%M:%S") if span_ns >= 3 * NS_PER_S else local.strftime("%H:%M:%S.%f")[:-5]
+
+
+def when_words(data: Data) -> str:
+    """From when to when, in local time and in UTC, and how long."""
+    start, end = moment(data["start_time"]), end_of(data)
+    local, until = start.astimezone(), end.astimezone()
+    parts = [f"{local:%Y-%m-%d %H:%M:%S} to {_until(local, until)} {local.tzname()}"]
+    if local.utcoffset():
+        parts = [f"{parts[0]} ({start.astimezone(UTC):%H:%M:%S} to {_until(start, end)} UTC)"]
+    many = data["intervals"]
+    parts.append(f"{span_words(data['interval_ns'])}{f' in {many} intervals' if many > 1 else ''}")
+    return ", ".join(parts)
+
+
+def span_words(span_ns: int) -> str:
+    """A length of time as people say it: `15.0 s`, `10 min 3 s`, `2 h 5 min`."""
+    seconds = round(span_ns / NS_PER_S)
+    if seconds < 100:
+        return format_ns(span_ns)
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds % 60} s"
+
+
+def origin_words(data: Data) -> list[tuple[str, str]]:
+    """Who, where and what: names and values, in order."""
+    recording = data["recording"] or {}
+    version = data["tool_version"]
+    recorded = recording.get("tool_version")
+    facts = [
+        ("host", data["host"]),
+        ("kernel", data["kernel"]),
+        ("time", when_words(data)),
+        ("source", f"{data['source']}, {len(data['cpus'])} CPU{'s' if len(data['cpus']) != 1 else ''}"),
+        ("version", version if recorded in (None, version) else f"{version}, recorded by {recorded}"),
+        ("slow waits", f"{format_round_ns(data['threshold_ns'])} and longer"),
+        ("filters", filter_words(data["filters"]) or "none"),
+    ]
+    if recording.get("filters"):
+        facts.append(("recorded with", recording["filters"]))
+    if recording.get("triggers"):
+        facts.append(("triggers", "; ".join(recording["triggers"])))
+    if recording.get("from") or recording.get("to"):
+        facts.append(("part", f"from {recording['from'] or 'the beginning'} to {recording['to'] or 'the end'}"))
+    facts.append(("lost", loss_words(data["loss"]) or "nothing"))
+    facts += [("damage", words) for words in damage_words(recording)]
+    facts += [("note", note) for note in recording.get("notes", ())]
+    return facts + [("not available", f"{part}: {why}") for part, why in data["unavailable"].items()]
+
+
+def loss_words(loss: Data) -> str:
+    """What was lost, empty if nothing was."""
+    return ", ".join(f"{name.replace('_', ' ')}: {format_count(count)}" for name, count in loss.items() if count)
+
+
+def damage_words(recording: Data) -> list[str]:
+    """What is wrong with the file."""
+    words = [recording["damage"]] if recording.get("damage") else []
+    bad = recording.get("intervals_damaged", 0)
+    return words + ([f"{bad} intervals are damaged within and left out"] if bad else [])
+
+
+def summary_words(data: Data) -> list[str]:
+    """The whole in a few sentences, beside the verdict."""
+    totals, span_ns = data["totals"], data["interval_ns"]
+    switches, involuntary = (rate(totals[name], span_ns) for name in ("switches", "involuntary_switches"))
+    first = f"{format_count(switches)} context switches a second"
+    if involuntary is not None and switches:
+        first += f", {format_count(involuntary)} of them involuntary ({format_ratio(min(1, involuntary / switches))})"
+    sentences = [first]
+    latency = data["runqueue_latency"]["all"]
+    if latency and latency["count"]:
+        sentences.append(
+            f"of {format_count(latency['count'])} waits for a CPU half took up to {format_ns(latency['p50_ns'])}, "
+            f"99 % up to {format_ns(latency['p99_ns'])}, and the longest took {format_ns(latency['max_ns'])}"
+        )
+    slow = data["counts"].get("slow_waits", len(data["slow_waits"] or ()))
+    if data["slow_waits"] is not None:
+        sentences.append(f"{slow or 'no'} slow wait{'s' if slow != 1 else ''}")
+    if data["pressure"]:
+        sentences.append(
+            f"some task waited for {format_ratio(min(1, data['pressure']['some_ns'] / span_ns))} of the time"
+        )
+    ratios = [f"busy {format_ratio(totals['busy_ratio'])}", f"steal {format_ratio(totals['steal_ratio'])}"]
+    return [*(sentence[:1].upper() + sentence[1:] for sentence in sentences), f"CPUs: {', '.join(ratios)}"]
+
+
+def worst_words(data: Data) -> str:
+    """When it was worst, and how; empty if that says no more than the whole."""
+    worst = data["worst"]
+    if not worst:
+        return ""
+    begin, end = (clock(time, data["interval_ns"]) for time in (moment(worst["start_time"]), end_of(worst)))
+    parts = [f"p99 {format_ns(worst['p99_ns'])}", f"longest {format_ns(worst['max_ns'])}"]
+    parts += [f"{format_count(worst['slow_waits'])} slow waits"] if worst["slow_waits"] is not None else []
+    same = worst["verdict"]["headline"] == data["verdict"]["headline"]
+    told = "the same verdict" if same else worst["verdict"]["headline"]
+    return f"Worst from {begin} to {end} ({', '.join(parts)}): {told}"
+
+
+def task_name(task: Data | None) -> str:
+    """A task by name and tid."""
+    return f"{task['comm']} ({task['tid']})" if task else "-"
+
+
+def place_name(path: str | None) -> str:
+    """A cgroup's or container's short name."""
+    return cgroup_label(path) if path else "-"
+
+
+def cause_name(wait: Data) -> str:
+    """The cause of a slow wait with what it rests on."""
+    return f"{wait['cause']}, {wait['evidence']}" if wait["evidence"] else str(wait["cause"])
+
+
+def overhead_words(data: Data) -> str:
+    """What schedtop itself cost."""
+    cost = data["overhead"]
+    parts = [f"{format_ratio(cost['cpu_ratio'])} of one CPU", f"{format_bytes(cost['rss_bytes'])} of memory"]
+    per_switch = cost["bpf_ns_per_switch"]
+    return ", ".join(parts + ([f"{format_ns(per_switch)} a switch in the kernel"] if per_switch is not None else []))
+
+
+def time_cells(row: Data, span_ns: int) -> dict[str, str]:
+    """A row over time as short cells by column."""
+    interval_ns = row["interval_ns"]
+    throttled = rate(row["throttled_ns"], interval_ns)
+    verdict = row.get("verdict")
+    return {
+        "time": clock(moment(row["start_time"]), span_ns),
+        "switch/s": format_count(rate(row["switches"], interval_ns)),
+        "invol/s": format_count(rate(row["involuntary_switches"], interval_ns)),
+        "p50": format_short_ns(row["p50_ns"]),
+        "p99": format_short_ns(row["p99_ns"]),
+        "max": format_short_ns(row["max_ns"]),
+        "slow": format_count(row["slow_waits"]),
+        "steal": _percent(row["steal_ratio"]),
+        "quota": "-" if throttled is None else f"{format_short_ns(throttled)}/s" if throttled else "0",
+        "PSI": _percent(None if row["pressure_ns"] is None else min(1.0, row["pressure_ns"] / interval_ns)),
+        "lost": format_count(row["lost"]),
+        "verdict": f"{SIGNS.get(verdict['level'], '')} {verdict['rule']}".strip() if verdict else "",
+    }
+
+
+def useful_columns(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The columns that say anything in any row; those that everybody looks for stay."""
+    optional = {"steal", "quota", "PSI", "lost", "verdict"}
+    return [
+        name
+        for name in (rows[0] if rows else ())
+        if name not in optional or any(row[name] not in ("-", "0", "0%", "") for row in rows)
+    ]
+
+
+def octaves(histogram: Data | None) -> list[tuple[str, int]]:
+    """A histogram's buckets added up by powers of two, from the first that holds anything to the last."""
+    counts: dict[int, int] = {}
+    for bucket in (histogram or {}).get("buckets", ()):
+        octave = max(6, bucket["low_ns"].bit_length() - 1)
+        counts[octave] = counts.get(octave, 0) + bucket["count"]
+    if not counts:
+        return []
+    places = range(min(counts), max(counts) + 1)
+    return [
+        (f"{format_short_ns(2**place)}-{format_short_ns(2 ** (place + 1))}", counts.get(place, 0)) for place in places
+    ]
+
+
+def _percent(ratio: float | None) -> str:
+    return format_ratio(ratio).replace(" ", "")
+
+
+def _us(data: Data) -> int:
+    return int(data["interval_ns"]) // 1000
+
+
+def _until(start: datetime, end: datetime) -> str:
+    return f"{end:%H:%M:%S}" if end.date() == start.date() else f"{end:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,104 @@
+"""Snapshots and reports read back from JSON. They may come from anywhere, so nothing in them is taken for granted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from schedtop.model import SourceError
+from schedtop.outputs import report, snapshot
+
+READABLE = (snapshot.SCHEMA, report.SCHEMA)
+
+MOST_BYTES = 1 << 30
+
+_SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"([^"]{1,60})"')
+_OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
+_LISTS = ("tasks", "slow_waits", "preemptions", "blockings", "groups", "throttling")
+_ROWS_OVER_TIME = ("stretches", "series", "events", "task_series")
+_ONLY_REPORTS: dict[str, Any] = {
+    "end_time": None,
+    "intervals": 1,
+    "recording": None,
+    "unavailable": {},
+    "counts": {},
+    "worst": None,
+    "heat": None,
+    **{name: [] for name in _ROWS_OVER_TIME},
+}
+
+Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+"""What comes of plain objects that are not what their schema says."""
+
+
+def schema_of(beginning: bytes) -> str:
+    """The schema that a file names in its first bytes, empty if it does not."""
+    found = _SCHEMA.match(beginning)
+    return found[1].decode("ascii", "replace") if found else ""
+
+
+def read_saved(data: bytes, name: str) -> dict[str, Any]:
+    """The report that a snapshot or a report is: one without anything over time. Raises SourceError, with `name`."""
+    try:
+        found = json.loads(data, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"cannot read {name}: it is cut off or damaged, no whole JSON object") from error
+    if not isinstance(found, dict) or found.get("schema") not in READABLE:
+        schema = found.get("schema") if isinstance(found, dict) else None
+        raise SourceError(f"cannot read {name}: {schema!r}: this version reads {', '.join(READABLE)}")
+    try:
+        return _checked({**_ONLY_REPORTS, **_printable(found)})
+    except Wrong as error:
+        raise damaged(name, error) from error
+
+
+def damaged(name: str, error: Exception) -> SourceError:
+    """What to say of plain objects that lack something."""
+    return SourceError(f"cannot read {name}: it lacks something or has it wrong ({type(error).__name__}: {error})")
+
+
+def _checked(data: dict[str, Any]) -> dict[str, Any]:
+    for key in ("tool_version", "host", "kernel", "source", "start_time"):
+        _expect(key, data[key], str)
+    for key in ("interval_ns", "threshold_ns", "intervals"):
+        _expect(key, data[key], int)
+    if data["interval_ns"] <= 0:
+        raise ValueError("interval_ns is not positive")
+    datetime.fromisoformat(data["start_time"])
+    for key in (*_OBJECTS, "unavailable", "counts"):
+        _expect(key, data[key], dict)
+    for key in ("cpus", *_ROWS_OVER_TIME):
+        _expect_rows(key, data[key])
+    for key in _LISTS:
+        if data[key] is not None:
+            _expect_rows(key, data[key])
+    for key, value in data["loss"].items():
+        _expect(key, value, int)
+    return data
+
+
+def _expect(key: str, value: Any, wanted: type) -> None:
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise TypeError(f"{key} is no {wanted.__name__}")
+
+
+def _expect_rows(key: str, value: Any) -> None:
+    _expect(key, value, list)
+    for row in value:
+        _expect(f"an item of {key}", row, dict)
+
+
+def _printable(value: Any) -> Any:
+    """The same without characters that could steer a terminal."""
+    if isinstance(value, str):
+        return value if value.isprintable() else "".join(char if char.isprintable() else "?" for char in value)
+    if isinstance(value, Mapping):
+        return {_printable(key): _printable(inner) for key, inner in value.items()}
+    return [_printable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
