@@ -15,6 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=/usr/bin/python3
 venv=.venv
 os_release=${OS_RELEASE:-/etc/os-release}
+# Installed, but neither enabled nor started.
+unit=schedtop-metrics.service
 pip_options=(--quiet --disable-pip-version-check --no-input)
 export PIP_ROOT_USER_ACTION=ignore
 
@@ -37,7 +39,7 @@ missing_parts() {
 
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
-	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format
+	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format prometheus systemd-nspawn
 	[ "$1" != bench ] || echo perf runqlat
 }
 
@@ -81,6 +83,10 @@ package() {
 	debian:perf) echo linux-perf ;;
 	ubuntu:perf) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	*:runqlat) echo libbpf-tools ;;
+	fedora:prometheus) echo golang-github-prometheus ;;
+	opensuse:prometheus) echo golang-github-prometheus-prometheus ;;
+	arch:systemd-nspawn) ;;
+	*:systemd-nspawn) echo systemd-container ;;
 	ubuntu:bpftool) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	arch:bpftool) echo bpf ;;
 	fedora:clang-format) echo clang-tools-extra ;;
@@ -154,6 +160,10 @@ ensure_packages() {
 	install_packages "$distribution" $packages || for part in $parts; do
 		install_packages "$distribution" $(package "$distribution" "$part") || say "cannot install $part"
 	done
+	# Debian starts a server with the package; the tests only want the command.
+	case " $parts " in
+	*" prometheus "*) [ ! -d /run/systemd/system ] || systemctl disable --now --quiet prometheus 2>/dev/null || true ;;
+	esac
 	parts=$(missing_parts "$1" | xargs)
 	[ -z "$parts" ] || say "still missing: $parts"
 	! is_vital "$parts" || exit 1
@@ -224,6 +234,8 @@ install_program() {
 	"$target/bin/python" -m pip install "${pip_options[@]}" . ||
 		die "pip could not install the packages (see above); this step needs the network. make uninstall cleans up"
 	ln -sfn "$target/bin/schedtop" "$command"
+	mkdir -p "$prefix/lib/systemd/system"
+	sed "s|/usr/local/bin/|$prefix/bin/|" contrib/systemd/$unit >"$prefix/lib/systemd/system/$unit"
 	say "installed: $command"
 }
 
@@ -233,9 +245,13 @@ uninstall_program() {
 	is_ours "$prefix" || { say "nothing to remove: $target is not there, or not ours"; return; }
 	[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] || die "cannot write to $prefix: sudo make uninstall"
 	[ "$(readlink "$command")" != "$target/bin/schedtop" ] || rm "$command"
+	if [ -e "$prefix/lib/systemd/system/$unit" ]; then
+		[ ! -d /run/systemd/system ] || systemctl disable --now --quiet $unit 2>/dev/null || true
+		rm "$prefix/lib/systemd/system/$unit"
+	fi
 	rm -r "$target"
-	# What root's starts compiled (schedtop/sources/program_cache.py).
-	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop
+	# What root's starts and the unit's compiled (schedtop/sources/program_cache.py).
+	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop /var/cache/schedtop-metrics /var/cache/private/schedtop-metrics
 	say "removed: $command and $target"
 }
 
