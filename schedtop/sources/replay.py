@@ -18,7 +18,7 @@ from schedtop.units import NS_PER_S
 LEAD_NS, MOST_LEAD_NS = 60 * NS_PER_S, 120 * NS_PER_S
 """How much of the past is given with a place that is sought: the longest window at least, more if it is quick."""
 
-LEAD_TIME_S = 0.4
+LEAD_TIME_S = 0.15
 """How long reading more of the past than must be may take."""
 
 LATE_S = 0.25

@@ -124,8 +124,8 @@ class ReplayDashboard(Dashboard):
     # What is shown.
 
     def _show_header(self) -> None:
-        self.query_one(HeaderPane).show(self.view, verdict=self.verdict, player=self._state())
         self.show_player()
+        self.query_one(HeaderPane).show(self.view, verdict=self.verdict, player=self._state())
 
     def show_player(self) -> None:
         """Shows where the player is by now."""
@@ -135,6 +135,7 @@ class ReplayDashboard(Dashboard):
         if header.player != (state := self._state()):
             header.player = state
             header.draw()
+            self._show_keys()
 
     def _state(self) -> Span:
         player = self._player
@@ -146,7 +147,8 @@ class ReplayDashboard(Dashboard):
 
     def _show_keys(self) -> None:
         rows = [row for row in self.own_keys() if row.shown]
-        keys = [(row.keys.split()[0], row.word, row.action) for row in rows]
+        words = {"freeze": "Pause"} if self._player.playing else {}
+        keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
         self.query_one(KeyBar).show((*keys, ("Tab 1-6", "Pane", "focus_pane(1)")))
 
     def own_keys(self) -> list[KeyRow]:
