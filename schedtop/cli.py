@@ -10,6 +10,7 @@ import click
 from schedtop import __version__
 from schedtop.commands.capture import capture
 from schedtop.commands.dashboard import dashboard, dashboard_options
+from schedtop.commands.diff import diff
 from schedtop.commands.metrics import metrics
 from schedtop.commands.options import source_options
 from schedtop.commands.record import record
@@ -40,7 +41,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (capture, metrics, record, replay, report, snapshot, watch):
+for _command in (capture, diff, metrics, record, replay, report, snapshot, watch):
     commands.add_command(_command)
 
 

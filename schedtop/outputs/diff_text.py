@@ -1,0 +1,96 @@
+"""The comparison for people: text of at most 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from schedtop.outputs.diff import NOTABLE, value_words
+from schedtop.outputs.report_words import SIGNS, clock, loss_words, moment, span_words
+from schedtop.outputs.table import filter_words, table
+from schedtop.units import format_round_ns
+
+WIDTH = 80
+
+_LABEL = 36
+
+
+def to_text(data: Mapping[str, Any], top: int) -> str:
+    """The comparison as text, ending with a newline; each table has at most `top` rows."""
+    before, after = data["before"], data["after"]
+    lines = [_prose(data["headline"] + "."), ""]
+    for words, side in (("Before", before), ("After", after)):
+        verdict = side["verdict"]
+        sign = SIGNS.get(verdict["level"], "")
+        lines.append(_prose(f"{verdict['headline']}.", f"{words}: {sign + ' ' if sign else ''}", "  "))
+    lines += ["", *(_prose(words, "Warning: ", "  ") for words in data["warnings"])]
+    blocks = ["\n".join(lines).rstrip(), _sides(before, after)]
+    changed = data["changes"][:top]
+    quiet = sum(change["score"] < NOTABLE for change in data["changes"])
+    blocks.append(_table(f"What changed most (score under {NOTABLE:g}: little, {quiet} of these)", "", changed))
+    blocks += [_table("Run delay by task, what changed most", "run delay of ", data["tasks"][:top])]
+    blocks += [_table("Run delay by cgroup, what changed most", "run delay of ", data["cgroups"][:top])]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _sides(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Who, where, when of both; what is the same on one line."""
+    facts = []
+    for one, two in zip(_facts(before), _facts(after), strict=True):
+        name = one[0]
+        if one[1] == two[1]:
+            facts.append(_prose(one[1], f"{name:<12}", " " * 12))
+        else:
+            facts += [_prose(one[1], f"{name:<12}", " " * 12), _prose(two[1], f"{'':<10}> ", " " * 12)]
+    return "\n".join(facts)
+
+
+def _facts(side: Mapping[str, Any]) -> list[tuple[str, str]]:
+    start = moment(side["start_time"])
+    filters = " ".join(part for part in (side["recorded_filters"], filter_words(side["filters"])) if part)
+    day = start.astimezone().strftime("%Y-%m-%d")
+    when = f"{day} {clock(start, side['interval_ns'])} {start.astimezone().tzname()}"
+    return [
+        ("file", side["file"]),
+        ("host", f"{side['host']}, kernel {side['kernel']}, {side['cpus']} CPUs, source {side['source']}"),
+        ("time", f"{when} ({side['start_time']}), {span_words(side['interval_ns'])}"),
+        ("schedtop", f"{side['tool_version']}, slow waits from {format_round_ns(side['threshold_ns'])}"),
+        ("filters", filters or "none"),
+        ("lost", loss_words(side["loss"]) or "nothing"),
+    ]
+
+
+def _table(title: str, prefix: str, changes: Sequence[Mapping[str, Any]]) -> str:
+    if not changes:
+        return ""
+    rows = [
+        (
+            _cut(change["label"].removeprefix(prefix)),
+            value_words(change["before"], change["unit"]),
+            value_words(change["after"], change["unit"]),
+            _how(change),
+            f"{change['score']:.1f}",
+        )
+        for change in changes
+    ]
+    return f"{title}\n" + table(("what", "before", "after", "change", "score"), rows, left=("what",))
+
+
+def _how(change: Mapping[str, Any]) -> str:
+    if change["status"] != "both":
+        return {"appeared": "new", "vanished": "gone"}.get(change["status"], str(change["status"]))
+    factor: float | None = change["factor"]
+    if factor is None:
+        return "-"
+    return f"{factor:.1f}x" if 0.95 <= factor < 1000 else f"{factor:.2g}x"
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LABEL else words[: _LABEL - 1] + "…"
+
+
+def _prose(words: str, first: str = "", rest: str = "") -> str:
+    return "\n".join(
+        textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    ) or first.rstrip()  # fmt: skip
