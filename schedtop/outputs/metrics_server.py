@@ -29,6 +29,9 @@ MOST_CLIENTS = 16
 CLIENT_S = 10.0
 """How long a client may take for request and answer together."""
 
+POLL_S = 0.2
+"""How often it looks for clients that take too long, and whether it is to end."""
+
 STALE_INTERVALS, STALE_S = 3, 10.0
 """Data that are older are not served: so many intervals, and at least so long."""
 
@@ -39,6 +42,7 @@ class Endpoint:
     def __init__(
         self, family: socket.AddressFamily, address: tuple[Any, ...], *, interval_ns: int, per_cpu: bool
     ) -> None:
+        self._thread: threading.Thread | None = None
         self._published: tuple[Published, float] | None = None
         self._stale_s = max(STALE_S, STALE_INTERVALS * interval_ns / NS_PER_S)
         registry = CollectorRegistry(auto_describe=False)
@@ -51,14 +55,19 @@ class Endpoint:
 
     def start(self) -> None:
         """Begins to answer."""
-        threading.Thread(target=self._server.serve_forever, args=(0.2,), name="schedtop-http", daemon=True).start()
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_S,), name="schedtop-http", daemon=True
+        )
+        self._thread.start()
 
     def publish(self, data: Published) -> None:
         """From now on serves this."""
         self._published = data, time.monotonic()
 
     def close(self) -> None:
-        """Ends at once; clients that are being served are cut off with the process."""
+        """Ends; clients that are being served are cut off with the process."""
+        if self._thread:
+            self._server.shutdown()
         self._server.server_close()
 
     def _latest(self) -> Published | None:

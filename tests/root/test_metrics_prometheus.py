@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from loads import ended, python
+from scenarios import cgroup
 
 from schedtop.commands.metrics import serve
 from schedtop.history import ViewSettings
@@ -31,6 +32,7 @@ from schedtop.sources.live import LiveSource
 from schedtop.units import NS_PER_S
 
 PROMETHEUS = shutil.which("prometheus")
+DASHBOARD = Path(__file__).parents[2] / "contrib/grafana/schedtop.json"
 LOAD = "import os; os.sched_setaffinity(0, {0})\nwhile True: pass"
 
 
@@ -180,6 +182,20 @@ def test_its_counters_are_the_kernels(run: tuple[Prometheus, list[Frame], float]
     assert sum(delay.values()) > 0.5 * length_s
 
 
+def test_the_dashboards_panels_have_data(run: tuple[Prometheus, list[Frame], float]) -> None:
+    """Prometheus itself takes each expression, and only what did not happen here is empty."""
+    server, _, now_s = run
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    instance = server.vector("schedtop_info", now_s)[0][0]["instance"]
+    empty = []
+    for panel in panels:
+        for target in panel["targets"]:
+            query = target["expr"].replace("$__rate_interval", "30s").replace("$instance", instance)
+            if not server.vector(query, now_s):
+                empty.append(panel["title"])
+    assert set(empty) <= {"Throttled periods", "Lost, by kind", "CPU pressure"}
+
+
 def test_it_scraped_openmetrics_and_missed_nothing(run: tuple[Prometheus, list[Frame], float]) -> None:
     server, _, now_s = run
     assert server.number("min_over_time(up[5s])", now_s) == 1
@@ -209,10 +225,43 @@ def test_the_command_counts_what_the_kernel_counts() -> None:
     assert ours == pytest.approx(last[1] - first[1], rel=0.1, abs=400), "up to an interval at both ends"
 
 
-def scrape(url: str) -> float:
+def test_a_quota_is_told_by_its_cgroup() -> None:
+    """A busy loop with a third of a CPU, against the group's own cpu.stat, by its path."""
+    with cgroup("schedtop-metrics", quota=0.3) as directory, ended(hog := python(LOAD)):
+        (directory / "cgroup.procs").write_text(str(hog.pid))
+        command = [sys.executable, "-m", "schedtop", "metrics", "--listen", "127.0.0.1:0", "--interval", "0.2s"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr
+            url = process.stderr.readline().split()[-1]
+            name = f'schedtop_cgroup_throttled_periods_total{{cgroup="/{directory.name}"}}'
+            assert wait_for(lambda: samples(url, name) == 1, 30), "it has a series of its own"
+            first = scrape(url, name), throttled_periods(directory)
+            time.sleep(3)
+            last = scrape(url, name), throttled_periods(directory)
+            ran_s = scrape(url, f'schedtop_group_run_seconds_total{{by="cgroup",group="/{directory.name}"}}')
+            process.terminate()
+    assert last[1] - first[1] > 10
+    assert last[0] - first[0] == pytest.approx(last[1] - first[1], abs=5), "up to an interval at both ends"
+    assert ran_s > 0.3, "and so have its tasks"
+
+
+def throttled_periods(directory: Path) -> int:
+    lines = (directory / "cpu.stat").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("nr_throttled "))
+
+
+def lines_of(url: str, start: str) -> list[str]:
     with urllib.request.urlopen(url, timeout=10) as answer:
-        lines = answer.read().decode().splitlines()
-    return sum(float(line.split()[-1]) for line in lines if line.startswith("schedtop_context_switches_total{"))
+        return [line for line in answer.read().decode().splitlines() if line.startswith(start)]
+
+
+def samples(url: str, start: str) -> int:
+    return len(lines_of(url, start))
+
+
+def scrape(url: str, start: str = "schedtop_context_switches_total{") -> float:
+    """The sum of the samples that begin so."""
+    return sum(float(line.split()[-1]) for line in lines_of(url, start))
 
 
 def context_switches() -> int:

@@ -250,6 +250,7 @@ def test_the_unit_runs_in_a_real_systemd(nspawn: Path) -> None:
     assert fields["NoNewPrivs"] == "1" and fields["Seccomp"] == "2" and int(fields["Uid"].split()[0]) >= 61184
     assert int(fields["CapBnd"], 16).bit_count() == len(capabilities())
     assert kept, "the compiled programs are kept"
+    assert "schedtop-metrics.service: Deactivated successfully" in log.read_text(errors="replace"), "it ends well"
 
 
 def count(body: str) -> float:
