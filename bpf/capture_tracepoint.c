@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Capture on kernels without BTF: perf tracepoints, see tracepoint.c. */
+/*
+ * Capture on kernels without BTF: perf tracepoints, see tracepoint.c. All programs return 1: after a 0 the kernel hands
+ * the event to nobody else, and a perf that records meanwhile would miss it (perf_trace_run_bpf_submit()).
+ */
 
 #define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
 
@@ -23,7 +26,7 @@ int tracepoint_sched_switch(void *ctx)
 	u64 comm[2];
 
 	if (!open_ring(&ring))
-		return 0;
+		return 1;
 	/* Only of the task that leaves is it known here which process it is of. */
 	if (!is_name_told(&ring, prev)) {
 		COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
@@ -31,7 +34,7 @@ int tracepoint_sched_switch(void *ctx)
 	}
 	add_switch(&ring, prev, FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD), FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD),
 		   FIELD(s32, ctx, SWITCH_PREV_PRIO_FIELD), FIELD(s32, ctx, SWITCH_NEXT_PRIO_FIELD));
-	return 0;
+	return 1;
 }
 
 #ifdef HAVE_SCHED_WAKING
@@ -42,7 +45,7 @@ int tracepoint_sched_waking(void *ctx)
 	if (open_ring(&ring))
 		add_wakeup(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
 			   FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD));
-	return 0;
+	return 1;
 }
 #endif
 
@@ -54,7 +57,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	if (open_ring(&ring))
 		add_wakeup(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
 			   FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD));
-	return 0;
+	return 1;
 }
 #endif
 
@@ -66,7 +69,7 @@ int tracepoint_sched_migrate_task(void *ctx)
 	if (open_ring(&ring))
 		add_migration(&ring, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
 			      FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
-	return 0;
+	return 1;
 }
 #endif
 
@@ -79,10 +82,10 @@ int tracepoint_task_newtask(void *ctx)
 	u64 comm[2];
 
 	if (!open_ring(&ring))
-		return 0;
+		return 1;
 	COPY_NAME(comm, ctx, NEWTASK_COMM_FIELD);
 	tell_name(&ring, tid, thread ? bpf_get_current_pid_tgid() >> 32 : tid, comm);
-	return 0;
+	return 1;
 }
 #endif
 
@@ -95,9 +98,9 @@ int tracepoint_task_rename(void *ctx)
 	u64 comm[2];
 
 	if (!open_ring(&ring))
-		return 0;
+		return 1;
 	COPY_NAME(comm, ctx, RENAME_NEWCOMM_FIELD);
 	tell_name(&ring, tid, (u32)current == tid ? current >> 32 : 0, comm);
-	return 0;
+	return 1;
 }
 #endif

@@ -2,6 +2,9 @@
 /*
  * Front end for kernels without BTF: perf tracepoints. The *_FIELD flags are offsets in the record, found by name in
  * the tracefs format files. A record names tasks by tid and comm only: no cgroup, no start time, no yield.
+ *
+ * All programs return 1: after a 0 the kernel hands the event to nobody else, and a perf that records meanwhile would
+ * miss it (perf_trace_run_bpf_submit()).
  */
 
 #define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
@@ -38,7 +41,7 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 
 static __always_inline u32 task_pid_namespace(struct who *who)
 {
-	return 0;
+	return 1;
 }
 
 static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
@@ -48,12 +51,12 @@ static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
 
 static __always_inline u32 allowed_cpus(struct who *who)
 {
-	return 0;
+	return 1;
 }
 
 static __always_inline u64 steal_of_cpu(struct who *who)
 {
-	return 0;
+	return 1;
 }
 
 static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
@@ -89,7 +92,7 @@ int tracepoint_sched_switch(void *ctx)
 	event.involuntary = !(state & 0xff);
 	event.dead = state & STATE_DEAD;
 	on_switch(&event);
-	return 0;
+	return 1;
 }
 
 #ifdef HAVE_SCHED_WAKING
@@ -100,7 +103,7 @@ int tracepoint_sched_waking(void *ctx)
 
 	COPY_NAME(comm, ctx, WAKING_COMM_FIELD);
 	on_waking(&who);
-	return 0;
+	return 1;
 }
 #endif
 
@@ -116,7 +119,7 @@ int tracepoint_sched_wakeup(void *ctx)
 
 	COPY_NAME(comm, ctx, WAKEUP_COMM_FIELD);
 	on_wakeup(&who);
-	return 0;
+	return 1;
 }
 #endif
 
@@ -132,7 +135,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	/* The only sign that a tid has a new user. */
 	who.start_ns = bpf_ktime_get_ns();
 	on_waking(&who);
-	return 0;
+	return 1;
 }
 #endif
 
@@ -142,7 +145,7 @@ int tracepoint_sched_migrate_task(void *ctx)
 	struct who who = { .tid = FIELD(u32, ctx, MIGRATE_PID_FIELD) };
 
 	on_migrate(&who, FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
-	return 0;
+	return 1;
 }
 #endif
 
@@ -154,7 +157,7 @@ int tracepoint_sched_process_exit(void *ctx)
 
 	COPY_NAME(comm, ctx, EXIT_COMM_FIELD);
 	on_exit(&who);
-	return 0;
+	return 1;
 }
 #endif
 
@@ -164,6 +167,6 @@ int tracepoint_sched_process_exec(void *ctx)
 	struct who who = { .tid = FIELD(u32, ctx, EXEC_PID_FIELD) };
 
 	on_exec(&who, FIELD(u32, ctx, EXEC_OLD_PID_FIELD));
-	return 0;
+	return 1;
 }
 #endif

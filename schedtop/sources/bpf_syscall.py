@@ -122,7 +122,8 @@ def attach_typed_tracepoint(program_fd: int) -> int:
 def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
     """Attaches a TRACEPOINT program, for all CPUs; the descriptor that holds it there."""
     attr = bytearray(_PERF_ATTR_BYTES)
-    struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, tracepoint_id, 1)
+    # It only counts (a period of 0): samples would be made for nobody.
+    struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, tracepoint_id, 0)
     cpu = min(os.sched_getaffinity(0))
     event = _call(_number()[1], ctypes.c_char_p(bytes(attr)), -1, cpu, -1, _PERF_FLAG_CLOEXEC)
     try:

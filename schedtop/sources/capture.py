@@ -252,7 +252,10 @@ def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
 def _names(raw: Rows) -> Rows:
     raw = raw[raw["kind_and_tid"] >> _KIND_SHIFT == model.NAME]
     rows = np.zeros(len(raw), NAME_DTYPE)
-    rows["time_ns"], rows["tgid"], rows["comm"] = raw["time_ns"], raw["other_tid"], _behind(raw, "S16")
+    rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
+    letters = _behind(raw, "(16,)u1").copy()
+    letters[np.cumsum(letters == 0, axis=1) > 0] = 0  # behind a name that was copied whole is what was there before
+    rows["comm"] = np.ascontiguousarray(letters).view("S16")[:, 0]
     rows["tid"] = raw["kind_and_tid"] & _TID_MASK
     return rows
 

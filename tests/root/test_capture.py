@@ -1,0 +1,293 @@
+"""Captures of the live kernel, against the kernel's own count and against perf at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loads import ended, kernel_switches, python
+
+from schedtop.capture import MIGRATE, SWITCH, WAKING, Capture
+from schedtop.capture_files import take_capture
+from schedtop.outputs.trace import write_traces
+from schedtop.outputs.trace_slices import RUNNABLE, RUNNING, slices_of
+from schedtop.units import NS_PER_MS, NS_PER_S
+
+BUFFER_BYTES = 64 << 20
+
+PING_PONG = """
+import os, sys, time
+pause = float(sys.argv[2])
+os.sched_setaffinity(0, {int(sys.argv[1])})
+a, b = os.pipe(), os.pipe()
+if os.fork():
+    while True:
+        os.write(a[1], b"x"); os.read(b[0], 1)
+        if pause: time.sleep(pause)
+else:
+    while True:
+        os.read(a[0], 1); os.write(b[1], b"x")
+"""
+
+
+def ping_pong(cpu: int, pause_s: float = 0) -> subprocess.Popen[bytes]:
+    """Two processes that wake each other on one CPU, with a pause each time; a group of their own."""
+    return python(PING_PONG, str(cpu), str(pause_s), process_group=0)
+
+
+@contextmanager
+def group_ended(*processes: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def taken(front_end: str, duration_ns: int = NS_PER_S, buffer_bytes: int = BUFFER_BYTES) -> Capture:
+    return take_capture(front_end, buffer_bytes, duration_ns, threading.Event())
+
+
+def switches_seen(capture: Capture) -> int:
+    return int((capture.events["kind"] == SWITCH).sum())
+
+
+def test_switches_agree_with_the_kernel(front_end: str) -> None:
+    """What ctxt of /proc/stat counts between two moments within the capture."""
+    with group_ended(ping_pong(0), ping_pong(1)):
+        moments: list[tuple[int, int]] = []
+
+        def look() -> None:
+            # Compiling takes its time: readings all along, and two of them are in the window.
+            while not done.is_set():
+                before = time.monotonic_ns()
+                count = kernel_switches()
+                if time.monotonic_ns() - before < NS_PER_MS:
+                    moments.append((before, count))
+                time.sleep(0.02)
+
+        done = threading.Event()
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            capture = taken(front_end)
+        finally:
+            done.set()
+            thread.join()
+    inside = [moment for moment in moments if capture.start_ns < moment[0] < capture.end_ns]
+    (start_ns, first), (end_ns, last) = inside[0], inside[-1]
+    assert end_ns - start_ns > NS_PER_S / 2
+    times = capture.events["time_ns"][capture.events["kind"] == SWITCH]
+    seen = int(((times >= start_ns) & (times < end_ns)).sum())
+    assert last - first > 1000
+    assert seen == pytest.approx(last - first, rel=0.01)
+    assert capture.lost_total == 0
+
+
+def test_the_same_switches_as_perf_sees(front_end: str, tmp_path: Path) -> None:
+    """Per CPU, within 1 %, over the time that both saw."""
+    if not shutil.which("perf"):
+        pytest.skip("perf is not installed")
+    data = tmp_path / "perf.data"
+    command = ["perf", "sched", "record", "-m", "16M", "-k", "mono", "-o", str(data), "--", "sleep", "60"]
+    # No more than perf can keep up with.
+    with group_ended(ping_pong(0, 0.0003), ping_pong(1, 0.0003)):
+        taken(front_end, NS_PER_S // 10)  # compiled for the next one
+        perf = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
+        try:
+            time.sleep(1)
+            capture = taken(front_end)
+            time.sleep(0.2)
+        finally:
+            os.killpg(perf.pid, signal.SIGINT)
+            _, errors = perf.communicate(timeout=60)
+    if not data.exists():
+        pytest.skip(f"perf sched record does not work here: {errors.decode()[-300:]}")
+    found, lost = perf_switches(data)
+    assert not lost, "perf lost events: nothing to compare with"
+    slices = perf_slices(data)
+    for cpu, count in capture.switches_by_cpu().items():
+        within = [row for row in found[cpu] if capture.start_ns <= row[0] < capture.end_ns]
+        # On this kind of guest perf misses switches away from idle, also when nothing else is attached (perf stat has
+        # fewer sched:sched_switch than context-switches): then who leaves is not who came.
+        holes = sum(earlier[2] != later[1] for earlier, later in pairwise(within))
+        # timehist has a line for each time that a task, or idle, leaves a CPU.
+        ends = [at for at in slices[cpu] if capture.start_ns <= at < capture.end_ns]
+        print(f"CPU {cpu}: {count} switches; perf {len(within)}, timehist {len(ends)}, missed by perf {holes}")
+        assert count > 500
+        assert count == pytest.approx(len(within) + holes, rel=0.01), f"CPU {cpu}"
+        assert count == pytest.approx(len(ends) + holes, rel=0.01), f"timehist, CPU {cpu}"
+        mine = capture.events[(capture.events["kind"] == SWITCH) & (capture.events["seen_on"] == cpu)]
+        left = sum(row[1] > 0 for row in within)
+        assert int((mine["tid"] > 0).sum()) == pytest.approx(left, rel=0.01), f"tasks that left CPU {cpu}"
+
+
+def perf_switches(data: Path) -> tuple[dict[int, list[tuple[int, int, int]]], bool]:
+    """The switches of each CPU in a perf.data (time, tid of previous and next), and whether perf lost some."""
+    script = ["perf", "script", "-i", str(data), "-f", "--ns", "--show-lost-events", "-F", "cpu,time,event,trace"]
+    text = subprocess.run(script, capture_output=True, text=True, check=True)
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    pattern = r"\[(\d+)\]\s+(\d+)\.(\d{9}):\s+sched:sched_switch: .*? prev_pid=(\d+) .*? next_pid=(\d+) "
+    for cpu, seconds, ns, prev, following in re.findall(pattern, text.stdout):
+        found.setdefault(int(cpu), []).append((int(seconds) * NS_PER_S + int(ns), int(prev), int(following)))
+    return found, "PERF_RECORD_LOST" in text.stdout
+
+
+def perf_slices(data: Path) -> dict[int, list[int]]:
+    """When tasks left each CPU, according to timehist."""
+    command = ["perf", "sched", "timehist", "-i", str(data), "-f"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[int, list[int]] = {}
+    for seconds, us, cpu in re.findall(r"^\s*(\d+)\.(\d{6})\s+\[(\d+)\]", done.stdout, re.MULTILINE):
+        found.setdefault(int(cpu), []).append(int(seconds) * NS_PER_S + int(us) * 1000)
+    return found
+
+
+def test_what_finds_no_room_is_counted(front_end: str) -> None:
+    with group_ended(ping_pong(0), ping_pong(1)):
+        capture = taken(front_end, buffer_bytes=8 << 10)
+        whole = taken(front_end)
+    assert capture.lost_total > 1000
+    assert whole.lost_total == 0
+    # Each loss has its place: none is forgotten, and none is before the capture or after it.
+    assert int(capture.losses["count"].sum()) == sum(int(lost.sum()) for lost in capture.lost.values())
+    assert (capture.losses["first_ns"] >= capture.start_ns).all()
+    assert (capture.losses["first_ns"] <= capture.losses["last_ns"]).all()
+    assert (capture.losses["last_ns"] < capture.end_ns).all()
+    for cpu in capture.cpus:
+        gaps = capture.losses[capture.losses["cpu"] == cpu]
+        times = capture.events["time_ns"][capture.events["seen_on"] == cpu]
+        assert (gaps["first_ns"][1:] > gaps["last_ns"][:-1]).all()
+        inside = np.searchsorted(times, gaps["last_ns"], "right") - np.searchsorted(times, gaps["first_ns"])
+        assert not inside.any(), "an event was kept within a loss"
+
+
+def test_seen_and_lost_are_all_there_was() -> None:
+    """Against ctxt of /proc/stat around the capture, with a buffer that is far too small."""
+    with group_ended(ping_pong(0), ping_pong(1)):
+        taken("auto", NS_PER_S // 10)
+        from schedtop.sources.capture import CaptureSource
+
+        with CaptureSource("auto", 8 << 10) as source:
+            before_ns, before = time.monotonic_ns(), kernel_switches()
+            capture = source.take(NS_PER_S, threading.Event())
+            after_ns, after = time.monotonic_ns(), kernel_switches()
+    seen, lost = switches_seen(capture), int(capture.lost[SWITCH].sum())
+    assert lost > seen
+    # The rest of the time outside of the capture, at the same rate.
+    expected = (after - before) * (capture.end_ns - capture.start_ns) / (after_ns - before_ns)
+    assert seen + lost == pytest.approx(expected, rel=0.05)
+
+
+def test_a_task_sleeps_wakes_and_runs_where_and_when_it_says(front_end: str, tmp_path: Path) -> None:
+    """A task that sleeps 10 ms at a time, by its own account, on one CPU."""
+    code = (
+        "import os, time\nos.sched_setaffinity(0, {1})\n"
+        "while True:\n until = time.monotonic() + 0.002\n while time.monotonic() < until: pass\n time.sleep(0.01)"
+    )
+    process = python(code)
+    with ended(process):
+        time.sleep(0.2)
+        capture = taken(front_end)
+    slices = slices_of(capture)
+    mine = slices.states[slices.states["tid"] == process.pid]
+    assert (mine["start_ns"][1:] >= mine["end_ns"][:-1]).all()
+    running, sleeping = (mine[mine["state"] == state] for state in (RUNNING, 3))
+    assert 20 < len(sleeping) < 100
+    assert set(running["cpu"].tolist()) == {1}
+    whole = sleeping[1:-1]
+    lengths = (whole["end_ns"] - whole["start_ns"]) / NS_PER_MS
+    assert np.median(lengths) == pytest.approx(10, abs=2)
+    assert set(sleeping["prev_state"].tolist()) == {1}
+    names = capture.task_names
+    assert names.name(process.pid).startswith("python")
+    assert names.tgid(process.pid) == process.pid
+    for row in slices.runs[slices.runs["tid"] == process.pid]:
+        assert row["cpu"] == 1
+    paths = write_traces(capture, {"chrome": tmp_path / "trace.json"})
+    tracks = [event for event in json.loads(paths[0].read_text())["traceEvents"] if event["tid"] == process.pid]
+    assert {event["name"] for event in tracks if event["ph"] == "X"} >= {"running", "sleeping (S)"}
+
+
+def test_a_waker_is_who_woke(front_end: str) -> None:
+    with group_ended(ping_pong(1)):
+        time.sleep(0.1)
+        capture = taken(front_end, NS_PER_S // 2)
+    states = slices_of(capture).states
+    woken = states[(states["state"] == RUNNABLE) & (states["woken_ns"] > 0) & (states["waker_tid"] > 0)]
+    pairs = Counter(zip(woken["waker_tid"].tolist(), woken["tid"].tolist(), strict=True)).most_common(2)
+    (first, count), (second, _) = pairs
+    assert count > 100
+    assert first == second[::-1], "two processes wake each other"
+    waking = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == first[1])]
+    assert set(woken["woken_ns"][woken["tid"] == first[1]].tolist()) <= set(waking["time_ns"].tolist())
+
+
+def test_a_migration_is_seen(front_end: str) -> None:
+    code = "import os, time\nwhile True:\n for cpu in (0, 1):\n  os.sched_setaffinity(0, {cpu}); time.sleep(0.02)"
+    process = python(code)
+    with ended(process):
+        time.sleep(0.1)
+        capture = taken(front_end)
+    moves = capture.events[(capture.events["kind"] == MIGRATE) & (capture.events["tid"] == process.pid)]
+    assert len(moves) > 10
+    assert {(row["from_cpu"], row["to_cpu"]) for row in moves} == {(0, 1), (1, 0)}
+
+
+def test_tasks_born_meanwhile_have_their_names(front_end: str) -> None:
+    code = "import subprocess\nwhile True: subprocess.run(['/bin/true'])"
+    process = python(code)
+    with ended(process):
+        time.sleep(0.1)
+        capture = taken(front_end)
+    names = capture.task_names
+    born = [tid for tid, tgid in names.tgids.items() if names.name(tid) == "true" and tgid == tid]
+    assert len(born) > 20
+    assert not [tid for tid in np.unique(capture.events["tid"]).tolist() if names.name(tid).startswith("tid ")]
+
+
+def test_the_command_writes_both_files(tmp_path: Path) -> None:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
+
+    command = [*command_line(), "capture", "--duration", "0.2s", "-o", "trace"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.json", "trace.perfetto-trace"]
+    assert " switches, " in done.stderr and "trace.json (" in done.stderr
+    assert json.loads((tmp_path / "trace.json").read_text())["otherData"]["lost_total"] == 0
+    trace = protos.Trace.FromString((tmp_path / "trace.perfetto-trace").read_bytes())
+    assert any(packet.ftrace_events.event for packet in trace.packet)
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert again.returncode == 1 and "--force" in again.stderr and len(again.stderr.splitlines()) == 1
+
+
+def test_ctrl_c_keeps_nothing(tmp_path: Path) -> None:
+    """As for every command that is interrupted: no half of a file is left."""
+    command = [*command_line(), "capture", "--duration", "30s", "-o", "trace"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert not list(tmp_path.iterdir())
+
+
+def command_line() -> list[str]:
+    import sys
+
+    return [sys.executable, "-m", "schedtop"]
