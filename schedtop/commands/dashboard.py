@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.options import Command, Duration, settings_of, source_of
+from schedtop.commands.triggers import plan_of, trigger_options
 from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
     from schedtop.model import Source
     from schedtop.session import Signals
+    from schedtop.triggers.plan import Plan
+    from schedtop.ui.trigger_screen import TriggeredDashboard
 
 
 def dashboard_options(command: Command) -> Command:
@@ -28,7 +31,7 @@ def dashboard_options(command: Command) -> Command:
                      help="Where keys write files: what is shown, recordings, captures.  [default: .]"),
     )):  # fmt: skip
         command = option(command)
-    return command
+    return trigger_options(command)
 
 
 def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
@@ -36,6 +39,7 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])
+    plan = plan_of(options, screen=True)
     check_screen(export_dir if check_dir else None)
     if not options["no_renice"]:
         raise_priority()
@@ -45,7 +49,19 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         opening=opening_words(options["source"]),
         settings=settings_of(options),
         export_dir=export_dir,
+        make_screen=triggered(plan) if plan.conditions else None,
     )
+
+
+def triggered(plan: Plan) -> Callable[..., Any]:
+    """What makes a dashboard that watches for the plan's conditions."""
+
+    def make(source: Source, settings: ViewSettings, export_dir: Path, _own_pid: int | None) -> TriggeredDashboard:
+        from schedtop.ui.trigger_screen import TriggeredDashboard
+
+        return TriggeredDashboard(source, settings, export_dir, os.getpid(), plan=plan)
+
+    return make
 
 
 def check_screen(export_dir: Path | None) -> None:

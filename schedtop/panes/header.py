@@ -60,6 +60,8 @@ class HeaderPane(Canvas, can_focus=False):
         self.verdict: Verdict | None = None
         self.recording = ""
         self.player: Span | None = None
+        self.triggers: list[Span] = []
+        """What is watched for, or what has fired last."""
 
     def show(
         self,
@@ -141,6 +143,8 @@ class HeaderPane(Canvas, can_focus=False):
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
+        if self.triggers:
+            parts.append(self.triggers)
         level = steal_level(frame.ratio("steal_ns"))
         if level.sign:
             parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])

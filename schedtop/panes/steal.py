@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from schedtop.groups import group_name
 from schedtop.history import View
-from schedtop.panes.capacity import QUOTA, SERIES, STEAL, Past, Series, Values, axis_text, top_of, worst_throttled
+from schedtop.panes.capacity import (
+    QUOTA,
+    SERIES,
+    SPAN_NS,
+    STEAL,
+    Past,
+    Series,
+    Values,
+    axis_text,
+    top_of,
+    worst_throttled,
+)
 from schedtop.panes.levels import NORMAL, Level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
@@ -41,6 +53,8 @@ class StealPane(Pane):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self.marks: tuple[int, ...] = ()
+        """Moments (`end_ns`) to be marked on the axis: when triggers fired."""
         self._past = Past()
         self._key: object = None
         self._plots: list[Spans] = []
@@ -73,7 +87,7 @@ class StealPane(Pane):
                 line.append((bars(values / top_of(series, values)), series.style))
             lines.append(line)
         if room >= 12:
-            lines.append([(" " * (width - room) + "-5 min" + "now".rjust(room - 6), "head")])
+            lines.append([(" " * (width - room), "head"), *time_axis(view.series[-1].end_ns, self.marks, room)])
         return lines
 
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
@@ -90,7 +104,7 @@ class StealPane(Pane):
 
     def _plot_lines(self, view: View, width: int, each: int) -> list[Spans]:
         """A plot for each series under its value, all on one axis of time."""
-        key = (view.frame.end_ns, len(view.series), width, each)
+        key = (view.frame.end_ns, len(view.series), width, each, self.marks)
         if key == self._key:
             return self._plots
         self._key = key
@@ -103,7 +117,7 @@ class StealPane(Pane):
             room = width - spans_width(line)
             lines.append([*line, (words if len(words) <= room else "", "dim")])
             lines.extend(plot_lines(series, values, each - 1))
-        lines.append([(" " * MARGIN + "-5 min" + "now".rjust(columns - 6), "head")])
+        lines.append([(" " * MARGIN, "head"), *time_axis(view.series[-1].end_ns, self.marks, columns)])
         self._plots = lines
         return lines
 
@@ -129,6 +143,16 @@ class StealPane(Pane):
 
 def _level(series: Series, value: float | None) -> Level:
     return steal_level(value) if series is STEAL else NORMAL
+
+
+def time_axis(end_ns: int, marks: Sequence[int], columns: int) -> list[Span]:
+    """Five minutes that end at `end_ns` in `columns` cells, with a T at each mark."""
+    cells = [*"-5 min", *"now".rjust(columns - 6)]
+    for mark in marks:
+        if 0 <= (age_ns := end_ns - mark) < SPAN_NS:
+            cells[columns - 1 - age_ns * columns // SPAN_NS] = "T"
+    parts = [(cell, "alarm" if cell == "T" else "head") for cell in cells]
+    return [("".join(cell for cell, _ in group), style) for style, group in groupby(parts, lambda part: part[1])]
 
 
 def _words(view: View, series: Series) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 from schedtop.history import View
 from schedtop.outputs.files import OutputError, write_file
+from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.snapshot import origin, to_json
-from schedtop.units import NS_PER_S
 
 FONTS = "'DejaVu Sans Mono', 'Liberation Mono', 'Noto Sans Mono', Menlo, Consolas, monospace"
 
@@ -44,20 +43,3 @@ def self_contained(svg: str, about: Mapping[str, Any]) -> str:
 def base_name(view: View) -> str:
     """The files' name without ending: host and the moment that is shown, in local time."""
     return file_stem(view.host.name, view.frame.start_time_ns + view.frame.interval_ns)
-
-
-def file_stem(host_name: str, time_ns: int) -> str:
-    """A file's name without ending: host and wall-clock time, in local time."""
-    moment = datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
-    host = re.sub(r"[^A-Za-z0-9_.-]", "_", host_name) or "host"
-    return f"schedtop-{host}-{moment}"
-
-
-def free_base(directory: Path, name: str, endings: Sequence[str] = (".json", ".svg")) -> Path:
-    """The name in the directory, with a number if one of its files exists."""
-    number = 1
-    base = directory / name
-    while any(base.with_name(f"{base.name}{ending}").exists() for ending in endings):
-        number += 1
-        base = directory / f"{name}-{number}"
-    return base

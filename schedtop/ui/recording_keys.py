@@ -13,10 +13,10 @@ from schedtop.history import History
 from schedtop.model import Frame, Host
 from schedtop.outputs.background_recorder import BackgroundRecorder
 from schedtop.outputs.files import OutputError
+from schedtop.outputs.names import file_stem, free_base
 from schedtop.panes.pane import Pane
 from schedtop.recording import Event, Header
 from schedtop.ui.bindings import key
-from schedtop.ui.export import file_stem, free_base
 from schedtop.ui.file_keys import FileKeys
 from schedtop.units import format_bytes
 
@@ -33,6 +33,8 @@ class RecordingKeys(FileKeys):
     def __init__(self, panes: Sequence[Pane], export_dir: Path, host: Host) -> None:
         super().__init__(panes, export_dir)
         self.live = History(host)
+        self.trigger_texts: tuple[str, ...] = ()
+        """The conditions that are watched for, as recordings name them."""
         self.recordings: list[BackgroundRecorder] = []
         self._ending: list[BackgroundRecorder] = []
         self._by_key: BackgroundRecorder | None = None
@@ -50,9 +52,8 @@ class RecordingKeys(FileKeys):
         start_ns = frames_before[0].start_time_ns if frames_before else now_ns
         base = free_base(self.export_dir, file_stem(self.live.host.name, now_ns), (ENDING,))
         path = base.with_name(f"{base.name}{ENDING}")
-        recorder = BackgroundRecorder(
-            path, Header(self.live.host, start_ns, filters=filters), frames_before=frames_before
-        )
+        header = Header(self.live.host, start_ns, filters=filters, triggers=self.trigger_texts)
+        recorder = BackgroundRecorder(path, header, frames_before=frames_before)
         self.recordings.append(recorder)
         self.recordings_changed()
         return recorder
