@@ -40,7 +40,7 @@ def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
         sides = []
         for path in (before, after):
             with progress(f"reading {path.name}"):
-                sides.append(read_evidence(path, ViewSettings(), top=None))
+                sides.append(read_evidence(path, ViewSettings(), top=0, all_tasks=True))
         names = (str(before), str(after))
         try:
             data = compare(sides[0], sides[1], names, options["top"])

@@ -31,8 +31,8 @@ class Part:
     end: Place | None = None
 
 
-def read_evidence(path: Path, settings: ViewSettings, part: Part = Part(), top: int | None = 50) -> dict[str, Any]:
-    """The report of a file, see `outputs.report.report`. Raises SourceError."""
+def read_evidence(path: Path, settings: ViewSettings, part: Part = Part(), **wanted: Any) -> dict[str, Any]:
+    """The report of a file; `wanted` as in `outputs.report.report`. Raises SourceError."""
     try:
         with path.open("rb") as file:
             schema = schema_of(file.read(_PEEK_BYTES))
@@ -44,10 +44,10 @@ def read_evidence(path: Path, settings: ViewSettings, part: Part = Part(), top: 
     except OSError as error:
         raise SourceError(f"cannot read {path}: {reason(error)}") from error
     with Recording(path) as recording:
-        return _report_of(recording, settings, part, top)
+        return _report_of(recording, settings, part, wanted)
 
 
-def _report_of(recording: Recording, settings: ViewSettings, part: Part, top: int | None) -> dict[str, Any]:
+def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted: dict[str, Any]) -> dict[str, Any]:
     numbers = _chosen(recording, part)
     intervals = [recording.intervals[number].entry for number in numbers]
     begin_ns = intervals[0].end_ns - intervals[0].interval_ns
@@ -58,8 +58,11 @@ def _report_of(recording: Recording, settings: ViewSettings, part: Part, top: in
         gatherer.add(frame)
     if not gatherer.intervals:
         raise SourceError(unread[0])
+    for cpu in settings.filter.cpus:
+        if cpu >= gatherer.cpus:
+            raise SourceError(f"there is no CPU {cpu} in {recording.path}: it has 0 to {gatherer.cpus - 1}")
     data = _about(recording, part) | {"intervals_damaged": len(unread)}
-    return report(gatherer, recording=data, events=_events(recording, numbers), top=top)
+    return report(gatherer, recording=data, events=_events(recording, numbers), **wanted)
 
 
 def _frames(recording: Recording, numbers: range, unread: list[str]) -> Iterator[Frame]:

@@ -23,7 +23,7 @@ MANY_ROWS = 100
 @click.option("--format", "format_name", type=click.Choice(["text", "json", "csv", "html"]), default="text",
               help="What to write.  [default: text]")  # fmt: skip
 @click.option("--table", type=click.Choice(["series", "tasks", "waits"]), default=None,
-              help="With csv: which table.  [default: series]")  # fmt: skip
+              help="With csv: which table.  [default: series, of a snapshot tasks]")  # fmt: skip
 @click.option("--from", "begin", type=Moment(), metavar="T",
               help="Begin there: 90s or 2m (from the beginning), 14:03:10, or a full time.")  # fmt: skip
 @click.option("--to", "end", type=Moment(), metavar="T", help="End there.")
@@ -38,6 +38,7 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
     from schedtop.filters import Filter
     from schedtop.headless import write_stdout
     from schedtop.history import ViewSettings
+    from schedtop.model import SourceError
     from schedtop.outputs.files import check_target, write_file
     from schedtop.outputs.saved import Wrong, damaged
     from schedtop.session import progress
@@ -53,9 +54,13 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
     settings = ViewSettings(filter=Filter(comms=options["comm"], cpus=options["cpu"]))
     with signals.raising():
         with progress(f"reading {file.name}"):
-            data = read_evidence(file, settings, Part(options["begin"], options["end"]), top)
+            data = read_evidence(file, settings, Part(options["begin"], options["end"]), top=top)
+            # A snapshot has nothing over time.
+            table = options["table"] or ("series" if data["series"] else "tasks")
+            if table == "series" and not data["series"]:
+                raise SourceError(f"{file} is a snapshot, without anything over time: --table tasks or waits")
             try:
-                written = _written(data, options["format_name"], options["table"] or "series", top)
+                written = _written(data, options["format_name"], table, top)
             except Wrong as error:
                 if data["recording"]:
                     raise

@@ -272,4 +272,4 @@ def _people(before: Mapping[str, Any], after: Mapping[str, Any], of: Any, family
 def _per_second(person: Person | None, data: Mapping[str, Any], *, other_known: bool) -> float | None:
     if person is None:
         return 0.0 if other_known and is_complete(data) else None
-    return round(person.run_delay_ns * NS_PER_S / data["interval_ns"])
+    return float(round(person.run_delay_ns * NS_PER_S / data["interval_ns"]))

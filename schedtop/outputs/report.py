@@ -53,7 +53,10 @@ class Stretch:
 
 @dataclass(slots=True)
 class Gatherer:
-    """Adds Frames up, in order. `span_ns`: how long they will be together; `interval_ns`: the usual one of them."""
+    """Adds Frames up, in order. `span_ns`: how long they will be together; `interval_ns`: the shortest row over time.
+
+    `intervals` and `cpus`: how many there are so far.
+    """
 
     host: Host
     settings: ViewSettings
@@ -62,6 +65,7 @@ class Gatherer:
     points: list[Point] = field(default_factory=list)
     stretches: list[Stretch] = field(default_factory=list)
     intervals: int = 0
+    cpus: int = 0
     total: Frame | None = None
     _begin_ns: int = 0
     _place: int = -1
@@ -81,6 +85,7 @@ class Gatherer:
             self._close_stretch()
             self._place = place
         self.intervals += 1
+        self.cpus = max(self.cpus, len(frame.cpus.online))
         self._waiting.append(point_of(frame, self.settings.filter, max(0, offset_ns)))
         self._batch.append(frame)
         if len(self._batch) >= _BATCH:
@@ -125,12 +130,16 @@ def report(
     *,
     recording: Mapping[str, Any] | None = None,
     events: Sequence[Mapping[str, Any]] = (),
-    top: int | None = 50,
+    top: int = 50,
+    all_tasks: bool = False,
 ) -> dict[str, Any]:
-    """The report as plain objects; lists are at most `top` long (`None`: whole). Raises ValueError without a Frame."""
+    """The report as plain objects; lists are at most `top` long, but for the tasks if all are wanted.
+
+    Raises ValueError without a Frame.
+    """
     frame = gathered.finish()
     view = view_of(gathered.host, frame, gathered.settings)
-    data = snapshot(replace(view, slow_waits=view.slow_waits[:top]), top)
+    data = snapshot(replace(view, slow_waits=view.slow_waits[:top]), None if all_tasks else top)
     cpus = len(view.frame.cpus.ids)
     for wait, row in zip(data["slow_waits"] or (), view.slow_waits[:top], strict=False):
         wait["words"] = explain(row, cpus)

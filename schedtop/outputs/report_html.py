@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 from schedtop.outputs import report_words
@@ -36,7 +36,10 @@ FILTERS: Mapping[str, Callable[..., str]] = {
 
 
 def to_html(data: Data, top: int) -> str:
-    """The page. Tables have at most `top` rows, those over time all of them; every name is escaped."""
+    """The page. Tables have at most `top` rows, those over time all of them; every name is escaped.
+
+    Raises KeyError and the like if the report lacks something.
+    """
     environment = Environment(
         loader=PackageLoader("schedtop.outputs", "."),
         autoescape=True,
@@ -48,24 +51,28 @@ def to_html(data: Data, top: int) -> str:
     cells = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
     # The SVG is ours, and matplotlib escapes the names within it.
     drawn = [(plot.title, plot.words, Markup(plot.svg)) for plot in plots(data)]
-    page: str = environment.get_template("report.html.j2").render(
-        data=data,
-        recording=data["recording"] or {},
-        top=top,
-        facts=origin_words(data),
-        summary=summary_words(data),
-        worst=worst_words(data),
-        cost=overhead_words(data),
-        stretches=cells,
-        columns=useful_columns(cells),
-        plots=drawn,
-        zone=moment(data["start_time"]).astimezone().tzname(),
-        percentiles={name: name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES},
-        cpus=_busiest(data, top),
-        per_second=lambda count: format_count(rate(count, data["interval_ns"])),
-        event_clock=lambda text: clock(moment(text), data["interval_ns"]),
-        many=lambda name: data["counts"].get(name, len(data[name] or ())),
-    )
+    values = {
+        "data": data,
+        "recording": data["recording"] or {},
+        "top": top,
+        "facts": origin_words(data),
+        "summary": summary_words(data),
+        "worst": worst_words(data),
+        "cost": overhead_words(data),
+        "stretches": cells,
+        "columns": useful_columns(cells),
+        "plots": drawn,
+        "zone": moment(data["start_time"]).astimezone().tzname(),
+        "percentiles": {name: name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES},
+        "cpus": _busiest(data, top),
+        "per_second": lambda count: format_count(rate(count, data["interval_ns"])),
+        "event_clock": lambda text: clock(moment(text), data["interval_ns"]),
+        "many": lambda name: data["counts"].get(name, len(data[name] or ())),
+    }
+    try:
+        page: str = environment.get_template("report.html.j2").render(values)
+    except UndefinedError as error:
+        raise KeyError(str(error)) from error
     return page
 
 

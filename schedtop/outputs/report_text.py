@@ -79,7 +79,7 @@ def to_csv(data: Data, name: str) -> str:
 def _with_events(data: Data) -> Iterable[dict[str, Any]]:
     """The rows over time, each with the texts of its events."""
     starts = [row["offset_ns"] for row in data["series"]]
-    for row, end_ns in zip(data["series"], [*starts[1:], None], strict=True):
+    for row, end_ns in zip(data["series"], [*starts[1:], None], strict=False):
         own = [
             event["text"]
             for event in data["events"]
