@@ -177,7 +177,7 @@ def test_bad_input_is_one_line_and_status_2(
         (("--interval", "61s"), "61s is outside of 200 ms to 60 s"),
         (("--export-dir", "/no/such"), "/no/such: there is no such directory"),
         (("--export-dir", "/proc/version"), "is not a directory"),
-        (("watch",), "No such command 'watch'"),
+        (("wait",), "No such command 'wait'"),
         (("--interval", "2", "snapshot"), "--interval before `snapshot` is an option of the dashboard"),
         (("--export-dir", "/", "snapshot"), "--export-dir before `snapshot`"),
     ],
