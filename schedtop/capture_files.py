@@ -32,6 +32,8 @@ def capture_key(source: str) -> Callable[[Path, threading.Event], list[str]]:
         from schedtop.sources.capture import DEFAULT_BUFFER_BYTES
 
         taken = take_capture(source, DEFAULT_BUFFER_BYTES, KEY_NS, stop)
+        if stop.is_set():
+            return []
         start_ns = taken.start_ns - taken.clocks.monotonic_ns + taken.clocks.realtime_ns
         base = directory / default_name(taken.host.name, start_ns)
         paths = {name: base.with_name(f"{base.name}{endings[0]}") for name, endings in ENDINGS.items()}

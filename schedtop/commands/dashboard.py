@@ -36,6 +36,7 @@ def dashboard_options(command: Command) -> Command:
 
 def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
+    from schedtop.capture_files import capture_key
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])
@@ -50,6 +51,7 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         settings=settings_of(options),
         export_dir=export_dir,
         make_screen=triggered(plan) if plan.conditions else None,
+        take_capture=None if options["source"] == "synthetic" else capture_key(options["source"]),
     )
 
 
@@ -87,8 +89,12 @@ def show(
     settings: ViewSettings,
     export_dir: Path,
     make_screen: Callable[..., Any] | None = None,
+    take_capture: Callable[..., list[str]] | None = None,
 ) -> int:
-    """Opens a source, shows it until the user leaves, and gives the exit status; `make_screen`: another dashboard."""
+    """Opens a source, shows it until the user leaves, and gives the exit status.
+
+    `make_screen`: another dashboard; `take_capture`: what its key does, where there is a live kernel.
+    """
     from schedtop.session import in_thread, progress
 
     with progress(opening):
@@ -99,6 +105,6 @@ def show(
     try:
         with signals.handed_over():
             more = {"make_screen": make_screen} if make_screen else {"own_pid": os.getpid()}
-            return run(source, settings=settings, export_dir=export_dir, **more)
+            return run(source, settings=settings, export_dir=export_dir, take_capture=take_capture, **more)
     finally:
         source.__exit__(None, None, None)

@@ -19,6 +19,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
+from schedtop.ui.file_keys import TakeCapture
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 
@@ -50,6 +51,7 @@ class SchedtopApp(App[int]):
         export_dir: Path = Path("."),
         own_pid: int | None = None,
         make_screen: Callable[..., Dashboard] = Dashboard,
+        take_capture: TakeCapture | None = None,
     ) -> None:
         super().__init__()
         for theme in THEMES:
@@ -59,6 +61,7 @@ class SchedtopApp(App[int]):
         self.failure = ""
         self._feed = Feed(source, self.post_message)
         self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
+        self.dashboard.take_capture = take_capture
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -129,15 +132,24 @@ def run(
     export_dir: Path = Path("."),
     own_pid: int | None = None,
     make_screen: Callable[..., Dashboard] = Dashboard,
+    take_capture: TakeCapture | None = None,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
+    `take_capture`: what the key for it does, if there is a live kernel.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
-    app = SchedtopApp(source, settings=settings, export_dir=export_dir, own_pid=own_pid, make_screen=make_screen)
+    app = SchedtopApp(
+        source,
+        settings=settings,
+        export_dir=export_dir,
+        own_pid=own_pid,
+        make_screen=make_screen,
+        take_capture=take_capture,
+    )
     with drawing_on_output(), ending_with_terminal():
         app.run()
     if not app.wait_for_source():

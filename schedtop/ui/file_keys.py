@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from schedtop.history import View
+from schedtop.model import SourceError
+from schedtop.outputs.files import OutputError
 from schedtop.panes.pane import Pane
 from schedtop.ui.bindings import key
 from schedtop.ui.export import ExportError, write_export
 from schedtop.ui.pane_screen import PaneScreen
 
+TakeCapture = Callable[[Path, threading.Event], list[str]]
+"""Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.
+
+Raises SourceError or OutputError."""
+
 
 class FileKeys(PaneScreen):
-    """Panes whose `view` can be written to files in `export_dir`."""
+    """Panes whose `view` can be written to files in `export_dir`; `take_capture` is there over the live kernel only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("e", "export", "Export", "Writes what is shown as JSON, and the screen as SVG", shown=True),
+        key("c", "capture", "Capture", "Writes every switch, wakeup and migration of 2 s as a trace"),
     ]
 
     def __init__(self, panes: Sequence[Pane], export_dir: Path) -> None:
         super().__init__(panes)
         self.view: View | None = None
         self.export_dir = export_dir
+        self.take_capture: TakeCapture | None = None
+        self._capturing = False
+        self._leaving = threading.Event()
 
     async def action_export(self) -> None:
         """Writes what is shown to files, without holding up the screen."""
@@ -49,3 +61,28 @@ class FileKeys(PaneScreen):
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
         else:
             self.notify("\n".join(map(str, paths)), title="Exported", timeout=8, markup=False)
+
+    def action_capture(self) -> None:
+        """Captures in the background: the panes go on meanwhile."""
+        if self.take_capture is None:
+            self.notify("a capture needs the live kernel: here there is none", severity="warning")
+        elif self._capturing:
+            self.notify("a capture is under way", severity="warning")
+        else:
+            self._capturing = True
+            self.notify("2 s of every switch, wakeup and migration", title="Capturing", timeout=3)
+            self.run_worker(self._capture(self.take_capture), group="capture")
+
+    async def _capture(self, take: TakeCapture) -> None:
+        try:
+            lines = await asyncio.to_thread(take, self.export_dir, self._leaving)
+        except (SourceError, OutputError, OSError) as problem:
+            self.notify(f"not captured: {problem}", severity="error", timeout=10, markup=False)
+        else:
+            self.notify("\n".join(lines), title="Captured", timeout=12, markup=False)
+        finally:
+            self._capturing = False
+
+    def on_unmount(self) -> None:
+        """A capture that is under way ends."""
+        self._leaving.set()
