@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from schedtop.commands.options import Duration, settings_of, source_of, source_options
+from schedtop.commands.triggers import condition_option, conditions_of
 from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed, parse_size
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from schedtop.model import Frame, Loss, Source
     from schedtop.outputs.recorder import Recorder
     from schedtop.session import Signals
+    from schedtop.triggers.grammar import Condition
 
 MAX_BYTES = 1 << 30
 """`outputs.recorder.MAX_BYTES`; its module would bring numpy with it."""
@@ -61,6 +63,7 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--max-size", type=Size(64 << 10, 1 << 49), default=MAX_BYTES, metavar="SIZE",
               help="End, with status 1, before the file gets larger than this.  [default: 1GiB]")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
+@condition_option
 @source_options
 @click.pass_obj
 def record(signals: Signals, /, **options: Any) -> int:
@@ -75,6 +78,7 @@ def record(signals: Signals, /, **options: Any) -> int:
     if options["output"] in ("", "-"):
         raise click.BadParameter("it must be the name of a file", param_hint="'-o'")
     path = Path(options["output"])
+    conditions = conditions_of(options)
     check_target(path, force=options["force"])
     if not options["no_renice"]:
         raise_priority()
@@ -87,6 +91,7 @@ def record(signals: Signals, /, **options: Any) -> int:
         duration_ns=duration_ns,
         max_bytes=options["max_size"],
         force=options["force"],
+        conditions=conditions,
     )
     tally = Tally()
     try:
@@ -109,6 +114,10 @@ class Tally:
     slow_waits: int = 0
     loss: Loss | None = None
     started_s: float = 0.0
+    fired: int = 0
+    """How often a condition (`--on`) has come true."""
+    notices: list[str] = field(default_factory=list)
+    """What the conditions ask for and cannot be had."""
 
     def add(self, frame: Frame, size: int) -> None:
         """Counts a Frame that is in the file, which has that size now."""
@@ -129,6 +138,8 @@ class Tally:
         """Says on standard error what is in the file; nothing if there is no file."""
         from schedtop.session import complain
 
+        for notice in self.notices:
+            complain(notice)
         if self.frames:
             per_minute = format_bytes(self.bytes * 60 * NS_PER_S / self.interval_ns)
             complain(f"{path}: {format_elapsed(self.interval_ns)}, {self._counts()}, {per_minute} a minute")
@@ -140,6 +151,7 @@ class Tally:
             f"{self.frames} interval{'s' * (self.frames != 1)}",
             format_bytes(self.bytes),
             f"{format_count(self.slow_waits)} slow wait{'s' * (self.slow_waits != 1)}",
+            *([f"{self.fired} trigger{'s' * (self.fired != 1)}"] if self.fired else []),
             f"lost: {words}" if words else "nothing lost",
         ))  # fmt: skip
 
@@ -154,10 +166,16 @@ class Work:
     duration_ns: int | None
     max_bytes: int
     force: bool
+    conditions: tuple[Condition, ...] = ()
 
     def run(self, stop: threading.Event, tally: Tally, opening: str) -> None:
         """Records until it has what it shall have, or `stop` is set. Raises SourceError, OutputError."""
+        from schedtop.outputs.trigger_recording import event_of
+        from schedtop.recording import Event
+        from schedtop.triggers.watch import Watch
+
         tally.opening = opening
+        watch = Watch(self.conditions)
         with self.source:
             tally.started_s = time.monotonic()
             recorder: Recorder | None = None
@@ -166,6 +184,12 @@ class Work:
                     # The file appears with the first interval: nothing is left behind by who changes his mind.
                     recorder = recorder or self._recorder(frame)
                     recorder.write(frame)
+                    for fired in watch.feed(frame):
+                        recorder.note(event_of(fired))
+                        tally.fired += 1
+                    for notice in watch.notices():
+                        recorder.note(Event(frame.end_ns, "note", notice))
+                        tally.notices.append(notice)
                     tally.add(frame, recorder.bytes)
                     if self.duration_ns and tally.interval_ns + frame.interval_ns / 2 > self.duration_ns:
                         break
@@ -181,7 +205,8 @@ class Work:
         from schedtop.outputs.recorder import Recorder
         from schedtop.recording import Header
 
-        header = Header(self.source.host, frame.start_time_ns, filters=chosen_words(self.settings))
+        triggers = tuple(map(str, self.conditions))
+        header = Header(self.source.host, frame.start_time_ns, filters=chosen_words(self.settings), triggers=triggers)
         return Recorder(self.path, header, force=self.force, max_bytes=self.max_bytes)
 
 

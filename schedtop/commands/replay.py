@@ -10,6 +10,7 @@ import click
 
 from schedtop.commands.dashboard import check_screen, show
 from schedtop.commands.options import GROUP_NAMES, Moment, Number, Place, group_of
+from schedtop.commands.triggers import condition_option, conditions_of, mark
 from schedtop.units import format_day_and_clock, format_elapsed
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ HIDDEN = "not_tgid:"
 @click.option("--comm", multiple=True, metavar="TEXT", help="Show only tasks with this in their name.")
 @click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Show only this CPU.")
 @click.option("--group", type=click.Choice(GROUP_NAMES), help="Add tasks up.")
+@condition_option
 @click.pass_context
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
     """Shows a recording in the dashboard; no rights are needed, only the file."""
@@ -43,8 +45,13 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
     export_dir = Path(options["export_dir"])
     chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
     check_screen(export_dir if chosen_dir else None)
+    conditions = conditions_of(options)
     with progress(f"reading {file}"):
         recording = in_thread(lambda: Recording(Path(file)), signals)
+    if conditions:
+        with progress("looking for what --on names"):
+            in_thread(lambda: mark(recording, conditions, signals.stop), signals)
+        signals.check()
     entries = [indexed.entry for indexed in recording.intervals]
     try:
         first = number_at(entries, options["place"]) if options["place"] else 0

@@ -12,6 +12,9 @@ from schedtop.commands.options import Command, Duration
 from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
+    import threading
+
+    from schedtop.sources.recorded import Recording
     from schedtop.triggers.grammar import Condition
     from schedtop.triggers.plan import Plan
 
@@ -48,6 +51,28 @@ def conditions_of(options: dict[str, Any]) -> tuple[Condition, ...]:
         except TriggerError as error:
             raise click.BadParameter(f"{text!r}, {error}", param_hint="'--on'") from error
     return tuple(conditions)
+
+
+def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threading.Event) -> None:
+    """Adds to the events of a recording when the conditions came true in it; what it says already is not said twice.
+
+    The Frames are those of the live run, and so are the moments. Ends early when `stop` is set.
+    """
+    from schedtop.model import SourceError
+    from schedtop.outputs.trigger_recording import event_of
+    from schedtop.triggers.watch import Watch
+
+    watch = Watch(conditions)
+    found = dict.fromkeys(recording.events)
+    for number in range(len(recording)):
+        if stop.is_set():
+            return
+        try:
+            frame = recording.frame(number)
+        except SourceError:
+            continue  # damaged: the player says so
+        found.update((event_of(fired), None) for fired in watch.feed(frame))
+    recording.events = sorted(found, key=lambda event: event.end_ns)
 
 
 def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
