@@ -24,7 +24,7 @@ ENOUGH = 20
 TICK_NS = 10 * NS_PER_MS
 """The step of /proc/stat, and of what is waited for: a tick is one event of a share of time."""
 
-LATENCY_FLOOR_NS, RATIO_FLOOR, DELAY_FLOOR_NS = 100 * NS_PER_US, 0.02, 10 * NS_PER_MS
+LATENCY_FLOOR_NS, RATIO_FLOOR, DELAY_FLOOR_NS = 100 * NS_PER_US, 0.02, 20 * NS_PER_MS
 _WEIGHTS = {"p50_ns": 0.6, "p90_ns": 0.8, "p99_ns": 1.0, "p999_ns": 0.8, "max_ns": 0.4}
 _KINDS = {"wakeup": 1.0, "preemption": 1.0, "all": 0.7}  # that of all changes with the mixture of the two alone
 _RATES = {

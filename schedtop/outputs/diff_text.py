@@ -83,7 +83,7 @@ def _how(change: Mapping[str, Any]) -> str:
     factor: float | None = change["factor"]
     if factor is None:
         return "-"
-    return f"{factor:.1f}x" if 0.95 <= factor < 1000 else f"{factor:.2g}x"
+    return f"{factor:.2g}x" if factor < 0.95 else f"{factor:.1f}x" if factor < 100 else f"{factor:.0f}x"
 
 
 def _cut(words: str) -> str:
