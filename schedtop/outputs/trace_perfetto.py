@@ -15,18 +15,21 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 from schedtop import __version__
 from schedtop.capture import SWITCH, WAKEUP_NEW, Capture
 from schedtop.outputs.trace_facts import facts
-from schedtop.rows import Rows
+from schedtop.rows import Integers, Rows
 
 BUNDLE_EVENTS = 20_000
 """How many events, of all CPUs together, are turned into packets at a time."""
 
 _SEQUENCE = 1
+_CLONE_THREAD = 0x10000  # include/uapi/linux/sched.h
 
 
 def perfetto_trace(capture: Capture) -> Iterator[bytes]:
     """The trace in pieces. Times are of CLOCK_BOOTTIME, as Perfetto expects them."""
     offset_ns = capture.clocks.boottime_ns - capture.clocks.monotonic_ns
-    yield _packed(_clocks(capture), _system(capture), _attributes(capture), _tasks(capture, offset_ns))
+    born = np.unique(capture.events["tid"][capture.events["kind"] == WAKEUP_NEW])
+    known = _tasks(capture, born, False, capture.start_ns + offset_ns)
+    yield _packed(_clocks(capture), _system(capture), _attributes(capture), known)
     yield _packed(_stats(capture, protos.FtraceStats.START_OF_TRACE, offset_ns))
     gaps = {cpu: capture.losses["last_ns"][capture.losses["cpu"] == cpu].tolist() for cpu in capture.cpus}
     for start in range(0, len(capture.events), BUNDLE_EVENTS):
@@ -34,7 +37,8 @@ def perfetto_trace(capture: Capture) -> Iterator[bytes]:
         yield _packed(
             *(packet for cpu in capture.cpus for packet in _bundles(capture, piece, cpu, gaps[cpu], offset_ns))
         )
-    yield _packed(_stats(capture, protos.FtraceStats.END_OF_TRACE, offset_ns))
+    end_ns = capture.end_ns + offset_ns
+    yield _packed(_tasks(capture, born, True, end_ns), _stats(capture, protos.FtraceStats.END_OF_TRACE, offset_ns))
 
 
 def _packed(*packets: Any) -> bytes:
@@ -81,13 +85,17 @@ def _attributes(capture: Capture) -> Any:
     return packet
 
 
-def _tasks(capture: Capture, offset_ns: int) -> Any:
-    """Which thread is of which process, and their names."""
+def _tasks(capture: Capture, born: Integers, are_born: bool, time_ns: int) -> Any:
+    """Which thread is of which process, and their names: of those that were `born` meanwhile, or of all others.
+
+    The former come last: until then Perfetto has them from the events of their birth, under their parents' names.
+    """
     names = capture.task_names
-    packet = protos.TracePacket(timestamp=capture.start_ns + offset_ns)
+    packet = protos.TracePacket(timestamp=time_ns)
     tids = np.unique(np.concatenate((capture.events["tid"], capture.events["other_tid"], capture.names["tid"])))
-    tids = tids[tids > 0]
-    for tgid in sorted({names.tgid(tid) for tid in tids.tolist()}):
+    tids = tids[(tids > 0) & (np.isin(tids, born) == are_born)]
+    tgids = {names.tgid(tid) for tid in tids.tolist()}
+    for tgid in sorted(tgids & set(tids.tolist()) if are_born else tgids - set(born.tolist())):
         packet.process_tree.processes.add(pid=tgid, cmdline=[names.name(tgid)], cmdline_is_comm=True)
     for tid in tids.tolist():
         if names.tgid(tid) != tid:
@@ -138,6 +146,8 @@ def _add_events(bundle: Any, rows: Rows, capture: Capture, offset_ns: int) -> No
     columns = ("kind", "time_ns", "tid", "other_tid", "prev_state", "prio", "other_prio", "from_cpu", "to_cpu")
     values = zip(*(rows[column].tolist() for column in columns), comms, others, strict=True)
     for kind, time_ns, tid, other, state, prio, other_prio, from_cpu, to_cpu, comm, other_comm in values:
+        if kind == WAKEUP_NEW:
+            _add_birth(bundle, time_ns + offset_ns, tid, other, texts[comm], capture.task_names.tgid(tid) != tid)
         event = add()
         event.timestamp = time_ns + offset_ns
         if kind == SWITCH:
@@ -163,3 +173,13 @@ def _add_events(bundle: Any, rows: Rows, capture: Capture, offset_ns: int) -> No
         woken.comm = texts[comm]
         woken.pid = tid
         woken.prio = prio
+
+
+def _add_birth(bundle: Any, time_ns: int, tid: int, parent: int, comm: str, is_thread: bool) -> None:
+    """What Perfetto takes for the start of a task; the kernel's own event comes a few microseconds before."""
+    event = bundle.event.add()
+    event.timestamp = time_ns
+    event.pid = parent
+    event.task_newtask.pid = tid
+    event.task_newtask.comm = comm
+    event.task_newtask.clone_flags = _CLONE_THREAD if is_thread else 0

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,6 +17,7 @@ from schedtop.sources import bpf_syscall as calls
 from schedtop.sources import proc
 from schedtop.sources.bpf import Programs, build
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.capture import CaptureSource
 from schedtop.sources.compiler import Compiled, compile_programs, source_directory
 from schedtop.sources.frontend import FrontEnd, choose_front_end
 from tests.bench import tools
@@ -26,6 +31,9 @@ int empty_switch(u64 *ctx) { return 0; }
 int empty_waking(u64 *ctx) { return 0; }
 int clock_switch(u64 *ctx) { bpf_ktime_get_ns(); bpf_ktime_get_ns(); return 0; }
 """
+
+
+PERF_START_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,9 @@ def attachments() -> list[Attachment]:
         Attachment("floor_clocks", "floor + two clock reads", lambda: _typed(floor_programs(clocks=True))),
         Attachment("collector_btf", "schedtop, everything, btf", lambda: _collector("btf")),
         Attachment("collector_tracepoint", "schedtop, everything, tracepoint", lambda: _collector("tracepoint")),
+        Attachment("capture_btf", "schedtop capture, btf", lambda: _capture("btf")),
+        Attachment("capture_tracepoint", "schedtop capture, tracepoint", lambda: _capture("tracepoint")),
+        Attachment("perf_sched", "perf sched record", _perf_sched),
         Attachment("runqlat", "libbpf-tools runqlat", lambda: _tools(tools.runqlat)),
         Attachment("runqslower", "libbpf-tools runqslower", lambda: _tools(tools.runqslower)),
         Attachment("runqlat_runqslower", "runqlat + runqslower", lambda: _tools(tools.runqlat, tools.runqslower)),
@@ -105,6 +116,36 @@ def _collector(name: str) -> Iterator[Tend]:
 
 def _drop(programs: Programs) -> None:
     programs.slow_waits()
+
+
+@contextmanager
+def _capture(name: str) -> Iterator[Tend]:
+    """A capture that goes on for ever: its events are taken out as always, and then dropped."""
+    try:
+        source = CaptureSource(name)
+        source.__enter__()
+    except SourceError as error:
+        raise NotHere(str(error)) from error
+    stop = threading.Event()
+    thread = threading.Thread(target=source.drop, args=(stop,))
+    thread.start()
+    try:
+        yield lambda: None
+    finally:
+        stop.set()
+        thread.join()
+        source.__exit__(None, None, None)
+
+
+@contextmanager
+def _perf_sched() -> Iterator[Tend]:
+    with tempfile.TemporaryDirectory() as directory:
+        command = [tools.find("perf"), "sched", "record", "-m", "16M", "-o", f"{directory}/perf.data"]
+        with tools.ended(tools.start(command, subprocess.DEVNULL)) as process:
+            time.sleep(PERF_START_S)
+            if process.poll() is not None:
+                raise NotHere("perf sched record does not start")
+            yield lambda: None
 
 
 @contextmanager

@@ -269,6 +269,20 @@ def test_perfetto_has_the_events_of_each_cpu_on_its_own_clock(tmp_path: Path) ->
     assert [(thread.tid, thread.tgid, thread.name) for thread in tree.threads] == [(SECOND, FIRST, "second")]
 
 
+def test_perfetto_hears_of_tasks_that_are_born(tmp_path: Path) -> None:
+    new = [waking(100 + tid, tid, FIRST, kind=WAKEUP_NEW) for tid in (SECOND, WORKER)]
+    trace = perfetto(capture_of(switch(50, 0, FIRST), *new), tmp_path)
+    [bundle] = [packet.ftrace_events for packet in trace.packet if packet.HasField("ftrace_events")]
+    births = [(item.pid, item.task_newtask) for item in bundle.event if item.WhichOneof("event") == "task_newtask"]
+    assert [(pid, birth.pid, birth.comm, birth.clone_flags) for pid, birth in births] == [
+        (FIRST, SECOND, "second", 0x10000), (FIRST, WORKER, 'w"\ufffd', 0),
+    ]  # fmt: skip
+    before, after = (packet.process_tree for packet in trace.packet if packet.HasField("process_tree"))
+    assert [process.pid for process in before.processes] == [FIRST] and not before.threads
+    assert [process.pid for process in after.processes] == [WORKER]
+    assert [thread.tid for thread in after.threads] == [SECOND]
+
+
 def test_perfetto_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     trace = perfetto(capture_of(*EXAMPLE, losses=[(110, 340, 0, 7)]), tmp_path)
     bundles = [packet.ftrace_events for packet in trace.packet if packet.HasField("ftrace_events")]
