@@ -39,8 +39,8 @@ missing_parts() {
 
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
-	[ "$1" = run ] || echo stress stress-ng hackbench bpftool bpftrace tmux clang-format prometheus systemd-nspawn
-	[ "$1" != bench ] || echo perf runqlat
+	[ "$1" = run ] || echo stress stress-ng hackbench perf bpftool bpftrace tmux clang-format prometheus systemd-nspawn
+	[ "$1" != bench ] || echo runqlat
 }
 
 all_parts() {

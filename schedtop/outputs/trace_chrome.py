@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.capture import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
 from schedtop.outputs.trace_facts import facts
@@ -71,10 +73,16 @@ def _quoted(capture: Capture) -> list[str]:
     return [json.dumps(text) for text in (*capture.task_names.texts, "?")]
 
 
+def _in_pieces(rows: npt.NDArray[Any]) -> Iterator[Any]:
+    """The rows as tuples: all of them at a time would take ten times the memory of the array."""
+    for start in range(0, len(rows), _LINES):
+        yield from rows[start : start + _LINES].tolist()
+
+
 def _runs(capture: Capture, slices: Slices) -> Iterator[str]:
     names, runs = _quoted(capture), slices.runs[slices.runs["end_ns"] > slices.runs["start_ns"]]
-    found = capture.task_names.at(runs["tid"], runs["start_ns"]).tolist()
-    for (start, end, tid, cpu, prio), name in zip(runs.tolist(), found, strict=True):
+    found = capture.task_names.at(runs["tid"], runs["start_ns"])
+    for (start, end, tid, cpu, prio), name in zip(_in_pieces(runs), _in_pieces(found), strict=True):
         yield (
             f'{{"ph":"X","cat":"cpu","name":{names[name]},"pid":{CPUS_PID},"tid":{cpu},"ts":{_us(start)},'
             f'"dur":{_us(end - start)},"args":{{"tid":{tid},"prio":{prio}}}}}'
@@ -91,7 +99,7 @@ def _losses(capture: Capture) -> Iterator[str]:
 
 def _states(capture: Capture, slices: Slices) -> Iterator[str]:
     names = capture.task_names
-    for start, end, tid, state, prev_state, cpu, waker_cpu, waker, woken_ns in slices.states.tolist():
+    for start, end, tid, state, prev_state, cpu, waker_cpu, waker, woken_ns in _in_pieces(slices.states):
         if state == RUNNING:
             words, more = "running", f'"cpu":{cpu}'
         elif state != RUNNABLE:
@@ -116,7 +124,7 @@ def _arrows(capture: Capture, slices: Slices) -> Iterator[str]:
     """From the waker to the task that became runnable. An interrupt of an idle CPU has no track to begin on."""
     names, states = capture.task_names, slices.states
     woken = states[(states["woken_ns"] > 0) & (states["waker_tid"] > 0) & (states["state"] == RUNNABLE)]
-    for number, row in enumerate(woken.tolist(), 1):
+    for number, row in enumerate(_in_pieces(woken), 1):
         start, _, tid, _, _, _, _, waker, woken_ns = row
         same = f'"cat":"wakeup","name":"wakeup","id":{number}'
         yield f'{{"ph":"s",{same},"pid":{names.tgid(waker)},"tid":{waker},"ts":{_us(woken_ns)}}}'
@@ -125,9 +133,7 @@ def _arrows(capture: Capture, slices: Slices) -> Iterator[str]:
 
 def _migrations(capture: Capture) -> Iterable[str]:
     names, rows = capture.task_names, capture.events[capture.events["kind"] == MIGRATE]
-    for time_ns, tid, from_cpu, to_cpu in zip(
-        *(rows[field].tolist() for field in ("time_ns", "tid", "from_cpu", "to_cpu")), strict=True
-    ):
+    for time_ns, tid, from_cpu, to_cpu in _in_pieces(rows[["time_ns", "tid", "from_cpu", "to_cpu"]]):
         yield (
             f'{{"ph":"i","s":"t","cat":"migration","name":"to CPU {to_cpu}","pid":{names.tgid(tid)},"tid":{tid},'
             f'"ts":{_us(time_ns)},"args":{{"from_cpu":{from_cpu},"to_cpu":{to_cpu}}}}}'

@@ -28,8 +28,8 @@ EVENT_BYTES = 32
 """One event in a ring and in our memory (`struct capture_event`)."""
 
 DEFAULT_BUFFER_BYTES = 64 << 20
-MOST_EVENTS = 6_000_000
-"""What a capture holds: then it ends. In memory that is 200 MB, and up to 1.5 GB of Chrome's JSON on disk."""
+MOST_EVENTS = 4_000_000
+"""What a capture holds: then it ends. That is 128 MB in a ring's form, and about 1 GB of Chrome's JSON on disk."""
 
 POLL_NS = 20 * NS_PER_MS
 LEAD_NS = 2 * NS_PER_MS
