@@ -30,8 +30,8 @@ SCHEMA = "schedtop.report/1"
 SERIES, STRETCHES = 600, 20
 """At most so many rows over time, and stretches with a verdict of their own."""
 
-KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_GROUPS = 20_000, 50_000, 20_000, 4096
-"""How many a report adds up; what is less is forgotten, and counted as lost. 25 MB, and as much while it adds."""
+KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_GROUPS = 20_000, 100_000, 20_000, 4096
+"""How many a report adds up; what is less is forgotten, and counted as lost. 42 MB, and twice that while it adds."""
 
 TASK_LINES = 6
 """Of so many tasks the run delay is given over time."""
@@ -152,7 +152,7 @@ def report(
     return {
         **data,
         "schema": SCHEMA,
-        "verdict": asdict(judge(view)),
+        "verdict": asdict(_verdict(view, gathered)),
         "end_time": iso_time(end_ns),
         "intervals": gathered.intervals,
         "recording": dict(recording) if recording else None,
@@ -194,6 +194,23 @@ def _badness(view: View) -> tuple[float, float]:
 
 def _stretch_fields(stretch: Stretch) -> dict[str, Any]:
     return {**series_row(stretch.point), "verdict": asdict(stretch.verdict)}
+
+
+def _verdict(view: View, gathered: Gatherer) -> Verdict:
+    """That of the whole; where it had more slow waits than are kept, the one that weighs most in its stretches."""
+    whole = judge(view)
+    forgotten = view.frame.loss.slow_waits_forgotten
+    if whole.rule != "incomplete" or not forgotten:
+        return whole
+    weights: dict[str, float] = {}
+    for stretch in gathered.stretches:
+        rule = stretch.verdict.rule
+        weights[rule] = weights.get(rule, 0.0) + stretch.badness[0] * stretch.point.interval_ns
+    rule = max(weights, key=lambda name: weights[name])
+    alike = [stretch for stretch in gathered.stretches if stretch.verdict.rule == rule]
+    verdict = max(alike, key=lambda stretch: stretch.badness).verdict
+    of_all = f"judged by stretches, there are too many slow waits: so in {len(alike)} of {len(gathered.stretches)}"
+    return replace(verdict, evidence=(*verdict.evidence, of_all))
 
 
 def _worst(stretches: Sequence[Stretch]) -> dict[str, Any] | None:

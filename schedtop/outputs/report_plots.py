@@ -37,6 +37,9 @@ DASHES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 3)))
 MOST_EVENTS = 100
 """More lines than these would hide the plot."""
 
+MOST_MARKS = 40
+"""Of more slow waits only the longest have a mark."""
+
 WIDTH, HEIGHT = 8.0, 2.4
 """Inches of a plot; the page scales it."""
 
@@ -99,12 +102,13 @@ def _latency(data: Data) -> Plot:
         axes.set_yscale("log")
         _seconds(axes, "y")
         slow = [(row, row["max_ns"]) for row in data["series"] if row["slow_waits"] and row["max_ns"]]
+        slow = sorted(slow, key=lambda item: -item[1])[:MOST_MARKS]
         if slow:
             where = [_middle(data, row) for row, _ in slow]
             axes.plot(where, [ns / 1e9 for _, ns in slow], "v", color=PALETTE["mark"], markersize=4, label="slow waits")
         _events(axes, data)
 
-    words = "Runqueue latency over time: p50, p99 and the longest wait; triangles mark slow waits, lines events"
+    words = "Runqueue latency over time: p50, p99 and the longest wait; triangles mark the slowest waits, lines events"
     return _plot("Runqueue latency", words, data, draw)
 
 

@@ -121,7 +121,7 @@ def summary_words(data: Data) -> list[str]:
         )
     slow = data["counts"].get("slow_waits", len(data["slow_waits"] or ()))
     if data["slow_waits"] is not None:
-        sentences.append(f"{slow or 'no'} slow wait{'s' if slow != 1 else ''}")
+        sentences.append(f"{format_count(slow) if slow else 'no'} slow wait{'s' if slow != 1 else ''}")
     if data["pressure"]:
         sentences.append(
             f"some task waited for {format_ratio(min(1, data['pressure']['some_ns'] / span_ns))} of the time"

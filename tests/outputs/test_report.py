@@ -164,6 +164,29 @@ def test_a_storm_of_tasks_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatch
     assert parts.pop("ended_wait_ns") == sum(parts.values())
 
 
+def test_a_flood_is_judged_by_its_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood of which each stretch is known is judged, though the whole does not fit."""
+    frames = frames_of()
+    empty = frames[0].latency
+    for name in ("counts", "sum_ns", "max_ns"):
+        getattr(empty, name)[:] = 0
+    # All slow waits are in the rows and no other ones in the histogram: nothing was lost in the kernel.
+    frames = [replace(frame, latency=empty) for frame in frames]
+
+    def judged(keep: int) -> dict[str, Any]:
+        monkeypatch.setattr(report_module, "KEEP_SLOW_WAITS", keep)
+        gatherer = Gatherer(SyntheticSource().host, ViewSettings(), 30 * NS_PER_S, NS_PER_S)
+        for frame in frames:
+            gatherer.add(frame)
+        return report(gatherer)
+
+    assert judged(10_000)["verdict"]["rule"] != "incomplete"
+    flood = judged(20)
+    assert flood["loss"]["slow_waits_forgotten"] == 220
+    assert flood["verdict"]["rule"] != "incomplete"
+    assert "judged by stretches" in flood["verdict"]["evidence"][-1]
+
+
 def test_it_can_be_read_again_and_gives_the_same(recording: Path) -> None:
     data = read(recording)
     again = read_saved(to_json(data).encode(), "r.json")
