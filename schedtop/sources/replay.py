@@ -43,6 +43,7 @@ class ReplaySource:
         self.events: tuple[Event, ...] = tuple(recording.events)
         self.damaged: tuple[int, ...] = ()
         self.left_out = recording.left_out
+        self.damage = recording.damage
         self.host = replace(recording.header.host, source="recording", notes=_notes(recording))
         self._changed = threading.Condition()
         self._playing = playing

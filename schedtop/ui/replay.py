@@ -25,6 +25,13 @@ from schedtop.widgets.strips import Span
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
+PAIRS = (
+    ("← →", "Step", "step(1)"),
+    ("[ ]", "Marker", "marker(1)"),
+    ("{ }", "Speed", "speed(1)"),
+)
+"""What stands in the key bar for two keys each."""
+
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
 
@@ -36,6 +43,7 @@ class Player(Source, Protocol):
     events: tuple[Event, ...]
     damaged: tuple[int, ...]
     left_out: int
+    damage: str
     sought_ns: int
 
     @property
@@ -62,15 +70,15 @@ class ReplayDashboard(Dashboard):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning", shown=True),
-        key("left,comma", "step(-1)", "Back", "Pauses, one interval back", shown=True),
-        key("right,full_stop", "step(1)", "On", "Pauses, one interval on", shown=True),
+        key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning"),
+        key("left,comma", "step(-1)", "Back", "Pauses, one interval back"),
+        key("right,full_stop", "step(1)", "On", "Pauses, one interval on"),
         key("shift+left,less_than_sign", "step(-10)", "Back 10", "Pauses, ten intervals back"),
         key("shift+right,greater_than_sign", "step(10)", "On 10", "Pauses, ten intervals on"),
-        key("left_square_bracket", "marker(-1)", "Marker", "To the slow wait or trigger before", shown=True),
-        key("right_square_bracket", "marker(1)", "Marker", "To the next slow wait or trigger", shown=True),
-        key("left_curly_bracket", "speed(-1)", "Slower", "Plays half as fast", shown=True),
-        key("right_curly_bracket", "speed(1)", "Faster", "Plays twice as fast", shown=True),
+        key("left_square_bracket", "marker(-1)", "Marker back", "To the slow wait or trigger before"),
+        key("right_square_bracket", "marker(1)", "Marker on", "To the next slow wait or trigger"),
+        key("left_curly_bracket", "speed(-1)", "Slower", "Plays half as fast"),
+        key("right_curly_bracket", "speed(1)", "Faster", "Plays twice as fast"),
         key("colon,j", "seek", "Go to", "To a time: 90s or 2m from the beginning, 14:03:10, or a date", shown=True),
         key("0,shift+home", "go(0)", "Start", "To the beginning"),
         key("dollar_sign,shift+end", "go(-1)", "End", "To the end"),
@@ -103,6 +111,8 @@ class ReplayDashboard(Dashboard):
 
     def on_mount(self, _event: events.Mount) -> None:
         self.set_interval(LOOK_S, self.show_player)
+        if self._player.damage:
+            self.notify(self._player.damage, title="The recording", severity="warning", timeout=10, markup=False)
 
     # What arrives.
 
@@ -146,10 +156,9 @@ class ReplayDashboard(Dashboard):
         return (" END " if player.position == len(self._ends) - 1 else " PAUSED ", "frozen")
 
     def _show_keys(self) -> None:
-        rows = [row for row in self.own_keys() if row.shown]
-        words = {"freeze": "Pause"} if self._player.playing else {}
-        keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
-        self.query_one(KeyBar).show((*keys, ("Tab 1-6", "Pane", "focus_pane(1)")))
+        keys = [(row.keys.split()[0], row.word, row.action) for row in self.own_keys() if row.shown]
+        play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
+        self.query_one(KeyBar).show((play, *PAIRS, *keys, ("Tab 1-6", "Pane", "focus_pane(1)")))
 
     def own_keys(self) -> list[KeyRow]:
         """The player's keys, and those of the dashboard that have not become the player's."""
