@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
     """Says what changed from BEFORE to AFTER, most first: recordings, or snapshots as JSON. Needs no root."""
     from schedtop.commands.evidence import read_evidence
+    from schedtop.filters import Filter
     from schedtop.headless import write_stdout
-    from schedtop.history import ViewSettings
     from schedtop.outputs.diff import diff as compare
     from schedtop.outputs.diff_text import to_text
     from schedtop.outputs.files import check_target, write_file
@@ -40,7 +40,7 @@ def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
         sides = []
         for path in (before, after):
             with progress(f"reading {path.name}"):
-                sides.append(read_evidence(path, ViewSettings(), top=0, all_tasks=True))
+                sides.append(read_evidence(path, Filter(), top=0, all_tasks=True))
         names = (str(before), str(after))
         try:
             data = compare(sides[0], sides[1], names, options["top"])

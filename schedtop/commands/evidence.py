@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedtop.commands.options import Place
+from schedtop.commands.replay import recorded_settings
 from schedtop.model import Frame, SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report import Gatherer, report
@@ -18,6 +19,7 @@ from schedtop.sources.recorded import Recording
 from schedtop.units import format_ns, iso_time
 
 if TYPE_CHECKING:
+    from schedtop.filters import Filter
     from schedtop.history import ViewSettings
 
 _PEEK_BYTES = 4096
@@ -31,20 +33,24 @@ class Part:
     end: Place | None = None
 
 
-def read_evidence(path: Path, settings: ViewSettings, part: Part = Part(), **wanted: Any) -> dict[str, Any]:
-    """The report of a file; `wanted` as in `outputs.report.report`. Raises SourceError."""
+def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any) -> dict[str, Any]:
+    """The report of a file; `wanted` as in `outputs.report.report`. Raises SourceError.
+
+    `chosen`: as in `schedtop replay` it takes the place of what the recording was made with; empty: that is kept.
+    """
     try:
         with path.open("rb") as file:
             schema = schema_of(file.read(_PEEK_BYTES))
             if schema and schema != RECORDING_SCHEMA:
-                if settings.filter or part != Part():
+                if chosen or part != Part():
                     raise SourceError(f"{path} is no recording: it cannot be filtered or cut afterwards")
                 file.seek(0)
                 return read_saved(file.read(MOST_BYTES), str(path))
     except OSError as error:
         raise SourceError(f"cannot read {path}: {reason(error)}") from error
     with Recording(path) as recording:
-        return _report_of(recording, settings, part, wanted)
+        options = {"comm": chosen.comms, "cpu": chosen.cpus, "group": None}
+        return _report_of(recording, recorded_settings(recording, options), part, wanted)
 
 
 def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted: dict[str, Any]) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def scope_of(options: dict[str, Any]) -> Scope:
         raise click.UsageError(str(error)) from error
 
 
-def group_of(options: dict[str, Any]) -> str:
+def group_of(options: Mapping[str, Any]) -> str:
     """One of GROUPS, empty if none was asked for."""
     return "pid namespace" if options["group"] == "pidns" else options["group"] or ""
 

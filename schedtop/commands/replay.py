@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
         signals,
         source := ReplaySource(recording, speed=options["speed"], first=first),
         opening="",
-        settings=_settings(recording, options),
+        settings=recorded_settings(recording, options),
         export_dir=export_dir,
         make_screen=partial(_screen, place_of=partial(place_of, source.entries)),
     )
@@ -99,7 +100,7 @@ def number_at(entries: list[Entry] | tuple[Entry, ...], place: Place) -> int:
     return number
 
 
-def _settings(recording: Recording, options: dict[str, Any]) -> ViewSettings:
+def recorded_settings(recording: Recording, options: Mapping[str, Any]) -> ViewSettings:
     """What is shown at first: what was asked for, else what the recording was made with."""
     from schedtop.filters import Filter
     from schedtop.history import ViewSettings

@@ -37,7 +37,6 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
     from schedtop.commands.evidence import Part, read_evidence
     from schedtop.filters import Filter
     from schedtop.headless import write_stdout
-    from schedtop.history import ViewSettings
     from schedtop.model import SourceError
     from schedtop.outputs.files import check_target, write_file
     from schedtop.outputs.saved import Wrong, damaged
@@ -51,10 +50,10 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
     if target:
         check_target(target, force=options["force"])
     top = DEFAULT_ROWS.get(options["format_name"], MANY_ROWS) if options["top"] is None else options["top"]
-    settings = ViewSettings(filter=Filter(comms=options["comm"], cpus=options["cpu"]))
+    chosen = Filter(comms=options["comm"], cpus=options["cpu"])
     with signals.raising():
         with progress(f"reading {file.name}"):
-            data = read_evidence(file, settings, Part(options["begin"], options["end"]), top=top)
+            data = read_evidence(file, chosen, Part(options["begin"], options["end"]), top=top)
             # A snapshot has nothing over time.
             table = options["table"] or ("series" if data["series"] else "tasks")
             if table == "series" and not data["series"]:

@@ -163,7 +163,6 @@ def _side(data: Mapping[str, Any], name: str) -> dict[str, Any]:
         "file": name,
         **{key: data[key] for key in same},
         "tool_version": recording.get("tool_version", data["tool_version"]),
-        "recorded_filters": recording.get("filters") or None,
         "damage": recording.get("damage"),
         "cpus": len(data["cpus"]),
     }

@@ -48,7 +48,6 @@ def _sides(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 def _facts(side: Mapping[str, Any]) -> list[tuple[str, str]]:
     start = moment(side["start_time"])
-    filters = " ".join(part for part in (side["recorded_filters"], filter_words(side["filters"])) if part)
     day = start.astimezone().strftime("%Y-%m-%d")
     when = f"{day} {clock(start, side['interval_ns'])} {start.astimezone().tzname()}"
     return [
@@ -56,7 +55,7 @@ def _facts(side: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("host", f"{side['host']}, kernel {side['kernel']}, {side['cpus']} CPUs, source {side['source']}"),
         ("time", f"{when} ({side['start_time']}), {span_words(side['interval_ns'])}"),
         ("schedtop", f"{side['tool_version']}, slow waits from {format_round_ns(side['threshold_ns'])}"),
-        ("filters", filters or "none"),
+        ("filters", filter_words(side["filters"]) or "none"),
         ("lost", loss_words(side["loss"]) or "nothing"),
     ]
 

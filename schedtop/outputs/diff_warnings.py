@@ -34,7 +34,7 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
     cpus = [len(data["cpus"]) for data in (before, after)]
     if cpus[0] != cpus[1]:
         yield f"the number of CPUs differs: {cpus[0]} and {cpus[1]}"
-    filters = [_filters(data) for data in (before, after)]
+    filters = [filter_words(data["filters"]) or "none" for data in (before, after)]
     if filters[0] != filters[1]:
         yield f"filters differ: {filters[0]} and {filters[1]}"
     thresholds = [data["threshold_ns"] for data in (before, after)]
@@ -44,11 +44,6 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
     spans = [data["interval_ns"] for data in (before, after)]
     if max(spans) > UNLIKE * min(spans):
         yield f"lengths differ: {format_ns(spans[0])} and {format_ns(spans[1])}; the longest waits are not comparable"
-
-
-def _filters(data: Data) -> str:
-    recorded = (data["recording"] or {}).get("filters") or ""
-    return " ".join(part for part in (recorded, filter_words(data["filters"])) if part) or "none"
 
 
 def _weak(data: Data) -> Iterator[str]:

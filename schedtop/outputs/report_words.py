@@ -81,7 +81,7 @@ def origin_words(data: Data) -> list[tuple[str, str]]:
         ("slow waits", f"{format_round_ns(data['threshold_ns'])} and longer"),
         ("filters", filter_words(data["filters"]) or "none"),
     ]
-    if recording.get("filters"):
+    if recording.get("filters") and recording["filters"] != filter_words(data["filters"]):
         facts.append(("recorded with", recording["filters"]))
     if recording.get("triggers"):
         facts.append(("triggers", "; ".join(recording["triggers"])))

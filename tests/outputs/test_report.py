@@ -51,7 +51,7 @@ def record(path: Path, frames: list[Frame], events: dict[int, str] | None = None
 
 def read(path: Path, top: int = 50, begin: str = "", end: str = "", **chosen: Any) -> dict[str, Any]:
     places = [Moment().convert(text, None, None) if text else None for text in (begin, end)]
-    return read_evidence(path, ViewSettings(filter=Filter(**chosen)), Part(*places), top=top)
+    return read_evidence(path, Filter(**chosen), Part(*places), top=top)
 
 
 @pytest.fixture
@@ -130,6 +130,21 @@ def test_filters_hold_for_rows_and_cpus(recording: Path) -> None:
     assert "comm:java cpu:1" in to_text(data, 5) and "# filters: comm:java cpu:1\n" in to_csv(data, "series")
     with pytest.raises(SourceError, match=r"there is no CPU 3 .* it has 0 to 2"):
         read(recording, cpus=(3,))
+
+
+def test_what_it_was_recorded_with_holds_unless_something_else_is_chosen(tmp_path: Path) -> None:
+    source = SyntheticSource(SCENARIO)
+    source.set_grouping("cgroup_id")
+    frames = list(source.frames(threading.Event()))
+    path = record(tmp_path / "r", frames, filters="comm:java cpu:1")
+    data = read(path)
+    assert data["filters"]["comm"] == ["java"] and [cpu["cpu"] for cpu in data["cpus"]] == [1]
+    assert {task["comm"] for task in data["tasks"]} == {"java"}
+    assert "recorded with" not in to_text(data, 5)
+    other = read(path, comms=("nginx",))
+    assert other["filters"]["comm"] == ["nginx"] and len(other["cpus"]) == 3
+    assert re.search(r"recorded with +comm:java cpu:1", to_text(other, 5))
+    assert data["groups"] and data["groups"][0]["runqueue_latency"]["count"] > 0
 
 
 def test_what_is_not_available_stays_so(tmp_path: Path) -> None:
@@ -295,7 +310,7 @@ def test_csv_over_time(recording: Path) -> None:
 def test_every_format_says_where_it_is_from(tmp_path: Path, name: str) -> None:
     frames = frames_of()
     frames[3] = replace(frames[3], loss=Loss(ring_dropped=7))
-    path = record(tmp_path / "r", frames, tool_version="0.0.9", filters="--cpu 1", host={"scope": "pid 7"})
+    path = record(tmp_path / "r", frames, tool_version="0.0.9", filters="cpu:1", host={"scope": "pid 7"})
     data = read(path)
     for text in (to_text(data, 5), to_csv(data, name), to_html(data, 5), to_json(data)):
         for word in ("synthetic", "6.18.0", "0.0.9", "pid 7"):
