@@ -134,10 +134,14 @@ class Vigil:
 
         fired = actions.feed(frame)
         for event in fired:
-            write_stdout(event.line + "\n")
             files.record_event(event_of(event))
-        for work in actions.act(fired, history):
-            work.do()
+        try:
+            for event in fired:
+                write_stdout(event.line + "\n")
+        finally:
+            # Also if nobody reads the lines any more: it is what the user waited for.
+            for work in actions.act(fired, history):
+                work.do()
         return len(fired)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 from loads import ended, python
+from scenarios import cgroup
 
 from schedtop.sources.recorded import Recording
 from schedtop.units import NS_PER_S
@@ -19,9 +21,15 @@ WATCH = [sys.executable, "-m", "schedtop", "watch", "--interval", "0.5s"]
 HOG = "import os; os.sched_setaffinity(0, {1})\nwhile True: pass"
 
 
-def stress() -> subprocess.Popen[bytes]:
+NAME = f"stress{os.getpid()}"
+"""Others may run `stress` at the same time."""
+
+
+def stress(directory: Path) -> subprocess.Popen[bytes]:
+    program = directory / NAME
+    program.symlink_to(shutil.which("stress") or "stress")
     return subprocess.Popen(
-        ["taskset", "-c", "1", "stress", "-c", "2"], stdout=subprocess.DEVNULL, start_new_session=True
+        ["taskset", "-c", "1", str(program), "-c", "2"], stdout=subprocess.DEVNULL, start_new_session=True
     )
 
 
@@ -37,7 +45,7 @@ def first_line(watch: subprocess.Popen[str]) -> str:
 
 
 def test_contention_fires_and_the_recording_holds_before_and_after(tmp_path: Path) -> None:
-    conditions = ["--on", "p99(preemption) > 1ms for 2s", "--on", "run_delay(comm:stress) > 300ms/s for 2s"]
+    conditions = ["--on", "p99(preemption) > 1ms for 2s", "--on", f"run_delay(comm:{NAME}) > 300ms/s for 2s"]
     then = ["--then", "record", "--then", "export", "--around", "4s", "--export-dir", str(tmp_path)]
     watch = subprocess.Popen(
         [*WATCH, *conditions, *then, "--count", "2", "--duration", "60s", "--cpu", "1"],
@@ -46,21 +54,21 @@ def test_contention_fires_and_the_recording_holds_before_and_after(tmp_path: Pat
     with ended(watch):
         assert "watching for" in first_line(watch)
         time.sleep(3)
-        load = stress()
+        load = stress(tmp_path)
         try:
             output, _ = watch.communicate(timeout=90)
         finally:
             end_group(load)
     assert watch.returncode == 0
     fired = [line.split("\t") for line in output.splitlines()]
-    assert any("run_delay(comm:stress)" in condition for _, condition, _ in fired)
+    assert any(f"run_delay(comm:{NAME})" in condition for _, condition, _ in fired)
     recordings = [Recording(path) for path in sorted(tmp_path.glob("*.rec.gz"))]
     assert recordings
     found = False
     for recording in recordings:
         with recording:
             frames = list(recording)
-            for event in (one for one in recording.events if "run_delay(comm:stress)" in one.text):
+            for event in (one for one in recording.events if f"run_delay(comm:{NAME})" in one.text):
                 found = True
                 before = [frame for frame in frames if frame.end_ns <= event.end_ns - 2 * NS_PER_S]
                 after = [frame for frame in frames if frame.end_ns > event.end_ns]
@@ -77,9 +85,9 @@ def test_contention_fires_and_the_recording_holds_before_and_after(tmp_path: Pat
 
 
 def delay(frames: list, after_ns: int, until_ns: int) -> float:
-    """The run delay of `stress` in the Frames that end then, in seconds a second."""
+    """The run delay of the load in the Frames that end then, in seconds a second."""
     chosen = [frame for frame in frames if after_ns < frame.end_ns <= until_ns]
-    total = sum(int(frame.tasks["run_delay_ns"][frame.tasks["comm"] == b"stress"].sum()) for frame in chosen)
+    total = sum(int(frame.tasks["run_delay_ns"][frame.tasks["comm"] == NAME.encode()].sum()) for frame in chosen)
     return total / sum(frame.interval_ns for frame in chosen)
 
 
@@ -126,3 +134,16 @@ def test_a_task_of_its_own_name_and_the_commands_own_priority(tmp_path: Path) ->
     assert run.returncode == 0, run.stderr
     assert f"run_delay(tid:{hogs[0].pid})" in run.stdout
     assert int((tmp_path / "nice").read_text()) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_quota_that_is_used_up_fires_for_its_cgroup_by_name() -> None:
+    with cgroup("schedtop-watch-quota", 0.2) as directory:
+        hog = python(HOG)
+        with ended(hog):
+            (directory / "cgroup.procs").write_text(str(hog.pid))
+            run = subprocess.run(
+                [*WATCH, "--on", "throttled(schedtop-watch-quota) > 50% for 1s", "--once", "--duration", "40s"],
+                capture_output=True, text=True, timeout=90, check=False,
+            )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "throttled(schedtop-watch-quota) = " in run.stdout

@@ -107,3 +107,14 @@ def test_nobody_who_reads_is_no_error_message() -> None:
     assert watch.stderr.read().count("\n") == 1
     watch.stderr.close()
     assert watch.wait(20) == 128 + signal.SIGPIPE
+
+
+def test_what_was_asked_for_is_done_also_when_nobody_reads(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*WATCH, "--on", "p99 > 1ms", "--then", "export", "--duration", "1m", "--export-dir", str(tmp_path)],
+            env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "cannot write standard output: no space left on device" in done.stderr
+    assert len([*tmp_path.iterdir()]) == 1
