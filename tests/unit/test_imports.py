@@ -107,7 +107,7 @@ def test_only_what_draws_imports_the_screen(path: Path) -> None:
     assert not SCREEN & {name.split(".")[0] for name in imported(path)}
 
 
-OTHERS = {"schedtop", "numpy", "click", "prometheus_client", "jinja2", "markupsafe", "matplotlib", "bcc"}
+OTHERS = {"schedtop", "numpy", "perfetto", "click", "prometheus_client", "jinja2", "markupsafe", "matplotlib", "bcc"}
 """What else may be imported at all. Another one needs a reason in CONTRIBUTING.md."""
 
 
