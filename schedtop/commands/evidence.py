@@ -15,6 +15,7 @@ from schedtop.outputs.files import reason
 from schedtop.outputs.report import Gatherer, report
 from schedtop.outputs.saved import MOST_BYTES, read_saved, schema_of
 from schedtop.recording import SCHEMA as RECORDING_SCHEMA
+from schedtop.recording import Entry
 from schedtop.sources.recorded import Recording
 from schedtop.units import format_ns, iso_time
 
@@ -83,23 +84,26 @@ def _frames(recording: Recording, numbers: range, unread: list[str]) -> Iterator
 def _chosen(recording: Recording, part: Part) -> range:
     """The numbers of the intervals that lie mostly within the part. Raises SourceError if there is none."""
     entries = [indexed.entry for indexed in recording.intervals]
-    first_ns, last = entries[0].start_time_ns, entries[-1]
-    begin_ns = part.begin.time_ns(first_ns) if part.begin else first_ns
-    end_ns = part.end.time_ns(first_ns) if part.end else None
-    if end_ns is not None and end_ns <= begin_ns:
-        raise SourceError("nothing lies between --from and --to: the end is not after the beginning")
-    middles = [entry.start_time_ns + entry.interval_ns // 2 for entry in entries]
-    wanted = [
-        number
-        for number, middle in enumerate(middles)
-        if (part.begin is None or middle >= begin_ns) and (end_ns is None or middle < end_ns)
-    ]
-    if not wanted:
-        span = format_ns(last.start_time_ns + last.interval_ns - first_ns)
-        raise SourceError(
-            f"{recording.path} has no interval there: it begins at {iso_time(first_ns)} and is {span} long"
-        )
-    return range(wanted[0], wanted[-1] + 1)
+    first, last = entries[0], entries[-1]
+    length_ns = last.end_ns - first.end_ns + first.interval_ns
+    begin = next((at for at, entry in enumerate(entries) if _reaches(entry, first, part.begin)), len(entries))
+    end = len(entries)
+    if part.end is not None:
+        end = next((at for at, entry in enumerate(entries) if _reaches(entry, first, part.end)), len(entries))
+    if begin < end:
+        return range(begin, end)
+    where = f"it begins at {iso_time(first.start_time_ns)} and is {format_ns(length_ns)} long"
+    raise SourceError(f"{recording.path} has no interval between --from and --to: {where}")
+
+
+def _reaches(entry: Entry, first: Entry, place: Place | None) -> bool:
+    """Whether the middle of an interval is at that place or after it."""
+    if place is None:
+        return True
+    if place.offset_ns is not None:
+        # On the clock that orders the intervals: that of the wall may have been set meanwhile.
+        return entry.end_ns - entry.interval_ns // 2 >= first.end_ns - first.interval_ns + place.offset_ns
+    return entry.start_time_ns + entry.interval_ns // 2 >= place.time_ns(first.start_time_ns)
 
 
 def _events(recording: Recording, numbers: range) -> list[dict[str, Any]]:

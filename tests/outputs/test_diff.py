@@ -302,7 +302,7 @@ def test_reports_of_the_command_line(files: dict[str, Path], name: str) -> None:
     [
         (("--format", "pdf"), "'pdf' is not one of", 2),
         (("--from", "x"), "is no moment", 2),
-        (("--from", "1h"), "has no interval there", 1),
+        (("--from", "1h"), "has no interval between", 1),
         (("--table", "tasks"), "--table is for --format csv", 2),
         (("--cpu", "9"), "there is no CPU 9", 1),
         (("--comm", " "), "the name is empty", 2),
