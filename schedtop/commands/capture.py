@@ -38,9 +38,9 @@ def capture(signals: Signals, /, **options: Any) -> int:
     Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
     states of tasks, and arrows from wakers. What was lost is counted in them.
     """
-    from schedtop.capture_files import describe, take_capture
+    from schedtop.capture_files import describe, take_capture, write_capture
     from schedtop.outputs.files import check_target
-    from schedtop.outputs.trace import default_name, trace_paths, write_traces
+    from schedtop.outputs.trace import default_name, trace_paths
     from schedtop.session import complain, in_thread, progress, raise_priority
 
     output = Path(options["output"] or default_name(socket.gethostname(), time.time_ns()))
@@ -59,7 +59,7 @@ def capture(signals: Signals, /, **options: Any) -> int:
             lambda: take_capture(options["source"], options["buffer"], options["duration"], signals.stop), signals
         )
     with signals.raising(), progress("writing the trace"):
-        written = write_traces(taken, paths, force=options["force"])
+        written = write_capture(taken, paths, force=options["force"])
     for line in describe(taken, written):
         complain(line)
     return 0
