@@ -146,11 +146,14 @@ def _level(series: Series, value: float | None) -> Level:
 
 
 def time_axis(end_ns: int, marks: Sequence[int], columns: int) -> list[Span]:
-    """Five minutes that end at `end_ns` in `columns` cells, with a T at each mark."""
-    cells = [*"-5 min", *"now".rjust(columns - 6)]
-    for mark in marks:
-        if 0 <= (age_ns := end_ns - mark) < SPAN_NS:
-            cells[columns - 1 - age_ns * columns // SPAN_NS] = "T"
+    """Five minutes that end at `end_ns` in `columns` cells, with a T at each mark and its ends named elsewhere."""
+    ages = [end_ns - mark for mark in marks]
+    places = {columns - 1 - age * columns // SPAN_NS for age in ages if 0 <= age < SPAN_NS}
+    begin = "-5 min" if not places & {*range(6)} else " " * 6
+    end = "now" if not places & {*range(columns - 3, columns)} else ""
+    cells = [*begin, *end.rjust(columns - 6)]
+    for place in places:
+        cells[place] = "T"
     parts = [(cell, "alarm" if cell == "T" else "head") for cell in cells]
     return [("".join(cell for cell, _ in group), style) for style, group in groupby(parts, lambda part: part[1])]
 

@@ -143,7 +143,7 @@ class _Reader:
 
     def _cgroup(self, words: str, start: int) -> Argument:
         name = words.removeprefix("cgroup:")
-        if not name or " " in name:
+        if name.split() != [name]:
             self._fail("expected a part of one cgroup's path", start)
         return Argument(cgroup=name)
 
@@ -165,10 +165,10 @@ class _Reader:
             self._fail(f"expected a number, like {unit.example}, found {self._found()}")
         if len(number) > MOST_DIGITS:
             self._fail(f"{number} has more than {MOST_DIGITS} digits", start)
-        # A unit may stand apart, but `and` and `for` are none.
+        # A unit may stand apart, but these words are none.
         here = self._place
         word = self._take(_UNIT)
-        if word in ("and", "for"):
+        if word.lower() in ("and", "for", "or"):
             self._place, word = here, ""
         if unit is COUNT:
             if word:

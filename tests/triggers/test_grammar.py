@@ -36,6 +36,8 @@ from schedtop.units import exact_duration, parse_duration
         ("queue > 4", "queue_length > 4"),
         ("busy(cpu:0) <= 99.5%", "busy(cpu:0) <= 99.5%"),
         ("p99 > 5ms and steal > 5% and busy < 90% for 2s", "p99 > 5ms and steal > 5% and busy < 90% for 2s"),
+        ("queue > 4 AND steal > 5% FOR 1s", "queue_length > 4 and steal > 5% for 1s"),
+        ("queue_length > 4 for 5s", "queue_length > 4 for 5s"),
         ("max(comm:kworker/1:2) > 0ns", "max(comm:kworker/1:2) > 0s"),
     ],
 )
@@ -93,6 +95,9 @@ def test_values_are_in_base_units() -> None:
         ("p99 > 10ms for 5%", 16, "5% is no duration"),
         ("p99 > 10ms for 0s", 16, "up to 60m"),
         ("p99 > 10ms for 2h", 16, "up to 60m"),
+        ("p99 > 10 or steal > 5%", 7, "10 needs a unit"),
+        ("queue > 4 or steal > 5%", 11, "`or` is written as a second --on"),
+        ("throttled(a\tb) > 1%", 11, "a part of one cgroup's path"),
         ("p99 > 10ms or steal > 5%", 12, "`or` is written as a second --on"),
         ("p99 > 10ms for 5s and steal > 5%", 19, "`for` comes last"),
         ("p99 > 10ms please", 12, "expected `and`, `for` or the end, found 'please'"),
