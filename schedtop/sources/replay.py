@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from bisect import bisect_left
@@ -20,6 +21,9 @@ LEAD_NS, MOST_LEAD_NS = 60 * NS_PER_S, 120 * NS_PER_S
 
 LEAD_TIME_S = 0.15
 """How long reading more of the past than must be may take."""
+
+PREVIEW_S = 0.25
+"""What has been read of the past by then is shown at once; with 512 CPUs all of it takes a second."""
 
 LATE_S = 0.25
 """What is late by less is caught up with when it plays."""
@@ -135,18 +139,18 @@ class ReplaySource:
             target = self._wait(stop)
             if target is None:
                 continue
-            for number, frame in self._way_to(target, stop):
+            for number, frame, is_last in self._ways_to(target, stop):
                 with self._changed:
                     if self._target != target:
                         break
                     self._position = number
-                    if number == target:
+                    if is_last:
                         self._arrive(target)
                 yield frame
             else:
                 with self._changed:
                     if self._target == target:
-                        self._arrive(target)  # it is damaged itself
+                        self._arrive(target)  # there is nothing to give: it is damaged
             if len(self.damaged) == len(self.entries):
                 raise SourceError(f"{self.recording.path}: not one interval can be read")
 
@@ -179,29 +183,39 @@ class ReplaySource:
             self._began_s = max(self._began_s + length, time.monotonic() - LATE_S)
         return rest
 
-    def _way_to(self, target: int, stop: threading.Event) -> list[tuple[int, Frame]]:
+    def _ways_to(self, target: int, stop: threading.Event) -> Iterator[tuple[int, Frame, bool]]:
         """The Frames that lead to an interval, and its own: those since the position if they do, else the past of it.
 
-        None of them if another place is sought meanwhile.
+        With each its number, and whether it is the last. Where it takes long to read them, the newest of them come
+        alone before. No more of them come if another place is sought meanwhile.
         """
         before = self._position
         lead = bisect_left(self.entries, self.entries[target].end_ns - LEAD_NS, key=lambda entry: entry.end_ns)
         goes_on = self._first <= lead <= before + 1 <= target
-        hurry = time.monotonic() + LEAD_TIME_S
+        started = time.monotonic()
+        hurry, preview = started + LEAD_TIME_S, started + PREVIEW_S
         oldest_ns = self.entries[target].end_ns - MOST_LEAD_NS
         frames: list[tuple[int, Frame]] = []
         for number in range(target, before if goes_on else -1, -1):
             if stop.is_set() or self._target != target:
-                return []
+                return
             if number < lead and (time.monotonic() > hurry or self.entries[number].end_ns < oldest_ns):
                 break
             if frame := self._frame(number):
                 frames.append((number, frame))
+            if frames and not goes_on and time.monotonic() > preview:
+                preview = math.inf
+                yield from ((*item, False) for item in self._in_order(frames, frames[-1][0]))
         if frames:
-            # Should the place itself be damaged, the last one before it is what there is to see.
-            self.sought_ns = min(self.sought_ns, frames[0][1].end_ns)
-            self._first = self._first if goes_on else min(frames[-1][0], lead)
-        return frames[::-1]
+            first = self._first if goes_on else min(frames[-1][0], lead)
+            yield from ((*item, item is frames[0]) for item in self._in_order(frames, first))
+
+    def _in_order(self, frames: list[tuple[int, Frame]], first: int) -> Iterator[tuple[int, Frame]]:
+        """Frames that were read backwards; with them all is there from the interval `first` on."""
+        self._first = first
+        # Should the place itself be damaged, the last one before it is what there is to see.
+        self.sought_ns = min(self.sought_ns, frames[0][1].end_ns)
+        return reversed(frames)
 
     def _frame(self, number: int) -> Frame | None:
         """An interval, `None` (and counted) if it is damaged."""

@@ -130,6 +130,24 @@ def test_a_seek_gives_the_longest_window_before_the_place(path: Path) -> None:
         assert until(frames, 0) == [0]
 
 
+def test_where_reading_takes_long_the_newest_come_alone_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(path, playing=False) as source, given(source) as frames:
+        next(frames)
+        monkeypatch.setattr("schedtop.sources.replay.PREVIEW_S", -1)
+        source.seek(150)
+        assert numbers([next(frames)]) == [150]
+        way = until(frames, 150)
+        assert way == list(range(way[0], 151))
+        assert way[0] <= 90
+        source.step(1)
+        assert until(frames, 151) == [151]
+        source.seek(100)
+        assert numbers([next(frames)]) == [100]
+        source.seek(101)
+        assert until(frames, 101) == [101], "alone once more"
+        assert until(frames, 101)[0] <= 41, "and what was given on the abandoned way is not enough"
+
+
 def test_steps_pause(path: Path) -> None:
     with opened(path, first=100, speed=1e-3) as source, given(source) as frames:
         assert until(frames, 100)[-1] == 100
