@@ -99,7 +99,8 @@ def record(signals: Signals, /, **options: Any) -> int:
             in_thread(lambda: work.run(signals.stop, tally, opening_words(options["source"])), signals)
     finally:
         tally.report(path)
-    done = duration_ns is None and signals.status in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
+    # Who stops what has no end has got what was asked for, unless there is nothing.
+    done = duration_ns is None and tally.frames and signals.status in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
     return 0 if done else signals.status
 
 

@@ -82,8 +82,9 @@ def test_a_signal_ends_it_and_the_file_is_closed(tmp_path: Path, number: signal.
         assert f" {len(recording)} intervals, " in errors
 
 
-def test_a_signal_before_the_duration_is_over_is_its_status_and_before_the_first_interval_leaves_no_file(
-    tmp_path: Path,
+@pytest.mark.parametrize("duration", [[], ["--duration", "1h"]])
+def test_a_signal_before_the_first_interval_is_its_status_and_leaves_no_file(
+    tmp_path: Path, duration: list[str]
 ) -> None:
     path = tmp_path / "a.rec"
     code = (
@@ -91,7 +92,7 @@ def test_a_signal_before_the_duration_is_over_is_its_status_and_before_the_first
         "def open_it(self):\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(0.5)\n    return self\n"
         "synthetic.SyntheticSource.__enter__ = open_it\nfrom schedtop.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
-    arguments = ["record", "--source", "synthetic", "-o", str(path), "--duration", "1h"]
+    arguments = ["record", "--source", "synthetic", "-o", str(path), *duration]
     done = run(*arguments, command=[sys.executable, "-c", code])
     assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (143, "", [])
 
