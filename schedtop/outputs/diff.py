@@ -128,10 +128,11 @@ def factor_words(factor: float | None) -> str:
 
 def _headline(before: Mapping[str, Any], after: Mapping[str, Any], changes: Sequence[Change]) -> str:
     best: dict[str, Change] = {}
-    for change in _ordered(changes):
-        if change.score >= NOTABLE:
-            best.setdefault(change.family, change)
-    parts = [change_words(_fields(change)) for change in list(best.values())[:3]]
+    notable = [change for change in _ordered(changes) if change.score >= NOTABLE]
+    # Of latency people ask for the 99th percentile, if it has changed at all.
+    for change in sorted(notable, key=lambda change: not change.name.endswith(".p99_ns")):
+        best.setdefault(change.family, change)
+    parts = [change_words(_fields(change)) for change in _ordered(list(best.values()))]
     if parts:
         return "; ".join(parts)
     p99 = [(data["runqueue_latency"]["all"] or {}).get("p99_ns") for data in (before, after)]

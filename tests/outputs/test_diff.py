@@ -85,6 +85,16 @@ def test_it_fell_and_by_how_much() -> None:
     assert re.match(r"p\d+ of preemption waits fell .* \(0\.1x\)", compare(percentiles("preemption", 0.1))["headline"])
 
 
+def test_of_latency_the_headline_names_a_p99() -> None:
+    def change(data: dict[str, Any]) -> None:
+        data["runqueue_latency"]["preemption"]["p50_ns"] *= 50
+        data["runqueue_latency"]["wakeup"]["p99_ns"] *= 10
+
+    data = compare(change)
+    assert data["changes"][0]["name"] == "runqueue_latency.preemption.p50_ns"
+    assert data["headline"].startswith("p99 of wakeup waits rose")
+
+
 def test_few_waits_do_not_lead() -> None:
     before = deepcopy(BASE)
     percentiles("wakeup", 1, 30)(before)
