@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from schedtop.capture import Capture
-from schedtop.outputs.trace import ENDINGS, default_name, write_traces
+from schedtop.outputs.trace.files import ENDINGS, default_name, write_traces
 from schedtop.units import NS_PER_S, format_bytes, format_ns
 
 KEY_NS = 2 * NS_PER_S

@@ -40,7 +40,7 @@ def capture(signals: Signals, /, **options: Any) -> int:
     """
     from schedtop.capture_files import describe, take_capture, write_capture
     from schedtop.outputs.files import check_target
-    from schedtop.outputs.trace import default_name, trace_paths
+    from schedtop.outputs.trace.files import default_name, trace_paths
     from schedtop.session import complain, in_thread, progress, raise_priority
 
     output = Path(options["output"] or default_name(socket.gethostname(), time.time_ns()))

@@ -26,10 +26,10 @@ def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
     from schedtop.commands.evidence import read_evidence
     from schedtop.filters import Filter
     from schedtop.headless import write_stdout
-    from schedtop.outputs.diff import diff as compare
-    from schedtop.outputs.diff_text import to_text
+    from schedtop.outputs.diff.changes import diff as compare
+    from schedtop.outputs.diff.text import to_text
     from schedtop.outputs.files import check_target, write_file
-    from schedtop.outputs.report import to_json
+    from schedtop.outputs.report.contents import to_json
     from schedtop.outputs.saved import Wrong, damaged
     from schedtop.session import progress
 

@@ -12,7 +12,7 @@ from schedtop.commands.options import Place
 from schedtop.commands.replay import recorded_settings
 from schedtop.model import Frame, SourceError
 from schedtop.outputs.files import reason
-from schedtop.outputs.report import Gatherer, report
+from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.saved import MOST_BYTES, read_saved, schema_of
 from schedtop.recording import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording import Entry
@@ -35,7 +35,7 @@ class Part:
 
 
 def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any) -> dict[str, Any]:
-    """The report of a file; `wanted` as in `outputs.report.report`. Raises SourceError.
+    """The report of a file; `wanted` as in `outputs.report.contents.report`. Raises SourceError.
 
     `chosen`: as in `schedtop replay` it takes the place of what the recording was made with; empty: that is kept.
     """

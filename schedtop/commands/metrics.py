@@ -16,7 +16,7 @@ from schedtop.units import NS_PER_S
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
     from schedtop.model import Source
-    from schedtop.outputs.metrics_server import Endpoint
+    from schedtop.outputs.metrics.server import Endpoint
     from schedtop.session import Signals
 
 DEFAULT_ADDRESS = "127.0.0.1:9435"
@@ -61,7 +61,7 @@ metrics.params = [param for param in metrics.params if param.name != "group"]
 
 def bind(options: dict[str, Any]) -> Endpoint:
     """The endpoint at the address that the options name, not yet answering. Raises ClickException."""
-    from schedtop.outputs.metrics_server import Endpoint
+    from schedtop.outputs.metrics.server import Endpoint
     from schedtop.session import complain
 
     listen = options["listen"]
@@ -108,7 +108,7 @@ def serve(
 ) -> None:
     """Opens the source and publishes its Frames until a signal comes. Raises SourceError, also when it just ends."""
     from schedtop.model import SourceError
-    from schedtop.outputs.metrics_totals import Totals
+    from schedtop.outputs.metrics.totals import Totals
     from schedtop.session import complain, progress
 
     endpoint.start()

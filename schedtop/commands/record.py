@@ -171,7 +171,7 @@ class Work:
 
     def run(self, stop: threading.Event, tally: Tally, opening: str) -> None:
         """Records until it has what it shall have, or `stop` is set. Raises SourceError, OutputError."""
-        from schedtop.outputs.trigger_recording import event_of
+        from schedtop.outputs.actions.recordings import event_of
         from schedtop.recording import Event
         from schedtop.triggers.watch import Watch
 

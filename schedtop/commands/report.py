@@ -73,17 +73,17 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
 
 def _written(data: dict[str, Any], format_name: str, table: str, top: int) -> str:
     if format_name == "json":
-        from schedtop.outputs.report import to_json
+        from schedtop.outputs.report.contents import to_json
 
         return to_json(data)
     if format_name == "csv":
-        from schedtop.outputs.report_text import to_csv
+        from schedtop.outputs.report.text import to_csv
 
         return to_csv(data, table)
     if format_name == "html":
-        from schedtop.outputs.report_html import to_html
+        from schedtop.outputs.report.html import to_html
 
         return to_html(data, top)
-    from schedtop.outputs.report_text import to_text
+    from schedtop.outputs.report.text import to_text
 
     return to_text(data, top)

@@ -59,7 +59,7 @@ def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threadin
     The Frames are those of the live run, and so are the moments. Ends early when `stop` is set.
     """
     from schedtop.model import SourceError
-    from schedtop.outputs.trigger_recording import event_of
+    from schedtop.outputs.actions.recordings import event_of
     from schedtop.triggers.watch import Watch
 
     watch = Watch(conditions)

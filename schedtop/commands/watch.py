@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from schedtop.history import History, ViewSettings
     from schedtop.model import Frame, Source
-    from schedtop.outputs.trigger_actions import TriggerActions
-    from schedtop.outputs.trigger_recording import FileRecordings
+    from schedtop.outputs.actions.recordings import FileRecordings
+    from schedtop.outputs.actions.work import TriggerActions
     from schedtop.session import Signals
     from schedtop.triggers.plan import Plan
 
@@ -89,8 +89,8 @@ class Vigil:
     def _watch(self, stop: threading.Event) -> int:
         from schedtop.commands.record import chosen_words
         from schedtop.history import History
-        from schedtop.outputs.trigger_actions import TriggerActions
-        from schedtop.outputs.trigger_recording import FileRecordings
+        from schedtop.outputs.actions.recordings import FileRecordings
+        from schedtop.outputs.actions.work import TriggerActions
 
         files = FileRecordings(self.source.host, self.plan.export_dir, [str(one) for one in self.plan.conditions])
         actions = TriggerActions(self.plan, self.settings, files, say, chosen_words(self.settings))
@@ -130,7 +130,7 @@ class Vigil:
     def _take(self, frame: Frame, history: History, files: FileRecordings, actions: TriggerActions) -> int:
         """Tells what fires at the end of a Frame, and does what is to be done; how many fired."""
         from schedtop.headless import write_stdout
-        from schedtop.outputs.trigger_recording import event_of
+        from schedtop.outputs.actions.recordings import event_of
 
         fired = actions.feed(frame)
         for event in fired:

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from schedtop.model import SourceError
-from schedtop.outputs import report, snapshot
+from schedtop.outputs import snapshot
+from schedtop.outputs.report import contents
 
-READABLE = (snapshot.SCHEMA, report.SCHEMA)
+READABLE = (snapshot.SCHEMA, contents.SCHEMA)
 
 MOST_BYTES = 1 << 30
 

@@ -13,9 +13,9 @@ from textual.message import Message
 
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Source
+from schedtop.outputs.actions.recordings import event_of
+from schedtop.outputs.actions.work import TriggerActions, Work
 from schedtop.outputs.snapshot import origin
-from schedtop.outputs.trigger_actions import TriggerActions, Work
-from schedtop.outputs.trigger_recording import event_of
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.steal import StealPane
 from schedtop.triggers.plan import Plan

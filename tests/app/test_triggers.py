@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.outputs.trigger_commands import KILL_AFTER_S
+from schedtop.outputs.actions.commands import KILL_AFTER_S
 from schedtop.panes.steal import time_axis
 from schedtop.sources.recorded import Recording
 from schedtop.triggers.grammar import parse

@@ -14,11 +14,11 @@ import pytest
 
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
-from schedtop.outputs.diff import NOTABLE, SCHEMA, diff, score
-from schedtop.outputs.diff_people import is_complete, person_name
-from schedtop.outputs.diff_text import to_text
+from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff, score
+from schedtop.outputs.diff.people import is_complete, person_name
+from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.recorder import Recorder
-from schedtop.outputs.report import Gatherer, report, to_json
+from schedtop.outputs.report.contents import Gatherer, report, to_json
 from schedtop.recording import Header
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US

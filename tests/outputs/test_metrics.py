@@ -17,9 +17,9 @@ from schedtop.filters import Filter
 from schedtop.histogram import BUCKETS, HIGH_NS, Histogram
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Host, Loss, Pressure, merge
-from schedtop.outputs.metrics import EDGES_NS, SchedtopCollector, buckets
-from schedtop.outputs.metrics_groups import MOST_CANDIDATES, OTHER, QUIET_NS, GroupTotals
-from schedtop.outputs.metrics_totals import Published, Totals, sums_by_label
+from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets
+from schedtop.outputs.metrics.groups import MOST_CANDIDATES, OTHER, QUIET_NS, GroupTotals
+from schedtop.outputs.metrics.totals import Published, Totals, sums_by_label
 from schedtop.rows import CAUSES, TASK_DTYPE
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 from schedtop.units import NS_PER_S

@@ -18,8 +18,8 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 
 from schedtop.history import ViewSettings
-from schedtop.outputs.metrics import SchedtopCollector
-from schedtop.outputs.metrics_totals import Published, Totals
+from schedtop.outputs.metrics.families import SchedtopCollector
+from schedtop.outputs.metrics.totals import Published, Totals
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
 REPOSITORY = Path(__file__).parents[2]

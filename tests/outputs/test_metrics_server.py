@@ -19,9 +19,9 @@ import pytest
 
 from schedtop.commands.metrics import notify, resolve
 from schedtop.history import ViewSettings
-from schedtop.outputs import metrics_server
-from schedtop.outputs.metrics_server import MOST_CLIENTS, Endpoint
-from schedtop.outputs.metrics_totals import Published, Totals
+from schedtop.outputs.metrics import server as metrics_server
+from schedtop.outputs.metrics.server import MOST_CLIENTS, Endpoint
+from schedtop.outputs.metrics.totals import Published, Totals
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 from schedtop.units import NS_PER_S
 

@@ -19,12 +19,12 @@ from schedtop.commands.options import Moment
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Loss, SourceError, merge
-from schedtop.outputs import report as report_module
 from schedtop.outputs.recorder import Recorder
-from schedtop.outputs.report import SERIES, STRETCHES, Gatherer, report, to_json, view_of
-from schedtop.outputs.report_html import to_html
-from schedtop.outputs.report_points import SERIES_FIELDS, width_for
-from schedtop.outputs.report_text import to_csv, to_text
+from schedtop.outputs.report import contents as report_module
+from schedtop.outputs.report.contents import SERIES, STRETCHES, Gatherer, report, to_json, view_of
+from schedtop.outputs.report.html import to_html
+from schedtop.outputs.report.points import SERIES_FIELDS, width_for
+from schedtop.outputs.report.text import to_csv, to_text
 from schedtop.outputs.saved import read_saved
 from schedtop.outputs.snapshot import snapshot
 from schedtop.recording import Event, Header

@@ -27,9 +27,9 @@ from schedtop.capture import (
 )
 from schedtop.model import Host
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.trace import trace_paths, write_traces
-from schedtop.outputs.trace_chrome import CPUS_PID
-from schedtop.outputs.trace_slices import RUNNABLE, RUNNING, SLEEPING, slices_of
+from schedtop.outputs.trace.chrome import CPUS_PID
+from schedtop.outputs.trace.files import trace_paths, write_traces
+from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
 
 START, END = 1_000_000, 2_000_000
 FIRST, SECOND, WORKER = 100, 101, 200

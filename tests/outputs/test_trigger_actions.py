@@ -15,9 +15,9 @@ import pytest
 
 from schedtop.history import History, ViewSettings
 from schedtop.model import Frame, Host
-from schedtop.outputs.trigger_actions import MOST_SETS, TriggerActions
-from schedtop.outputs.trigger_commands import Commands, environment_of
-from schedtop.outputs.trigger_recording import LONGEST_NS, FileRecordings, event_of
+from schedtop.outputs.actions.commands import Commands, environment_of
+from schedtop.outputs.actions.recordings import LONGEST_NS, FileRecordings, event_of
+from schedtop.outputs.actions.work import MOST_SETS, TriggerActions
 from schedtop.sources.recorded import Recording
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.plan import Plan

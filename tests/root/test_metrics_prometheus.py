@@ -25,8 +25,8 @@ from scenarios import cgroup
 from schedtop.commands.metrics import serve
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, merge
-from schedtop.outputs.metrics import EDGES_NS
-from schedtop.outputs.metrics_server import Endpoint
+from schedtop.outputs.metrics.families import EDGES_NS
+from schedtop.outputs.metrics.server import Endpoint
 from schedtop.session import Signals
 from schedtop.sources.live import LiveSource
 from schedtop.units import NS_PER_S

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame
+from schedtop.outputs.actions.commands import Commands, Say, environment_of
+from schedtop.outputs.actions.recordings import AroundRecording, Recordings, frames_of
 from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.snapshot import snapshot
-from schedtop.outputs.trigger_commands import Commands, Say, environment_of
-from schedtop.outputs.trigger_recording import AroundRecording, Recordings, frames_of
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired, Watch
 from schedtop.units import NS_PER_S, iso_time

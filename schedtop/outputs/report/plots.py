@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from schedtop.outputs.report_words import HOUR_NS, Data, moment
+from schedtop.outputs.report.words import HOUR_NS, Data, moment
 from schedtop.units import NS_PER_S, format_count, format_short_ns
 
 if TYPE_CHECKING:

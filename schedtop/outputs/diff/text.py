@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedtop.outputs.diff import NOTABLE, value_words
-from schedtop.outputs.report_words import SIGNS, clock, loss_words, moment, span_words
+from schedtop.outputs.diff.changes import NOTABLE, value_words
+from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
 from schedtop.outputs.table import filter_words, table
 from schedtop.units import format_round_ns
 

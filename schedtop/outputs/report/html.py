@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
-from schedtop.outputs import report_words
-from schedtop.outputs.report_plots import plots
-from schedtop.outputs.report_words import (
+from schedtop.outputs.report import words
+from schedtop.outputs.report.plots import plots
+from schedtop.outputs.report.words import (
     Data,
     clock,
     moment,
@@ -28,9 +28,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "ns": format_ns,
     "count": format_count,
     "ratio": format_ratio,
-    "task": report_words.task_name,
-    "place": report_words.place_name,
-    "cause": report_words.cause_name,
+    "task": words.task_name,
+    "place": words.place_name,
+    "cause": words.cause_name,
     "clock_ms": lambda text: f"{moment(text).astimezone():%H:%M:%S.%f}"[:-3],
 }
 
@@ -41,7 +41,7 @@ def to_html(data: Data, top: int) -> str:
     Raises KeyError and the like if the report lacks something.
     """
     environment = Environment(
-        loader=PackageLoader("schedtop.outputs", "."),
+        loader=PackageLoader("schedtop.outputs.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -70,7 +70,7 @@ def to_html(data: Data, top: int) -> str:
         "many": lambda name: data["counts"].get(name, len(data[name] or ())),
     }
     try:
-        page: str = environment.get_template("report.html.j2").render(values)
+        page: str = environment.get_template("page.html.j2").render(values)
     except UndefinedError as error:
         raise KeyError(str(error)) from error
     return page

@@ -12,7 +12,7 @@ from schedtop.containers import container_label
 from schedtop.histogram import BUCKETS
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Host, Loss, Overhead, Pressure
-from schedtop.outputs.metrics_groups import GroupCounts, GroupTotals
+from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import NS_PER_S

@@ -45,9 +45,9 @@ def write_traces(capture: Capture, paths: dict[str, Path], *, force: bool = Fals
 def _writer(name: str) -> Callable[[Capture], Iterator[bytes]]:
     # Perfetto's library takes its time to load, and is not needed for the other.
     if name == "perfetto":
-        from schedtop.outputs.trace_perfetto import perfetto_trace
+        from schedtop.outputs.trace.perfetto import perfetto_trace
 
         return perfetto_trace
-    from schedtop.outputs.trace_chrome import chrome_trace
+    from schedtop.outputs.trace.chrome import chrome_trace
 
     return chrome_trace

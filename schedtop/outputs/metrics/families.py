@@ -19,8 +19,8 @@ from prometheus_client.utils import floatToGoString
 
 from schedtop import __version__
 from schedtop.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
-from schedtop.outputs.metrics_groups import GroupCounts
-from schedtop.outputs.metrics_totals import GROUP_COUNTERS, QUOTA_COUNTERS, Published, printable
+from schedtop.outputs.metrics.groups import GroupCounts
+from schedtop.outputs.metrics.totals import GROUP_COUNTERS, QUOTA_COUNTERS, Published, printable
 from schedtop.outputs.snapshot import is_available
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers
 from schedtop.tables import CPU_COUNTERS

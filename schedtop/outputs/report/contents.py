@@ -18,7 +18,7 @@ from schedtop.blame import explain
 from schedtop.histogram import LOW_NS
 from schedtop.history import History, View, ViewSettings, thinned
 from schedtop.model import Frame, Host, merge
-from schedtop.outputs.report_points import HEAT, Point, merge_points, point_of, series_row, width_for
+from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.snapshot import snapshot
 from schedtop.rows import Rows
 from schedtop.tables import GroupLatency

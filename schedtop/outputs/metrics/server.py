@@ -17,8 +17,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import make_wsgi_app
 
 from schedtop import __version__
-from schedtop.outputs.metrics import SchedtopCollector
-from schedtop.outputs.metrics_totals import Published
+from schedtop.outputs.metrics.families import SchedtopCollector
+from schedtop.outputs.metrics.totals import Published
 from schedtop.units import NS_PER_S
 
 Respond = Callable[[str, list[tuple[str, str]]], Any]

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from schedtop.outputs.report_points import SERIES_FIELDS
-from schedtop.outputs.report_words import (
+from schedtop.outputs.report.points import SERIES_FIELDS
+from schedtop.outputs.report.words import (
     Data,
     cause_name,
     clock,

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.capture import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
-from schedtop.outputs.trace_facts import facts
-from schedtop.outputs.trace_slices import RUNNABLE, RUNNING, Slices, slices_of
+from schedtop.outputs.trace.facts import facts
+from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, Slices, slices_of
 from schedtop.units import NS_PER_US
 
 CPUS_PID = 5_000_000

@@ -14,7 +14,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop import __version__
 from schedtop.capture import SWITCH, WAKEUP_NEW, Capture
-from schedtop.outputs.trace_facts import facts
+from schedtop.outputs.trace.facts import facts
 from schedtop.rows import Integers, Rows
 
 BUNDLE_EVENTS = 20_000

@@ -1,0 +1,1 @@
+"""What follows when a trigger fires: exports, recordings, commands."""

@@ -1,0 +1,1 @@
+"""What is counted, for Prometheus: totals, their families, and the endpoint."""

@@ -1,0 +1,1 @@
+"""A capture as files for trace viewers."""
