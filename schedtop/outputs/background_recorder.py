@@ -7,13 +7,14 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from schedtop.history import frame_bytes
 from schedtop.model import Frame
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recorder import MAX_BYTES, Recorder
 from schedtop.recording import Event, Header
 
-MOST_WAITING = 600
-"""How many Frames may wait to be written beyond those of the start: a disk that is slower would fill the memory."""
+MOST_WAITING_BYTES = 64 << 20
+"""What may wait to be written beside the Frames of the start: a disk that is slower would fill the memory."""
 
 
 class BackgroundRecorder:
@@ -37,10 +38,11 @@ class BackgroundRecorder:
         self._recorder = Recorder(path, header, force=force, max_bytes=max_bytes)
         self._things: queue.SimpleQueue[Frame | Event | str] = queue.SimpleQueue()
         self._closing = False
-        early = [*frames_before]
-        self._most_waiting = MOST_WAITING + len(early)
-        for frame in early:
-            self._things.put(frame)
+        # What was handed over and what was taken on: each is counted by one thread alone.
+        self._handed_bytes = self._taken_bytes = 0
+        for frame in frames_before:
+            self._hand_over(frame)
+        self._most_waiting_bytes = MOST_WAITING_BYTES + self._handed_bytes
         # A daemon: a disk that hangs must not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="schedtop-recorder", daemon=True)
         self._thread.start()
@@ -64,11 +66,11 @@ class BackgroundRecorder:
         """Hands over a Frame; nothing happens if the recording is closed or has failed."""
         if not self.is_open:
             return
-        if self._things.qsize() >= self._most_waiting:
+        if self._handed_bytes - self._taken_bytes >= self._most_waiting_bytes:
             self.failure = f"{self.path}: the disk is too slow, {self._things.qsize()} intervals wait to be written"
             self.close("too slow")
             return
-        self._things.put(frame)
+        self._hand_over(frame)
 
     def note(self, event: Event) -> None:
         """Hands over an event: its place is behind the Frames that were handed over before."""
@@ -86,12 +88,17 @@ class BackgroundRecorder:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
+    def _hand_over(self, frame: Frame) -> None:
+        self._handed_bytes += frame_bytes(frame)
+        self._things.put(frame)
+
     def _run(self) -> None:
         try:
             while True:
                 thing = self._things.get()
                 if isinstance(thing, Frame):
                     self._recorder.write(thing)
+                    self._taken_bytes += frame_bytes(thing)
                 elif isinstance(thing, Event):
                     self._recorder.note(thing)
                 else:

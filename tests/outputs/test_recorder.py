@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import schedtop
+from schedtop.history import frame_bytes
 from schedtop.model import Frame, Host
 from schedtop.outputs.background_recorder import BackgroundRecorder
 from schedtop.outputs.files import OutputError
@@ -242,7 +243,7 @@ def test_a_target_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
 def test_a_disk_that_is_too_slow_ends_it_instead_of_filling_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedtop.outputs.background_recorder.MOST_WAITING", 3)
+    monkeypatch.setattr("schedtop.outputs.background_recorder.MOST_WAITING_BYTES", 5 * frame_bytes(FRAMES[0]) // 2)
     held = threading.Event()
     append = Recorder.write
 
