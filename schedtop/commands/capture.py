@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.options import Duration
-from schedtop.commands.record import Size
+from schedtop.commands.options import Duration, Size
 from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def capture(signals: Signals, /, **options: Any) -> int:
     Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
     states of tasks, and arrows from wakers. What was lost is counted in them.
     """
-    from schedtop.capture_files import describe, take_capture, write_capture
+    from schedtop.commands.capture_files import describe, take_capture, write_capture
     from schedtop.outputs.files import check_target
     from schedtop.outputs.trace.files import default_name, trace_paths
     from schedtop.session import complain, in_thread, progress, raise_priority

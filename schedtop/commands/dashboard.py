@@ -36,7 +36,7 @@ def dashboard_options(command: Command) -> Command:
 
 def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
-    from schedtop.capture_files import capture_key
+    from schedtop.commands.capture_files import capture_key
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])

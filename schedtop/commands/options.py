@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_round_ns, parse_duration
+from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_bytes, format_round_ns, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
@@ -52,6 +52,27 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             bounds = f"{format_round_ns(self.least_ns)} to {format_round_ns(self.most_ns)}"
             self.fail(f"{value} is outside of {bounds}", param, ctx)
         return ns
+
+
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A size within bounds, in bytes."""
+
+    name = "size"
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least = least
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            size = parse_size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not self.least <= size <= self.most:
+            self.fail(f"{value} is outside of {format_bytes(self.least)} to {format_bytes(self.most)}", param, ctx)
+        return size
 
 
 class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]

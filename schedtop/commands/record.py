@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.options import Duration, settings_of, source_of, source_options
+from schedtop.commands.options import Duration, Size, settings_of, source_of, source_options
 from schedtop.commands.triggers import condition_option, conditions_of
-from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed, parse_size
+from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed
 
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
@@ -30,27 +30,6 @@ MAX_BYTES = 1 << 30
 """`outputs.recorder.MAX_BYTES`; its module would bring numpy with it."""
 
 SHOWN_EVERY_S = 0.5
-
-
-class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A size within bounds, in bytes."""
-
-    name = "size"
-
-    def __init__(self, least: int, most: int) -> None:
-        self.least = least
-        self.most = most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            size = parse_size(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if not self.least <= size <= self.most:
-            self.fail(f"{value} is outside of {format_bytes(self.least)} to {format_bytes(self.most)}", param, ctx)
-        return size
 
 
 @click.command("record")

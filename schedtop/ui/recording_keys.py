@@ -118,7 +118,8 @@ class RecordingKeys(FileKeys):
             self.notify(f"{self._by_key.path}\nr stops it", title="Recording", timeout=6, markup=False)
 
     async def _say_end(self, recorder: BackgroundRecorder) -> None:
-        await asyncio.to_thread(recorder.join)
+        while not recorder.join(0):  # not in a thread: the end of the program would wait for that one
+            await asyncio.sleep(0.05)
         self._ending.remove(recorder)
         if recorder.failure:
             self.notify(f"the recording has ended: {recorder.failure}", severity="error", timeout=15, markup=False)

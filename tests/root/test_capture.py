@@ -21,7 +21,7 @@ import pytest
 from loads import ended, kernel_switches, python
 
 from schedtop.capture import MIGRATE, SWITCH, WAKING, Capture
-from schedtop.capture_files import take_capture
+from schedtop.commands.capture_files import take_capture
 from schedtop.outputs.trace.files import write_traces
 from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, slices_of
 from schedtop.units import NS_PER_MS, NS_PER_S

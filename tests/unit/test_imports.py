@@ -41,7 +41,6 @@ MAY_IMPORT = {
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
     | {"triggers"},
     "session": VALUES | {"model", "outputs", "sources"},
-    "capture_files": VALUES | {"capture", "sources", "outputs"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,
     "cli": None,
