@@ -323,7 +323,12 @@ def _without_zeros(data: dict[str, int]) -> dict[str, int]:
 
 
 def _line(data: dict[str, Any]) -> str:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False) + "\n"
+    # Part by part: the encoder holds up all other threads while it works, and the screen is one of them.
+    return "{" + ",".join(f"{_json(key)}:{_json(value)}" for key, value in data.items()) + "}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def _parsed(line: str | bytes) -> dict[str, Any]:
