@@ -6,7 +6,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -106,7 +107,8 @@ class SchedtopApp(App[int]):
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""
         if self._driver is not None and self._driver.can_suspend:
-            with self.suspend():
+            # Textual would also answer the signal that brings us back, perhaps late, and so begin twice.
+            with self.suspend(), _unanswered(signal.SIGCONT):
                 os.killpg(os.getpgrp(), signal.SIGSTOP)
             # The shell has written over the screen.
             self.screen.refresh()
@@ -123,6 +125,16 @@ class SchedtopApp(App[int]):
         """The next of the two themes."""
         names = [theme.name for theme in THEMES]
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+
+
+@contextmanager
+def _unanswered(number: signal.Signals) -> Iterator[None]:
+    """While it lasts, the signal has only its effect: its handler is not called, not even afterwards."""
+    handler = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
 
 
 def run(
