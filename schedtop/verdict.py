@@ -383,7 +383,7 @@ def _queueing(f: Facts) -> Verdict | None:
         *p99_words(f),
         *context_words(f),
     )
-    return Verdict(f.level, "queueing", headline, evidence, "Look at who blocks whom")
+    return Verdict(f.level, "queueing", headline, evidence, "Look at who blocks whom (pane 6)")
 
 
 # --- Few slow waits, or none -----------------------------------------------------------------------------------------
@@ -435,7 +435,7 @@ def _waiting(f: Facts) -> Verdict | None:
     headline = f"CPU {cpu}: {task_names(waiters(tasks))} {verb} {percent(share)} of the time, in short turns"
     evidence = (*delay_words(f, tasks), *p99_words(f), *context_words(f))
     return Verdict(
-        "notice", "waiting", headline, evidence, "Look at who blocks whom, or lower the threshold to see why"
+        "notice", "waiting", headline, evidence, "Look at who blocks whom (pane 6), or lower the threshold to see why"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -9,11 +10,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import App
 from textual.binding import BindingType
+from textual.notifications import SeverityLevel
 
 from schedtop.history import ViewSettings
 from schedtop.model import Source
@@ -60,6 +62,7 @@ class SchedtopApp(App[int]):
         self.theme = DARK.name
         self.animation_level = "none"
         self.failure = ""
+        self._errors_until = 0.0
         self._feed = Feed(source, self.post_message)
         self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
         self.dashboard.take_capture = take_capture
@@ -103,6 +106,15 @@ class SchedtopApp(App[int]):
     def stop(self, status: int) -> None:
         """Restores the terminal and ends with an exit status."""
         self.exit(status, return_code=status)
+
+    def notify(self, message: str, *, severity: SeverityLevel = "information", **options: Any) -> None:
+        """Shows a message instead of those before, errors aside: a stack of them would hide what is going on."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._errors_until:
+            self.clear_notifications()
+        if severity == "error":
+            self._errors_until = now + (options.get("timeout") or self.NOTIFICATION_TIMEOUT)
+        super().notify(message, severity=severity, **options)
 
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""

@@ -58,7 +58,9 @@ class Dashboard(RecordingKeys):
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
         key("o", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
-        key("escape", "back", "Leave", "Leaves the zoom, else drops the selection, else the filter"),
+        key(
+            "escape", "back", "Leave", "Drops messages, else leaves the zoom, else drops the selection, else the filter"
+        ),
     ]
 
     def __init__(
@@ -252,8 +254,10 @@ class Dashboard(RecordingKeys):
         self.notify("The kernel times its BPF programs" if not measures else "The kernel programs are no longer timed")
 
     def action_back(self) -> None:
-        """Leaves the zoom, else drops the selection, else the filter."""
-        if self.is_zoomed:
+        """Drops messages, else leaves the zoom, else drops the selection, else the filter."""
+        if self.query("Toast"):
+            self.app.clear_notifications()
+        elif self.is_zoomed:
             self.action_zoom()
         elif not (isinstance(self.current, KeyedTable) and self.current.clear_selection()):
             self.set_settings(replace(self.timeline.settings, filter=Filter()))

@@ -100,7 +100,7 @@ class TriggeredDashboard(Dashboard):
     def _said(self, event: Said) -> None:
         self.said = [*self.said, event.text][-MOST_KEPT:]
         if event.problem:
-            self.notify(event.text, title="Trigger", severity="warning", timeout=10, markup=False)
+            self.notify(event.text, title="Trigger", severity="error", timeout=10, markup=False)
 
     def close_recordings(self, timeout_s: float) -> list[str]:
         """Ends the commands first: what they say comes too late for anybody."""

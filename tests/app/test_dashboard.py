@@ -398,3 +398,25 @@ async def test_frozen_view_can_be_sorted_and_filtered() -> None:
         assert dashboard.view.frame.end_ns == 3 * NS_PER_S
         assert set(dashboard.view.tasks["comm"]) == {b"java"}
         assert "FROZEN 2.00 s behind" in text(pilot.app)
+
+
+async def test_messages_do_not_pile_up_and_escape_drops_them(tmp_path: Path) -> None:
+    async with running(size=(80, 24), export_dir=tmp_path / "missing") as (pilot, source, dashboard):
+        await collected(pilot, source, 2)
+        await pilot.press("c")
+        await pilot.press("left")
+        await pilot.pause(0.1)
+        assert [str(toast.render()) for toast in dashboard.query("Toast")] == [
+            "Space freezes the screen; then ← and → step through the past"
+        ]
+        await exported(pilot)
+        await pilot.press("left")
+        await pilot.pause(0.1)
+        assert "not exported" in text(pilot.app), "an error stays"
+        await pilot.press("z")
+        await pilot.press("escape")
+        await pilot.pause(0.1)
+        assert not dashboard.query("Toast")
+        assert dashboard.is_zoomed, "the message only"
+        await pilot.press("escape")
+        assert not dashboard.is_zoomed
