@@ -136,9 +136,12 @@ class HeaderPane(Canvas, can_focus=False):
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
         parts.append(threshold)
         if frame.loss.any:
-            # Unseen switches are still counted, and some guests have them all the time: no cause for alarm.
-            harmless = not replace(frame.loss, switches_unseen=0).any
-            parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "notice" if harmless else "alarm")])
+            # Unseen switches are still counted, and some guests have them all the time: nothing is lost.
+            if replace(frame.loss, switches_unseen=0).any:
+                parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "alarm")])
+            else:
+                unseen = format_count(frame.loss.switches_unseen)
+                parts.append([(f"{unseen} unseen" if loss_level else f"{unseen} switches unseen", "dim")])
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
         if settings.filter:
