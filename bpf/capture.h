@@ -16,7 +16,7 @@ enum capture_kind {
 	CAPTURE_WAKEUP_NEW, /* other_tid made tid */
 	CAPTURE_MIGRATE, /* tid goes from cpu to other_cpu */
 	CAPTURE_NAME, /* tid has this name, and is of the process other_tid (0: unknown) */
-	CAPTURE_LOST, /* other_tid events were lost, from time_ns to last_ns */
+	CAPTURE_LOST, /* other_tid events, names not among them, were lost, from time_ns to last_ns */
 	CAPTURE_KINDS,
 };
 
@@ -40,7 +40,7 @@ struct capture_event {
 /* Written by its CPU alone. */
 struct capture_cpu {
 	u64 head; /* events written so far */
-	u64 pending; /* lost since the last event */
+	u64 pending; /* lost since the last event, without names */
 	u64 first_lost_ns;
 	u64 last_lost_ns;
 	u64 lost[CAPTURE_KINDS];
@@ -105,11 +105,14 @@ static __always_inline void count_lost(struct ring *ring, u32 kind)
 {
 	struct capture_cpu *cpu = ring->cpu;
 
+	cpu->lost[kind]++;
+	/* A name is no event of the scheduler: it is told again, and leaves no gap. */
+	if (kind == CAPTURE_NAME)
+		return;
 	if (!cpu->pending)
 		cpu->first_lost_ns = ring->now;
 	cpu->last_lost_ns = ring->now;
 	cpu->pending++;
-	cpu->lost[kind]++;
 }
 
 /* Room for one event, after what tells of those lost before it; to be handed over with commit(). */
@@ -154,8 +157,11 @@ static __always_inline void tell_name(struct ring *ring, u32 tid, u32 tgid, u64 
 {
 	struct capture_event *event = reserve(ring, CAPTURE_NAME, tid);
 
-	if (!event)
+	if (!event) {
+		/* The name that it had before is no longer its name. */
+		ring->cpu->names_told[tid & (NAMES_TOLD - 1)] = 0;
 		return;
+	}
 	event->other_tid = tgid;
 	AFTER_OTHER_TID(event)[0] = comm[0];
 	AFTER_OTHER_TID(event)[1] = comm[1];

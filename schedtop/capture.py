@@ -51,7 +51,7 @@ NAME_DTYPE = np.dtype([("time_ns", "<i8"), ("tid", "<u4"), ("tgid", "<u4"), ("co
 LOSS_DTYPE = np.dtype(
     [("first_ns", "<i8"), ("last_ns", "<i8"), ("cpu", "<u2"), ("padding", "u1", (2,)), ("count", "<u4")]
 )
-"""A place in the events of a CPU where `count` of them are missing."""
+"""A place in the events of a CPU where `count` of them are missing; lost names are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,12 @@ class Capture:
 
     @property
     def lost_total(self) -> int:
-        """How many events of the scheduler were lost; names are not among them."""
-        return sum(int(self.lost[kind].sum()) for kind in KIND_WORDS)
+        """How many events of the scheduler were lost; names are not among them. The sum of `losses`, too."""
+        return sum(self.lost_by_cpu().values())
+
+    def lost_by_cpu(self) -> dict[int, int]:
+        """How many of them on each of `cpus`."""
+        return {cpu: sum(int(self.lost[kind][index]) for kind in KIND_WORDS) for index, cpu in enumerate(self.cpus)}
 
     def counts(self) -> dict[str, int]:
         """How many events of each kind there are."""

@@ -16,6 +16,7 @@ from schedtop.capture import (
     EVENT_DTYPE,
     LOSS_DTYPE,
     MIGRATE,
+    NAME,
     NAME_DTYPE,
     SWITCH,
     WAKEUP_NEW,
@@ -65,6 +66,7 @@ def capture_of(
     for index, (first, last, cpu, count) in enumerate(losses):
         gaps[index] = (START + first, START + last, cpu, (0, 0), count)
     lost = {kind: np.zeros(len(cpus), np.int64) for kind in range(5)}
+    lost[NAME] += 1000  # no events
     for _, _, cpu, count in losses:
         lost[SWITCH][cpus.index(cpu)] += count
     return Capture(
@@ -234,6 +236,7 @@ def test_chrome_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     assert facts["start_time"] == "2023-11-14T22:13:20.000001Z"
     assert facts["filters"] is None
     assert facts["lost_total"] == 7 and facts["lost"]["switches"] == 7 and facts["lost_by_cpu"] == {"0": 7}
+    assert facts["lost_names"] == 2000
     assert facts["ended_early"] == "it was full"
     [loss] = [item for item in data["traceEvents"] if item.get("cat") == "lost"]
     assert (loss["tid"], loss["ts"], loss["dur"], loss["args"]) == (0, 1000.51, 0.04, {"lost": 7})

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loads import ended, kernel_switches, python
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.capture import MIGRATE, SWITCH, WAKING, Capture
 from schedtop.commands.capture_files import take_capture
@@ -164,7 +165,7 @@ def test_what_finds_no_room_is_counted(front_end: str) -> None:
     assert capture.lost_total > 1000
     assert whole.lost_total == 0
     # Each loss has its place: none is forgotten, and none is before the capture or after it.
-    assert int(capture.losses["count"].sum()) == sum(int(lost.sum()) for lost in capture.lost.values())
+    assert int(capture.losses["count"].sum()) == capture.lost_total
     assert (capture.losses["first_ns"] >= capture.start_ns).all()
     assert (capture.losses["first_ns"] <= capture.losses["last_ns"]).all()
     assert (capture.losses["last_ns"] < capture.end_ns).all()
@@ -174,6 +175,37 @@ def test_what_finds_no_room_is_counted(front_end: str) -> None:
         assert (gaps["first_ns"][1:] > gaps["last_ns"][:-1]).all()
         inside = np.searchsorted(times, gaps["last_ns"], "right") - np.searchsorted(times, gaps["first_ns"])
         assert not inside.any(), "an event was kept within a loss"
+
+
+BORN_AND_RENAMED = """
+import os
+while True:
+    if not os.fork():
+        open("/proc/self/comm", "w").write("renamed")
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_one_number_of_lost_events_everywhere(front_end: str, tmp_path: Path) -> None:
+    """Names are told through the same rings, and are lost as well: nobody takes them for events."""
+    with group_ended(ping_pong(0), python(BORN_AND_RENAMED, process_group=0)):
+        command = [*command_line(), "capture", "--duration", "1s", "-o", "trace", "--buffer", "4KiB"]
+        command += ["--source", front_end]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    trace = protos.Trace.FromString((tmp_path / "trace.perfetto-trace").read_bytes())
+    data = json.loads((tmp_path / "trace.json").read_text())
+    facts = data["otherData"]
+    assert facts["lost_total"] > 1000 and facts["lost_names"] > 100
+    assert f"{facts['lost_total']:,} events were lost" in done.stderr
+    assert sum(facts["lost"].values()) == facts["lost_total"]
+    gaps = [item for item in data["traceEvents"] if item.get("cat") == "lost"]
+    assert sum(item["args"]["lost"] for item in gaps) == facts["lost_total"]
+    dropped = {cpu.cpu: cpu.dropped_events for packet in trace.packet for cpu in packet.ftrace_stats.cpu_stats}
+    assert {str(cpu): count for cpu, count in dropped.items() if count} == facts["lost_by_cpu"]
+    assert sum(dropped.values()) == facts["lost_total"]
+    for cpu in dropped:
+        assert sum(item["args"]["lost"] for item in gaps if item["tid"] == cpu) == dropped[cpu]
 
 
 def test_seen_and_lost_are_all_there_was() -> None:
@@ -261,8 +293,6 @@ def test_tasks_born_meanwhile_have_their_names(front_end: str) -> None:
 
 
 def test_the_command_writes_both_files(tmp_path: Path) -> None:
-    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
-
     command = [*command_line(), "capture", "--duration", "0.2s", "-o", "trace"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schedtop import __version__
-from schedtop.capture import KIND_WORDS, Capture
+from schedtop.capture import KIND_WORDS, NAME, Capture
 from schedtop.units import iso_time
 
 
@@ -27,10 +27,7 @@ def facts(capture: Capture) -> dict[str, Any]:
         "events": capture.counts(),
         "lost": {words: int(capture.lost[kind].sum()) for kind, words in KIND_WORDS.items()},
         "lost_total": capture.lost_total,
-        "lost_by_cpu": {
-            str(cpu): sum(int(capture.lost[kind][index]) for kind in KIND_WORDS)
-            for index, cpu in enumerate(capture.cpus)
-            if any(capture.lost[kind][index] for kind in KIND_WORDS)
-        },
+        "lost_by_cpu": {str(cpu): lost for cpu, lost in capture.lost_by_cpu().items() if lost},
+        "lost_names": int(capture.lost[NAME].sum()),
         "missing_tracepoints": list(capture.missing),
     }

@@ -110,8 +110,7 @@ def _stats(capture: Capture, phase: int, offset_ns: int) -> Any:
     packet = protos.TracePacket(timestamp=time_ns)
     packet.ftrace_stats.phase = phase
     seen = np.bincount(capture.events["seen_on"], minlength=max(capture.cpus, default=0) + 1)
-    for index, cpu in enumerate(capture.cpus):
-        lost = sum(int(counts[index]) for counts in capture.lost.values())
+    for cpu, lost in capture.lost_by_cpu().items():
         packet.ftrace_stats.cpu_stats.add(
             cpu=cpu,
             now_ts=time_ns / 1e9,
