@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from schedtop.units import printable
+
 HOST = "host"
 """The container label of what is in no container."""
 
@@ -105,7 +107,7 @@ def container_label(path: str) -> str:
 def unescape(name: str) -> str:
     """A systemd unit's name without its escapes (`\\x2d`), printable: what could steer a terminal becomes `?`."""
     plain = _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("\\x", "")).decode("utf-8", "replace"), name)
-    return "".join(char if char.isprintable() else "?" for char in plain)
+    return printable(plain)
 
 
 def _names(path: str) -> list[str]:

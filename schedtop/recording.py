@@ -21,7 +21,7 @@ from schedtop.histogram import BUCKETS
 from schedtop.model import Attribution, Frame, Host, Loss, Overhead, Pressure, Topology
 from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
 from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
-from schedtop.units import iso_time
+from schedtop.units import iso_time, printable
 
 SCHEMA = "schedtop.recording/1"
 
@@ -311,7 +311,7 @@ def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int6
 
 def _words(data: Any) -> str:
     """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`."""
-    return "".join(char if char.isprintable() else "?" for char in str(data))
+    return printable(str(data))
 
 
 def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.units import printable
+
 Integers = npt.NDArray[np.integer]
 Rows = npt.NDArray[np.void]
 
@@ -165,8 +167,7 @@ and for how long (summed over CPUs). `pressure_ns`: time in which some task of i
 
 def text(name: bytes) -> str:
     """A kernel's name for people: UTF-8 where it is, with anything that could steer a terminal replaced."""
-    decoded = bytes(name).split(b"\0", 1)[0].decode("utf-8", "replace")
-    return "".join(char if char.isprintable() else "?" for char in decoded)
+    return printable(bytes(name).split(b"\0", 1)[0].decode("utf-8", "replace"))
 
 
 def take_rows(rows: Rows, indices: Integers) -> Rows:

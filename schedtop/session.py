@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from schedtop.outputs.files import OutputError, write_file
-from schedtop.units import NS_PER_S
+from schedtop.units import NS_PER_S, printable
 
 if TYPE_CHECKING:
     from schedtop.model import Source
@@ -189,7 +189,7 @@ def progress(words: str) -> Iterator[None]:
     """Shows what takes time, if anything, on standard error while it lasts, if somebody sits there."""
     shown = bool(words) and sys.stderr is not None and sys.stderr.isatty()
     if shown:
-        print(f"schedtop: {words} ...", end="", file=sys.stderr, flush=True)
+        print(f"schedtop: {printable(words)} ...", end="", file=sys.stderr, flush=True)
     try:
         yield
     finally:
@@ -203,8 +203,7 @@ def complain(message: str) -> None:
     if sys.stderr is not None:
         with suppress(OSError):
             # A message may hold the name of a file or a cgroup, and that may be anything.
-            safe = "".join(char if char.isprintable() else "?" for char in " ".join(message.split()))
-            print(f"schedtop: {safe}", file=sys.stderr, flush=True)
+            print(f"schedtop: {printable(' '.join(message.split()))}", file=sys.stderr, flush=True)
 
 
 def report_crash(error: BaseException) -> None:

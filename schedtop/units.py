@@ -24,6 +24,11 @@ _UNIT_NS = {
 }
 
 
+def printable(text: str) -> str:
+    """Text from outside without what could steer a terminal: that becomes `?`."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+
+
 def parse_duration(text: str, default_unit: str = "s") -> int:
     """Nanoseconds of a duration such as `500us`, `5ms`, `1.5s`, `10m`; a bare number is in `default_unit`.
 

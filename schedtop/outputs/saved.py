@@ -11,6 +11,7 @@ from typing import Any
 from schedtop.model import SourceError
 from schedtop.outputs import snapshot
 from schedtop.outputs.report import contents
+from schedtop.units import printable
 
 READABLE = (snapshot.SCHEMA, contents.SCHEMA)
 
@@ -97,7 +98,7 @@ def _expect_rows(key: str, value: Any) -> None:
 def _printable(value: Any) -> Any:
     """The same without characters that could steer a terminal."""
     if isinstance(value, str):
-        return value if value.isprintable() else "".join(char if char.isprintable() else "?" for char in value)
+        return printable(value)
     if isinstance(value, Mapping):
         return {_printable(key): _printable(inner) for key, inner in value.items()}
     return [_printable(inner) for inner in value] if isinstance(value, list) else value

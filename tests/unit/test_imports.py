@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "histogram": {"units"},
-    "rows": set(),
+    "rows": {"units"},
     "containers": VALUES,
     "tables": {"histogram", "rows"},
     "model": VALUES,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from schedtop.outputs.files import reason
 from schedtop.triggers.watch import Fired
-from schedtop.units import iso_time
+from schedtop.units import iso_time, printable
 
 LIMIT_S = 60.0
 """How long a command may take; then its process group is ended."""
@@ -119,7 +119,7 @@ class Commands:
                     break
         lines = kept.decode("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return (f": {last[:200]}" if last else ""), not running
+        return (f": {printable(last[:200])}" if last else ""), not running
 
 
 def environment_of(fired: Fired, host: str, files: Mapping[str, Path]) -> dict[str, str]:
@@ -146,4 +146,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _status(code: int) -> str:
-    return f"status {code}" if code > 0 else f"signal {signal.Signals(-code).name}"
+    if code > 0:
+        return f"status {code}"
+    # Real-time signals have no names.
+    return f"signal {signal.Signals(-code).name if -code in {*signal.Signals} else -code}"

@@ -20,11 +20,11 @@ from prometheus_client.utils import floatToGoString
 from schedtop import __version__
 from schedtop.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
 from schedtop.outputs.metrics.groups import GroupCounts
-from schedtop.outputs.metrics.totals import GROUP_COUNTERS, QUOTA_COUNTERS, Published, printable
+from schedtop.outputs.metrics.totals import GROUP_COUNTERS, QUOTA_COUNTERS, Published
 from schedtop.outputs.snapshot import is_available
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers
 from schedtop.tables import CPU_COUNTERS
-from schedtop.units import NS_PER_S, NS_PER_US
+from schedtop.units import NS_PER_S, NS_PER_US, printable
 
 FIRST_EDGE_NS, LAST_EDGE_NS = NS_PER_US, 20 * NS_PER_S
 

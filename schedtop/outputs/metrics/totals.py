@@ -15,7 +15,7 @@ from schedtop.model import Frame, Host, Loss, Overhead, Pressure
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
 from schedtop.tables import CPU_COUNTERS
-from schedtop.units import NS_PER_S
+from schedtop.units import NS_PER_S, printable
 
 GROUP_COUNTERS = ("run_delay_ns", "run_ns", "involuntary_switches")
 """What is kept of a group: fields of TASK_DTYPE."""
@@ -168,8 +168,3 @@ def sums_by_label(rows: Rows, by: str, cgroups: Mapping[int, str]) -> tuple[list
     if by == "container":
         return [container_label(path) if path else "" for path in paths], sums
     return [printable(path) for path in paths], sums
-
-
-def printable(name: str) -> str:
-    """A name without what could not be encoded, or could steer a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in name)
