@@ -260,7 +260,7 @@ def test_nothing_of_a_file_steers_the_terminal(tmp_path: Path) -> None:
     data["host"] = data["tasks"][0]["comm"] = "a\x1b[2Jb\nc"
     assert "\x1b" not in to_text(read_saved(json.dumps(data).encode(), "x"), 10)
     frames = frames_of()
-    path = record(tmp_path / "r", frames, {1: "\x1b[2Jevent\n"}, filters="\x1b]0;x\a", host={"name": "\x1b[31m"})
+    path = record(tmp_path / "r\x1b[2J", frames, {1: "\x1b[2Jevent\n"}, filters="\x1b]0;x\a", host={"name": "\x1b[31m"})
     for text in (to_text(read(path), 10), to_csv(read(path), "series"), to_html(read(path), 10)):
         assert "\x1b" not in text and "\a" not in text
 

@@ -201,6 +201,11 @@ def test_a_command_that_fails_is_told_with_its_last_words(fired: Fired) -> None:
 
 def test_a_command_that_dies_of_a_signal_is_told(fired: Fired) -> None:
     assert ran(fired, "sh", "-c", "kill -9 $$")[0].endswith("failed with signal SIGKILL")
+    assert ran(fired, "sh", "-c", "kill -35 $$")[0].endswith("failed with signal 35"), "it has no name"
+
+
+def test_what_a_command_says_cannot_steer_the_terminal(fired: Fired) -> None:
+    assert ran(fired, "sh", "-c", r"printf '\033]0;x\007y'; exit 1")[0].endswith(": ?]0;x?y")
 
 
 def test_a_command_that_does_not_exist_is_told(fired: Fired) -> None:

@@ -11,7 +11,7 @@ from schedtop import __version__
 from schedtop.outputs.diff.people import Person, cgroups_of, is_complete, people_of
 from schedtop.outputs.diff.warnings import warnings_of
 from schedtop.outputs.snapshot import PERCENTILES
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio
+from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
 
 SCHEMA = "schedtop.diff/1"
 
@@ -161,7 +161,7 @@ def _side(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     recording = data["recording"] or {}
     same = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters", "loss", "verdict")
     return {
-        "file": name,
+        "file": printable(name),
         **{key: data[key] for key in same},
         "tool_version": recording.get("tool_version", data["tool_version"]),
         "damage": recording.get("damage"),
