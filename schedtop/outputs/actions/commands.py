@@ -1,4 +1,7 @@
-"""Commands that triggers run: without a shell, one at a time of each, bounded in time, and gone when we are."""
+"""Commands that triggers run: without a shell, one at a time of each, bounded in time, and ended with us.
+
+What a command leaves running when it ends by itself is its own affair.
+"""
 
 from __future__ import annotations
 
@@ -129,19 +132,21 @@ def environment_of(fired: Fired, host: str, files: Mapping[str, Path]) -> dict[s
         "SCHEDTOP_VALUE": fired.values_text,
         "SCHEDTOP_TIME": iso_time(fired.time_ns),
         "SCHEDTOP_HOST": host,
-        "SCHEDTOP_EXPORT": str(files.get("export", "")),
-        "SCHEDTOP_RECORDING": str(files.get("record", "")),
+        # Absolute: a command may go elsewhere first.
+        "SCHEDTOP_EXPORT": str(files["export"].absolute()) if "export" in files else "",
+        "SCHEDTOP_RECORDING": str(files["record"].absolute()) if "record" in files else "",
     }
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
     """Ends the command and what it has started, unless that left its process group."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(KILL_AFTER_S)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    # The group's number is ours as long as its leader has not been waited for.
+    os.killpg(process.pid, signal.SIGTERM)
+    deadline_s = time.monotonic() + KILL_AFTER_S
+    ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while os.waitid(os.P_PID, process.pid, ended) is None and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -94,7 +94,11 @@ class Endpoint:
             return _plain(start_response, "200 OK", "healthy")
         # One at a time: whoever asks very often must not take the interpreter from the collector.
         with self._rendering:
-            answer: Iterable[bytes] = self._metrics(environ, start_response)
+            try:
+                answer: Iterable[bytes] = self._metrics(environ, start_response)
+            except (TypeError, ValueError):
+                # The library fails at odd versions in what a client accepts.
+                answer = self._metrics(environ | {"HTTP_ACCEPT": "text/plain"}, start_response)
             return answer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -235,7 +236,10 @@ def _plot(title: str, words: str, timed: Data | None, draw: Callable[[Axes], Non
 
 def _svg(figure: Figure, title: str) -> str:
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    with warnings.catch_warnings():
+        # The page's reader has the font; here is only measured.
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     for junk in (_JUNK, _NAMESPACES, _STYLE):
         text = junk.sub("", text)
