@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -105,11 +106,11 @@ def origin(view: View) -> dict[str, Any]:
         "host": view.host.name,
         "kernel": view.host.kernel,
         "source": view.host.source,
+        "recorded_source": view.host.recorded_source or None,
         "start_time": iso_time(frame.start_time_ns),
         "interval_ns": frame.interval_ns,
         "threshold_ns": frame.threshold_ns,
-        "filters": _filters(view.settings.filter)
-        | {"not_tgid": list(view.settings.hidden_tgids), "scope": view.host.scope},
+        "filters": filter_fields(view.settings.filter, view.settings.hidden_tgids, view.host.scope),
         "loss": asdict(frame.loss),
     }
 
@@ -119,7 +120,8 @@ def is_available(frame: Frame, field: str) -> bool:
     return not any(part in frame.unavailable for part in (field, *_NEEDS.get(field, ())))
 
 
-def _filters(wanted: Filter) -> dict[str, list[Any]]:
+def filter_fields(wanted: Filter, hidden_tgids: Iterable[int] = (), scope: str = "") -> dict[str, Any]:
+    """`filters` of every output: what alone is shown; all empty: everything."""
     return {
         "comm": list(wanted.comms),
         "tid": list(wanted.tids),
@@ -128,6 +130,8 @@ def _filters(wanted: Filter) -> dict[str, list[Any]]:
         "tid_or_tgid": list(wanted.numbers),
         "cgroup": list(wanted.cgroups),
         "pid_namespace": list(wanted.pid_namespaces),
+        "not_tgid": list(hidden_tgids),
+        "scope": scope,
     }
 
 

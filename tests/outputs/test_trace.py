@@ -28,6 +28,7 @@ from schedtop.capture import (
 )
 from schedtop.model import Host
 from schedtop.outputs.files import OutputError
+from schedtop.outputs.table import filter_words
 from schedtop.outputs.trace.chrome import CPUS_PID
 from schedtop.outputs.trace.files import trace_paths, write_traces
 from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
@@ -196,6 +197,13 @@ EXAMPLE = (
 )
 
 
+NO_FILTERS: dict[str, Any] = {
+    **{name: [] for name in ("comm", "tid", "tgid", "cpu", "tid_or_tgid", "cgroup", "pid_namespace", "not_tgid")},
+    "scope": "",
+}
+"""As in a snapshot; a capture has none."""
+
+
 def chrome(capture: Capture, tmp_path: Path) -> dict[str, Any]:
     [path] = write_traces(capture, {"chrome": tmp_path / "trace.json"})
     data: dict[str, Any] = json.loads(path.read_bytes())
@@ -234,7 +242,7 @@ def test_chrome_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     facts = data["otherData"]
     assert facts["host"] == "box" and facts["kernel"] == "6.18.0-test" and facts["tool_version"] == __version__
     assert facts["start_time"] == "2023-11-14T22:13:20.000001Z"
-    assert facts["filters"] is None
+    assert facts["filters"] == NO_FILTERS and filter_words(facts["filters"]) == ""
     assert facts["lost_total"] == 7 and facts["lost"]["switches"] == 7 and facts["lost_by_cpu"] == {"0": 7}
     assert facts["lost_names"] == 2000
     assert facts["ended_early"] == "it was full"
@@ -298,9 +306,27 @@ def test_perfetto_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     assert [cpu.dropped_events for cpu in end.cpu_stats] == [7, 0]
     [system] = [packet.system_info for packet in trace.packet if packet.HasField("system_info")]
     assert system.utsname.release == "6.18.0-test" and system.tracing_service_version == f"schedtop {__version__}"
-    [told] = [packet.trace_attributes for packet in trace.packet if packet.HasField("trace_attributes")]
-    values = {item.key: item.string_value or item.long_value for item in told.attribute}
+    values = attributes(trace)
     assert values["schedtop.host"] == "box" and values["schedtop.lost_total"] == 7
+    assert json.loads(values["schedtop.filters"]) == NO_FILTERS
+
+
+def attributes(trace: Any) -> dict[str, Any]:
+    [told] = [packet.trace_attributes for packet in trace.packet if packet.HasField("trace_attributes")]
+    return {item.key: getattr(item, item.WhichOneof("value")) for item in told.attribute}
+
+
+@pytest.mark.parametrize("ended_early", ["", "it was full"])
+def test_both_say_the_same_of_themselves(ended_early: str, tmp_path: Path) -> None:
+    events = (switch(100, WORKER, 0), waking(300, FIRST, 0), switch(500, FIRST, 0))  # one that nobody saw
+    capture = capture_of(*events, losses=[(510, 550, 0, 7)], ended_early=ended_early)
+    told = attributes(perfetto(capture, tmp_path))
+    facts = chrome(capture, tmp_path)["otherData"]
+    assert set(told) == {f"schedtop.{name}" for name in facts}
+    for name, value in facts.items():
+        plain = isinstance(value, str | int)
+        assert (told[f"schedtop.{name}"] if plain else json.loads(told[f"schedtop.{name}"])) == value
+    assert facts["unseen_switches"] == 1 and facts["ended_early"] == (ended_early or None)
 
 
 def test_names_are_those_of_the_time() -> None:

@@ -27,8 +27,7 @@ _LINES = 10_000
 def chrome_trace(capture: Capture) -> Iterator[bytes]:
     """The trace in pieces. Times are of CLOCK_MONOTONIC, in microseconds with three places."""
     slices = slices_of(capture)
-    head = facts(capture) | {"unseen_switches": slices.unseen_switches}
-    yield b'{"displayTimeUnit":"ns","otherData":' + json.dumps(head).encode() + b',"traceEvents":[\n'
+    yield b'{"displayTimeUnit":"ns","otherData":' + json.dumps(facts(capture)).encode() + b',"traceEvents":[\n'
     lines = chain(
         _cpu_tracks(capture), _task_tracks(capture, slices), _runs(capture, slices), _losses(capture),
         _states(capture, slices), _arrows(capture, slices), _migrations(capture),

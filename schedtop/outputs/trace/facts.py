@@ -6,6 +6,9 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.capture import KIND_WORDS, NAME, Capture
+from schedtop.filters import Filter
+from schedtop.outputs.snapshot import filter_fields
+from schedtop.outputs.trace.slices import unseen_switches
 from schedtop.units import iso_time
 
 
@@ -22,12 +25,13 @@ def facts(capture: Capture) -> dict[str, Any]:
         "start_monotonic_ns": capture.start_ns,
         "duration_ns": capture.end_ns - capture.start_ns,
         "ended_early": capture.ended_early or None,
-        "filters": capture.host.scope or None,
+        "filters": filter_fields(Filter(), scope=capture.host.scope),  # a capture has none
         "cpus": len(capture.cpus),
         "events": capture.counts(),
         "lost": {words: int(capture.lost[kind].sum()) for kind, words in KIND_WORDS.items()},
         "lost_total": capture.lost_total,
         "lost_by_cpu": {str(cpu): lost for cpu, lost in capture.lost_by_cpu().items() if lost},
         "lost_names": int(capture.lost[NAME].sum()),
+        "unseen_switches": unseen_switches(capture),
         "missing_tracepoints": list(capture.missing),
     }

@@ -75,11 +75,12 @@ def _system(capture: Capture) -> Any:
 
 
 def _attributes(capture: Capture) -> Any:
+    """All of `facts`: numbers and texts as they are, what else there is as JSON."""
     packet = protos.TracePacket(timestamp=capture.clocks.boottime_ns)
     for key, value in facts(capture).items():
         if isinstance(value, int):
             packet.trace_attributes.attribute.add(key=f"schedtop.{key}", long_value=value)
-        elif value is not None:
+        else:
             text = value if isinstance(value, str) else json.dumps(value)
             packet.trace_attributes.attribute.add(key=f"schedtop.{key}", string_value=text)
     return packet

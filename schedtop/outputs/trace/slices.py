@@ -73,6 +73,12 @@ def slices_of(capture: Capture) -> Slices:
     return Slices(runs[runs["tid"] > 0], states, sum(unseen for _, unseen in found))
 
 
+def unseen_switches(capture: Capture) -> int:
+    """That of `Slices` alone, which takes a fraction of their time."""
+    switches = capture.events[capture.events["kind"] == SWITCH]
+    return sum(_runs_of_cpu(capture, switches, cpu)[1] for cpu in capture.cpus)
+
+
 def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]:
     """Who had a CPU, idle among them, and how many switches were not seen.
 
