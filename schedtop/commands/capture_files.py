@@ -15,6 +15,9 @@ from schedtop.units import NS_PER_S, format_bytes, format_ns
 KEY_NS = 2 * NS_PER_S
 """How long the dashboard's key captures."""
 
+ONE = {"switches": "switch", "wakeups": "wakeup", "new_tasks": "new task", "migrations": "migration"}
+"""What one of each kind of `Capture.counts` is called."""
+
 
 def take_capture(source: str, buffer_bytes: int, duration_ns: int, stop: threading.Event) -> Capture:
     """Captures the live kernel, until `stop` is set at most. Raises SourceError."""
@@ -62,8 +65,11 @@ def write_capture(capture: Capture, paths: dict[str, Path], *, force: bool = Fal
 def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:
     """What a capture holds and where it is, in lines for the user; losses last."""
     counts = capture.counts()
-    events = ", ".join(f"{count:,} {words.replace('_', ' ')}" for words, count in counts.items())
-    yield f"{format_ns(capture.end_ns - capture.start_ns)} of {len(capture.cpus)} CPUs: {events}"
+    events = ", ".join(
+        f"{count:,} {ONE[words] if count == 1 else words.replace('_', ' ')}" for words, count in counts.items()
+    )
+    cpus = len(capture.cpus)
+    yield f"{format_ns(capture.end_ns - capture.start_ns)} of {cpus} {'CPU' if cpus == 1 else 'CPUs'}: {events}"
     yield from (f"{path} ({format_bytes(path.stat().st_size)})" for path in paths)
     if capture.ended_early:
         yield f"the capture ended early: {capture.ended_early}"
@@ -71,4 +77,5 @@ def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:
         yield f"this kernel has no tracepoint {', '.join(capture.missing)}: the trace is without its events"
     if lost := capture.lost_total:
         share = lost / (lost + sum(counts.values()))
-        yield f"{lost:,} events were lost ({share:.1%}): the buffer was full; try a larger --buffer"
+        what = "event was" if lost == 1 else "events were"
+        yield f"{lost:,} {what} lost ({share:.1%}): the buffer was full; try a larger --buffer"

@@ -26,6 +26,7 @@ from schedtop.capture import (
     Names,
     reported_states,
 )
+from schedtop.commands.capture_files import describe
 from schedtop.model import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.table import filter_words
@@ -247,6 +248,7 @@ def test_chrome_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     assert facts["lost_names"] == 2000
     assert facts["ended_early"] == "it was full"
     [loss] = [item for item in data["traceEvents"] if item.get("cat") == "lost"]
+    assert loss["name"] == "7 events lost"
     assert (loss["tid"], loss["ts"], loss["dur"], loss["args"]) == (0, 1000.51, 0.04, {"lost": 7})
 
 
@@ -309,6 +311,21 @@ def test_perfetto_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     values = attributes(trace)
     assert values["schedtop.host"] == "box" and values["schedtop.lost_total"] == 7
     assert json.loads(values["schedtop.filters"]) == NO_FILTERS
+
+
+def test_one_is_not_many(tmp_path: Path) -> None:
+    """In the lines for the user, and on the track."""
+    one = (switch(100, WORKER, 0), waking(300, FIRST, 0), event(400, MIGRATE, WORKER, SECOND))
+    capture = capture_of(*one, waking(500, SECOND, FIRST, kind=WAKEUP_NEW), losses=[(510, 550, 0, 1)], cpus=(0,))
+    assert list(describe(capture, [])) == [
+        "1.00 ms of 1 CPU: 1 switch, 1 wakeup, 1 new task, 1 migration",
+        "1 event was lost (20.0%): the buffer was full; try a larger --buffer",
+    ]
+    assert "1 event lost" in {item["name"] for item in chrome(capture, tmp_path)["traceEvents"]}
+    assert list(describe(capture_of(losses=[(1, 2, 0, 2)]), [])) == [
+        "1.00 ms of 2 CPUs: 0 switches, 0 wakeups, 0 new tasks, 0 migrations",
+        "2 events were lost (100.0%): the buffer was full; try a larger --buffer",
+    ]
 
 
 def attributes(trace: Any) -> dict[str, Any]:

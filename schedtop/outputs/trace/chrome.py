@@ -90,8 +90,9 @@ def _runs(capture: Capture, slices: Slices) -> Iterator[str]:
 
 def _losses(capture: Capture) -> Iterator[str]:
     for first, last, cpu, _, count in capture.losses.tolist():
+        words = f"{count} event{'' if count == 1 else 's'} lost"
         yield (
-            f'{{"ph":"X","cat":"lost","name":"{count} events lost","pid":{CPUS_PID},"tid":{cpu},"ts":{_us(first)},'
+            f'{{"ph":"X","cat":"lost","name":"{words}","pid":{CPUS_PID},"tid":{cpu},"ts":{_us(first)},'
             f'"dur":{_us(last - first)},"args":{{"lost":{count}}}}}'
         )
 
