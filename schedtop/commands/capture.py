@@ -37,7 +37,8 @@ def capture(signals: Signals, /, **options: Any) -> int:
     Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
     states of tasks, and arrows from wakers. What was lost is counted in them.
     """
-    from schedtop.commands.capture_files import describe, take_capture, write_capture
+    from schedtop.commands.capture_files import describe, take_capture
+    from schedtop.commands.capture_writer import write_capture
     from schedtop.outputs.files import check_target
     from schedtop.outputs.trace.files import default_name, trace_paths
     from schedtop.session import complain, in_thread, progress, raise_priority

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from schedtop.capture import Capture
-from schedtop.outputs.trace.files import ENDINGS, default_name, write_traces
+from schedtop.commands.capture_writer import write_capture_elsewhere
+from schedtop.outputs.trace.files import ENDINGS, default_name
 from schedtop.units import NS_PER_S, format_bytes, format_ns
 
 KEY_NS = 2 * NS_PER_S
@@ -42,24 +41,9 @@ def capture_key(source: str) -> Callable[[Path, threading.Event], list[str]]:
         start_ns = taken.start_ns - taken.clocks.monotonic_ns + taken.clocks.realtime_ns
         base = directory / default_name(taken.host.name, start_ns)
         paths = {name: base.with_name(f"{base.name}{endings[0]}") for name, endings in ENDINGS.items()}
-        return list(describe(taken, write_capture(taken, paths)))
+        return list(describe(taken, write_capture_elsewhere(taken, paths)))
 
     return capture
-
-
-def write_capture(capture: Capture, paths: dict[str, Path], *, force: bool = False) -> list[Path]:
-    """Writes a capture in each format. Raises OutputError.
-
-    That takes seconds of CPU time: at ordinary priority, even if ours is raised, for the host has other work to do.
-    """
-    raised = os.getpriority(os.PRIO_PROCESS, 0)  # of this thread alone
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, max(0, raised))
-    try:
-        return write_traces(capture, paths, force=force)
-    finally:
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, 0, raised)
 
 
 def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:

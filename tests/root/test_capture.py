@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from loads import ended, kernel_switches, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.capture import MIGRATE, SWITCH, WAKING, Capture
-from schedtop.commands.capture_files import take_capture
+from schedtop.commands.capture_files import capture_key, take_capture
 from schedtop.outputs.trace.files import write_traces
 from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, slices_of
 from schedtop.units import NS_PER_MS, NS_PER_S
@@ -304,6 +305,18 @@ def test_the_command_writes_both_files(tmp_path: Path) -> None:
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in tmp_path.iterdir())
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert again.returncode == 1 and "--force" in again.stderr and len(again.stderr.splitlines()) == 1
+
+
+def test_the_key_writes_both_files_in_another_process(tmp_path: Path) -> None:
+    """The dashboard's threads share one interpreter: writing would hold up its screen for seconds."""
+    take_capture("auto", BUFFER_BYTES, NS_PER_S // 10, threading.Event())  # compiled
+    with group_ended(ping_pong(0), ping_pong(1)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        lines = capture_key("auto")(tmp_path, threading.Event())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".json", ".perfetto-trace"]
+    assert " switches, " in lines[0] and all(any(path.name in line for line in lines) for path in tmp_path.iterdir())
+    assert after.ru_utime - before.ru_utime > 0.3
 
 
 def test_ctrl_c_keeps_nothing(tmp_path: Path) -> None:
