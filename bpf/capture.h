@@ -2,12 +2,14 @@
 /*
  * Capture: every switch, wakeup and migration of a short time, one event after the other. Each CPU has a ring of its
  * own within one mapped array, so a ring has one writer, and its events are in order. No event waits for user space: what
- * finds no room is counted, with the time of the first and the last of them.
+ * finds no room is counted, with the time of the first and the last of them. So is, without its time, what an interrupt
+ * brings while an event is being written: sched_waking of the current task is handled with interrupts on.
  *
  * The array sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
  */
 
 #define COMM_BYTES 16
+#define barrier() asm volatile("" ::: "memory")
 #define NAMES_TOLD 1024 /* a power of two */
 
 enum capture_kind {
@@ -44,8 +46,10 @@ struct capture_cpu {
 	u64 first_lost_ns;
 	u64 last_lost_ns;
 	u64 lost[CAPTURE_KINDS];
-	u64 reserved_line[6];
-	u32 names_told[NAMES_TOLD]; /* tids whose names are in the ring, by their low bits */
+	u64 busy; /* an event is being written */
+	u64 interrupting; /* events that came meanwhile, and are lost */
+	u64 reserved_line[4];
+	u32 names_told[NAMES_TOLD]; /* name_key() of tasks whose names are in the ring, by the low bits of their tids */
 };
 
 /* Written by user space through its mapping; a line each. */
@@ -74,24 +78,45 @@ struct ring {
 	u32 cpu_id;
 };
 
-/* Whether the capture is on. */
+static __always_inline bool is_open(struct capture_config *settings, u64 now)
+{
+	return now >= settings->start_ns && now < settings->end_ns;
+}
+
+/* Whether the capture is on, and the ring ours until close_ring(). */
 static __always_inline bool open_ring(struct ring *ring)
 {
 	u32 zero = 0;
 	struct capture_config *settings = config.lookup(&zero);
 	struct capture_reader *reader;
 
-	ring->now = bpf_ktime_get_ns();
-	if (!settings || ring->now < settings->start_ns || ring->now >= settings->end_ns)
-		return false;
-	ring->size = settings->ring_events;
 	ring->cpu_id = bpf_get_smp_processor_id();
 	ring->cpu = cpus.lookup(&ring->cpu_id);
 	reader = readers.lookup(&ring->cpu_id);
-	if (!ring->cpu || !reader)
+	if (!settings || !ring->cpu || !reader)
 		return false;
+	if (ring->cpu->busy) {
+		if (is_open(settings, bpf_ktime_get_ns()))
+			ring->cpu->interrupting++;
+		return false;
+	}
+	ring->cpu->busy = 1;
+	barrier();
+	/* What interrupts us until here is in the ring before us, and so has the earlier time. */
+	ring->now = bpf_ktime_get_ns();
+	if (!is_open(settings, ring->now)) {
+		ring->cpu->busy = 0;
+		return false;
+	}
+	ring->size = settings->ring_events;
 	ring->tail = reader->tail;
 	return true;
+}
+
+static __always_inline void close_ring(struct ring *ring)
+{
+	barrier();
+	ring->cpu->busy = 0;
 }
 
 static __always_inline struct capture_event *event_at(struct ring *ring, u64 head)
@@ -148,30 +173,35 @@ static __always_inline struct capture_event *reserve(struct ring *ring, u32 kind
 static __always_inline void commit(struct ring *ring)
 {
 	/* The event first: whoever reads `head` may read it. */
-	asm volatile("" ::: "memory");
+	barrier();
 	ring->cpu->head++;
 }
 
-/* For a task that is new or has a new name; the others are told when they are first seen on a CPU. */
+/* Stands for a task with its name; never 0. */
+static __always_inline u32 name_key(u32 tid, u64 *comm)
+{
+	u64 mixed = (comm[0] ^ comm[1] * 0x9e3779b97f4a7c15ULL ^ tid) * 0xff51afd7ed558ccdULL;
+
+	return mixed >> 32 | 1;
+}
+
+/* When a task is first seen to switch on this CPU, and when it has another name than the last time. */
 static __always_inline void tell_name(struct ring *ring, u32 tid, u32 tgid, u64 *comm)
 {
-	struct capture_event *event = reserve(ring, CAPTURE_NAME, tid);
+	u32 *told = &ring->cpu->names_told[tid & (NAMES_TOLD - 1)];
+	u32 key = name_key(tid, comm);
+	struct capture_event *event;
 
-	if (!event) {
-		/* The name that it had before is no longer its name. */
-		ring->cpu->names_told[tid & (NAMES_TOLD - 1)] = 0;
+	if (!tid || *told == key)
 		return;
-	}
+	event = reserve(ring, CAPTURE_NAME, tid);
+	if (!event)
+		return;
 	event->other_tid = tgid;
 	AFTER_OTHER_TID(event)[0] = comm[0];
 	AFTER_OTHER_TID(event)[1] = comm[1];
-	ring->cpu->names_told[tid & (NAMES_TOLD - 1)] = tid;
+	*told = key;
 	commit(ring);
-}
-
-static __always_inline bool is_name_told(struct ring *ring, u32 tid)
-{
-	return !tid || ring->cpu->names_told[tid & (NAMES_TOLD - 1)] == tid;
 }
 
 /* A wakeup, of a task that was last on `cpu`, or is to start there. */

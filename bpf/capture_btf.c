@@ -34,11 +34,10 @@ int btf_sched_switch(u64 *ctx)
 		state |= FIELD(u32, prev, TASK_EXIT_STATE_OFFSET);
 	if ((bool)ctx[0])
 		state |= STATE_PREEMPTED;
-	if (!is_name_told(&ring, TID(prev)))
-		tell_task(&ring, prev);
-	if (!is_name_told(&ring, TID(next)))
-		tell_task(&ring, next);
+	tell_task(&ring, prev);
+	tell_task(&ring, next);
 	add_switch(&ring, TID(prev), TID(next), state, PRIO(prev), PRIO(next));
+	close_ring(&ring);
 	return 0;
 }
 
@@ -46,8 +45,10 @@ int btf_sched_waking(u64 *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	if (!open_ring(&ring))
+		return 0;
+	add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	close_ring(&ring);
 	return 0;
 }
 
@@ -55,8 +56,10 @@ int btf_sched_wakeup_new(u64 *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_wakeup(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	if (!open_ring(&ring))
+		return 0;
+	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	close_ring(&ring);
 	return 0;
 }
 
@@ -64,29 +67,9 @@ int btf_sched_migrate_task(u64 *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
-	return 0;
-}
-
-int btf_task_newtask(u64 *ctx)
-{
-	struct ring ring = {};
-
-	if (open_ring(&ring))
-		tell_task(&ring, ctx[0]);
-	return 0;
-}
-
-int btf_task_rename(u64 *ctx)
-{
-	struct ring ring = {};
-	u64 comm[2] = {};
-
 	if (!open_ring(&ring))
 		return 0;
-	/* The tracepoint comes before the task has the name. */
-	bpf_probe_read_kernel_str(comm, sizeof(comm), (void *)ctx[1]);
-	tell_name(&ring, TID(ctx[0]), FIELD(u32, ctx[0], TASK_TGID_OFFSET), comm);
+	add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	close_ring(&ring);
 	return 0;
 }

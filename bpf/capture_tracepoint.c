@@ -17,8 +17,6 @@
 		(to)[1] = (offset) ? HALF(ctx, (offset) + 8) : 0;                                                      \
 	} while (0)
 
-#define CLONE_THREAD 0x10000
-
 int tracepoint_sched_switch(void *ctx)
 {
 	struct ring ring = {};
@@ -28,12 +26,11 @@ int tracepoint_sched_switch(void *ctx)
 	if (!open_ring(&ring))
 		return 1;
 	/* Only of the task that leaves is it known here which process it is of. */
-	if (!is_name_told(&ring, prev)) {
-		COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
-		tell_name(&ring, prev, bpf_get_current_pid_tgid() >> 32, comm);
-	}
+	COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
+	tell_name(&ring, prev, bpf_get_current_pid_tgid() >> 32, comm);
 	add_switch(&ring, prev, FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD), FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD),
 		   FIELD(s32, ctx, SWITCH_PREV_PRIO_FIELD), FIELD(s32, ctx, SWITCH_NEXT_PRIO_FIELD));
+	close_ring(&ring);
 	return 1;
 }
 
@@ -42,9 +39,11 @@ int tracepoint_sched_waking(void *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_wakeup(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
-			   FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD));
+	if (!open_ring(&ring))
+		return 1;
+	add_wakeup(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
+		   FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD));
+	close_ring(&ring);
 	return 1;
 }
 #endif
@@ -54,9 +53,11 @@ int tracepoint_sched_wakeup_new(void *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_wakeup(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
-			   FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD));
+	if (!open_ring(&ring))
+		return 1;
+	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
+		   FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD));
+	close_ring(&ring);
 	return 1;
 }
 #endif
@@ -66,41 +67,11 @@ int tracepoint_sched_migrate_task(void *ctx)
 {
 	struct ring ring = {};
 
-	if (open_ring(&ring))
-		add_migration(&ring, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
-			      FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
-	return 1;
-}
-#endif
-
-#ifdef HAVE_TASK_NEWTASK
-int tracepoint_task_newtask(void *ctx)
-{
-	struct ring ring = {};
-	u32 tid = FIELD(u32, ctx, NEWTASK_PID_FIELD);
-	bool thread = FIELD(u64, ctx, NEWTASK_CLONE_FLAGS_FIELD) & CLONE_THREAD;
-	u64 comm[2];
-
 	if (!open_ring(&ring))
 		return 1;
-	COPY_NAME(comm, ctx, NEWTASK_COMM_FIELD);
-	tell_name(&ring, tid, thread ? bpf_get_current_pid_tgid() >> 32 : tid, comm);
-	return 1;
-}
-#endif
-
-#ifdef HAVE_TASK_RENAME
-int tracepoint_task_rename(void *ctx)
-{
-	struct ring ring = {};
-	u32 tid = FIELD(u32, ctx, RENAME_PID_FIELD);
-	u64 current = bpf_get_current_pid_tgid();
-	u64 comm[2];
-
-	if (!open_ring(&ring))
-		return 1;
-	COPY_NAME(comm, ctx, RENAME_NEWCOMM_FIELD);
-	tell_name(&ring, tid, (u32)current == tid ? current >> 32 : 0, comm);
+	add_migration(&ring, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
+		      FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
+	close_ring(&ring);
 	return 1;
 }
 #endif

@@ -69,7 +69,8 @@ class Capture:
 
     `cpus`: the ids of CPUs that were looked at. `lost`: by kind (a number of this module), for each of `cpus`.
     `machine`, `kernel_build`: as `uname -m` and `uname -v` say. `ended_early`: why it is shorter than it was to be;
-    empty: it is not. `missing`: tracepoints that the kernel lacks.
+    empty: it is not. `missing`: tracepoints that the kernel lacks. `lost_in_interrupts`: events that came while another
+    one was being written on their CPU; where and of which kind is not known, so they are in no other number.
     """
 
     host: Host
@@ -85,6 +86,7 @@ class Capture:
     kernel_build: str = ""
     ended_early: str = ""
     missing: tuple[str, ...] = ()
+    lost_in_interrupts: int = 0
 
     @property
     def lost_total(self) -> int:

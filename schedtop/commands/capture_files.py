@@ -63,3 +63,5 @@ def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:
         share = lost / (lost + sum(counts.values()))
         what = "event was" if lost == 1 else "events were"
         yield f"{lost:,} {what} lost ({share:.1%}): the buffer was full; try a larger --buffer"
+    if more := capture.lost_in_interrupts:
+        yield f"{more:,} more came by an interrupt while an event was being written, and are not in the trace"

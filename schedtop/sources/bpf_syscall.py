@@ -20,7 +20,7 @@ PROG_TRACEPOINT, PROG_TRACING = 5, 26
 _MAP_CREATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 3, 5, 17, 24
 _OBJ_GET_INFO, _ENABLE_STATS = 15, 32
 _ATTACH_TRACE_RAW_TP = 23
-_PROG_INFO_BYTES, _RUN_TIME_OFFSET = 208, 192
+_PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
 _NUMBERS = {
@@ -109,9 +109,21 @@ def enable_stats() -> int:
 
 def program_run_ns(program_fd: int) -> int:
     """How long a program has run while it was timed (`run_time_ns` of struct bpf_prog_info)."""
+    return _program_info(program_fd, _RUN_TIME_OFFSET)
+
+
+def program_misses(program_fd: int) -> int:
+    """How often a program was not run, because a CPU was just running it (or, at a perf tracepoint, any program).
+
+    `recursion_misses` of struct bpf_prog_info; 0 before kernel 5.12, which does not count them.
+    """
+    return _program_info(program_fd, _MISSES_OFFSET)
+
+
+def _program_info(program_fd: int, offset: int) -> int:
     info = ctypes.create_string_buffer(_PROG_INFO_BYTES)
     _bpf(_OBJ_GET_INFO, struct.pack("<2IQ", program_fd, _PROG_INFO_BYTES, ctypes.addressof(info)))
-    return int(struct.unpack_from("<Q", info, _RUN_TIME_OFFSET)[0])
+    return int(struct.unpack_from("<Q", info, offset)[0])
 
 
 def attach_typed_tracepoint(program_fd: int) -> int:

@@ -15,6 +15,7 @@ from schedtop import capture as model
 from schedtop.capture import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
 from schedtop.model import Host
 from schedtop.rows import Rows
+from schedtop.sources import bpf_syscall as calls
 from schedtop.sources import proc
 from schedtop.sources.capture_front_end import choose_capture_front_end
 from schedtop.sources.compiler import Compiled, compile_programs, joined_text, source_directory
@@ -81,6 +82,7 @@ class CaptureSource:
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
+        interrupting = rings.interrupting()
         rings.open(start_ns, end_ns)
         while (rest := end_ns - time.monotonic_ns()) > 0 and not ended_early:
             if stop.wait(min(rest, POLL_NS) / NS_PER_S):
@@ -95,8 +97,9 @@ class CaptureSource:
         time.sleep(LEAD_NS / NS_PER_S)
         taken.add(rings)
         taken.add(rings)
+        interrupting = rings.interrupting() - interrupting
         told = self._front_end.name == "tracepoint"
-        events, names, losses = taken.sorted(rings, told, end_ns)
+        events, names, losses = taken.sorted(rings, told, start_ns, end_ns)
         return Capture(
             host=self.host,
             start_ns=start_ns,
@@ -110,6 +113,7 @@ class CaptureSource:
             machine=platform.machine(),
             kernel_build=platform.version(),
             ended_early=ended_early,
+            lost_in_interrupts=interrupting,
             missing=self._front_end.missing,
         )
 
@@ -147,8 +151,15 @@ class Rings(Loader):
     def open(self, start_ns: int, end_ns: int) -> None:
         """Has the kernel side write what happens between two times of CLOCK_MONOTONIC."""
         self._config["ring_events"] = self.size
-        self._config["end_ns"] = end_ns
+        # In this order: with the end first, it would be open until the start is known.
         self._config["start_ns"] = start_ns
+        self._config["end_ns"] = end_ns
+
+    def interrupting(self) -> int:
+        """Events so far that came while another one was being written on their CPU: they are lost."""
+        names = (f"{self._front_end.name}_{event}" for event in self._front_end.events)
+        missed = sum(calls.program_misses(self._fds[name]) for name in names)
+        return missed + int(self.cpus["interrupting"].sum())
 
     def take(self, cpu: int) -> Rows:
         """The events of a CPU up to where its ring was at the call before; their places are free again.
@@ -180,8 +191,8 @@ class Taken:
                 pieces.append(rows)
                 self.count += len(rows)
 
-    def sorted(self, rings: Rings, reported: bool, end_ns: int) -> tuple[Rows, Rows, Rows]:
-        """Events, names and losses before `end_ns`, in time; nothing is left here.
+    def sorted(self, rings: Rings, reported: bool, start_ns: int, end_ns: int) -> tuple[Rows, Rows, Rows]:
+        """Events of the time, names and losses, in order; nothing is left here.
 
         `reported`: prev_state is already what the kernel's tracepoint reports.
         """
@@ -192,7 +203,7 @@ class Taken:
             found.append((_events(raw, cpu, reported), _names(raw), _losses(raw, cpu, rings.cpus[cpu])))
         events, names, losses = (np.concatenate(rows) for rows in zip(*found, strict=True))
         found.clear()
-        events = events[events["time_ns"] < end_ns]
+        events = events[(events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)]
         return (
             events[np.argsort(events["time_ns"], kind="stable")],
             names[np.argsort(names["time_ns"], kind="stable")],

@@ -12,8 +12,6 @@ EVENTS = {
     "sched_waking": "sched",
     "sched_wakeup_new": "sched",
     "sched_migrate_task": "sched",
-    "task_newtask": "task",
-    "task_rename": "task",
 }
 """The tracepoints of a capture, with their categories."""
 

@@ -293,6 +293,40 @@ def test_tasks_born_meanwhile_have_their_names(front_end: str) -> None:
     assert not [tid for tid in np.unique(capture.events["tid"]).tolist() if names.name(tid).startswith("tid ")]
 
 
+RENAMED_UNDER_TIMERS = """
+import ctypes, os, threading, time
+libc = ctypes.CDLL(None)
+def rename():
+    names = [b"one", b"the other"]
+    while True:
+        for name in names: libc.prctl(15, name, 0, 0, 0)
+def nap():
+    while True: time.sleep(0.00005)
+for work in (rename, nap, nap, nap, nap): threading.Thread(target=work, daemon=True).start()
+while True:
+    if not os.fork(): os._exit(0)
+    os.wait()
+"""
+
+
+def test_interrupts_neither_damage_a_ring_nor_hide_events(front_end: str) -> None:
+    """Wakeups by timers, on CPUs where tasks are born and renamed all the time (with interrupts on)."""
+    with group_ended(*(python(RENAMED_UNDER_TIMERS, process_group=0) for _ in range(2))):
+        time.sleep(0.3)
+        capture = taken(front_end, 2 * NS_PER_S)
+    assert capture.lost_total == 0
+    events = capture.events
+    assert (events["time_ns"] >= capture.start_ns).all() and (events["time_ns"] < capture.end_ns).all()
+    switches = events[events["kind"] == SWITCH]
+    assert not ((switches["tid"] == 0) & (switches["other_tid"] == 0)).any(), "a place that nobody wrote"
+    # Who falls asleep is woken before it runs again, so there are about as many wakings as times of falling asleep.
+    asleep = int(np.isin(switches["prev_state"], (0x01, 0x02)).sum())
+    wakings = int((events["kind"] == WAKING).sum())
+    assert asleep > 5000
+    assert wakings + capture.lost_in_interrupts >= 0.98 * asleep
+    assert capture.lost_in_interrupts < 0.01 * len(events)
+
+
 def test_the_command_writes_both_files(tmp_path: Path) -> None:
     command = [*command_line(), "capture", "--duration", "0.2s", "-o", "trace"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)

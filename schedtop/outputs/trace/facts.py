@@ -31,6 +31,7 @@ def facts(capture: Capture) -> dict[str, Any]:
         "lost": {words: int(capture.lost[kind].sum()) for kind, words in KIND_WORDS.items()},
         "lost_total": capture.lost_total,
         "lost_by_cpu": {str(cpu): lost for cpu, lost in capture.lost_by_cpu().items() if lost},
+        "lost_in_interrupts": capture.lost_in_interrupts,
         "lost_names": int(capture.lost[NAME].sum()),
         "unseen_switches": unseen_switches(capture),
         "missing_tracepoints": list(capture.missing),
