@@ -78,7 +78,10 @@ class BackgroundRecorder:
             self._things.put(event)
 
     def close(self, why: str) -> None:
-        """Asks for the end, with its reason in words; what was handed over is still written. See `join`."""
+        """Asks for the end, with its reason in words; what was handed over is still written. See `join`.
+
+        Without any Frame no file is left.
+        """
         if not self._closing:
             self._closing = True
             self._things.put(why)
@@ -102,7 +105,10 @@ class BackgroundRecorder:
                 elif isinstance(thing, Event):
                     self._recorder.note(thing)
                 else:
-                    self._recorder.close(thing)
+                    if self.frames:
+                        self._recorder.close(thing)
+                    else:  # nobody could read it
+                        self._recorder.discard()
                     return
         except OutputError as problem:
             self.failure = str(problem)

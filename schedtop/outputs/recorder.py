@@ -45,6 +45,7 @@ class Recorder:
         first = self._packed(header_line(header))
         self.bytes = len(first)
         self._file = start_file(path, first, force=force)
+        self._status = os.fstat(self._file.fileno())
 
     def __enter__(self) -> Self:
         return self
@@ -58,8 +59,13 @@ class Recorder:
         return not self._file.closed
 
     def write(self, frame: Frame) -> None:
-        """Adds a Frame. Raises RecordingFull without having written it, OutputError."""
-        self._append_within_bound(self._packed(frame_line(frame, self._cgroups)))
+        """Adds a Frame. Raises RecordingFull without having written it, OutputError. No file without a Frame stays."""
+        try:
+            self._append_within_bound(self._packed(frame_line(frame, self._cgroups)))
+        except OutputError:
+            if not self.frames:
+                self.discard()
+            raise
         self.frames += 1
         self._cgroups = frame.cgroups
 
@@ -79,10 +85,17 @@ class Recorder:
         finally:
             self._file.close()
 
+    def discard(self) -> None:
+        """Takes the file away, if it still is this one: without a Frame nobody can read it."""
+        with suppress(OSError):
+            if os.path.samestat(self._status, self.path.lstat()):
+                self.path.unlink()
+        self._file.close()
+
     def _append_within_bound(self, data: bytes) -> None:
         if self.bytes + len(data) + END_BYTES > self._max_bytes:
             self.close("it has reached its largest size")
-            raise RecordingFull(f"{self.path} has reached its largest size with {self.frames} intervals")
+            raise RecordingFull(f"{self.path} has reached its largest size with {_intervals(self.frames)}")
         self._append(data)
 
     def _packed(self, line: str) -> bytes:
@@ -90,16 +103,32 @@ class Recorder:
         return gzip.compress(data, LEVEL, mtime=0) if self._packs else data
 
     def _append(self, data: bytes) -> None:
+        try:
+            self._write(data)
+        except OSError as error:
+            # What was half written is gone again, and where it was there is room for a line that says why.
+            with suppress(OSError):
+                self._write(self._packed(end_line(End(self.frames, f"it could not be written: {reason(error)}"))))
+            self._file.close()
+            raise self._failure(error) from error
+
+    def _write(self, data: bytes) -> None:
+        """All of it or nothing. Raises OSError."""
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
-        except OSError as error:
+        except OSError:
             with suppress(OSError):
                 os.ftruncate(self._file.fileno(), self.bytes)
-            self._file.close()
-            raise self._failure(error) from error
+                self._file.seek(self.bytes)
+            raise
         self.bytes += len(data)
 
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"cannot write {self.path}: {reason(error)}; it holds {self.frames} intervals")
+        held = f"it holds {_intervals(self.frames)}" if self.frames else "nothing was recorded"
+        return OutputError(f"cannot write {self.path}: {reason(error)}; {held}")
+
+
+def _intervals(count: int) -> str:
+    return f"{count} interval{'s' * (count != 1)}"

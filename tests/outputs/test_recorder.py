@@ -82,6 +82,20 @@ def test_it_never_gets_larger_than_it_may(tmp_path: Path, name: str) -> None:
         assert "largest size" in recording.end.reason
 
 
+def test_what_has_room_for_no_interval_is_no_file(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "a", HEADER, max_bytes=3000)
+    with pytest.raises(RecordingFull):
+        recorder.write(FRAMES[0])
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_has_taken_the_place_of_the_file_is_not_taken_away(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "a", HEADER)
+    Recorder(tmp_path / "a", HEADER, force=True).close("another one")
+    recorder.discard()
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_events_are_bounded_as_well(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "a", HEADER, max_bytes=5000)
     for _ in range(50):
@@ -154,6 +168,19 @@ def test_a_full_disk_leaves_what_was_written(small_disk: Path, name: str) -> Non
         assert len(recording) == recorder.frames > 0
         assert recording.left_out == 0
         assert [frame_line(frame) for frame in recording] == [frame_line(frame) for frame in FRAMES[: len(recording)]]
+        assert recording.end is not None, "there was room for it where the last interval had been begun"
+        assert recording.end.reason == "it could not be written: no space left on device"
+        assert recording.damage == ""
+
+
+@ROOT
+def test_a_disk_that_is_full_before_the_first_interval_is_left_without_a_file(small_disk: Path) -> None:
+    (small_disk / "filler").write_bytes(bytes(56 << 10))
+    recorder = Recorder(small_disk / "a", HEADER)
+    with pytest.raises(OutputError, match="no space left on device; nothing was recorded"):
+        write_all(recorder, FRAMES)
+    recorder.close("nothing happens")
+    assert os.listdir(small_disk) == ["filler"]
 
 
 @ROOT
@@ -222,6 +249,14 @@ def test_all_that_was_handed_over_is_written_in_order(tmp_path: Path) -> None:
         assert [event.end_ns for event in recording.events] == [frame.end_ns for frame in FRAMES[5:]]
         assert recording.end is not None
         assert recording.end.reason == "asked to"
+
+
+def test_a_recording_that_is_closed_before_its_first_interval_leaves_no_file(tmp_path: Path) -> None:
+    recorder = BackgroundRecorder(tmp_path / "a", HEADER)
+    recorder.note(Event(0, "note", "here"))
+    recorder.close("asked to")
+    assert recorder.join(20)
+    assert (recorder.failure, os.listdir(tmp_path)) == ("", [])
 
 
 def test_the_largest_size_ends_it_with_a_word(tmp_path: Path) -> None:
