@@ -50,6 +50,9 @@ class Host:
     scope: str = ""
     """Which tasks alone are looked at (a filter in the kernel), in words; empty: all."""
 
+    recorded_source: str = ""
+    """Of a recording that is played: the source that it was made through."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:

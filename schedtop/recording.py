@@ -28,6 +28,9 @@ SCHEMA = "schedtop.recording/1"
 NAME_CODE = "latin-1"
 """Names are bytes of any value: each becomes the character of that number."""
 
+HIDDEN, HIDE_SELF = "not_tgid:", "--hide-self"
+"""How `Header.filters` begins to name who is left out of tables, and what that is for people."""
+
 _ENTRY_START = '{"interval":'
 _SKIPPED = ("padding",)
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
@@ -38,11 +41,16 @@ class RecordingError(ValueError):
     """A line is not what this version can read; the text says why."""
 
 
+class OtherVersion(RecordingError):
+    """It is a recording, but of a format that this version does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a recording says of itself: whose it is, when it began, and what was asked for.
 
-    `filters`: what was chosen beside the kernel's scope (`Host.scope`), in words; `triggers`: conditions, in words.
+    `filters`: what was chosen beside the kernel's scope (`Host.scope`), as it is typed, the processes that tables leave
+    out last (`not_tgid:N`); `triggers`: conditions, in words. In the file `filters` begins with the scope.
     """
 
     host: Host
@@ -50,6 +58,26 @@ class Header:
     tool_version: str = __version__
     filters: str = ""
     triggers: tuple[str, ...] = ()
+
+    @property
+    def hidden_tgids(self) -> tuple[int, ...]:
+        """The processes that tables leave out."""
+        numbers = [number for word in self._hidden for number in word.removeprefix(HIDDEN).split(",")]
+        return tuple(int(number) for number in numbers if number.isdecimal())
+
+    @property
+    def chosen(self) -> str:
+        """`filters` without the processes that are left out: a filter as it is typed."""
+        return " ".join(word for word in self.filters.split() if word not in self._hidden)
+
+    @property
+    def asked(self) -> str:
+        """All that the recorder was asked for, in people's words; empty: everything."""
+        return " ".join(filter(None, (self.host.scope, self.chosen, HIDE_SELF if self._hidden else "")))
+
+    @property
+    def _hidden(self) -> list[str]:
+        return [word for word in self.filters.split() if word.startswith(HIDDEN)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +114,11 @@ class End:
     reason: str
 
 
+def filters_of(chosen: str, hidden_tgids: tuple[int, ...]) -> str:
+    """`Header.filters`: a filter as it is typed, and the processes that tables leave out."""
+    return f"{chosen} {HIDDEN}{','.join(map(str, hidden_tgids))}".strip() if hidden_tgids else chosen
+
+
 def header_line(header: Header) -> str:
     """The first line of a recording, with its end."""
     data = {
@@ -93,8 +126,8 @@ def header_line(header: Header) -> str:
         "tool_version": header.tool_version,
         "start_time": iso_time(header.start_time_ns),
         "start_time_ns": header.start_time_ns,
-        "host": {**asdict(header.host), "notes": list(header.host.notes)},
-        "filters": header.filters,
+        "host": {key: value for key, value in asdict(header.host).items() if key != "recorded_source"},
+        "filters": f"{header.host.scope} {header.filters}".strip(),
         "triggers": list(header.triggers),
     }
     return _line(data)
@@ -140,18 +173,20 @@ def read_header(line: str | bytes) -> Header:
     data = _parsed(line)
     if data.get("schema") != SCHEMA:
         schema = data.get("schema")
-        known = f"this version reads {SCHEMA}"
-        raise RecordingError(f"it is no recording of schedtop: {known}" if schema is None else f"{schema!r}: {known}")
-    header: Header = _checked(
-        lambda: Header(
-            _host(data["host"]),
-            int(data["start_time_ns"]),
-            _words(data["tool_version"]),
-            _words(data["filters"]),
-            tuple(map(_words, data["triggers"])),
-        )
-    )
+        if str(schema).startswith(SCHEMA.partition("/")[0]):
+            raise OtherVersion(f"{_words(schema)!r}: this version reads {SCHEMA}")
+        raise RecordingError("its first line names no schema" if schema is None else f"it is {_words(schema)!r}")
+    header: Header = _checked(lambda: _header(data))
     return header
+
+
+def _header(data: dict[str, Any]) -> Header:
+    host, filters = _host(data["host"]), _words(data["filters"])
+    # A word of its own: `comm:a` is no beginning of `comm:ab`.
+    if host.scope and f"{filters} ".startswith(f"{host.scope} "):
+        filters = filters[len(host.scope) + 1 :]
+    triggers = tuple(map(_words, data["triggers"]))
+    return Header(host, int(data["start_time_ns"]), _words(data["tool_version"]), filters, triggers)
 
 
 def read_entry(line: str | bytes) -> Entry | Event | End:
@@ -234,7 +269,7 @@ def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
 
 
 def _host(data: dict[str, Any]) -> Host:
-    known = {field.name for field in fields(Host)}
+    known = {field.name for field in fields(Host)} - {"recorded_source"}
     topology = data["topology"]
     values = {key: value for key, value in data.items() if key in known} | {
         "notes": tuple(map(_words, data["notes"])),

@@ -13,17 +13,15 @@ from schedtop.commands.replay import recorded_settings
 from schedtop.model import Frame, SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report.contents import Gatherer, report
-from schedtop.outputs.saved import MOST_BYTES, read_saved, schema_of
+from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
 from schedtop.recording import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording import Entry
 from schedtop.sources.recorded import Recording
-from schedtop.units import format_ns, iso_time
+from schedtop.units import format_ns, iso_time, printable
 
 if TYPE_CHECKING:
     from schedtop.filters import Filter
     from schedtop.history import ViewSettings
-
-_PEEK_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any
     """
     try:
         with path.open("rb") as file:
-            schema = schema_of(file.read(_PEEK_BYTES))
+            schema = schema_of(file.read(PEEK_BYTES))
             if schema and schema != RECORDING_SCHEMA:
                 if chosen or part != Part():
                     raise SourceError(f"{path} is no recording: it cannot be filtered or cut afterwards")
@@ -68,8 +66,13 @@ def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted:
     for cpu in settings.filter.cpus:
         if cpu >= gatherer.cpus:
             raise SourceError(f"there is no CPU {cpu} in {recording.path}: it has 0 to {gatherer.cpus - 1}")
-    data = _about(recording, part) | {"intervals_damaged": len(unread)}
+    data = _about(recording, part, len(unread), _left_out(recording, numbers))
     return report(gatherer, recording=data, events=_events(recording, numbers), **wanted)
+
+
+def _left_out(recording: Recording, numbers: range) -> int:
+    """How many damaged lines there were before, between and after these intervals."""
+    return sum(numbers.start <= before <= numbers.stop for before in recording.gaps)
 
 
 def _frames(recording: Recording, numbers: range, unread: list[str]) -> Iterator[Frame]:
@@ -113,7 +116,7 @@ def _events(recording: Recording, numbers: range) -> list[dict[str, Any]]:
     ends = [entry.end_ns for entry in entries]
     events = []
     for event in recording.events:
-        if begin_ns <= event.end_ns <= entries[-1].end_ns:
+        if begin_ns < event.end_ns <= entries[-1].end_ns:
             nearest = entries[min(bisect_left(ends, event.end_ns), len(entries) - 1)]
             time_ns = nearest.start_time_ns + nearest.interval_ns + event.end_ns - nearest.end_ns
             offset_ns = event.end_ns - begin_ns
@@ -121,18 +124,20 @@ def _events(recording: Recording, numbers: range) -> list[dict[str, Any]]:
     return events
 
 
-def _about(recording: Recording, part: Part) -> dict[str, Any]:
+def _about(recording: Recording, part: Part, unread: int, left_out: int) -> dict[str, Any]:
     header, entries = recording.header, [indexed.entry for indexed in recording.intervals]
+    within = f"{unread} interval{'s are' if unread != 1 else ' is'} damaged within and left out" if unread else ""
     return {
-        "file": recording.path.name,
+        "file": printable(recording.path.name),
         "tool_version": header.tool_version,
         "start_time": iso_time(header.start_time_ns),
-        "filters": header.filters,
+        "filters": header.asked,
         "triggers": list(header.triggers),
         "notes": list(header.host.notes),
         "intervals": len(entries),
         "ended": recording.end.reason if recording.end else None,
-        "damage": recording.damage or None,
+        "intervals_damaged": unread + left_out,
+        "damage": "; ".join(filter(None, (recording.damage, within))) or None,
         "from": part.begin.text if part.begin else None,
         "to": part.end.text if part.end else None,
     }

@@ -77,7 +77,7 @@ def record(signals: Signals, /, **options: Any) -> int:
         with shown_on_terminal(tally.line):
             in_thread(lambda: work.run(signals.stop, tally, opening_words(options["source"])), signals)
     finally:
-        tally.report(path)
+        tally.report(path, stopped=signals.stop.is_set())
     # Who stops what has no end has got what was asked for, unless there is nothing.
     done = duration_ns is None and tally.frames and signals.status in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
     return 0 if done else signals.status
@@ -114,8 +114,8 @@ class Tally:
         elapsed_ns = round((time.monotonic() - self.started_s) * NS_PER_S)
         return f"recording {format_elapsed(elapsed_ns)}, {self._counts()}"
 
-    def report(self, path: Path) -> None:
-        """Says on standard error what is in the file; nothing if there is no file."""
+    def report(self, path: Path, *, stopped: bool) -> None:
+        """Says on standard error what is in the file, or that there is none since somebody `stopped` it too early."""
         from schedtop.session import complain
 
         for notice in self.notices:
@@ -123,6 +123,8 @@ class Tally:
         if self.frames:
             per_minute = format_bytes(self.bytes * 60 * NS_PER_S / self.interval_ns)
             complain(f"{path}: {format_elapsed(self.interval_ns)}, {self._counts()}, {per_minute} a minute")
+        elif stopped:
+            complain("nothing was recorded: the first interval had not ended")
 
     def _counts(self) -> str:
         lost = {name: count for name, count in asdict(self.loss).items() if count} if self.loss else {}
@@ -192,8 +194,9 @@ class Work:
 
 def chosen_words(settings: ViewSettings) -> str:
     """What is let through, as it is typed; who is hidden comes last."""
-    hidden = f"not_tgid:{','.join(map(str, settings.hidden_tgids))}" if settings.hidden_tgids else ""
-    return f"{settings.filter} {hidden}".strip()
+    from schedtop.recording import filters_of
+
+    return filters_of(str(settings.filter), settings.hidden_tgids)
 
 
 @contextmanager

@@ -17,6 +17,9 @@ READABLE = (snapshot.SCHEMA, contents.SCHEMA)
 
 MOST_BYTES = 1 << 30
 
+PEEK_BYTES = 4096
+"""So much of a file is enough for `schema_of`."""
+
 _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"([^"]{1,60})"')
 _OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
 _LISTS = ("tasks", "slow_waits", "preemptions", "blockings", "groups", "throttling")

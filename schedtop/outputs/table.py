@@ -15,6 +15,9 @@ from schedtop.units import format_count, format_ns, format_ratio, format_round_n
 
 _SLOW_WAITS, _PAIRS = 20, 15
 
+_TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
+"""Parts of a filter that are typed in another way than they are called."""
+
 _COVERED = 0.9
 """Below this share it is said how much of a wait is known."""
 
@@ -48,10 +51,11 @@ def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 def filter_words(filters: Mapping[str, Any]) -> str:
     """What was let through, in words; empty: everything."""
-    scope = filters["scope"]
-    covered = {"scope", *(("comm", "tid", "tgid") if scope else ())}
-    chosen = [f"{key}:{','.join(map(str, values))}" for key, values in filters.items() if values and key not in covered]
-    return " ".join([scope, *chosen] if scope else chosen)
+    others = {key: values for key, values in filters.items() if values and key not in ("scope", "not_tgid")}
+    chosen = [f"{_TYPED.get(key, f'{key}:')}{','.join(map(str, values))}" for key, values in others.items()]
+    # A number of its own would say nothing later: it is always schedtop itself.
+    hidden = ["--hide-self"] * bool(filters.get("not_tgid"))
+    return " ".join(filter(None, (filters["scope"], *chosen, *hidden)))
 
 
 def to_text(view: View, tasks: int | None = 50) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -11,7 +12,17 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, Self
 
 from schedtop.model import Frame, SourceError
-from schedtop.recording import End, Entry, Event, Header, RecordingError, read_entry, read_frame, read_header
+from schedtop.recording import (
+    End,
+    Entry,
+    Event,
+    Header,
+    OtherVersion,
+    RecordingError,
+    read_entry,
+    read_frame,
+    read_header,
+)
 
 CHUNK_BYTES = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -36,8 +47,9 @@ class Indexed:
 class Recording:
     """An open recording: `header`, the index `intervals`, `events` in order, `end` if it was closed.
 
-    What is damaged is left out: `left_out` lines, and `damage` says in one line what is wrong with the file, empty if
-    nothing is. Opening raises SourceError if it holds no interval at all. Not shared between threads.
+    What is damaged is left out: `gaps` has for each line that was how many intervals are before it, and `damage` says
+    in one line what is wrong with the file, empty if nothing is. Opening raises SourceError if it holds no interval at
+    all. Not shared between threads.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,9 +58,12 @@ class Recording:
         self.events: list[Event] = []
         self.end: End | None = None
         self.damage = ""
-        self.left_out = 0
+        self.gaps: list[int] = []
         self._piece: tuple[int, list[bytes]] = (-1, [])
         try:
+            mode = path.stat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                raise SourceError(f"{path} is not a schedtop recording: it is not a regular file")
             self._file = path.open("rb")
         except OSError as error:
             raise SourceError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
@@ -67,6 +82,11 @@ class Recording:
 
     def __exit__(self, *exc: Any) -> None:
         self._file.close()
+
+    @property
+    def left_out(self) -> int:
+        """How many damaged lines were left out."""
+        return len(self.gaps)
 
     def __len__(self) -> int:
         return len(self.intervals)
@@ -104,7 +124,7 @@ class Recording:
                 else:
                     self.end = thing
             except RecordingError as error:
-                self.left_out += 1
+                self.gaps.append(len(self))
                 first_damage = first_damage or f"after interval {len(self)}: {error}"
         if not self.intervals:
             raise SourceError(f"cannot read {self.path}: it holds no whole interval")
@@ -112,20 +132,24 @@ class Recording:
             first_damage
         )
         if self.end is None:
-            damage.append(f"it was not closed: the recorder was killed after interval {len(self)}, or still works")
+            # Also where the disk had no room for the line that says so.
+            killed = f"the recorder was killed after interval {len(self)}"
+            damage.append(f"it was not closed: {killed}, the disk was full, or it still works")
         self.damage = "; ".join(damage)
         return header
 
     def _read_header(self, lines: Iterator[tuple[int, int, bytes | RecordingError]]) -> Header:
         first = next(lines, None)
         if first is None:
-            raise SourceError(f"cannot read {self.path}: it is empty, or not even its first line is whole")
+            raise SourceError(f"{self.path} is not a schedtop recording: it is empty, or has no whole first line")
         try:
             if isinstance(first[2], RecordingError):
                 raise first[2]
             return read_header(first[2])
-        except RecordingError as error:
+        except OtherVersion as error:
             raise SourceError(f"cannot read {self.path}: {error}") from error
+        except RecordingError as error:
+            raise SourceError(f"{self.path} is not a schedtop recording: {error}") from error
 
     def _add(self, indexed: Indexed) -> None:
         if self.intervals and indexed.entry.end_ns <= self.intervals[-1].entry.end_ns:

@@ -46,9 +46,10 @@ class ReplaySource:
         self.entries: tuple[Entry, ...] = tuple(indexed.entry for indexed in recording.intervals)
         self.events: tuple[Event, ...] = tuple(recording.events)
         self.damaged: tuple[int, ...] = ()
-        self.left_out = recording.left_out
+        self.gaps: tuple[int, ...] = tuple(recording.gaps)
         self.damage = recording.damage
-        self.host = replace(recording.header.host, source="recording", notes=_notes(recording))
+        host = recording.header.host
+        self.host = replace(host, source="recording", recorded_source=host.source, notes=_notes(recording))
         self._changed = threading.Condition()
         self._playing = playing
         self._speed = speed
@@ -241,6 +242,8 @@ def _size(frame: Frame) -> int:
 
 def _notes(recording: Recording) -> tuple[str, ...]:
     header = recording.header
+    ended = recording.end.reason if recording.end else ""
     origin = f"recorded through {header.host.source} by schedtop {header.tool_version}"
-    asked = (f"recorded with {header.filters}",) if header.filters else ()
-    return (origin, *asked, *((recording.damage,) if recording.damage else ()), *header.host.notes)
+    asked = (f"recorded with {header.asked}",) if header.asked else ()
+    cut = (f"recorded until {ended}",) if ended.startswith("it ") else ()
+    return (origin, *asked, *cut, *((recording.damage,) if recording.damage else ()), *header.host.notes)

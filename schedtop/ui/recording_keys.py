@@ -15,7 +15,7 @@ from schedtop.outputs.background_recorder import BackgroundRecorder
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.panes.pane import Pane
-from schedtop.recording import Event, Header
+from schedtop.recording import Event, Header, filters_of
 from schedtop.ui.bindings import key
 from schedtop.ui.file_keys import FileKeys
 from schedtop.units import format_bytes
@@ -111,7 +111,8 @@ class RecordingKeys(FileKeys):
             return
         try:
             # On this thread, so that no Frame is missed: it is one small file.
-            self._by_key = self.start_recording(filters=str(self.view.settings.filter))
+            settings = self.view.settings
+            self._by_key = self.start_recording(filters=filters_of(str(settings.filter), settings.hidden_tgids))
         except OutputError as problem:
             self.notify(f"not recorded: {problem}", severity="error", timeout=10, markup=False)
         else:
@@ -124,8 +125,12 @@ class RecordingKeys(FileKeys):
         if recorder.failure:
             self.notify(f"the recording has ended: {recorder.failure}", severity="error", timeout=15, markup=False)
         else:
-            self.notify(_recorded(recorder), title="Recorded", timeout=8, markup=False)
+            title = "Recorded" if recorder.frames else "Recording"
+            self.notify(_recorded(recorder), title=title, timeout=8, markup=False)
 
 
 def _recorded(recorder: BackgroundRecorder) -> str:
-    return f"{recorder.path}: {recorder.frames} intervals, {format_bytes(recorder.bytes)}"
+    if not recorder.frames:
+        return "nothing was recorded: the first interval had not ended"
+    many = f"{recorder.frames} interval{'s' * (recorder.frames != 1)}"
+    return f"{recorder.path}: {many}, {format_bytes(recorder.bytes)}"

@@ -18,6 +18,7 @@ from schedtop.outputs.actions.work import TriggerActions, Work
 from schedtop.outputs.snapshot import origin
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.steal import StealPane
+from schedtop.recording import filters_of
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired
 from schedtop.ui.bindings import KeyRow, key, key_rows
@@ -56,7 +57,8 @@ class TriggeredDashboard(Dashboard):
         self.fired_count = 0
         self.said: list[str] = []
         self.trigger_texts = tuple(map(str, plan.conditions))
-        self._actions = TriggerActions(plan, settings, self, self._say, str(settings.filter))
+        filters = filters_of(str(settings.filter), settings.hidden_tgids)
+        self._actions = TriggerActions(plan, settings, self, self._say, filters)
 
     def on_mount(self, _event: events.Mount) -> None:
         self._show_triggers()

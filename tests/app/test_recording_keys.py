@@ -60,6 +60,14 @@ async def test_a_recording_is_what_the_dashboard_has_collected_meanwhile(tmp_pat
     assert len(list(tmp_path.iterdir())) == 1
 
 
+async def test_a_recording_that_is_stopped_at_once_leaves_no_file(tmp_path: Path) -> None:
+    async with running(frames=2, export_dir=tmp_path) as (pilot, _source, _dashboard):
+        await pilot.press("r", "r")
+        await waited(pilot, lambda: "nothing was recorded: the first interval had not ended" in said(pilot.app))
+        assert not list(tmp_path.iterdir())
+        assert "Recorded" not in [notification.title for notification in pilot.app._notifications]
+
+
 async def test_freezing_does_not_stop_a_recording(tmp_path: Path) -> None:
     async with running(frames=2, export_dir=tmp_path) as (pilot, source, _dashboard):
         await pilot.press("r", "space")

@@ -295,7 +295,12 @@ def test_bad_files_are_one_line(files: dict[str, Path], arguments: tuple[str, ..
     command, *others = arguments
     done = run(command, *(files[name] for name in others), files["text"].parent / wrong)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("schedtop: cannot read ") and done.stderr.count("\n") == 1
+    words = (
+        f"{files['text'].parent / wrong} is not a schedtop recording: "
+        if wrong in ("text", "empty")
+        else "cannot read "
+    )
+    assert done.stderr.startswith(f"schedtop: {words}") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["text", "json", "csv", "html"])

@@ -1,6 +1,7 @@
 """The report of a recording: its numbers, its formats, and what it says of files that are not whole."""
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -288,7 +289,40 @@ def test_an_interval_that_is_damaged_within_is_left_out(recording: Path, monkeyp
     monkeypatch.setattr(Recording, "frame", frame)
     data = read(recording)
     assert (data["intervals"], data["recording"]["intervals_damaged"]) == (29, 1)
-    assert "1 intervals are damaged within" in to_text(data, 5)
+    for text in (to_text(data, 5), to_csv(data, "series"), to_html(data, 5)):
+        assert "1 interval is damaged within" in text
+
+
+def test_lines_that_were_left_out_are_counted_in_the_part_that_they_were_in(recording: Path, tmp_path: Path) -> None:
+    lines = gzip.decompress(recording.read_bytes()).split(b"\n")
+    lines[9] = lines[10] = b"x"
+    path = tmp_path / "damaged"
+    path.write_bytes(b"\n".join(lines))
+    found = read(path)["recording"]
+    assert (found["intervals"], found["intervals_damaged"]) == (28, 2)
+    assert found["damage"].startswith("2 damaged lines left out")
+    assert read(path, end="5s")["recording"]["intervals_damaged"] == 0
+    assert read(path, begin="4s", end="12s")["recording"]["intervals_damaged"] == 2
+
+
+def test_what_was_asked_of_the_recorder_is_told_whole_and_once(recording: Path, tmp_path: Path) -> None:
+    asked = "comm:stress cgroup:/ cpu:1 --hide-self"
+    scope, filters = {"scope": "comm:stress cgroup:/"}, "cpu:1 not_tgid:11191"
+    path = record(tmp_path / "r", frames_of(), filters=filters, host=scope)
+    data = read(path)
+    assert data["recording"]["filters"] == asked
+    assert data["filters"]["not_tgid"] == [11191] and data["filters"]["scope"] == "comm:stress cgroup:/"
+    text = to_text(data, 5)
+    assert re.search(f"filters +{asked}\n", text) and text.count("cpu:1") == 1
+    assert "11191" not in text and "recorded with" not in text
+    other = to_text(read(path, cpus=(2,)), 5)
+    assert re.search("filters +comm:stress cgroup:/ cpu:2 --hide-self\n", other)
+    assert re.search(f"recorded with +{asked}\n", other)
+    assert "recorded with" not in to_text(read(record(tmp_path / "s", frames_of(), filters="cgroup:a pidns:5 7")), 5)
+
+
+def test_why_it_ended_is_said(recording: Path) -> None:
+    assert re.search("ended +closed\n", to_text(read(recording), 5))
 
 
 def table_of(text: str) -> Iterator[dict[str, str]]:

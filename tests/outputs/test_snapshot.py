@@ -53,9 +53,9 @@ def frame_of(shown: View) -> Frame:
 def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
-        *("schema", "tool_version", "host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters"),
-        *("loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits", "preemptions", "blockings"),
-        *("attribution", "groups", "pressure", "throttling", "overhead"),
+        *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "start_time", "interval_ns"),
+        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits"),
+        *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
     assert list(data["totals"]) == [

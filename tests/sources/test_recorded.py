@@ -82,7 +82,10 @@ def test_every_cut_loses_the_last_interval_at_most(tmp_path: Path, name: str) ->
         if name.endswith(".gz") and any(0 < end - place <= 12 for end in ends):
             continue  # all of the line is there, only the end of the packing is not
         if not whole:
-            with pytest.raises(SourceError, match=r"cannot read .*: it "):
+            with pytest.raises(
+                SourceError,
+                match=r" is not a schedtop recording: it is empty|cannot read .*: it holds no whole interval",
+            ):
                 Recording(cut)
             continue
         with Recording(cut) as recording:
@@ -146,7 +149,7 @@ def test_a_damaged_header_is_one_clear_line(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(SourceError) as caught:
             Recording(path)
-        assert str(caught.value).startswith(f"cannot read {path}: ")
+        assert str(caught.value).startswith(f"{path} is not a schedtop recording: ")
         assert "\n" not in str(caught.value)
 
 
@@ -173,8 +176,24 @@ def test_a_foreign_file_is_one_clear_line(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(SourceError) as caught:
         Recording(path)
-    assert str(caught.value).startswith(f"cannot read {path}: ")
+    other_version = data.startswith(b'{"schema": "schedtop.recording/')
+    words = f"cannot read {path}: " if other_version else f"{path} is not a schedtop recording: "
+    assert str(caught.value).startswith(words)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_regular_file_is_not_read() -> None:
+    with pytest.raises(SourceError, match=r"^/dev/zero is not a schedtop recording: it is not a regular file$"):
+        Recording(Path("/dev/zero"))
+
+
+def test_it_is_known_where_lines_were_left_out(tmp_path: Path) -> None:
+    lines = recorded(tmp_path / "a").read_bytes().split(b"\n")
+    lines[2] = lines[4] = b"x"
+    path = tmp_path / "b"
+    path.write_bytes(b"\n".join(lines))
+    with Recording(path) as recording:
+        assert (recording.gaps, len(recording)) == ([1, 2], 5)
 
 
 def test_what_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:

@@ -87,6 +87,19 @@ def test_the_header_names_the_host() -> None:
     assert read_header(header_line(Header(replace(HOST, topology=None), 0))).host.topology is None
 
 
+def test_the_header_holds_all_that_was_asked_for() -> None:
+    header = Header(HOST, 0, filters="cpu:1 not_tgid:42")
+    line = header_line(header)
+    assert json.loads(line)["filters"] == "comm:nginx cpu:1 not_tgid:42"
+    assert "recorded_source" not in line
+    again = read_header(line)
+    assert again.filters == "cpu:1 not_tgid:42", "what the kernel has filtered needs no filter any more"
+    assert (again.asked, again.chosen, again.hidden_tgids) == ("comm:nginx cpu:1 --hide-self", "cpu:1", (42,))
+    # What an earlier version wrote lacks the scope.
+    assert read_header(json.dumps(json.loads(line) | {"filters": "comm:nginxes"})).filters == "comm:nginxes"
+    assert Header(replace(HOST, scope=""), 0).asked == ""
+
+
 @pytest.mark.parametrize(
     "line", ["", "{", "[]", "3", '{"schema": "other/1"}', "{}", '{"schema": "schedtop.recording/1"}']
 )

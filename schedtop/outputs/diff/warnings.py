@@ -52,8 +52,6 @@ def _weak(data: Data) -> Iterator[str]:
     recording = data["recording"] or {}
     if recording.get("damage"):
         yield recording["damage"]
-    if recording.get("intervals_damaged"):
-        yield f"{recording['intervals_damaged']} intervals are damaged and left out"
     loss = data["loss"]
     slow = data["counts"].get("slow_waits", len(data["slow_waits"] or ()))
     unseen = sum(loss.get(name, 0) for name in ("ring_dropped", "slow_waits_suppressed"))

@@ -76,33 +76,33 @@ def origin_words(data: Data) -> list[tuple[str, str]]:
         ("host", data["host"]),
         ("kernel", data["kernel"]),
         ("time", when_words(data)),
-        ("source", f"{data['source']}, {len(data['cpus'])} CPU{'s' if len(data['cpus']) != 1 else ''}"),
+        ("source", f"{source_words(data)}, {len(data['cpus'])} CPU{'s' if len(data['cpus']) != 1 else ''}"),
         ("version", version if recorded in (None, version) else f"{version}, recorded by {recorded}"),
         ("slow waits", f"{format_round_ns(data['threshold_ns'])} and longer"),
         ("filters", filter_words(data["filters"]) or "none"),
     ]
-    if recording.get("filters") and recording["filters"] != filter_words(data["filters"]):
+    if set(recording.get("filters", "").split()) - set(filter_words(data["filters"]).split()):
         facts.append(("recorded with", recording["filters"]))
     if recording.get("triggers"):
         facts.append(("triggers", "; ".join(recording["triggers"])))
     if recording.get("from") or recording.get("to"):
         facts.append(("part", f"from {recording['from'] or 'the beginning'} to {recording['to'] or 'the end'}"))
     facts.append(("lost", loss_words(data["loss"]) or "nothing"))
-    facts += [("damage", words) for words in damage_words(recording)]
+    facts += [("damage", recording["damage"])] if recording.get("damage") else []
+    facts += [("ended", recording["ended"])] if recording.get("ended") not in (None, "done") else []
     facts += [("note", note) for note in recording.get("notes", ())]
     return facts + [("not available", f"{part}: {why}") for part, why in data["unavailable"].items()]
+
+
+def source_words(data: Data) -> str:
+    """Where the data is from."""
+    recorded = data.get("recorded_source")
+    return f"{data['source']} of {recorded}" if recorded else str(data["source"])
 
 
 def loss_words(loss: Data) -> str:
     """What was lost, empty if nothing was."""
     return ", ".join(f"{name.replace('_', ' ')}: {format_count(count)}" for name, count in loss.items() if count)
-
-
-def damage_words(recording: Data) -> list[str]:
-    """What is wrong with the file."""
-    words = [recording["damage"]] if recording.get("damage") else []
-    bad = recording.get("intervals_damaged", 0)
-    return words + ([f"{bad} intervals are damaged within and left out"] if bad else [])
 
 
 def summary_words(data: Data) -> list[str]:
