@@ -66,8 +66,11 @@ def triggered(plan: Plan) -> Callable[..., Any]:
     return make
 
 
-def check_screen(export_dir: Path | None) -> None:
-    """That there is a terminal, and that the directory (if any) can be written. Raises ClickException."""
+def check_screen(export_dir: Path | None, instead: str = "schedtop snapshot") -> None:
+    """That there is a terminal, and that the directory (if any) can be written. Raises ClickException.
+
+    `instead`: the command to use where there is no terminal.
+    """
     from schedtop.outputs.files import OutputError, check_directory
     from schedtop.ui.terminal import check_terminal
 
@@ -76,7 +79,7 @@ def check_screen(export_dir: Path | None) -> None:
             check_directory(export_dir)
     except OutputError as error:
         raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
-    problem = check_terminal()
+    problem = check_terminal(instead)
     if problem:
         raise click.ClickException(problem)
 

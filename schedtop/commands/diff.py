@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("after", type=click.Path(path_type=Path))
 @click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",
               help="What to write.  [default: text]")  # fmt: skip
-@click.option("--top", type=Number(), default=12, metavar="N", help="How many rows of a table.  [default: 12]")
+@click.option("--top", type=Number(least=1), default=12, metavar="N", help="How many rows of a table.  [default: 12]")
 @output_options
 @click.pass_obj
 def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:

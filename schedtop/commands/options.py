@@ -80,8 +80,9 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "number"
 
-    def __init__(self, words: Mapping[str, int] = MappingProxyType({})) -> None:
+    def __init__(self, words: Mapping[str, int] = MappingProxyType({}), *, least: int = 0) -> None:
         self.words = words
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
@@ -89,7 +90,11 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if value in self.words:
             return self.words[value]
         if not (value.isascii() and value.isdigit() and len(value) < 10):
+            if self.least and value.lstrip("-").isdecimal():
+                self.fail(f"{value} is not a number from {self.least} on", param, ctx)
             self.fail(f"{value!r} is not a number" + "".join(f" (or {word})" for word in self.words), param, ctx)
+        if int(value) < self.least:
+            self.fail(f"{value} is not a number from {self.least} on", param, ctx)
         return int(value)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +23,27 @@ if TYPE_CHECKING:
     from schedtop.session import Signals
     from schedtop.sources.recorded import Recording
 
-HIDDEN = "not_tgid:"
-"""How a recording's header names whom its tables shall not show."""
+SLOWEST, FASTEST = 0.1, 1000
+
+
+class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """How many times faster than life, as a number or as the player shows it: `8`, `0.5`, `8x`."""
+
+    name = "speed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            speed = float(value.lower().removesuffix("x") if isinstance(value, str) else value)
+        except ValueError:
+            speed = math.nan
+        if not SLOWEST <= speed <= FASTEST:
+            self.fail(f"{str(value)!r} is not a speed: write a number from {SLOWEST} to {FASTEST}", param, ctx)
+        return speed
 
 
 @click.command("replay")
 @click.argument("file")
-@click.option("--speed", type=click.FloatRange(0.1, 1000), default=1.0, metavar="N",
+@click.option("--speed", type=Speed(), default=1.0, metavar="N",
               help="How many times faster than life, 0.1 to 1000.  [default: 1]")  # fmt: skip
 @click.option("--from", "place", type=Moment(), metavar="TIME",
               help="Begin there: 90s or 2m from the beginning, 14:03:10, or a date and time.")  # fmt: skip
@@ -39,20 +56,21 @@ HIDDEN = "not_tgid:"
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
     """Shows a recording in the dashboard; no rights are needed, only the file."""
     from schedtop.session import in_thread, progress
-    from schedtop.sources.recorded import Recording
     from schedtop.sources.replay import ReplaySource
 
     signals: Signals = context.obj
     export_dir = Path(options["export_dir"])
     chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
-    check_screen(export_dir if chosen_dir else None)
+    check_screen(export_dir if chosen_dir else None, f"schedtop report {shlex.quote(file)}")
     conditions = conditions_of(options)
     with progress(f"reading {file}"):
-        recording = in_thread(lambda: Recording(Path(file)), signals)
+        recording = in_thread(lambda: open_recording(Path(file)), signals)
+        check_cpus(recording, options["cpu"])
     if conditions:
         with progress("looking for what --on names"):
             in_thread(lambda: mark(recording, conditions, signals.stop), signals)
         signals.check()
+    watched = tuple(dict.fromkeys((*recording.header.triggers, *map(str, conditions))))
     entries = [indexed.entry for indexed in recording.intervals]
     try:
         first = number_at(entries, options["place"]) if options["place"] else 0
@@ -64,8 +82,46 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
         opening="",
         settings=recorded_settings(recording, options),
         export_dir=export_dir,
-        make_screen=partial(_screen, place_of=partial(place_of, source.entries)),
+        make_screen=partial(_screen, place_of=partial(place_of, source.entries), watched=watched),
     )
+
+
+def open_recording(path: Path) -> Recording:
+    """The recording in a file. Raises SourceError that names the command for what is none, if there is one."""
+    from schedtop.model import SourceError
+    from schedtop.outputs.files import reason
+    from schedtop.outputs.saved import PEEK_BYTES, READABLE, schema_of
+    from schedtop.sources.recorded import Recording
+
+    try:
+        schema = ""
+        if path.is_file():
+            with path.open("rb") as file:
+                schema = schema_of(file.read(PEEK_BYTES))
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {reason(error)}") from error
+    kind = schema.removeprefix("schedtop.").partition("/")[0]
+    if schema in READABLE:
+        raise SourceError(f"{path} is a {kind}, not a recording: use `schedtop report {shlex.quote(str(path))}`")
+    if kind in ("snapshot", "report", "diff"):
+        raise SourceError(f"{path} is not a schedtop recording: it is {schema!r}")
+    return Recording(path)
+
+
+def check_cpus(recording: Recording, cpus: Sequence[int]) -> None:
+    """Raises SourceError if there is no such CPU in it."""
+    from schedtop.model import SourceError
+
+    if not cpus:
+        return
+    # CPUs that came later widen the tables; of what is damaged the player tells.
+    count = 0
+    for number in (len(recording) - 1, 0):
+        with suppress(SourceError):
+            count = max(count, len(recording.frame(number).cpus.online))
+    for cpu in cpus:
+        if 0 < count <= cpu:
+            raise SourceError(f"there is no CPU {cpu} in {recording.path}: it has 0 to {count - 1}")
 
 
 def _screen(*arguments: Any, **more: Any) -> Any:
@@ -75,11 +131,22 @@ def _screen(*arguments: Any, **more: Any) -> Any:
 
 
 def place_of(entries: tuple[Entry, ...], text: str) -> int:
-    """The number of the interval at a moment that somebody typed. Raises ValueError with a sentence."""
+    """The number of the interval at a moment that somebody typed on the screen.
+
+    Raises ValueError with a few words that fit beside what was typed.
+    """
     try:
-        return number_at(entries, Moment().convert(text, None, None))
+        place = Moment().convert(text, None, None)
     except click.UsageError as error:
-        raise ValueError(error.message) from error
+        raise ValueError("not a time: 90s, 2m, 14:03:10 or a date and time") from error
+    try:
+        return number_at(entries, place)
+    except ValueError as error:
+        first, last = entries[0], entries[-1]
+        length = format_elapsed(last.end_ns - first.end_ns + first.interval_ns)
+        begin, end = (format_day_and_clock(entry.start_time_ns) for entry in (first, last))
+        days = "" if begin[:10] == end[:10] else f"{end[5:10]} "
+        raise ValueError(f"outside of {begin[5:]} to {days}{end[11:]}, {length} long") from error
 
 
 def number_at(entries: list[Entry] | tuple[Entry, ...], place: Place) -> int:
@@ -105,17 +172,15 @@ def recorded_settings(recording: Recording, options: Mapping[str, Any]) -> ViewS
     from schedtop.filters import Filter
     from schedtop.history import ViewSettings
 
-    hidden = [word for word in recording.header.filters.split() if word.startswith(HIDDEN)]
-    hidden_tgids = tuple(int(tgid) for word in hidden for tgid in word[len(HIDDEN) :].split(",") if tgid.isdecimal())
-    words = " ".join(word for word in recording.header.filters.split() if word not in hidden)
+    header = recording.header
     if options["comm"] or options["cpu"]:
         chosen = Filter(comms=options["comm"], cpus=options["cpu"])
     else:
         try:
-            chosen = Filter.parse(words)
+            chosen = Filter.parse(header.chosen)
         except ValueError:  # of another version
             chosen = Filter()
-    return ViewSettings(filter=chosen, hidden_tgids=hidden_tgids, group=group_of(options) or _group(recording))
+    return ViewSettings(filter=chosen, hidden_tgids=header.hidden_tgids, group=group_of(options) or _group(recording))
 
 
 def _group(recording: Recording) -> str:

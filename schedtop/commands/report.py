@@ -27,7 +27,7 @@ MANY_ROWS = 100
 @click.option("--from", "begin", type=Moment(), metavar="T",
               help="Begin there: 90s or 2m (from the beginning), 14:03:10, or a full time.")  # fmt: skip
 @click.option("--to", "end", type=Moment(), metavar="T", help="End there.")
-@click.option("--top", type=Number(), metavar="N", help="How many rows of a table: the worst.")
+@click.option("--top", type=Number(least=1), metavar="N", help="How many rows of a table: the worst.")
 @click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Only this CPU (repeatable).")
 @click.option("--comm", multiple=True, metavar="TEXT", help="Only tasks with this in their name (repeatable).")
 @output_options

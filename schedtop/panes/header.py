@@ -111,12 +111,12 @@ class HeaderPane(Canvas, can_focus=False):
         return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
     def _host(self, view: View) -> Parts:
-        cpus = len(view.frame.cpus.ids)
+        cpus, recorded = len(view.frame.cpus.ids), view.host.recorded_source
         return [
             [(steady(view.host.name), "strong")],
             [(f"{cpus} CPU{'s' if cpus != 1 else ''}", "text")],
             [("Linux " + steady(view.host.kernel), "text")],
-            [("source ", "dim"), (view.host.source, "text")],
+            [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "text")],
             *([[(steady(note), "notice")] for note in view.host.notes]),
         ]
 
@@ -151,7 +151,7 @@ class HeaderPane(Canvas, can_focus=False):
         level = steal_level(frame.ratio("steal_ns"))
         if level.sign:
             parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])
-        parts.append(_own_cost(frame, self_level))
+        parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts
@@ -174,12 +174,12 @@ def verdict_line(verdict: Verdict | None, width: int) -> list[Span]:
     return [*head, (clip(headline[0], room), "strong")]
 
 
-def _own_cost(frame: Frame, level: int) -> list[Span]:
-    """What schedtop itself takes; at level 1 without the word CPU."""
+def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
+    """What schedtop itself takes, or the recorder took; at level 1 without the word CPU."""
     share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
     word = "" if level else "CPU "
     spans: list[Span] = [
-        ("self ", "dim"),
+        (f"{who} ", "dim"),
         (f"{format_ratio(share)} {word}{format_bytes(frame.overhead.rss_bytes)}", "text"),
     ]
     if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:

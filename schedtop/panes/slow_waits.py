@@ -97,7 +97,7 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
 def _empty_text(view: View) -> str:
     if view.settings.filter and len(view.frame.slow_waits):
         return f"none of {len(view.frame.slow_waits)} slow waits passes the filter {view.settings.filter}"
-    return (
-        f"no task waited longer than {format_round_ns(view.frame.threshold_ns)} for a CPU in the last "
-        f"{format_round_ns(view.frame.interval_ns)} (press - for a lower threshold)"
-    )
+    over, span = (format_round_ns(ns) for ns in (view.frame.threshold_ns, view.frame.interval_ns))
+    # What was recorded has its threshold.
+    hint = "" if view.host.recorded_source else " (press - for a lower threshold)"
+    return f"no task waited longer than {over} for a CPU in the last {span}{hint}"

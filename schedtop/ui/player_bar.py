@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from textual import events
 from textual.message import Message
@@ -41,7 +41,10 @@ class PlayerBar(Canvas, can_focus=False):
             super().__init__()
             self.number = number
 
-    def __init__(self, entries: Sequence[Entry], happened: Sequence[Event], *, id: str | None = None) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], happened: Sequence[Event], gaps: Sequence[int] = (), *, id: str | None = None
+    ) -> None:
+        """`gaps`: for each line that could not even be read as an interval, how many intervals are before it."""
         super().__init__(id=id)
         self.entries = entries
         self.happened = happened
@@ -50,13 +53,13 @@ class PlayerBar(Canvas, can_focus=False):
         self._position = 0
         self._speed = ""
         self._damaged: Collection[int] = ()
-        self._left_out = 0
+        self._gaps = gaps
         self._track: tuple[tuple[int, int], list[Span | None]] = ((0, 0), [])
         self._place = (0, 0)
 
-    def show(self, position: int, speed: str, damaged: Collection[int], left_out: int) -> None:
-        """Shows where the player is; `damaged` intervals could not be read, `left_out` lines not even be found."""
-        self._position, self._speed, self._damaged, self._left_out = position, speed, damaged, left_out
+    def show(self, position: int, speed: str, damaged: Collection[int]) -> None:
+        """Shows where the player is; `damaged` intervals could not be read."""
+        self._position, self._speed, self._damaged = position, speed, damaged
         self.draw()
 
     def draw(self) -> None:
@@ -97,12 +100,22 @@ class PlayerBar(Canvas, can_focus=False):
                 cell = self._cell(entry.end_ns, room)
                 heights[cell] = max(heights[cell], wait_height(entry))
         markers: list[Span | None] = [(EIGHTHS[height], "preemption") if height else None for height in heights]
-        for number in self._damaged:
-            markers[self._cell(self._ends[number], room)] = (DAMAGE, "notice")
+        for cell in self._damaged_cells(room):
+            markers[cell] = (DAMAGE, "notice")
         for event in self.happened:
             if event.kind == "trigger":
                 markers[self._cell(event.end_ns, room)] = (TRIGGER, "alarm")
         return markers
+
+    def _damaged_cells(self, room: int) -> Iterator[int]:
+        """Those of intervals that could not be read, and of the time that is missing where lines were left out."""
+        yield from (self._cell(self._ends[number], room) for number in self._damaged)
+        for before in set(self._gaps):
+            begin_ns = self._ends[before - 1] if before else self._start_ns
+            after = self.entries[before] if before < len(self.entries) else None
+            end_ns = after.end_ns - after.interval_ns if after else begin_ns
+            first = self._cell(begin_ns + 1, room)
+            yield from range(first, max(first, self._cell(end_ns, room)) + 1)
 
     def _cell(self, end_ns: int, room: int) -> int:
         span = max(1, self._ends[-1] - self._start_ns)
@@ -124,7 +137,7 @@ class PlayerBar(Canvas, can_focus=False):
             for event in self.happened
             if event.end_ns == entry.end_ns
         ]
-        if lost := len(self._damaged) + self._left_out:
+        if lost := len(self._damaged) + len(self._gaps):
             parts.insert(2, [(f"{lost} damaged, left out", "notice")])
         return parts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -21,7 +21,10 @@ from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.player_bar import READING, PlayerBar, marked
 from schedtop.ui.seek_bar import PlaceOf, SeekBar
-from schedtop.widgets.strips import Span
+from schedtop.ui.text_screen import TextScreen
+from schedtop.units import format_clock
+from schedtop.widgets.prose import paragraph
+from schedtop.widgets.strips import Span, Spans, steady
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
@@ -31,6 +34,9 @@ PAIRS = (
     ("{ }", "Speed", "speed(1)"),
 )
 """What stands in the key bar for two keys each."""
+
+MOST_LISTED = 1000
+"""How many firings are listed."""
 
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
@@ -42,7 +48,7 @@ class Player(Source, Protocol):
     entries: tuple[Entry, ...]
     events: tuple[Event, ...]
     damaged: tuple[int, ...]
-    left_out: int
+    gaps: tuple[int, ...]
     damage: str
     sought_ns: int
 
@@ -82,6 +88,7 @@ class ReplayDashboard(Dashboard):
         key("colon,j", "seek", "Go to", "To a time: 90s or 2m from the beginning, 14:03:10, or a date", shown=True),
         key("0,shift+home", "go(0)", "Start", "To the beginning"),
         key("dollar_sign,shift+end", "go(-1)", "End", "To the end"),
+        key("T", "triggers", "Triggers", "What was watched for, and when it came true"),
     ]
 
     def __init__(
@@ -92,13 +99,16 @@ class ReplayDashboard(Dashboard):
         own_pid: int | None,
         *,
         place_of: PlaceOf,
+        watched: Sequence[str] = (),
     ) -> None:
+        """`watched`: the conditions, in words, whose firings are among the events."""
         super().__init__(source, settings, export_dir, own_pid)
         self._player = source
         self._ends = [entry.end_ns for entry in source.entries]
         self._markers = marked(source.entries, source.events)
+        self._watched = watched
         self._number = -1
-        self._bar = PlayerBar(source.entries, source.events, id="player")
+        self._bar = PlayerBar(source.entries, source.events, source.gaps, id="player")
         self._seek_bar = SeekBar(place_of, id="seek-bar")
 
     def compose(self) -> ComposeResult:
@@ -140,7 +150,7 @@ class ReplayDashboard(Dashboard):
     def show_player(self) -> None:
         """Shows where the player is by now."""
         player = self._player
-        self._bar.show(player.position, speed_words(player.speed), player.damaged, player.left_out)
+        self._bar.show(player.position, speed_words(player.speed), player.damaged)
         header = self.query_one(HeaderPane)
         if header.player != (state := self._state()):
             header.player = state
@@ -224,6 +234,31 @@ class ReplayDashboard(Dashboard):
     @on(SeekBar.Closed)
     def _seek_closed(self) -> None:
         self.current.focus(scroll_visible=False)
+
+    # What has fired.
+
+    def action_triggers(self) -> None:
+        """The conditions, and the list of when they came true."""
+        if self._watched or any(event.kind == "trigger" for event in self._player.events):
+            self.app.push_screen(TextScreen("Triggers", self._trigger_lines))
+        else:
+            self.notify(
+                "nothing was watched for: `schedtop replay --on CONDITION` looks for it", timeout=5, markup=False
+            )
+
+    def _trigger_lines(self, width: int) -> Iterable[Spans]:
+        fired = [event for event in self._player.events if event.kind == "trigger"]
+        yield [("Watched for", "key")]
+        for condition in self._watched:
+            yield from paragraph(steady(condition), width)
+        yield []
+        yield [(f"Fired: {len(fired)} time{'s' * (len(fired) != 1)}, in order; [ and ] go there", "key")]
+        for event in fired[:MOST_LISTED]:
+            entry = self._player.entries[min(bisect_left(self._ends, event.end_ns), len(self._ends) - 1)]
+            clock = format_clock(entry.start_time_ns + entry.interval_ns)
+            yield from paragraph(steady(f"{clock}  {event.text}"), width)
+        if len(fired) > MOST_LISTED:
+            yield [(f"and {len(fired) - MOST_LISTED} more", "dim")]
 
     # What makes no sense here.
 

@@ -27,7 +27,7 @@ class SeekBar(Horizontal):
             width: 1fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 1;
         }
         & > .seek-note { width: auto; max-width: 65%; height: 1; color: $faint; padding: 0 1; }
-        & > .seek-note.wrong { color: $warning; text-style: bold; }
+        & > .seek-note.wrong { color: $warning; text-style: bold; max-width: 80%; }
     }
     SeekBar.open { display: block; }
     """

@@ -18,9 +18,9 @@ GRACE_S = 2.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def check_terminal() -> str | None:
-    """Why the dashboard cannot be shown here, in one line; `None` if it can."""
-    headless = "use `schedtop snapshot` for output without a screen"
+def check_terminal(instead: str = "schedtop snapshot") -> str | None:
+    """Why the dashboard cannot be shown here and what to use `instead`, in one line; `None` if it can."""
+    headless = f"use `{instead}` for output without a screen"
     if not sys.stdin.isatty():
         return f"standard input is not a terminal: {headless}"
     if not sys.stdout.isatty():

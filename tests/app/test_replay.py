@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -109,7 +112,8 @@ async def test_sizes(path: Path, size: tuple[int, int]) -> None:
         if size[0] >= 80:
             assert "interval 2 of 60" in screen
         if size[0] >= 120:
-            assert "source recording" in screen
+            assert "recorded synthetic" in screen
+            assert "recorder " in screen and "self " not in screen
     async with replaying(path, (40, 10)) as (pilot, _source, _dashboard):
         assert "too small" in text(pilot.app)
 
@@ -118,7 +122,7 @@ async def test_sizes(path: Path, size: tuple[int, int]) -> None:
 async def test_what_the_panes_show_is_what_they_showed_live(path: Path, group: str) -> None:
     keys = ["g"] if group == "process" else []
     source = GivenSource()
-    source.host = HOST
+    source.host = replace(HOST, recorded_source="synthetic")
     app = SchedtopApp(source)
     live: dict[str, list[str]] = {}
     async with app.run_test(size=(160, 50)) as pilot:
@@ -232,16 +236,16 @@ async def test_the_track(path: Path) -> None:
 
 
 async def test_a_time_is_typed(path: Path) -> None:
-    async with replaying(path) as (pilot, _source, dashboard):
+    async with replaying(path, (80, 24)) as (pilot, _source, dashboard):
         for typed, number in (("20s", 20), ("0.5m", 30), ("0", 0)):
             await pilot.press("colon", *typed, "enter")
             await shown(pilot, number)
         bar = dashboard.query_one(SeekBar)
         await pilot.press("j", "2", "m", "enter")
         assert bar.has_class("open")
-        assert "2m is outside of the recording" in text(pilot.app)
+        assert re.search(r"outside of 09-21 \d\d:13:20 to \d\d:14:19, 1:00 long", text(pilot.app))
         await pilot.press("x", "enter")
-        assert "is no moment" in text(pilot.app)
+        assert "not a time: 90s, 2m, 14:03:10 or a date and time" in text(pilot.app)
         await pilot.press("escape")
         assert not bar.has_class("open")
         assert dashboard.focused is dashboard.current
@@ -279,10 +283,85 @@ async def test_what_is_damaged_is_on_the_track_and_counted(tmp_path: Path) -> No
     async with replaying(path, playing=True, speed=1000) as (pilot, source, dashboard):
         await shown(pilot, 18)
         assert source.damaged == (5,)
-        assert source.left_out == 1
+        assert source.gaps == (8,)
         await waited(pilot, lambda: "2 damaged, left out" in text(pilot.app))
         assert "×" in lines(pilot.app)[3]
         assert len(dashboard.live) == 18, "a gap does not make the past forgotten"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("name", ["a.rec", "a.rec.gz"])
+async def test_lines_that_were_left_out_are_a_gap_on_the_track(
+    tmp_path: Path, name: str, size: tuple[int, int]
+) -> None:
+    path = recorded(tmp_path / name, FRAMES[:20])
+    data = bytearray(path.read_bytes())
+    # The lines of intervals 5 and 6 (of 1), or the two pieces that they are packed as.
+    starts = [
+        found.end() if name == "a.rec" else found.start()
+        for found in re.finditer(b"\n" if name == "a.rec" else b"\x1f\x8b\x08\0\0\0\0\0", bytes(data))
+    ]
+    for start in starts[4:6] if name == "a.rec" else starts[5:7]:
+        data[start + 20 : start + 40] = b"x" * 20
+    path.write_bytes(data)
+    async with replaying(path, size) as (pilot, source, dashboard):
+        # Which pieces of a packed file there were between two whole ones, nobody can tell.
+        assert source.gaps == ((4, 4) if name == "a.rec" else (4,))
+        assert f"{len(source.gaps)} damaged, left out" in text(pilot.app)
+        cells = dashboard.query_one(PlayerBar).render_line(0).text.strip().split(" ")[1]
+        marked = [place for place, cell in enumerate(cells) if cell == "×"]
+        assert marked == list(range(marked[0], marked[-1] + 1))
+        assert [marked[0], marked[-1]] == [4 * len(cells) // 20, (6 * len(cells) - 1) // 20]
+
+
+async def test_lines_that_were_left_out_at_the_ends_are_on_the_track(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.rec", FRAMES[:20])
+    lines_of = path.read_bytes().split(b"\n")
+    lines_of[1] = lines_of[-2] = b"x"
+    path.write_bytes(b"\n".join(lines_of))
+    async with replaying(path) as (pilot, source, dashboard):
+        assert source.gaps == (0, 19)
+        await pilot.press("right", "right")
+        await shown(pilot, 2)
+        cells = dashboard.query_one(PlayerBar).render_line(0).text.strip().split(" ")[1]
+        assert (cells[0], cells[-1], cells.count("×")) == ("×", "×", 2)
+
+
+async def test_what_has_fired_is_listed(path: Path) -> None:
+    async with replaying(path) as (pilot, _source, dashboard):
+        dashboard._watched = ("p99 > 10ms for 5s", "steal > 5%")
+        await pilot.press("T")
+        await pilot.pause()
+        screen = text(pilot.app)
+        assert "Fired: 1 time, in order" in screen
+        assert "steal > 5%" in screen
+        assert re.search(r"\d\d:13:51 +p99 > 10ms for 5s", screen)
+
+
+async def test_without_triggers_it_is_said_how_to_look_for_some(tmp_path: Path) -> None:
+    async with replaying(recorded(tmp_path / "a.rec", FRAMES[:20])) as (pilot, _source, _dashboard):
+        await pilot.press("T")
+        assert "nothing was watched for" in text(pilot.app)
+
+
+async def test_an_export_says_through_what_it_was_recorded(path: Path, tmp_path: Path) -> None:
+    async with replaying(path) as (pilot, _source, dashboard):
+        dashboard.export_dir = tmp_path
+        await pilot.press("e")
+        await waited(pilot, lambda: len(list(tmp_path.iterdir())) == 2)
+    (exported,) = tmp_path.glob("*.json")
+    data = json.loads(exported.read_text())
+    assert (data["source"], data["recorded_source"]) == ("recording", "synthetic")
+    (picture,) = tmp_path.glob("*.svg")
+    assert '"recorded_source": "synthetic"' in html.unescape(picture.read_text())
+
+
+async def test_a_key_that_does_nothing_here_is_not_advised(path: Path) -> None:
+    async with replaying(path) as (pilot, _source, _dashboard):
+        await pilot.press("right")
+        await shown(pilot, 1)
+        assert "no task waited longer than 5 ms" in text(pilot.app)
+        assert "press -" not in text(pilot.app)
 
 
 def test_speeds_are_halved_and_doubled_within_bounds() -> None:

@@ -94,7 +94,8 @@ def test_a_signal_before_the_first_interval_is_its_status_and_leaves_no_file(
     )
     arguments = ["record", "--source", "synthetic", "-o", str(path), *duration]
     done = run(*arguments, command=[sys.executable, "-c", code])
-    assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (143, "", [])
+    words = "schedtop: nothing was recorded: the first interval had not ended\n"
+    assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (143, words, [])
 
 
 def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
@@ -137,7 +138,7 @@ def test_the_largest_size_ends_it(tmp_path: Path) -> None:
         ([], "Missing option '-o'"),
         (["-o", ""], "it must be the name of a file"),
         (["-o", "-"], "it must be the name of a file"),
-        (["-o", "x", "--duration", "0s"], "outside of"),
+        (["-o", "x", "--duration", "0s"], "outside of 200 ms to 720 h"),
         (["-o", "x", "--interval", "0.1s"], "outside of 200 ms to 60 s"),
         (["-o", "x", "--max-size", "1"], "outside of 64 KiB"),
         (["-o", "x", "--max-size", "much"], "'much' is not a size"),
@@ -182,6 +183,7 @@ def test_replay_needs_a_terminal_and_says_so(recorded: Path) -> None:
     done = run(str(recorded), command=[*COMMAND, "replay"])
     assert done.returncode == 1
     assert "is not a terminal" in done.stderr
+    assert f"use `schedtop report {recorded}`" in done.stderr
 
 
 def in_terminal(*arguments: str) -> tuple[int, str]:
@@ -205,19 +207,55 @@ def in_terminal(*arguments: str) -> tuple[int, str]:
 def test_bad_files_and_bad_moments_are_one_line_before_the_screen_is_taken(recorded: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     foreign.write_text("hello\n")
-    assert in_terminal(str(foreign)) == (1, f"schedtop: cannot read {foreign}: a line is not JSON\n")
+    assert in_terminal(str(foreign)) == (1, f"schedtop: {foreign} is not a schedtop recording: a line is not JSON\n")
+    words = "schedtop: /dev/zero is not a schedtop recording: it is not a regular file\n"
+    assert in_terminal("/dev/zero") == (1, words)
     missing = tmp_path / "missing"
     assert in_terminal(str(missing)) == (1, f"schedtop: cannot read {missing}: no such file or directory\n")
     for arguments, words in (
         (["--from", "1h"], "1h is outside of the recording: "),
         (["--from", "soon"], "is no moment"),
-        (["--speed", "0"], "0.1<=x<=1000"),
+        (["--speed", "0"], "'0' is not a speed: write a number from 0.1 to 1000"),
+        (["--speed", "x"], "'x' is not a speed: write a number from 0.1 to 1000"),
+        (["--speed", "nan"], "'nan' is not a speed"),
         (["--export-dir", "/no"], "there is no such directory"),
     ):
         status, errors = in_terminal(str(recorded), *arguments)
         assert status == 2, errors
         assert words in errors
         assert errors.count("\n") == 1
+
+
+def test_what_is_no_recording_but_of_schedtop_says_who_reads_it(recorded: Path, tmp_path: Path) -> None:
+    for kind in ("snapshot", "report"):
+        path = tmp_path / f"a {kind}.json"
+        command = (
+            ["snapshot", "--source", "synthetic"]
+            if kind == "snapshot"
+            else ["report", str(recorded), "--format", "json"]
+        )
+        assert run(*command, "-o", str(path), command=COMMAND).returncode == 0
+        words = f"schedtop: {path} is a {kind}, not a recording: use `schedtop report '{path}'`\n"
+        assert in_terminal(str(path)) == (1, words)
+    path = tmp_path / "d.json"
+    assert (
+        run("diff", str(recorded), str(recorded), "--format", "json", "-o", str(path), command=COMMAND).returncode == 0
+    )
+    assert in_terminal(str(path)) == (1, f"schedtop: {path} is not a schedtop recording: it is 'schedtop.diff/1'\n")
+
+
+def test_a_cpu_that_is_not_in_it_is_refused(recorded: Path) -> None:
+    status, errors = in_terminal(str(recorded), "--cpu", "99")
+    assert status == 1
+    assert re.fullmatch(rf"schedtop: there is no CPU 99 in {recorded}: it has 0 to \d\n", errors)
+
+
+@pytest.mark.parametrize("command", ["report", "diff"])
+@pytest.mark.parametrize("number", ["0", "-1"])
+def test_a_table_has_at_least_one_row(recorded: Path, command: str, number: str) -> None:
+    done = run(command, *[str(recorded)] * (1 + (command == "diff")), "--top", number, command=COMMAND)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'--top': {number} is not a number from 1 on" in done.stderr
 
 
 ENTRY = Entry(1_790_000_000 * NS_PER_S, 51 * NS_PER_S, NS_PER_S, 5_000_000, 0, 0, None, {})
@@ -231,9 +269,9 @@ def test_a_moment_is_the_interval_it_lies_in() -> None:
     for text, number in (("0", 0), ("1s", 1), ("1.5s", 1), ("99s", 99), ("1m", 60), ("2026-09-21T14:13:21Z", 1)):
         assert place_of(ENTRIES, text) == number, text
     for text in ("100s", "2h", "2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z"):
-        with pytest.raises(ValueError, match="is outside of the recording"):
+        with pytest.raises(ValueError, match=r"^outside of \d\d-\d\d .* to \d\d:14:59, 1:40 long$"):
             place_of(ENTRIES, text)
-    with pytest.raises(ValueError, match="is no moment"):
+    with pytest.raises(ValueError, match=r"^not a time: 90s, 2m, 14:03:10 or a date and time$"):
         place_of(ENTRIES, "now")
     clock = Moment().convert("14:13:30+00:00", None, None)
     assert number_at(ENTRIES, clock) == 10
