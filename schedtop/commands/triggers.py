@@ -27,12 +27,13 @@ def condition_option(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
-def trigger_options(command: Command) -> Command:
-    """`--on`, and what is done then."""
+def trigger_options(command: Command, *, screen: bool = True) -> Command:
+    """`--on`, and what is done then. `screen`: whether there is one to freeze."""
+    actions = f"{'freeze, ' if screen else ''}export, record or 'run COMMAND'"
     for option in reversed((
         condition_option,
         click.option("--then", "actions", multiple=True, metavar="ACTION",
-                     help="What to do then: freeze, export, record or 'run COMMAND' (repeatable)."),
+                     help=f"What to do then: {actions} (repeatable)."),
         click.option("--around", type=Duration(NS_PER_S, 600 * NS_PER_S), default=60 * NS_PER_S, metavar="TIME",
                      help="How much before and after `--then record` keeps, 1s to 10min.  [default: 1min]"),
     )):  # fmt: skip

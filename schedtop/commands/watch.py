@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,7 +30,7 @@ FILES_TIMEOUT_S = 10.0
 
 
 @click.command("watch")
-@trigger_options
+@partial(trigger_options, screen=False)
 @click.option("--export-dir", default=".", metavar="DIR", help="Where files go.  [default: .]")
 @click.option("--count", type=Number(), metavar="N",
               help="End with status 0 after N firings, when what they asked for is done.")  # fmt: skip

@@ -166,6 +166,14 @@ def test_a_command_has_everything_in_its_environment(tmp_path: Path) -> None:
     assert "PATH" in heard
 
 
+def test_a_command_is_told_where_files_are_wherever_it_goes(
+    tmp_path: Path, fired: Fired, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    heard = environment_of(fired, "web-1", {"record": Path("a/r.rec.gz")})
+    assert (heard["SCHEDTOP_RECORDING"], heard["SCHEDTOP_EXPORT"]) == (str(tmp_path / "a" / "r.rec.gz"), "")
+
+
 class Heard(list[tuple[str, bool]]):
     def say(self, text: str, problem: bool) -> None:
         self.append((text, problem))

@@ -56,6 +56,12 @@ def test_the_status_says_whether_it_happened(arguments: tuple[str, ...], status:
     assert run(*arguments).returncode == status
 
 
+def test_the_help_offers_only_what_it_does() -> None:
+    text = " ".join(run("--help").stdout.split())
+    assert "What to do then: export, record or 'run COMMAND'" in text
+    assert "freeze" not in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
