@@ -120,7 +120,10 @@ class FileRecordings:
         """What became of those that have ended, a line each; waits so long for each."""
         whole = [recorder for recorder in self._ending if recorder.join(timeout_s)]
         self._ending = [recorder for recorder in self._ending if recorder not in whole]
-        return [recorder.failure or f"recorded {recorder.path}: {recorder.frames} intervals" for recorder in whole]
+        return [
+            recorder.failure or f"recorded {recorder.path}: {recorder.frames} interval{'s' * (recorder.frames != 1)}"
+            for recorder in whole
+        ]
 
 
 def event_of(fired: Fired) -> Event:

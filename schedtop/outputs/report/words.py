@@ -137,7 +137,11 @@ def worst_words(data: Data) -> str:
         return ""
     begin, end = (clock(time, data["interval_ns"]) for time in (moment(worst["start_time"]), end_of(worst)))
     parts = [f"p99 {format_ns(worst['p99_ns'])}", f"longest {format_ns(worst['max_ns'])}"]
-    parts += [f"{format_count(worst['slow_waits'])} slow waits"] if worst["slow_waits"] is not None else []
+    parts += (
+        [f"{format_count(worst['slow_waits'])} slow wait{'s' * (worst['slow_waits'] != 1)}"]
+        if worst["slow_waits"] is not None
+        else []
+    )
     same = worst["verdict"]["headline"] == data["verdict"]["headline"]
     told = "the same verdict" if same else worst["verdict"]["headline"]
     return f"Worst from {begin} to {end} ({', '.join(parts)}): {told}"
