@@ -1,8 +1,7 @@
 """Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
 
 The first line is a header, every other one a Frame, an event between two Frames, or the end. A Frame's line begins with
-what an index needs of it. Rows are columns of values; counters that are mostly zero are lists of places and values.
-Nothing is rounded: a Frame that was written and read is the same Frame.
+what an index needs of it; the rest is in frame_fields.py.
 """
 
 from __future__ import annotations
@@ -13,28 +12,19 @@ from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from schedtop import __version__
-from schedtop.histogram import BUCKETS
-from schedtop.model import Attribution, Frame, Host, Loss, Overhead, Pressure, Topology
-from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
-from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
+from schedtop.frame_fields import fields_of, frame_of
+from schedtop.model import Frame, Host, Topology
 from schedtop.units import iso_time, printable
 
 SCHEMA = "schedtop.recording/1"
-
-NAME_CODE = "latin-1"
-"""Names are bytes of any value: each becomes the character of that number."""
 
 HIDDEN, HIDE_SELF = "not_tgid:", "--hide-self"
 """How `Header.filters` begins to name who is left out of tables, and what that is for people."""
 
 _ENTRY_START = '{"interval":'
-_SKIPPED = ("padding",)
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
-_ROWS = {"tasks": TASK_DTYPE, "slow_waits": SLOW_WAIT_DTYPE, "pairs": PAIR_DTYPE, "throttling": THROTTLING_DTYPE}
+_MOST_NS = 1 << 62  # the year 2116
 
 
 class RecordingError(ValueError):
@@ -145,27 +135,7 @@ def end_line(end: End) -> str:
 
 def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
     """The line of a Frame, with its end. `known_cgroups`: names that earlier lines have told."""
-    data: dict[str, Any] = {"interval": _entry(frame, known_cgroups), "kernel_switches": frame.kernel_switches}
-    data |= {name: _columns(getattr(frame, name)) for name in _ROWS}
-    data |= {
-        "cpus": {
-            "counters": dict(zip(CPU_COUNTERS, frame.cpus.counters.T.tolist(), strict=True)),
-            "online": np.flatnonzero(frame.cpus.online).tolist(),
-            "queue_length": frame.cpus.queue_length.tolist(),
-        },
-        "latency": {
-            "counts": _sparse(frame.latency.counts),
-            "sum_ns": frame.latency.sum_ns.tolist(),
-            "max_ns": frame.latency.max_ns.tolist(),
-        },
-        "groups": _groups(frame.groups),
-        "pressure": asdict(frame.pressure) if frame.pressure else None,
-        "loss": _without_zeros(asdict(frame.loss)),
-        "attribution": _without_zeros(asdict(frame.attribution)),
-        "overhead": asdict(frame.overhead),
-        "unavailable": dict(frame.unavailable),
-    }
-    return _line(data)
+    return _line({"interval": _entry(frame, known_cgroups), **fields_of(frame)})
 
 
 def read_header(line: str | bytes) -> Header:
@@ -186,7 +156,10 @@ def _header(data: dict[str, Any]) -> Header:
     if host.scope and f"{filters} ".startswith(f"{host.scope} "):
         filters = filters[len(host.scope) + 1 :]
     triggers = tuple(map(_words, data["triggers"]))
-    return Header(host, int(data["start_time_ns"]), _words(data["tool_version"]), filters, triggers)
+    start_time_ns = int(data["start_time_ns"])
+    if not 0 <= start_time_ns < _MOST_NS:
+        raise ValueError("a time that cannot be")
+    return Header(host, start_time_ns, _words(data["tool_version"]), filters, triggers)
 
 
 def read_entry(line: str | bytes) -> Entry | Event | End:
@@ -215,30 +188,17 @@ def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProx
 
 
 def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
-    cpus = _cpu_table(data["cpus"])
-    width = len(cpus.online)
-    pressure, interval = data["pressure"], data["interval"]
+    interval = data["interval"]
     fresh = _read_cgroups(interval["cgroups"])
-    times: dict[str, Any] = {name: int(interval[name]) for name in _TIMES}
-    rows: dict[str, Any] = {name: _rows(data[name], dtype) for name, dtype in _ROWS.items()}
-    return Frame(
-        **times,
-        **rows,
-        kernel_switches=None if data["kernel_switches"] is None else int(data["kernel_switches"]),
-        cpus=cpus,
-        latency=LatencyTable(
-            _dense(data["latency"]["counts"], (len(WAIT_KINDS), width, BUCKETS)),
-            _integers(data["latency"]["sum_ns"], (len(WAIT_KINDS), width)),
-            _integers(data["latency"]["max_ns"], (len(WAIT_KINDS), width)),
-        ),
-        pressure=Pressure(**pressure) if pressure else None,
-        loss=Loss(**data["loss"]),
-        attribution=Attribution(**data["attribution"]),
-        overhead=Overhead(**data["overhead"]),
-        groups=_read_groups(data["groups"]),
-        cgroups=MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups,
-        unavailable=MappingProxyType({str(key): _words(why) for key, why in data["unavailable"].items()}),
-    )
+    cgroups = MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups
+    return frame_of(data, _times(interval), cgroups)
+
+
+def _times(data: dict[str, Any]) -> dict[str, int]:
+    times = {name: int(data[name]) for name in _TIMES}
+    if not all(0 <= ns < _MOST_NS for ns in times.values()) or not times["interval_ns"]:
+        raise ValueError("a time that cannot be")
+    return times
 
 
 def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
@@ -251,7 +211,7 @@ def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _read_interval(data: dict[str, Any]) -> Entry:
-    numbers = {name: int(data[name]) for name in (*_TIMES, "slow_waits", "max_wait_ns")}
+    numbers = _times(data) | {name: int(data[name]) for name in ("slow_waits", "max_wait_ns")}
     p99_ns = None if data["p99_ns"] is None else int(data["p99_ns"])
     return Entry(**numbers, p99_ns=p99_ns, cgroups=_read_cgroups(data["cgroups"]))
 
@@ -280,81 +240,9 @@ def _host(data: dict[str, Any]) -> Host:
     return Host(**values | {key: _words(values[key]) for key in ("name", "kernel", "source", "scope")})
 
 
-def _cpu_table(data: dict[str, Any]) -> CpuTable:
-    columns = [data["counters"][name] for name in CPU_COUNTERS]
-    cpus = len(columns[0])
-    online = np.zeros(cpus, bool)
-    online[np.array(data["online"], np.int64)] = True
-    counters = _integers(columns, (len(CPU_COUNTERS), cpus)).T
-    return CpuTable(np.ascontiguousarray(counters), online, _integers(data["queue_length"], (cpus,)))
-
-
-def _groups(groups: GroupLatency | None) -> dict[str, Any] | None:
-    if groups is None:
-        return None
-    return {
-        "kind": groups.kind,
-        "ids": groups.ids.tolist(),
-        "sum_ns": groups.sum_ns.tolist(),
-        "counts": _sparse(groups.counts),
-    }
-
-
-def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
-    if data is None:
-        return None
-    ids = np.array(data["ids"], np.int64)
-    counts = _dense(data["counts"], (len(ids), BUCKETS))
-    return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))
-
-
-def _columns(rows: Rows) -> dict[str, Any]:
-    """Rows as a list for each field that is not zero everywhere; none at all has no fields."""
-    columns = {}
-    for name in rows.dtype.names or ():
-        values = rows[name]
-        if name not in _SKIPPED and len(rows) and values.any():
-            columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
-    return {"rows": len(rows), **columns} if len(rows) else {}
-
-
-def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
-    if not data:
-        return np.zeros(0, dtype)
-    rows = np.zeros(int(data["rows"]), dtype)
-    for name in dtype.names or ():
-        if name in data:
-            text = rows[name].dtype.kind == "S"
-            rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
-    return rows
-
-
-def _sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
-    """Places in the flattened array, each as the distance from the one before, and the values there."""
-    places = np.flatnonzero(counts)
-    return [np.diff(places, prepend=0).tolist(), counts.ravel()[places].tolist()]
-
-
-def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    counts = np.zeros(int(np.prod(shape)), np.int64)
-    places = np.cumsum(np.array(data[0], np.int64))
-    if len(places) and (places[0] < 0 or places[-1] >= len(counts)):
-        raise IndexError("a bucket that does not exist")
-    counts[places] = data[1]
-    return counts.reshape(shape)
-
-
 def _words(data: Any) -> str:
     """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`."""
     return printable(str(data))
-
-
-def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    return np.array(data, np.int64).reshape(shape)
-
-
-def _without_zeros(data: dict[str, int]) -> dict[str, int]:
-    return {name: value for name, value in data.items() if value}
 
 
 def _line(data: dict[str, Any]) -> str:

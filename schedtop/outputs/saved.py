@@ -35,7 +35,7 @@ _ONLY_REPORTS: dict[str, Any] = {
     **{name: [] for name in _ROWS_OVER_TIME},
 }
 
-Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What comes of plain objects that are not what their schema says."""
 
 
@@ -82,6 +82,8 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
             _expect_rows(key, data[key])
     for key, value in data["loss"].items():
         _expect(key, value, int)
+    if data["recording"] is not None:
+        _expect("recording", data["recording"], dict)
     for wait in data["slow_waits"] or ():
         wait.setdefault("words", None)  # a snapshot has none
     return data

@@ -122,6 +122,32 @@ def test_a_damaged_frame_is_refused_and_never_half_read() -> None:
             read_frame(json.dumps({name: value for name, value in good.items() if name != key}))
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("loss", "ring_dropped"), "x"),
+        (("loss", "ring_dropped"), 1.5),
+        (("pressure", "some_ns"), "a"),
+        (("overhead", "cpu_ns"), [1]),
+        (("attribution", "idle_ns"), None),
+        (("interval", "start_time_ns"), 10**30),
+        (("interval", "start_time_ns"), -1),
+        (("interval", "interval_ns"), 0),
+        (("cpus", "counters", "switches"), [-1, 0, 0]),
+        *((("slow_waits", name), [200] * 6) for name in ("cause", "evidence", "kind", "domain")),
+        (("slow_waits", "wait_ns"), [2**63 - 1] * 6),
+    ],
+)
+def test_what_cannot_be_is_refused(path: tuple[str, ...], value: Any) -> None:
+    data = json.loads(frame_line(frames()[0]))
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(RecordingError):
+        read_frame(json.dumps(data))
+
+
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
 def test_any_json_is_a_frame_or_an_error(value: Any) -> None:
     good = json.loads(frame_line(frames(frames=1, tasks=2, slow_waits=1)[0]))

@@ -1,0 +1,176 @@
+"""A Frame as plain values of JSON, and back: what a line of a recording holds, described in docs/recording.md.
+
+Rows are columns of values; counters that are mostly zero are lists of places and values. Nothing is rounded: a Frame
+that was written and read is the same Frame. What is read may come from anywhere: what cannot be is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.histogram import BUCKETS
+from schedtop.model import Attribution, Frame, Loss, Overhead, Pressure
+from schedtop.rows import (
+    BEGINNINGS,
+    CAUSES,
+    DOMAINS,
+    EVIDENCE,
+    PAIR_DTYPE,
+    SLOW_WAIT_DTYPE,
+    TASK_DTYPE,
+    THROTTLING_DTYPE,
+    WAIT_KINDS,
+    Rows,
+)
+from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
+from schedtop.units import printable
+
+NAME_CODE = "latin-1"
+"""Names are bytes of any value: each becomes the character of that number."""
+
+_SKIPPED = ("padding",)
+_ROWS = {"tasks": TASK_DTYPE, "slow_waits": SLOW_WAIT_DTYPE, "pairs": PAIR_DTYPE, "throttling": THROTTLING_DTYPE}
+_MOST_WAIT_NS = 1 << 50  # thirteen days
+_WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": DOMAINS}
+
+
+def fields_of(frame: Frame) -> dict[str, Any]:
+    """The Frame without its times and the names of its cgroups."""
+    return {
+        "kernel_switches": frame.kernel_switches,
+        **{name: _columns(getattr(frame, name)) for name in _ROWS},
+        "cpus": {
+            "counters": dict(zip(CPU_COUNTERS, frame.cpus.counters.T.tolist(), strict=True)),
+            "online": np.flatnonzero(frame.cpus.online).tolist(),
+            "queue_length": frame.cpus.queue_length.tolist(),
+        },
+        "latency": {
+            "counts": _sparse(frame.latency.counts),
+            "sum_ns": frame.latency.sum_ns.tolist(),
+            "max_ns": frame.latency.max_ns.tolist(),
+        },
+        "groups": _groups(frame.groups),
+        "pressure": asdict(frame.pressure) if frame.pressure else None,
+        "loss": _without_zeros(asdict(frame.loss)),
+        "attribution": _without_zeros(asdict(frame.attribution)),
+        "overhead": asdict(frame.overhead),
+        "unavailable": dict(frame.unavailable),
+    }
+
+
+def frame_of(data: dict[str, Any], times: dict[str, Any], cgroups: Mapping[int, str]) -> Frame:
+    """The Frame of its fields. Whatever is wrong with them raises one of the errors of Python's own operations."""
+    cpus = _cpu_table(data["cpus"])
+    width = len(cpus.online)
+    pressure = data["pressure"]
+    rows: dict[str, Any] = {name: _rows(data[name], dtype) for name, dtype in _ROWS.items()}
+    return Frame(
+        **times,
+        **rows,
+        kernel_switches=None if data["kernel_switches"] is None else int(data["kernel_switches"]),
+        cpus=cpus,
+        latency=LatencyTable(
+            _dense(data["latency"]["counts"], (len(WAIT_KINDS), width, BUCKETS)),
+            _integers(data["latency"]["sum_ns"], (len(WAIT_KINDS), width)),
+            _integers(data["latency"]["max_ns"], (len(WAIT_KINDS), width)),
+        ),
+        pressure=Pressure(**_whole(pressure)) if pressure else None,
+        loss=Loss(**_whole(data["loss"])),
+        attribution=Attribution(**_whole(data["attribution"])),
+        overhead=Overhead(**_whole({key: value for key, value in data["overhead"].items() if value is not None})),
+        groups=_read_groups(data["groups"]),
+        cgroups=cgroups,
+        unavailable=MappingProxyType({str(key): printable(str(why)) for key, why in data["unavailable"].items()}),
+    )
+
+
+def _cpu_table(data: dict[str, Any]) -> CpuTable:
+    columns = [data["counters"][name] for name in CPU_COUNTERS]
+    cpus = len(columns[0])
+    online = np.zeros(cpus, bool)
+    online[np.array(data["online"], np.int64)] = True
+    counters = _integers(columns, (len(CPU_COUNTERS), cpus)).T
+    return CpuTable(np.ascontiguousarray(counters), online, _integers(data["queue_length"], (cpus,)))
+
+
+def _groups(groups: GroupLatency | None) -> dict[str, Any] | None:
+    if groups is None:
+        return None
+    return {
+        "kind": groups.kind,
+        "ids": groups.ids.tolist(),
+        "sum_ns": groups.sum_ns.tolist(),
+        "counts": _sparse(groups.counts),
+    }
+
+
+def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
+    if data is None:
+        return None
+    ids = np.array(data["ids"], np.int64)
+    counts = _dense(data["counts"], (len(ids), BUCKETS))
+    return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))
+
+
+def _columns(rows: Rows) -> dict[str, Any]:
+    """Rows as a list for each field that is not zero everywhere; none at all has no fields."""
+    columns = {}
+    for name in rows.dtype.names or ():
+        values = rows[name]
+        if name not in _SKIPPED and len(rows) and values.any():
+            columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
+    return {"rows": len(rows), **columns} if len(rows) else {}
+
+
+def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
+    if not data:
+        return np.zeros(0, dtype)
+    rows = np.zeros(int(data["rows"]), dtype)
+    for name in dtype.names or ():
+        if name in data:
+            text = rows[name].dtype.kind == "S"
+            rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
+    for name, words in _WORDS.items():
+        if name in (dtype.names or ()) and not ((rows[name] >= 0) & (rows[name] < len(words))).all():
+            raise ValueError(f"a {name} that is not known")
+    if "wait_ns" in (dtype.names or ()) and not ((rows["wait_ns"] >= 0) & (rows["wait_ns"] < _MOST_WAIT_NS)).all():
+        raise ValueError("a wait that cannot be so long")
+    return rows
+
+
+def _sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
+    """Places in the flattened array, each as the distance from the one before, and the values there."""
+    places = np.flatnonzero(counts)
+    return [np.diff(places, prepend=0).tolist(), counts.ravel()[places].tolist()]
+
+
+def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    counts = np.zeros(int(np.prod(shape)), np.int64)
+    places = np.cumsum(np.array(data[0], np.int64))
+    if len(places) and (places[0] < 0 or places[-1] >= len(counts)):
+        raise IndexError("a bucket that does not exist")
+    counts[places] = data[1]
+    return counts.reshape(shape)
+
+
+def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    values = np.array(data, np.int64).reshape(shape)
+    if (values < 0).any():
+        raise ValueError("a count below zero")
+    return values
+
+
+def _whole(data: dict[str, Any]) -> dict[str, int]:
+    if not all(type(value) is int for value in data.values()):
+        raise TypeError("a number is no whole number")
+    return data
+
+
+def _without_zeros(data: dict[str, int]) -> dict[str, int]:
+    return {name: value for name, value in data.items() if value}
