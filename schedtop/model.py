@@ -65,6 +65,7 @@ class Loss:
     negative_waits: int = 0
     switches_unseen: int = 0
     late_ticks: int = 0
+    events_missed: int = 0
     tasks_forgotten: int = 0
     slow_waits_forgotten: int = 0
 

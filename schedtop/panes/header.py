@@ -28,6 +28,7 @@ LOSS_WORDS = {
     "negative_waits": "negative waits",
     "switches_unseen": "switches unseen",
     "late_ticks": "late ticks",
+    "events_missed": "events missed",
 }
 
 Parts = list[list[Span]]

@@ -134,6 +134,10 @@ class Programs(Loader):
             return None
         return sum(calls.program_run_ns(self._fds[name]) for name in self._compiled.programs if name in self._fds)
 
+    def misses(self) -> int:
+        """Events so far that the kernel kept from our programs, because one was running on that CPU already."""
+        return sum(calls.program_misses(self._fds[name]) for name in self._compiled.programs if name in self._fds)
+
     def _values(self, name: str) -> Rows:
         spec = self._compiled.maps[name]
         values = calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries)

@@ -154,6 +154,7 @@ class LiveSource:
             pressure=proc.read_pressure(),
             own=replace(proc.own_cost(), bpf_ns=programs.run_ns()),
             late_ticks=self._late_ticks,
+            events_missed=programs.misses(),
             queue_length=queued,
             pairs=pairs,
             small_pairs_ns=small_pairs_ns,

@@ -69,6 +69,7 @@ class Reading:
     pressure: Pressure | None
     own: Overhead
     late_ticks: int = 0
+    events_missed: int = 0
     pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
     small_pairs_ns: int = 0
     throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
@@ -200,4 +201,8 @@ def _loss(earlier: Reading, later: Reading) -> Loss:
     counts = {
         name: int(later.cpus[kernel].sum()) - int(earlier.cpus[kernel].sum()) for name, kernel in _KERNEL_LOSS.items()
     }
-    return Loss(**counts, late_ticks=later.late_ticks - earlier.late_ticks)
+    return Loss(
+        **counts,
+        late_ticks=later.late_ticks - earlier.late_ticks,
+        events_missed=later.events_missed - earlier.events_missed,
+    )

@@ -351,8 +351,10 @@ def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
     for count, name in enumerate(("ring_dropped", "slow_suppressed", "untracked", "evicted", "negative_waits"), 1):
         earlier[name], later[name] = [1, 0], [1 + count, 10]
     later["switches_unseen"] = [1, 2]
-    frame = difference(reading(0, cpus=earlier, late_ticks=2), reading(MS, cpus=later, late_ticks=5))
-    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 3)
+    frame = difference(
+        reading(0, cpus=earlier, late_ticks=2, events_missed=1), reading(MS, cpus=later, late_ticks=5, events_missed=8)
+    )
+    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 3, 7)
 
 
 def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:
