@@ -344,7 +344,7 @@ def test_the_command_writes_both_files(tmp_path: Path) -> None:
 def test_the_key_writes_both_files_in_another_process(tmp_path: Path) -> None:
     """The dashboard's threads share one interpreter: writing would hold up its screen for seconds."""
     take_capture("auto", BUFFER_BYTES, NS_PER_S // 10, threading.Event())  # compiled
-    with group_ended(ping_pong(0), ping_pong(1)):
+    with group_ended(ping_pong(0, 0.0001)):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lines = capture_key("auto")(tmp_path, threading.Event())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -106,6 +106,15 @@ def test_a_recording_of_contention_with_a_filter(tmp_path: Path) -> None:
         assert whole.groups.kind == "tgid"
 
 
+# Two hundred rows an interval: the disk is full soon.
+NAPS = """
+import threading, time
+def nap():
+    while True: time.sleep(0.05)
+for _ in range(200): threading.Thread(target=nap).start()
+"""
+
+
 @pytest.mark.parametrize(("name", "size"), [("a.rec", "256k"), ("a.rec.gz", "64k")])
 def test_a_full_disk_is_one_line_and_what_was_written_is_there(tmp_path: Path, name: str, size: str) -> None:
     disk = tmp_path / "disk"
@@ -113,9 +122,11 @@ def test_a_full_disk_is_one_line_and_what_was_written_is_there(tmp_path: Path, n
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], check=True)
     try:
         path = disk / name
-        done = subprocess.run(
-            [*SCHEDTOP, "record", "-o", str(path), "--interval", "0.2s"], capture_output=True, text=True, timeout=120
-        )
+        with ended(python(NAPS)):
+            done = subprocess.run(
+                [*SCHEDTOP, "record", "-o", str(path), "--interval", "0.2s"],
+                capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
         assert done.returncode == 1
         counted, full = done.stderr.splitlines()
         assert full.startswith(f"schedtop: cannot write {path}: no space left on device; it holds ")
