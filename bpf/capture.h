@@ -204,8 +204,8 @@ static __always_inline void tell_name(struct ring *ring, u32 tid, u32 tgid, u64 
 	commit(ring);
 }
 
-/* A wakeup, of a task that was last on `cpu`, or is to start there. */
-static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu)
+/* A wakeup of a task that was last on `cpu`, or is to start there; or a migration from `cpu` to `other_cpu`. */
+static __always_inline void add_event(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu, u32 other_cpu)
 {
 	struct capture_event *event = reserve(ring, kind, tid);
 
@@ -216,22 +216,7 @@ static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32
 	event->prio = prio;
 	event->other_prio = 0;
 	event->cpu = cpu;
-	event->other_cpu = 0;
-	commit(ring);
-}
-
-static __always_inline void add_migration(struct ring *ring, u32 tid, s32 prio, u32 from, u32 to)
-{
-	struct capture_event *event = reserve(ring, CAPTURE_MIGRATE, tid);
-
-	if (!event)
-		return;
-	event->other_tid = bpf_get_current_pid_tgid();
-	event->prev_state = 0;
-	event->prio = prio;
-	event->other_prio = 0;
-	event->cpu = from;
-	event->other_cpu = to;
+	event->other_cpu = other_cpu;
 	commit(ring);
 }
 

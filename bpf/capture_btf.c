@@ -47,7 +47,7 @@ int btf_sched_waking(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	add_event(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), 0);
 	close_ring(&ring);
 	return 0;
 }
@@ -58,7 +58,7 @@ int btf_sched_wakeup_new(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+	add_event(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), 0);
 	close_ring(&ring);
 	return 0;
 }
@@ -69,7 +69,7 @@ int btf_sched_migrate_task(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	add_event(&ring, CAPTURE_MIGRATE, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
 	close_ring(&ring);
 	return 0;
 }

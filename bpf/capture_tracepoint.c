@@ -41,8 +41,8 @@ int tracepoint_sched_waking(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_wakeup(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
-		   FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD));
+	add_event(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
+		  FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD), 0);
 	close_ring(&ring);
 	return 1;
 }
@@ -55,8 +55,8 @@ int tracepoint_sched_wakeup_new(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
-		   FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD));
+	add_event(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
+		  FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD), 0);
 	close_ring(&ring);
 	return 1;
 }
@@ -69,8 +69,8 @@ int tracepoint_sched_migrate_task(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_migration(&ring, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
-		      FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
+	add_event(&ring, CAPTURE_MIGRATE, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
+		  FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
 	close_ring(&ring);
 	return 1;
 }

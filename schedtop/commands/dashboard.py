@@ -50,6 +50,7 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         opening=opening_words(options["source"]),
         settings=settings_of(options),
         export_dir=export_dir,
+        own_pid=os.getpid(),
         make_screen=triggered(plan) if plan.conditions else None,
         take_capture=None if options["source"] == "synthetic" else capture_key(options["source"]),
     )
@@ -58,10 +59,10 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
 def triggered(plan: Plan) -> Callable[..., Any]:
     """What makes a dashboard that watches for the plan's conditions."""
 
-    def make(source: Source, settings: ViewSettings, export_dir: Path, _own_pid: int | None) -> TriggeredDashboard:
+    def make(source: Source, settings: ViewSettings, export_dir: Path, own_pid: int | None) -> TriggeredDashboard:
         from schedtop.ui.trigger_screen import TriggeredDashboard
 
-        return TriggeredDashboard(source, settings, export_dir, os.getpid(), plan=plan)
+        return TriggeredDashboard(source, settings, export_dir, own_pid, plan=plan)
 
     return make
 
@@ -91,12 +92,14 @@ def show(
     opening: str,
     settings: ViewSettings,
     export_dir: Path,
+    own_pid: int | None = None,
     make_screen: Callable[..., Any] | None = None,
     take_capture: Callable[..., list[str]] | None = None,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
-    `make_screen`: another dashboard; `take_capture`: what its key does, where there is a live kernel.
+    `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `take_capture`: what its key
+    does, where there is a live kernel.
     """
     from schedtop.session import in_thread, progress
 
@@ -104,10 +107,17 @@ def show(
         # The screen's modules take a quarter of a second, too.
         in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
     from schedtop.ui.app import run
+    from schedtop.ui.dashboard import Dashboard
 
     try:
         with signals.handed_over():
-            more = {"make_screen": make_screen} if make_screen else {"own_pid": os.getpid()}
-            return run(source, settings=settings, export_dir=export_dir, take_capture=take_capture, **more)
+            return run(
+                source,
+                settings=settings,
+                export_dir=export_dir,
+                own_pid=own_pid,
+                make_screen=make_screen or Dashboard,
+                take_capture=take_capture,
+            )
     finally:
         source.__exit__(None, None, None)

@@ -13,6 +13,9 @@ from schedtop.outputs.files import OutputError
 from schedtop.outputs.recorder import MAX_BYTES, Recorder
 from schedtop.recording import Event, Header
 
+ENDING = ".rec.gz"
+"""Of files that nobody has named."""
+
 MOST_WAITING_BYTES = 64 << 20
 """What may wait to be written beside the Frames of the start: a disk that is slower would fill the memory."""
 

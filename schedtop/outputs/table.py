@@ -61,7 +61,7 @@ def filter_words(filters: Mapping[str, Any]) -> str:
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _verdict(data), _cpus(data), _latency(data), _groups(data), _tasks(view, data)]
+    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _groups(data), _tasks(view, data)]
     parts = [part for part in (*parts, _slow_waits(data), _blockings(data), _throttling(data)) if part]
     reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
@@ -125,7 +125,8 @@ def _cpus(data: dict[str, Any]) -> str:
     return "CPUs\n" + table(header, rows)
 
 
-def _latency(data: dict[str, Any]) -> str:
+def latency_table(data: Mapping[str, Any]) -> str:
+    """The percentiles of each kind of wait, of a snapshot or a report."""
     header = ("waits", "count", *(name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES), "max")
     rows = []
     for kind, histogram in data["runqueue_latency"].items():

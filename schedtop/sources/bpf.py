@@ -11,7 +11,7 @@ from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import Compiled, compile_programs, header_constants, source_directory, source_text
 from schedtop.sources.frontend import FrontEnd
-from schedtop.sources.loader import Loader, explain
+from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.ring import Ring
 
@@ -77,17 +77,11 @@ class Programs(Loader):
         self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
         self._exited: set[tuple[int, int]] = set()
         self._taken: list[bytes] = []
-        try:
+        with self._opening():
             self._create_maps()
             self._map()
             self.config["threshold_ns"] = threshold_ns
             self._start()
-        except OSError as error:
-            self.close()
-            raise explain(error) from error
-        except BaseException:
-            self.close()
-            raise
 
     def slow_waits(self) -> Rows:
         """The slow waits since the last call, as rows of `struct slow_wait`."""

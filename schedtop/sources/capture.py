@@ -20,7 +20,7 @@ from schedtop.sources import proc
 from schedtop.sources.capture_front_end import choose_capture_front_end
 from schedtop.sources.compiler import Compiled, compile_programs, joined_text, source_directory
 from schedtop.sources.frontend import FrontEnd
-from schedtop.sources.loader import Loader, explain
+from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.topology import cpu_list
 from schedtop.units import NS_PER_MS, NS_PER_S
@@ -132,7 +132,7 @@ class Rings(Loader):
         super().__init__(front_end, compiled)
         share = max(2, buffer_bytes // EVENT_BYTES // cpus)
         self.size = 1 << share.bit_length() - 1
-        try:
+        with self._opening():
             self._create_maps({"events": self.size * cpus, "cpus": cpus, "readers": cpus})
             self.cpus = self._view("cpus")
             self._events = self._view("events")
@@ -141,12 +141,6 @@ class Rings(Loader):
             self._heads = np.zeros(cpus, np.int64)
             self.event_dtype = self._compiled.maps["events"].dtype
             self._start()
-        except OSError as error:
-            self.close()
-            raise explain(error) from error
-        except BaseException:
-            self.close()
-            raise
 
     def open(self, start_ns: int, end_ns: int) -> None:
         """Has the kernel side write what happens between two times of CLOCK_MONOTONIC."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +38,18 @@ class Loader:
         for fd in reversed(self._fds.values()):
             os.close(fd)
         self._fds.clear()
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """While it lasts maps are made and programs attached; if that fails, nothing is left. Raises SourceError."""
+        try:
+            yield
+        except OSError as error:
+            self.close()
+            raise explain(error) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _create_maps(self, entries: Mapping[str, int] | None = None) -> None:
         """Makes the maps; `entries`: sizes of some, instead of those that were compiled in."""

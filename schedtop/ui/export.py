@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from schedtop.history import View
 from schedtop.outputs.files import OutputError, write_file
@@ -36,7 +36,7 @@ def self_contained(svg: str, about: Mapping[str, Any]) -> str:
     """The picture with where it comes from (as JSON in `metadata`), and without fonts that it would fetch."""
     svg = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
     svg = re.sub(r"font-family:\s*Fira Code\b[^;]*", f"font-family: {FONTS}", svg)
-    words = escape(json.dumps(about, ensure_ascii=True))
+    words = html.escape(json.dumps(about, ensure_ascii=True), quote=False)
     return re.sub(r"(<svg\b[^>]*>)", lambda start: f"{start[0]}\n<metadata>{words}</metadata>", svg, count=1)
 
 

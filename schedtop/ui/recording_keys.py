@@ -11,7 +11,7 @@ from textual.binding import BindingType
 
 from schedtop.history import History
 from schedtop.model import Frame, Host
-from schedtop.outputs.background_recorder import BackgroundRecorder
+from schedtop.outputs.background_recorder import ENDING, BackgroundRecorder
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.panes.pane import Pane
@@ -19,8 +19,6 @@ from schedtop.recording import Event, Header, filters_of
 from schedtop.ui.bindings import key
 from schedtop.ui.file_keys import FileKeys
 from schedtop.units import format_bytes
-
-ENDING = ".rec.gz"
 
 
 class RecordingKeys(FileKeys):

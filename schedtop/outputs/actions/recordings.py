@@ -8,13 +8,11 @@ from typing import Protocol
 
 from schedtop.history import History
 from schedtop.model import Frame, Host
-from schedtop.outputs.background_recorder import BackgroundRecorder
+from schedtop.outputs.background_recorder import ENDING, BackgroundRecorder
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.recording import Event, Header
 from schedtop.triggers.watch import Fired
 from schedtop.units import NS_PER_S
-
-ENDING = ".rec.gz"
 
 LONGEST_NS = 600 * NS_PER_S
 """Triggers that fire again and again extend a recording so far past the first one; then the next one begins."""

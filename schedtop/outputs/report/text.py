@@ -22,8 +22,8 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
-from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS
-from schedtop.outputs.table import csv_preamble, csv_rows, table
+from schedtop.outputs.snapshot import TASK_FIELDS
+from schedtop.outputs.table import csv_preamble, csv_rows, latency_table, table
 from schedtop.units import format_count, format_ns, format_ratio, format_short_ns, rate
 
 WIDTH = 80
@@ -124,13 +124,7 @@ def _over_time(data: Data, _top: int) -> str:
 
 
 def _latency(data: Data, _top: int) -> str:
-    header = ("waits", "count", *(name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES), "max")
-    rows = []
-    for kind, histogram in data["runqueue_latency"].items():
-        known = histogram or {}
-        times = [format_ns(known.get(name)) for name in (*PERCENTILES, "max_ns")]
-        rows.append((kind, format_count(known.get("count")), *times))
-    return "Runqueue latency\n" + table(header, rows, left=("waits",))
+    return latency_table(data)
 
 
 def _histogram(data: Data, _top: int) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 
 from schedtop.capture import Capture
 from schedtop.outputs.files import write_file
-from schedtop.units import NS_PER_S
+from schedtop.outputs.names import file_stem
 
 ENDINGS = {"perfetto": (".perfetto-trace", ".pftrace"), "chrome": (".json",)}
 """The formats, and the endings that stand for them; the first one is added to a name that has none."""
@@ -33,8 +31,7 @@ def trace_paths(output: Path, wanted: str | None) -> dict[str, Path]:
 
 def default_name(host: str, time_ns: int) -> str:
     """The files' name without ending: host and moment, in local time."""
-    moment = datetime.fromtimestamp(time_ns / NS_PER_S).strftime("%Y%m%d-%H%M%S")
-    return f"schedtop-{re.sub(r'[^A-Za-z0-9_.-]', '_', host) or 'host'}-{moment}-trace"
+    return f"{file_stem(host, time_ns)}-trace"
 
 
 def write_traces(capture: Capture, paths: dict[str, Path], *, force: bool = False) -> list[Path]:
