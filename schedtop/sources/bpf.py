@@ -72,7 +72,7 @@ class Programs(Loader):
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
-        super().__init__(front_end, compiled)
+        super().__init__(compiled, front_end.hooks)
         constants = header_constants(source_directory())
         self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
         self._exited: set[tuple[int, int]] = set()
@@ -126,11 +126,7 @@ class Programs(Loader):
         """The time our programs have run while it was measured, `None` while it is not."""
         if "stats" not in self._fds:
             return None
-        return sum(calls.program_run_ns(self._fds[name]) for name in self._compiled.programs if name in self._fds)
-
-    def misses(self) -> int:
-        """Events so far that the kernel kept from our programs, because one was running on that CPU already."""
-        return sum(calls.program_misses(self._fds[name]) for name in self._compiled.programs if name in self._fds)
+        return sum(calls.program_run_ns(self._fds[name]) for name in self._hooks)
 
     def _values(self, name: str) -> Rows:
         spec = self._compiled.maps[name]

@@ -15,11 +15,12 @@ import resource
 import struct
 from contextlib import suppress
 
-PROG_TRACEPOINT, PROG_TRACING = 5, 26
+PROG_TRACEPOINT, PROG_PERF_EVENT, PROG_TRACING = 5, 7, 26
+TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT = 23, 24, 25
+"""Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT."""
 
 _MAP_CREATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 3, 5, 17, 24
 _OBJ_GET_INFO, _ENABLE_STATS = 15, 32
-_ATTACH_TRACE_RAW_TP = 23
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
@@ -30,7 +31,8 @@ _NUMBERS = {
     "ppc64le": (361, 319),
     "s390x": (351, 331),
 }
-_PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, _PERF_FLAG_CLOEXEC = 2, 112, 8
+_PERF_TYPE_SOFTWARE, _PERF_TYPE_TRACEPOINT, _PERF_COUNT_SW_CPU_CLOCK = 1, 2, 0
+_PERF_ATTR_BYTES, _PERF_FLAG_CLOEXEC, _PERF_ATTR_FREQUENCY = 112, 8, 1 << 10
 _IOC_ENABLE, _IOC_SET_BPF = 0x2400, 0x40042408
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -71,8 +73,10 @@ def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> b
     return ctypes.string_at(values, count * value_bytes)
 
 
-def load_program(kind: int, name: str, instructions: bytes, attach_btf_id: int = 0, log_bytes: int = 0) -> int:
-    """Loads a program; its file descriptor.
+def load_program(
+    kind: int, name: str, instructions: bytes, attach_type: int = 0, attach_btf_id: int = 0, log_bytes: int = 0
+) -> int:
+    """Loads a program; its file descriptor. `attach_type` and `attach_btf_id` are for PROG_TRACING alone.
 
     A refusal is a ProgramRefused, which holds what the verifier said, if `log_bytes` are given for that.
     """
@@ -85,9 +89,8 @@ def load_program(kind: int, name: str, instructions: bytes, attach_btf_id: int =
         "<2I2Q2IQ2I16s", attr, 0, kind, len(instructions) // 8, ctypes.addressof(code), ctypes.addressof(licence),
         *log_place, 0, 0, name.encode()[:15],
     )  # fmt: skip
-    if kind == PROG_TRACING:
-        struct.pack_into("<I", attr, 68, _ATTACH_TRACE_RAW_TP)
-        struct.pack_into("<I", attr, 108, attach_btf_id)
+    struct.pack_into("<I", attr, 68, attach_type)
+    struct.pack_into("<I", attr, 108, attach_btf_id)
     try:
         return _bpf(_PROG_LOAD, attr)
     except OSError as error:
@@ -126,7 +129,7 @@ def _program_info(program_fd: int, offset: int) -> int:
     return int(struct.unpack_from("<Q", info, offset)[0])
 
 
-def attach_typed_tracepoint(program_fd: int) -> int:
+def attach_tracing(program_fd: int) -> int:
     """Attaches a TRACING program where its `attach_btf_id` says; the descriptor that holds it there."""
     return _bpf(_RAW_TRACEPOINT_OPEN, struct.pack("<QIxxxx", 0, program_fd))
 
@@ -136,7 +139,18 @@ def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
     attr = bytearray(_PERF_ATTR_BYTES)
     # It only counts (a period of 0): samples would be made for nobody.
     struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, tracepoint_id, 0)
-    cpu = min(os.sched_getaffinity(0))
+    return _attach_perf_event(program_fd, attr, min(os.sched_getaffinity(0)))
+
+
+def attach_clock(program_fd: int, hz: int, cpu: int) -> int:
+    """Has a PERF_EVENT program run on a CPU, `hz` times a second of it; the descriptor that holds it there."""
+    attr = bytearray(_PERF_ATTR_BYTES)
+    struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_SOFTWARE, _PERF_ATTR_BYTES, _PERF_COUNT_SW_CPU_CLOCK, hz)
+    struct.pack_into("<Q", attr, 40, _PERF_ATTR_FREQUENCY)
+    return _attach_perf_event(program_fd, attr, cpu)
+
+
+def _attach_perf_event(program_fd: int, attr: bytes | bytearray, cpu: int) -> int:
     event = _call(_number()[1], ctypes.c_char_p(bytes(attr)), -1, cpu, -1, _PERF_FLAG_CLOEXEC)
     try:
         fcntl.ioctl(event, _IOC_SET_BPF, program_fd)

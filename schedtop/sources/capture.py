@@ -15,14 +15,13 @@ from schedtop import capture as model
 from schedtop.capture import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
 from schedtop.model import Host
 from schedtop.rows import Rows
-from schedtop.sources import bpf_syscall as calls
 from schedtop.sources import proc
 from schedtop.sources.capture_front_end import choose_capture_front_end
 from schedtop.sources.compiler import Compiled, compile_programs, joined_text, source_directory
 from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
-from schedtop.sources.topology import cpu_list
+from schedtop.sources.topology import online_cpus
 from schedtop.units import NS_PER_MS, NS_PER_S
 
 EVENT_BYTES = 32
@@ -129,7 +128,7 @@ class Rings(Loader):
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, cpus: int, buffer_bytes: int) -> None:
         """Loads and attaches; nothing is captured until `open`. Raises SourceError."""
-        super().__init__(front_end, compiled)
+        super().__init__(compiled, front_end.hooks)
         share = max(2, buffer_bytes // EVENT_BYTES // cpus)
         self.size = 1 << share.bit_length() - 1
         with self._opening():
@@ -151,9 +150,7 @@ class Rings(Loader):
 
     def interrupting(self) -> int:
         """Events so far that came while another one was being written on their CPU: they are lost."""
-        names = (f"{self._front_end.name}_{event}" for event in self._front_end.events)
-        missed = sum(calls.program_misses(self._fds[name]) for name in names)
-        return missed + int(self.cpus["interrupting"].sum())
+        return self.misses() + int(self.cpus["interrupting"].sum())
 
     def take(self, cpu: int) -> Rows:
         """The events of a CPU up to where its ring was at the call before; their places are free again.
@@ -214,14 +211,6 @@ def read_clocks() -> Clocks:
         after = time.monotonic_ns()
         readings.append((after - before, Clocks((before + after) // 2, boottime, realtime)))
     return min(readings, key=lambda reading: reading[0])[1]
-
-
-def online_cpus(path: Path = Path("/sys/devices/system/cpu/online")) -> tuple[int, ...]:
-    """The ids of the CPUs that run."""
-    try:
-        return tuple(sorted(cpu_list(path.read_text())))
-    except (OSError, ValueError):
-        return tuple(range(proc.possible_cpus()))
 
 
 def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc")) -> Rows:

@@ -41,6 +41,18 @@ _YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """Where a program is attached. `kind` says what `target` is:
+
+    `btf`, `fentry`, `fexit`: the BTF id of a tracepoint's type or of a function; `tracepoint`: the id of its perf
+    event; `clock`: how many times a second it runs on each CPU.
+    """
+
+    kind: str
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
 class FrontEnd:
     """How to compile and attach: `events` maps the tracepoints to attach to to what identifies them to the kernel.
 
@@ -52,6 +64,11 @@ class FrontEnd:
     flags: tuple[str, ...]
     events: Mapping[str, int]
     missing: tuple[str, ...] = ()
+
+    @property
+    def hooks(self) -> dict[str, Hook]:
+        """Where its programs are attached, by their names: FRONTEND_EVENT."""
+        return {f"{self.name}_{event}": Hook(self.name, target) for event, target in self.events.items()}
 
     @property
     def tells_throttled(self) -> bool:

@@ -17,27 +17,44 @@ from schedtop.model import SourceError
 from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import PRIVILEGES, Compiled, keep_log
-from schedtop.sources.frontend import FrontEnd
+from schedtop.sources.frontend import Hook
+from schedtop.sources.topology import online_cpus
 
 LOADERS = 2
 """How many programs the kernel verifies at a time."""
 
 _VERIFIER_LOG_BYTES = 16 << 20
 
+_KINDS = {
+    "btf": (calls.PROG_TRACING, calls.TYPED_TRACEPOINT),
+    "fentry": (calls.PROG_TRACING, calls.FUNCTION_ENTRY),
+    "fexit": (calls.PROG_TRACING, calls.FUNCTION_EXIT),
+    "tracepoint": (calls.PROG_TRACEPOINT, 0),
+    "clock": (calls.PROG_PERF_EVENT, 0),
+}
+"""Program type and attach type by the kind of a hook."""
+
 
 class Loader:
-    """The programs of one front end, each named FRONTEND_EVENT, and their maps; `close` ends all."""
+    """Programs, each with a hook where it belongs, and their maps; `close` ends all."""
 
-    def __init__(self, front_end: FrontEnd, compiled: Compiled) -> None:
-        self._front_end = front_end
+    def __init__(self, compiled: Compiled, hooks: Mapping[str, Hook]) -> None:
         self._compiled = compiled
+        self._hooks = hooks
         self._fds: dict[str, int] = {}
+        self._attached: dict[str, list[int]] = {}
 
     def close(self) -> None:
         """Detaches the programs and releases what the kernel holds for them."""
+        for name in list(self._attached):
+            self._detach(name)
         for fd in reversed(self._fds.values()):
             os.close(fd)
         self._fds.clear()
+
+    def misses(self) -> int:
+        """Events so far that the kernel kept from our programs, because one was running on that CPU already."""
+        return sum(calls.program_misses(self._fds[name]) for name in self._hooks)
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
@@ -73,29 +90,40 @@ class Loader:
         """Loads all programs, then attaches them. Raises OSError."""
         # The verifier takes its time, most of it for sched_switch: the others need not wait for that one.
         with ThreadPoolExecutor(LOADERS) as pool:
-            list(pool.map(self._load, self._front_end.events))
-        for event, target in self._front_end.events.items():
-            self._attach(event, target)
+            list(pool.map(self._load, self._hooks))
+        for name in self._hooks:
+            self._attach(name)
 
-    def _load(self, event: str) -> None:
-        typed = self._front_end.name == "btf"
-        name = f"{self._front_end.name}_{event}"
-        code = self._compiled.linked(name, self._fds)
-        kind, type_id = (calls.PROG_TRACING, self._front_end.events[event]) if typed else (calls.PROG_TRACEPOINT, 0)
+    def _load(self, name: str) -> None:
+        """Loads a program. Raises ProgramRefused."""
+        hook, code = self._hooks[name], self._compiled.linked(name, self._fds)
+        kind, attach_type = _KINDS[hook.kind]
+        place = (attach_type, hook.target) if attach_type else (0, 0)
+        short = name.removeprefix(f"{hook.kind}_")  # the kernel keeps 15 letters
         try:
-            program = calls.load_program(kind, event, code, type_id)
+            program = calls.load_program(kind, short, code, *place)
         except calls.ProgramRefused as error:
             if error.errno in (errno.EPERM, errno.ENOSYS):
                 raise
-            program = calls.load_program(kind, event, code, type_id, _VERIFIER_LOG_BYTES)
+            program = calls.load_program(kind, short, code, *place, _VERIFIER_LOG_BYTES)
         self._fds[name] = program
 
-    def _attach(self, event: str, target: int) -> None:
-        name = f"{self._front_end.name}_{event}"
-        program = self._fds[name]
-        typed = self._front_end.name == "btf"
-        attach = calls.attach_typed_tracepoint(program) if typed else calls.attach_perf_tracepoint(program, target)
-        self._fds[f"{name} attached"] = attach
+    def _attach(self, name: str) -> None:
+        """Attaches a loaded program. Raises OSError."""
+        hook, program = self._hooks[name], self._fds[name]
+        held = self._attached.setdefault(name, [])
+        if hook.kind == "clock":
+            for cpu in online_cpus():
+                held.append(calls.attach_clock(program, hook.target, cpu))
+        elif hook.kind == "tracepoint":
+            held.append(calls.attach_perf_tracepoint(program, hook.target))
+        else:
+            held.append(calls.attach_tracing(program))
+
+    def _detach(self, name: str) -> None:
+        """Detaches a program; it stays loaded. One that is not attached is no error."""
+        for fd in self._attached.pop(name, ()):
+            os.close(fd)
 
 
 def explain(error: OSError) -> SourceError:

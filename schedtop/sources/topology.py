@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from schedtop.model import Topology
@@ -73,3 +74,11 @@ def _read_list(path: Path) -> list[int]:
         return cpu_list(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return []
+
+
+def online_cpus(path: Path = Path("/sys/devices/system/cpu/online")) -> tuple[int, ...]:
+    """The ids of the CPUs that run; without sysfs those that we may use."""
+    try:
+        return tuple(sorted(cpu_list(path.read_text())))
+    except (OSError, ValueError):
+        return tuple(sorted(os.sched_getaffinity(0)))
