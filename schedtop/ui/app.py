@@ -21,7 +21,7 @@ from schedtop.history import ViewSettings
 from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.feed import Feed, FeedEnded, FrameArrived
+from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
 from schedtop.ui.file_keys import TakeCapture
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
@@ -63,7 +63,7 @@ class SchedtopApp(App[int]):
         self.animation_level = "none"
         self.failure = ""
         self._errors_until = 0.0
-        self._feed = Feed(source, self.post_message)
+        self._feed = Feed(source.frames, self.post_message, FrameArrived)
         self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
         self.dashboard.take_capture = take_capture
 
@@ -88,8 +88,8 @@ class SchedtopApp(App[int]):
         self.screen.refresh()
 
     def wait_for_source(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
-        """Waits until the source's thread has ended; false if it has not in time."""
-        return self._feed.stop(timeout_s)
+        """Waits until the source's thread and those of the screens have ended; false if one has not in time."""
+        return stop_feeds(timeout_s)
 
     @on(FrameArrived)
     def _frame_arrived(self, event: FrameArrived) -> None:
