@@ -21,12 +21,14 @@ class Pane(Canvas):
     """One pane: `show(view)` hands it what to draw, `view_lines` draws.
 
     `NUMBER` is the key that focuses it; `SHORT` is its title where there is little room (TITLE if empty);
+    `SHARES` is the number of the pane whose place on the screen it shares, 0 if it has its own;
     `PARTS` are the parts of a Frame without which it has nothing to show.
     """
 
     NUMBER: ClassVar[int] = 0
     TITLE: ClassVar[str] = ""
     SHORT: ClassVar[str] = ""
+    SHARES: ClassVar[int] = 0
     PARTS: ClassVar[tuple[str, ...]] = ()
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
@@ -57,6 +59,11 @@ class Pane(Canvas):
         self.draw()
 
     @property
+    def place(self) -> int:
+        """The number of the pane whose place it is in, its own if it shares none."""
+        return self.SHARES or self.NUMBER
+
+    @property
     def hidden(self) -> bool:
         """Whether nothing of the pane is on the screen, so that drawing would be wasted."""
         return not self.display or not self.inner.width or not self.inner.height
@@ -64,7 +71,9 @@ class Pane(Canvas):
     def draw(self) -> None:
         if self.hidden:
             return
-        self.put(self.message_lines() or self.current_lines())
+        if message := self.message_lines():
+            self.set_title()
+        self.put(message or self.current_lines())
 
     def current_lines(self) -> Sequence[Spans]:
         """The lines of the View there is."""

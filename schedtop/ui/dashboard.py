@@ -17,6 +17,7 @@ from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
+from schedtop.panes.queue import QueuePane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
@@ -75,6 +76,7 @@ class Dashboard(RecordingKeys):
                 CpusPane(id="cpus"),
                 LatencyPane(id="latency"),
                 StealPane(id="steal", classes="slot"),
+                QueuePane(id="queue", classes="slot"),
                 SlowWaitsPane(id="slow-waits", classes="slot"),
                 BlamePane(id="blame", classes="slot"),
                 TasksPane(own_pid, id="tasks", classes="slot"),
@@ -167,7 +169,7 @@ class Dashboard(RecordingKeys):
             for row in rows
             if frozen or not row.action.startswith("step")
         ]
-        self.query_one(KeyBar).show((*keys, ("Tab 1-6", "Pane", "focus_pane(1)"), ("+ -", "Threshold", "threshold(1)")))
+        self.query_one(KeyBar).show((*keys, self.pane_keys, ("+ -", "Threshold", "threshold(1)")))
 
     # Time.
 

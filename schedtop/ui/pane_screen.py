@@ -25,7 +25,8 @@ class PaneScreen(Screen[None]):
     """Header, panes, filter line and key bar.
 
     The pane with the class `current` is the one that is seen where there is no room for all (`slot`s share a place
-    in the small layout); `zoomed` is alone at any size. What is not seen is not drawn.
+    in the small layout); `zoomed` is alone at any size. Panes of one `place` share it at every size: all but the one
+    that had the focus last are `aside`. What is not seen is not drawn, and is named in the border of what is.
     """
 
     AUTO_FOCUS = None
@@ -39,6 +40,8 @@ class PaneScreen(Screen[None]):
         key("4", "focus_number(4)", "Slow waits", "To the slow waits"),
         key("5", "focus_number(5)", "Tasks", "To the tasks"),
         key("6", "focus_number(6)", "Blame", "To who preempts whom"),
+        key("7", "focus_number(7)", "Run queue", "To the run queue's length"),
+        key("8", "focus_number(8)", "Short-lived", "To the tasks that came and went"),
         key("tab", "focus_pane(1)", "Next pane", "To the next pane"),
         key("shift+tab", "focus_pane(-1)", "Pane before", "To the pane before"),
     ]
@@ -46,6 +49,9 @@ class PaneScreen(Screen[None]):
     def __init__(self, panes: Sequence[Pane]) -> None:
         super().__init__()
         self.panes = tuple(panes)
+        for pane in panes:
+            pane.add_class(f"place-{pane.place}")
+            pane.set_class(pane.place != pane.NUMBER, "aside")
         self._grid = Container(*panes, id="panes")
         self._too_small = Static(id="too-small", markup=False)
 
@@ -66,8 +72,13 @@ class PaneScreen(Screen[None]):
         """Whether one pane is alone on the screen."""
         return self._grid.has_class("zoomed")
 
+    @property
+    def pane_keys(self) -> tuple[str, str, str]:
+        """What stands in the key bar for the keys of all panes."""
+        return (f"Tab 1-{max(pane.NUMBER for pane in self.panes)}", "Pane", "focus_pane(1)")
+
     def on_mount(self, _event: events.Mount) -> None:
-        self.focus_pane(self.panes[-1])
+        self.focus_pane(self._first_in_slot())
 
     def on_resize(self, event: events.Resize) -> None:
         wanted = layout_classes(event.size.width, event.size.height)
@@ -82,6 +93,8 @@ class PaneScreen(Screen[None]):
         for other in self.panes:
             other.set_class(other is pane, "current")
             other.set_class(self.is_zoomed and other is pane, "zoomed")
+            if other.place == pane.place:
+                other.set_class(other is not pane, "aside")
         # In the small layout CPUs and latency have a place of their own: the place below keeps what it shows.
         for other in self.panes:
             other.set_class(other is (pane if pane.has_class("slot") else self._in_slot()), "in-slot")
@@ -89,11 +102,17 @@ class PaneScreen(Screen[None]):
         self.call_after_refresh(self._arranged)
 
     def _in_slot(self) -> Pane:
-        return next((pane for pane in self.panes if pane.has_class("in-slot")), self.panes[-1])
+        return next((pane for pane in self.panes if pane.has_class("in-slot")), self._first_in_slot())
+
+    def _first_in_slot(self) -> Pane:
+        """The last of those that have a place of their own."""
+        return next(pane for pane in reversed(self.panes) if pane.place == pane.NUMBER)
 
     def action_focus_number(self, number: int) -> None:
-        """To the pane with this number."""
-        self.focus_pane(next(pane for pane in self.panes if number == pane.NUMBER))
+        """To the pane with this number, if there is one."""
+        for pane in self.panes:
+            if number == pane.NUMBER:
+                self.focus_pane(pane)
 
     def action_focus_pane(self, step: int) -> None:
         """To the pane after (or before) the current one."""
@@ -111,13 +130,16 @@ class PaneScreen(Screen[None]):
 
     def _arranged(self) -> None:
         """Names hidden panes in the border of the one in their place, and gives the focus back that hiding took."""
-        hidden = [pane for pane in self.panes if not pane.display]
-        words = " ".join(
-            f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in sorted(hidden, key=lambda pane: pane.NUMBER)
-        )
+        hidden = sorted((pane for pane in self.panes if not pane.display), key=lambda pane: pane.NUMBER)
+        seen_places = {pane.place for pane in self.panes if pane.display}
+        all_places = all(pane.place in seen_places for pane in hidden)
         for pane in self.panes:
-            stands_for_others = pane is self.current or (pane.has_class("in-slot") and not self.is_zoomed)
-            pane.hint = words if hidden and stands_for_others else ""
+            if all_places:
+                named = [other for other in hidden if other.place == pane.place]
+            else:
+                stands_for_others = pane is self.current or (pane.has_class("in-slot") and not self.is_zoomed)
+                named = hidden if stands_for_others else []
+            pane.hint = " ".join(f"{other.NUMBER} {other.SHORT or other.TITLE}" for other in named)
             pane.draw()
         if self.focused is None:
             self.current.focus(scroll_visible=False)

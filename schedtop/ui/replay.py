@@ -168,7 +168,7 @@ class ReplayDashboard(Dashboard):
     def _show_keys(self) -> None:
         keys = [(row.keys.split()[0], row.word, row.action) for row in self.own_keys() if row.shown]
         play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
-        self.query_one(KeyBar).show((play, *PAIRS, *keys, ("Tab 1-6", "Pane", "focus_pane(1)")))
+        self.query_one(KeyBar).show((play, *PAIRS, *keys, self.pane_keys))
 
     def own_keys(self) -> list[KeyRow]:
         """The player's keys, and those of the dashboard that have not become the player's."""

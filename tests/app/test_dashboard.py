@@ -18,6 +18,7 @@ from textual.pilot import Pilot
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
 from schedtop.model import Loss
+from schedtop.panes.tasks import TasksPane
 from schedtop.sources.synthetic import make_frame
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.dashboard import Dashboard
@@ -59,8 +60,36 @@ async def test_sizes(size: tuple[int, int], cpus: int) -> None:
 
 async def test_all_panes_at_120x40() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
-        assert all(pane.display and pane.size.height >= 8 for pane in dashboard.panes)
+        seen = [pane for pane in dashboard.panes if pane.display]
+        assert [pane.NUMBER for pane in seen] == [1, 2, 3, 4, 6, 5]
+        assert all(pane.size.height >= 8 for pane in seen)
         assert len(lines(pilot.app)) == 40
+
+
+async def test_panes_that_share_a_place_take_turns_in_it() -> None:
+    async with running((120, 40)) as (pilot, source, dashboard):
+        for pane in dashboard.panes:
+            await pilot.press(str(pane.NUMBER))
+            await pilot.pause()
+            assert dashboard.focused is pane
+            assert len({other.place for other in dashboard.panes if other.display}) == 6, "every place is filled"
+            assert pane.display
+            shares = [other for other in dashboard.panes if other.place == pane.place and other is not pane]
+            assert not any(other.display for other in shares)
+            assert pane.hint == " ".join(f"{other.NUMBER} {other.SHORT or other.TITLE}" for other in shares)
+        await pilot.press("7", "1")
+        screen = text(pilot.app)
+        assert "7 Run queue" in screen
+        assert "3 Steal" in screen, "named in the border"
+        assert "3 Steal, quota" not in screen
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("3", "7", "z")
+        assert [pane.NUMBER for pane in dashboard.panes if pane.display] == [7]
+        await pilot.press("z", "1")
+        await pilot.pause()
+        assert [pane.NUMBER for pane in dashboard.panes if pane.display] == [1, 2, 7]
+        await collected(pilot, source)
+        assert_drawn_whole(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -181,12 +210,12 @@ async def test_sort_of_the_focused_table() -> None:
 
 async def test_click_on_a_header_sorts_and_on_a_row_selects() -> None:
     async with running() as (pilot, _source, dashboard):
-        tasks = dashboard.panes[5]
+        tasks = dashboard.query_one(TasksPane)
         header = lines(pilot.app)[tasks.region.y + 1]
         await pilot.click("#tasks", offset=(header.index("run %") + 2, 1))
         assert dashboard.timeline.settings.task_sort == "run_ns"
         await pilot.click("#tasks", offset=(5, 3))
-        assert tasks.selected_key is not None  # type: ignore[attr-defined]
+        assert tasks.selected_key is not None
 
 
 async def test_filter() -> None:
@@ -237,7 +266,7 @@ async def test_zoom_and_back() -> None:
         await pilot.press("tab")
         assert [pane.id for pane in dashboard.panes if pane.display] == ["steal"]
         await pilot.press("escape")
-        assert all(pane.display for pane in dashboard.panes)
+        assert sum(pane.display for pane in dashboard.panes) == 6
         await pilot.press("enter")
         assert [pane.id for pane in dashboard.panes if pane.display] == ["steal"]
 
@@ -245,31 +274,32 @@ async def test_zoom_and_back() -> None:
 async def test_focus_by_tab_and_number() -> None:
     async with running((80, 24)) as (pilot, _source, dashboard):
         order = []
-        for _ in range(7):
+        for _ in range(len(dashboard.panes) + 1):
             await pilot.press("tab")
             assert dashboard.focused is dashboard.current
             order.append(dashboard.current.id)
-        assert order == ["cpus", "latency", "steal", "slow-waits", "blame", "tasks", "cpus"]
+        assert order == [*(pane.id for pane in dashboard.panes), "cpus"]
+        assert order[:7] == ["cpus", "latency", "steal", "queue", "slow-waits", "blame", "tasks"]
         assert "5 Tasks" in text(pilot.app), "the slot keeps what it shows while CPUs have the focus"
         await pilot.press("4")
         assert "4 Slow waits" in text(pilot.app)
-        assert "3 Steal 5 Tasks 6 Blame" in text(pilot.app)
+        assert "3 Steal 5 Tasks 6 Blame 7 Run queue" in text(pilot.app)
         await pilot.press("shift+tab")
-        assert dashboard.current.id == "steal"
+        assert dashboard.current.id == "queue"
 
 
 async def test_selection_and_scrolling() -> None:
     async with running(tasks=300) as (pilot, source, dashboard):
-        tasks = dashboard.panes[5]
+        tasks = dashboard.query_one(TasksPane)
         await pilot.press("end")
         assert "of 300" in text(pilot.app)
         assert tasks.top + tasks.page_rows == 300
         await collected(pilot, source, 2)
-        assert tasks.selected_row is not None  # type: ignore[attr-defined]
+        assert tasks.selected_row is not None
         await pilot.press("home")
         assert tasks.top == 0
         await pilot.press("pagedown", "escape")
-        assert tasks.selected_key is None  # type: ignore[attr-defined]
+        assert tasks.selected_key is None
         assert_drawn_whole(pilot.app)
 
 
