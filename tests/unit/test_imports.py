@@ -33,14 +33,16 @@ MAY_IMPORT = {
     "verdict_words": VALUES | {"blame", "facts"},
     "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_words"},
     "capture": VALUES | {"model"},
-    "sources": VALUES | {"model", "recording", "capture", "sources"},
+    "offcpu": VALUES | {"model"},
+    "sources": VALUES | {"model", "recording", "capture", "offcpu", "sources"},
     "outputs": VALUES
-    | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"},
+    | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
+    | {"offcpu"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"triggers"},
+    | {"triggers", "offcpu"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,

@@ -1,0 +1,336 @@
+"""What threads did while they had no CPU: how long, in which state, and by which stacks they came there.
+
+A *wait* is the time from a switch out to the next switch in of one thread. Its first part is spent in the state in
+which it left the CPU; from its wakeup on it is `runnable`. A thread that was preempted is runnable all the time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+from schedtop.model import Host
+from schedtop.units import NS_PER_US
+
+RUNNABLE, SLEEPING, UNINTERRUPTIBLE = "runnable", "sleeping", "uninterruptible"
+
+STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, "idle", "stopped", "traced", "parked")
+"""`enum off_state` of bpf/offcpu.h, and the letters R, S, D, I, T, t, P of ps. All but the first are *blocked*."""
+
+STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
+"""What `selected` and `--state` take."""
+
+SEPARATOR = "-"
+"""Stands between the user part of a path and its kernel part, as in the field's folded stacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One place in code. `name`: the function (demangled), empty: not known; `offset`: within it, else within `module`.
+
+    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address.
+    """
+
+    name: str
+    module: str
+    offset: int
+    kernel: bool
+
+    @property
+    def label(self) -> str:
+        """The function, else `libc.so.6+0x1234`, else `[unknown]`."""
+        if self.name:
+            return self.name
+        return f"{self.module.rpartition('/')[2]}+{self.offset:#x}" if self.module else "[unknown]"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The symbols of one side (user or kernel) of a stack, leaf first.
+
+    `missing`: why there are none, in a word or two (`lost`, `not seen`, `unreadable`); empty although there are none:
+    there is no such side (a kernel thread, a task in user space). `truncated`: it was deeper than what is kept.
+    """
+
+    symbols: tuple[Symbol, ...] = ()
+    missing: str = ""
+    truncated: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names from root to leaf, as a path shows them; what is missing is in brackets."""
+        if self.missing:
+            return (f"[{self.missing}]",)
+        names = tuple(symbol.label for symbol in reversed(self.symbols))
+        return ("[truncated]", *names) if self.truncated else names
+
+
+NO_STACK = Stack()
+
+
+@dataclass(frozen=True, slots=True)
+class Waker:
+    """Who ended waits: the task that ran where the wakeup came from (0: an interrupt while idle), and its stacks."""
+
+    tid: int
+    comm: str
+    user: Stack = NO_STACK
+    kernel: Stack = NO_STACK
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How often and how long. `min_ns` and `max_ns` are 0 without any. `under_way`: how many of `count` had not ended;
+    they have their length so far, from the start of the measurement if they are older."""
+
+    count: int = 0
+    total_ns: int = 0
+    min_ns: int = 0
+    max_ns: int = 0
+    under_way: int = 0
+
+    def __add__(self, other: Times) -> Times:
+        if not self.count or not other.count:
+            return other if not self.count else self
+        return Times(
+            self.count + other.count,
+            self.total_ns + other.total_ns,
+            min(self.min_ns, other.min_ns),
+            max(self.max_ns, other.max_ns),
+            self.under_way + other.under_way,
+        )
+
+    @property
+    def average_ns(self) -> float | None:
+        """The mean length, `None` without any."""
+        return self.total_ns / self.count if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class OffCpuRow:
+    """The waits, or parts of them, of one thread in one state with the same stacks.
+
+    The stacks are those with which it left the CPU, also for the runnable part after a wakeup. `process`: the comm of
+    the thread group's leader. `waker`: `None` if it was not asked for, or nobody woke it.
+    """
+
+    tid: int
+    tgid: int
+    comm: str
+    process: str
+    state: str
+    user: Stack
+    kernel: Stack
+    times: Times
+    waker: Waker | None = None
+
+    @property
+    def total_ns(self) -> int:
+        """`times.total_ns`: the weight of the row."""
+        return self.times.total_ns
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it is no part of the run delay."""
+        return self.state != RUNNABLE
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names from root to leaf: process, thread, user stack, `-`, kernel stack, state in brackets, waker."""
+        names: tuple[str, ...] = (self.process or f"pid {self.tgid}", f"{self.comm}-{self.tid}")
+        names += (*self.user.labels, SEPARATOR, *self.kernel.labels, f"[{self.state}]")
+        return (*names, f"woken by {self.waker.comm}-{self.waker.tid}") if self.waker else names
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """One thread. `blocked` is all that is not `runnable`; `sleeping` and `uninterruptible` are its main parts.
+
+    `share` (0..1): of the blocked time of all threads that were measured, `None` if there was none.
+    """
+
+    tid: int
+    tgid: int
+    comm: str
+    process: str
+    runnable: Times
+    blocked: Times
+    sleeping: Times
+    uninterruptible: Times
+    share: float | None
+
+    @property
+    def total_ns(self) -> int:
+        """All time without a CPU."""
+        return self.runnable.total_ns + self.blocked.total_ns
+
+
+@dataclass(frozen=True, slots=True)
+class OffCpuLoss:
+    """What was not seen or not kept, counted. All zero means: nothing was lost.
+
+    `tasks`, `rows`: waits of threads, or of stacks, that found no room: their time is missing. `user_stacks`,
+    `kernel_stacks`: waits whose stack found no room; their time is there. `unreadable_stacks`: user stacks that could
+    not be read. `wakeups`: waits whose wakeup was not seen: they count as blocked. `events`: that the kernel kept from
+    our programs. `negative`: waits that ended before they began, by the clocks of two CPUs. `unknown_frames`: distinct
+    frames without any name or module. `late_processes`: that were gone before their symbols could be read.
+    """
+
+    tasks: int = 0
+    rows: int = 0
+    user_stacks: int = 0
+    kernel_stacks: int = 0
+    unreadable_stacks: int = 0
+    wakeups: int = 0
+    events: int = 0
+    negative: int = 0
+    unknown_frames: int = 0
+    late_processes: int = 0
+
+    def __add__(self, other: OffCpuLoss) -> OffCpuLoss:
+        return OffCpuLoss(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(OffCpuLoss)))
+
+    @property
+    def any(self) -> bool:
+        """Whether anything at all was lost."""
+        return any(getattr(self, f.name) for f in fields(OffCpuLoss))
+
+
+@dataclass(frozen=True)
+class OffCpu:
+    """All waits of a time, from `start_time_ns` (wall clock) on for `duration_ns`. `host.scope`: which threads alone.
+
+    `min_ns`: shorter waits are not in `rows`, but in `below_count` and `below_ns`; 0: every wait is in them. Waits that
+    had not ended are in, up to the end. `wakers`: whether they were asked for. `notes`: what else the user must know
+    (hidden kernel symbols, an early end), a sentence each. `rows` are in no order.
+    """
+
+    host: Host
+    start_time_ns: int
+    duration_ns: int
+    rows: tuple[OffCpuRow, ...]
+    min_ns: int = 0
+    below_count: int = 0
+    below_ns: int = 0
+    wakers: bool = False
+    loss: OffCpuLoss = OffCpuLoss()
+    notes: tuple[str, ...] = ()
+
+    def __add__(self, later: OffCpu) -> OffCpu:
+        """Both, one after the other. A wait that was under way in between counts in both."""
+        merged = {(row.tid, row.tgid, row.state, row.user, row.kernel, row.waker): row for row in self.rows}
+        for row in later.rows:
+            key = (row.tid, row.tgid, row.state, row.user, row.kernel, row.waker)
+            known = merged.get(key)
+            merged[key] = replace(row, times=known.times + row.times) if known else row
+        return replace(
+            later,
+            start_time_ns=self.start_time_ns,
+            duration_ns=self.duration_ns + later.duration_ns,
+            rows=tuple(merged.values()),
+            below_count=self.below_count + later.below_count,
+            below_ns=self.below_ns + later.below_ns,
+            loss=self.loss + later.loss,
+            notes=tuple(dict.fromkeys((*self.notes, *later.notes))),
+        )
+
+    @cached_property
+    def blocked_ns(self) -> int:
+        """The blocked time of all threads: what shares are of."""
+        return sum(row.total_ns for row in self.rows if row.is_blocked)
+
+    @cached_property
+    def runnable_ns(self) -> int:
+        """The run delay of all threads."""
+        return sum(row.total_ns for row in self.rows if not row.is_blocked)
+
+    @cached_property
+    def threads(self) -> tuple[ThreadSummary, ...]:
+        """Every thread that was without a CPU, those with the most blocked time first, then by run delay."""
+        states: dict[int, dict[str, Times]] = {}
+        last: dict[int, OffCpuRow] = {}
+        for row in self.rows:
+            times = states.setdefault(row.tid, {})
+            for key in (row.state, "blocked") if row.is_blocked else (row.state,):
+                times[key] = times.get(key, Times()) + row.times
+            last[row.tid] = row
+        found = [self._summary(last[tid], times) for tid, times in states.items()]
+        return tuple(
+            sorted(found, key=lambda thread: (-thread.blocked.total_ns, -thread.runnable.total_ns, thread.tid))
+        )
+
+    def _summary(self, row: OffCpuRow, times: dict[str, Times]) -> ThreadSummary:
+        parts = (times.get(key, Times()) for key in (RUNNABLE, "blocked", SLEEPING, UNINTERRUPTIBLE))
+        share = times.get("blocked", Times()).total_ns / self.blocked_ns if self.blocked_ns else None
+        return ThreadSummary(row.tid, row.tgid, row.comm, row.process, *parts, share)
+
+
+class OffCpuSource(Protocol):
+    """Where an OffCpu comes from. A context manager, opened and used by one thread; closing it detaches.
+
+    Opening raises SourceError with one sentence for the user.
+    """
+
+    host: Host
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: Any) -> None: ...
+
+    def frames(self, stop: threading.Event) -> Iterator[OffCpu]:
+        """Each interval all that was measured since the source was opened: show the last one, add nothing up.
+
+        Ends soon when `stop` is set; the last one is exact, those before may miss waits that ended while they were
+        read.
+        """
+        ...
+
+
+def selected(state: str) -> Callable[[OffCpuRow], bool]:
+    """Whether a row is of a state: one of STATE_CHOICES or STATES."""
+    if state == "all":
+        return lambda row: True
+    if state == "blocked":
+        return lambda row: row.is_blocked
+    return lambda row: row.state == state
+
+
+def top_blocking(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[ThreadSummary, ...]:
+    """The threads with the most time in a state (one of STATE_CHOICES), most first, none without any of it."""
+
+    def total_ns(thread: ThreadSummary) -> int:
+        times = thread.total_ns if state == "all" else getattr(thread, state).total_ns
+        return int(times)
+
+    found = [thread for thread in offcpu.threads if total_ns(thread)]
+    return tuple(sorted(found, key=lambda thread: (-total_ns(thread), thread.tid))[:count])
+
+
+def top_rows(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[OffCpuRow, ...]:
+    """The rows with the most time in a state (one of STATE_CHOICES), most first."""
+    wanted = selected(state)
+    found = [row for row in offcpu.rows if row.total_ns and wanted(row)]
+    return tuple(sorted(found, key=lambda row: (-row.total_ns, row.tid, row.path))[:count])
+
+
+def paths(rows: Iterable[OffCpuRow]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Names from root to leaf (`OffCpuRow.path`) and nanoseconds of each row: what a flame graph is drawn from."""
+    return ((row.path, row.total_ns) for row in rows)
+
+
+def folded(offcpu: OffCpu, state: str = "all") -> Iterator[str]:
+    """Lines `process;comm-tid;user root..leaf;-;kernel root..leaf;[state] microseconds`, as flamegraph.pl reads them.
+
+    Equal paths are one line. Less than a microsecond in all is rounded up, so that nothing disappears.
+    """
+    wanted = selected(state)
+    sums: dict[tuple[str, ...], int] = {}
+    for path, ns in paths(row for row in offcpu.rows if wanted(row)):
+        sums[path] = sums.get(path, 0) + ns
+    for path, ns in sorted(sums.items()):
+        if ns:
+            names = (" ".join(name.replace(";", ":").split()) or "?" for name in path)
+            yield f"{';'.join(names)} {max(1, round(ns / NS_PER_US))}"
