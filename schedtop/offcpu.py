@@ -263,9 +263,18 @@ class OffCpu:
         )
 
     def _summary(self, row: OffCpuRow, times: dict[str, Times]) -> ThreadSummary:
-        parts = (times.get(key, Times()) for key in (RUNNABLE, "blocked", SLEEPING, UNINTERRUPTIBLE))
-        share = times.get("blocked", Times()).total_ns / self.blocked_ns if self.blocked_ns else None
-        return ThreadSummary(row.tid, row.tgid, row.comm, row.process, *parts, share)
+        blocked = times.get("blocked", Times())
+        return ThreadSummary(
+            row.tid,
+            row.tgid,
+            row.comm,
+            row.process,
+            runnable=times.get(RUNNABLE, Times()),
+            blocked=blocked,
+            sleeping=times.get(SLEEPING, Times()),
+            uninterruptible=times.get(UNINTERRUPTIBLE, Times()),
+            share=blocked.total_ns / self.blocked_ns if self.blocked_ns else None,
+        )
 
 
 class OffCpuSource(Protocol):
