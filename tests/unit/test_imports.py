@@ -34,10 +34,11 @@ MAY_IMPORT = {
     "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_words"},
     "capture": VALUES | {"model"},
     "offcpu": VALUES | {"model"},
-    "sources": VALUES | {"model", "recording", "capture", "offcpu", "sources"},
+    "lens": VALUES | {"model", "lens"},
+    "sources": VALUES | {"model", "recording", "capture", "lens", "offcpu", "sources"},
     "outputs": VALUES
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
-    | {"offcpu"},
+    | {"lens", "offcpu"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"},
     "ui": VALUES

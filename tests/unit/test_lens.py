@@ -1,0 +1,79 @@
+"""A Lens adds up: what two intervals of a task make together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from schedtop.histogram import Histogram
+from schedtop.lens import (
+    STATES,
+    Attributes,
+    Column,
+    Faults,
+    Lens,
+    LensLoss,
+    Peer,
+    Quota,
+    SlowCall,
+    StateTimes,
+    Syscall,
+    Thread,
+)
+
+
+def lens(start: int, interval: int = 100, **parts: object) -> Lens:
+    states = StateTimes(running_ns=interval)
+    base = Lens(start, start + interval, interval, 7, 7, False, "x", "x", states, (Column(interval, states),))
+    return replace(base, **parts)  # type: ignore[arg-type]
+
+
+def test_states_have_a_field_each() -> None:
+    times = StateTimes(1, 2, 3, 4, 5, 6)
+    assert tuple(times.by_state()) == STATES
+    assert times.total_ns == 21
+    assert times.blocked_ns == 7
+    assert StateTimes().ratio("running") is None
+
+
+def test_counters_add_and_gauges_are_the_last() -> None:
+    quota = Quota("/a", 50, 100, 10, 4, 7)
+    attributes = Attributes("0-1", 2, "other", 0, 0, "/a", quota)
+    one = lens(0, waits=Histogram.of([100]), wakers=(Peer(1, "a", 2),), attributes=attributes, faults=Faults(1, 0, 5))
+    two = lens(
+        100,
+        waits=Histogram.of([300, 500]),
+        wakers=(Peer(1, "a", 3), Peer(2, "b", 9)),
+        attributes=replace(attributes, nice=5),
+        faults=Faults(2, 1, None),
+        loss=LensLoss(events_missed=1),
+        ended=True,
+        exit_code=3,
+    )
+    both = one + two
+    assert (both.start_time_ns, both.interval_ns, both.end_ns) == (0, 200, 200)
+    assert both.states.running_ns == 200
+    assert [column.duration_ns for column in both.strip] == [100, 100]
+    assert both.waits.count == 3
+    assert both.wakers == (Peer(2, "b", 9), Peer(1, "a", 5))
+    assert both.attributes
+    assert both.attributes.nice == 5
+    assert both.attributes.quota == Quota("/a", 50, 100, 20, 8, 14)
+    assert both.faults == Faults(3, 1, None)
+    assert both.loss.any
+    assert (both.ended, both.exit_code) == (True, 3)
+
+
+def test_system_calls_add_by_number_and_only_the_slowest_are_kept() -> None:
+    read = Syscall(0, "read", 2, 10, 7, 3, MappingProxyType({"EAGAIN": 1}))
+    slow = tuple(SlowCall(1, 7, 0, "read", ns, 0, 0) for ns in range(8))
+    both = lens(0, syscalls=(read,), slow_calls=slow) + lens(100, syscalls=(replace(read, max_ns=9),), slow_calls=slow)
+    assert both.syscalls == (Syscall(0, "read", 4, 20, 9, 6, MappingProxyType({"EAGAIN": 2})),)
+    assert [call.duration_ns for call in both.slow_calls] == [7, 7, 6, 6, 5, 5, 4, 4, 3, 3]
+
+
+def test_a_thread_that_was_there_once_stays() -> None:
+    gone = Thread(8, "gone", StateTimes(running_ns=5), "ended", exit_code=0)
+    here = Thread(9, "here", StateTimes(running_ns=4), "running")
+    both = lens(0, threads=(gone, here)) + lens(100, threads=(here,))
+    assert [(thread.tid, thread.states.running_ns) for thread in both.threads] == [(9, 8), (8, 5)]
