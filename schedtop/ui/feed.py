@@ -38,7 +38,7 @@ class FeedEnded(Message):
 class ItemSource(Protocol[Made]):
     """A source that is not open yet: entering may take a second, leaving detaches."""
 
-    def items(self, stop: threading.Event) -> Iterator[Made]:
+    def frames(self, stop: threading.Event) -> Iterator[Made]:
         """What it has to say, until the event is set."""
 
 
@@ -48,7 +48,7 @@ def opened_here(source: AbstractContextManager[ItemSource[Item]]) -> Items[Item]
     def items(stop: threading.Event) -> Iterator[Item]:
         with source as opened:
             if not stop.is_set():
-                yield from opened.items(stop)
+                yield from opened.frames(stop)
 
     return items
 

@@ -41,7 +41,7 @@ class CountingSource:
     def __exit__(self, *exc: Any) -> None:
         self.closed_in = threading.current_thread()
 
-    def items(self, stop: threading.Event) -> Iterator[int]:
+    def frames(self, stop: threading.Event) -> Iterator[int]:
         for number in range(self.fails_at):
             yield number
             if stop.wait(0.01):
