@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schedtop.model import Source
     from schedtop.session import Signals
     from schedtop.triggers.plan import Plan
+    from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.trigger_screen import TriggeredDashboard
 
 
@@ -36,7 +37,6 @@ def dashboard_options(command: Command) -> Command:
 
 def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
-    from schedtop.commands.capture_files import capture_key
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])
@@ -52,8 +52,18 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         export_dir=export_dir,
         own_pid=os.getpid(),
         make_screen=triggered(plan) if plan.conditions else None,
-        take_capture=None if options["source"] == "synthetic" else capture_key(options["source"]),
+        on_demand=lambda: on_demand(options),
     )
+
+
+def on_demand(options: dict[str, Any]) -> OnDemand:
+    """What the keys of the dashboard open, by the options of its source."""
+    from schedtop.commands.capture_files import capture_key
+    from schedtop.ui.on_demand import OnDemand
+
+    if options["source"] == "synthetic":
+        return OnDemand()
+    return OnDemand(take_capture=capture_key(options["source"]))
 
 
 def triggered(plan: Plan) -> Callable[..., Any]:
@@ -94,12 +104,12 @@ def show(
     export_dir: Path,
     own_pid: int | None = None,
     make_screen: Callable[..., Any] | None = None,
-    take_capture: Callable[..., list[str]] | None = None,
+    on_demand: Callable[[], OnDemand] | None = None,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
-    `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `take_capture`: what its key
-    does, where there is a live kernel.
+    `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
+    its keys open.
     """
     from schedtop.session import in_thread, progress
 
@@ -108,6 +118,7 @@ def show(
         in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
     from schedtop.ui.app import run
     from schedtop.ui.dashboard import Dashboard
+    from schedtop.ui.on_demand import NOTHING
 
     try:
         with signals.handed_over():
@@ -117,7 +128,7 @@ def show(
                 export_dir=export_dir,
                 own_pid=own_pid,
                 make_screen=make_screen or Dashboard,
-                take_capture=take_capture,
+                on_demand=on_demand() if on_demand else NOTHING,
             )
     finally:
         source.__exit__(None, None, None)

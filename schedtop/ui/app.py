@@ -22,7 +22,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
-from schedtop.ui.file_keys import TakeCapture
+from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 
@@ -54,7 +54,7 @@ class SchedtopApp(App[int]):
         export_dir: Path = Path("."),
         own_pid: int | None = None,
         make_screen: Callable[..., Dashboard] = Dashboard,
-        take_capture: TakeCapture | None = None,
+        on_demand: OnDemand = NOTHING,
     ) -> None:
         super().__init__()
         for theme in THEMES:
@@ -65,7 +65,7 @@ class SchedtopApp(App[int]):
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
         self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
-        self.dashboard.take_capture = take_capture
+        self.dashboard.on_demand = on_demand
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -156,13 +156,13 @@ def run(
     export_dir: Path = Path("."),
     own_pid: int | None = None,
     make_screen: Callable[..., Dashboard] = Dashboard,
-    take_capture: TakeCapture | None = None,
+    on_demand: OnDemand = NOTHING,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
-    `take_capture`: what the key for it does, if there is a live kernel.
+    `on_demand`: what keys open, if there is a live kernel.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -172,7 +172,7 @@ def run(
         export_dir=export_dir,
         own_pid=own_pid,
         make_screen=make_screen,
-        take_capture=take_capture,
+        on_demand=on_demand,
     )
     with drawing_on_output(), ending_with_terminal():
         app.run()

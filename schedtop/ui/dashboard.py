@@ -58,7 +58,7 @@ class Dashboard(RecordingKeys):
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
-        key("o", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
+        key("O", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
         key(
             "escape", "back", "Leave", "Drops messages, else leaves the zoom, else drops the selection, else the filter"
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,16 +16,12 @@ from schedtop.outputs.files import OutputError
 from schedtop.panes.pane import Pane
 from schedtop.ui.bindings import key
 from schedtop.ui.export import ExportError, write_export
+from schedtop.ui.on_demand import NOTHING, TakeCapture
 from schedtop.ui.pane_screen import PaneScreen
-
-TakeCapture = Callable[[Path, threading.Event], list[str]]
-"""Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.
-
-Raises SourceError or OutputError."""
 
 
 class FileKeys(PaneScreen):
-    """Panes whose `view` can be written to files in `export_dir`; `take_capture` is there over the live kernel only."""
+    """Panes whose `view` can be written to files in `export_dir`; what needs the live kernel is in `on_demand`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("e", "export", "Export", "Writes what is shown as JSON, and the screen as SVG", shown=True),
@@ -36,7 +32,7 @@ class FileKeys(PaneScreen):
         super().__init__(panes)
         self.view: View | None = None
         self.export_dir = export_dir
-        self.take_capture: TakeCapture | None = None
+        self.on_demand = NOTHING
         self._capturing = False
         self._leaving = threading.Event()
 
@@ -64,14 +60,14 @@ class FileKeys(PaneScreen):
 
     def action_capture(self) -> None:
         """Captures in the background: the panes go on meanwhile."""
-        if self.take_capture is None:
+        if self.on_demand.take_capture is None:
             self.notify("a capture needs the live kernel: here there is none", severity="warning")
         elif self._capturing:
             self.notify("a capture is under way", severity="warning")
         else:
             self._capturing = True
             self.notify("2 s of every switch, wakeup and migration", title="Capturing", timeout=3)
-            self.run_worker(self._capture(self.take_capture), group="capture")
+            self.run_worker(self._capture(self.on_demand.take_capture), group="capture")
 
     async def _capture(self, take: TakeCapture) -> None:
         try:

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from schedtop.model import SourceError
 from schedtop.ui.app import SchedtopApp
+from schedtop.ui.on_demand import OnDemand
 
 from ..panes.screen import text
 from .drive import GivenSource, collected
@@ -28,7 +29,7 @@ async def shown(pilot: Pilot[int], words: str) -> None:
 def app_with(
     source: GivenSource, directory: Path, take: Callable[[Path, threading.Event], list[str]] | None
 ) -> SchedtopApp:
-    return SchedtopApp(source, export_dir=directory, take_capture=take)
+    return SchedtopApp(source, export_dir=directory, on_demand=OnDemand(take_capture=take))
 
 
 async def test_without_a_live_kernel_the_key_says_so(tmp_path: Path) -> None:
