@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Lens: what one thread, or all threads of one process, do. Everybody else's events end at the first comparison.
+ *
+ * Times are added up at each change of a thread's state, so user space may look as often as it likes: what has passed
+ * since the last change is the present state's. Nothing is ever cleared; differences are user space's.
+ *
+ * The sizes of `cpus`, `slow_calls` and `changes` are user space's: one compilation serves all hosts and all tasks.
+ */
+
+#define COMM_BYTES 16
+#define LENS_THREADS 4096
+#define LENS_PEERS 4096
+#define LENS_CALLS 1024
+#define LENS_ERRORS 2048
+#define LENS_SOCKETS 4096
+#define SLOW_CALLS 64 /* of each CPU, a power of two */
+#define CHANGES 64 /* the same */
+#define NO_CALL (-1)
+#define OTHER_TABLE (LENS_CALLS - 1) /* calls of another table (32 bit): counted as one */
+#define MOST_ERRNO 4095
+#define barrier() asm volatile("" ::: "memory")
+
+enum lens_state {
+	LENS_RUNNING,
+	LENS_RUNNABLE,
+	LENS_SLEEPING,
+	LENS_UNINTERRUPTIBLE,
+	LENS_STOPPED,
+	LENS_THROTTLED,
+	LENS_STATES,
+	LENS_ENDED = LENS_STATES,
+};
+
+enum lens_peer_kind {
+	LENS_WAKER,
+	LENS_WAKEE,
+	LENS_PREEMPTOR
+};
+
+/* In the order of IO_KINDS of schedtop/lens. */
+enum lens_io_kind {
+	IO_FILE,
+	IO_PIPE,
+	IO_SOCKET,
+	IO_DEVICE,
+	IO_OTHER,
+	IO_UNKNOWN,
+	IO_KINDS
+};
+
+/* Written by user space through its mapping. */
+struct lens_config {
+	u32 tgid; /* 0: not yet, nobody is looked at */
+	u32 tid; /* 0: all threads of the process */
+	u64 start_ns;
+	u64 epoch; /* goes up by one each interval */
+	u64 slow_ns; /* calls from this long on are kept one by one */
+};
+
+struct lens_thread {
+	u64 state_ns[LENS_STATES];
+	u64 since_ns; /* of `state` */
+	u64 waking_ns; /* a wakeup that came before its switch out was seen */
+	u64 call_enter_ns; /* 0: before the start */
+	u64 call_blocked_ns;
+	u64 fault_enter_ns;
+	u64 fault_ns;
+	u64 min_flt; /* the kernel's own, as of the last switch out */
+	u64 maj_flt;
+	u64 voluntary;
+	u64 involuntary;
+	u64 migrations;
+	u64 preemptor_comm[2];
+	u32 preemptor_tid;
+	u32 tid;
+	u32 state;
+	s32 call;
+	u32 cpu_and_one;
+	u32 exit_code;
+	u32 exiting;
+	u8 read_kind_and_one; /* of the call, if it is one that reads */
+	u8 write_kind_and_one;
+	u16 reserved;
+	char comm[COMM_BYTES];
+};
+
+/* The longest of each interval, in two places in turn. */
+struct lens_longest {
+	u64 epoch[2];
+	u64 ns[2];
+};
+
+struct lens_totals {
+	u64 waits[LATENCY_BUCKETS];
+	u64 wait_ns;
+	struct lens_longest longest_wait;
+	u64 threads_untracked;
+	u64 peers_untracked;
+	u64 errors_untracked;
+	u64 negative_times;
+};
+
+/* Written by its CPU alone, but for run_ns and timeslices. */
+struct lens_cpu {
+	u64 run_ns;
+	u64 timeslices;
+	u64 slow_calls; /* written so far */
+	u64 changes;
+};
+
+struct lens_call {
+	u64 count;
+	u64 total_ns;
+	u64 blocked_ns;
+	u64 failed;
+	struct lens_longest longest;
+	/* User space's: which argument is the descriptor that it reads from, or writes to, plus one. */
+	u32 read_argument;
+	u32 write_argument;
+};
+
+struct lens_error {
+	u64 count;
+	u32 call;
+	u32 number;
+};
+
+struct lens_peer_key {
+	u32 tid;
+	u32 kind;
+	u64 comm[2];
+};
+
+struct lens_peer {
+	u32 tid;
+	u32 kind;
+	char comm[COMM_BYTES];
+	u64 count;
+	u64 wait_ns;
+};
+
+struct lens_io {
+	u64 count;
+	u64 bytes;
+	u64 time_ns;
+	u64 errors;
+};
+
+struct lens_traffic {
+	u64 sent_bytes;
+	u64 sent_messages;
+	u64 received_bytes;
+	u64 received_messages;
+};
+
+struct lens_slow_call {
+	u64 position; /* plus one: which of its CPU's it is */
+	u64 end_ns;
+	u64 duration_ns;
+	u64 blocked_ns;
+	s64 result;
+	u32 tid;
+	s32 call;
+};
+
+struct lens_change {
+	u64 position;
+	u64 time_ns;
+	u32 old_state;
+	u32 new_state;
+	u16 family;
+	u16 protocol;
+	u16 local_port;
+	u16 remote_port; /* network order */
+	u64 local[2]; /* 4 or 16 bytes, network order */
+	u64 remote[2];
+};
+
+BPF_F_TABLE("array", u32, struct lens_config, config, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_totals, totals, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_cpu, cpus, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_call, calls, LENS_CALLS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_io, io, 2 * IO_KINDS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_traffic, traffic, 4, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_slow_call, slow_calls, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct lens_change, changes, 1, BPF_F_MMAPABLE);
+BPF_TABLE("hash", u32, struct lens_thread, threads, LENS_THREADS);
+BPF_TABLE("hash", struct lens_peer_key, struct lens_peer, peers, LENS_PEERS);
+BPF_TABLE("hash", u32, struct lens_error, errors, LENS_ERRORS);
+/* Sockets that the task is known to use, by address; others by the inode of their descriptor, or by local port. */
+BPF_TABLE("lru_hash", u64, u32, sockets, LENS_SOCKETS);
+BPF_TABLE("hash", u64, u32, inodes, LENS_SOCKETS);
+BPF_TABLE("hash", u32, u32, listening, 256);
+BPF_TABLE("array", u32, struct lens_thread, no_thread, 1);
+
+static __always_inline struct lens_config *settings_for(u32 tid, u32 tgid)
+{
+	u32 zero = 0;
+	struct lens_config *settings = config.lookup(&zero);
+
+	if (!settings || settings->tgid != tgid || (settings->tid && settings->tid != tid))
+		return NULL;
+	return settings;
+}
+
+/* The settings if the current task is the one that is looked at, else NULL. */
+static __always_inline struct lens_config *settings_for_current(void)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	if (!id)
+		return NULL;
+	return settings_for(id, id >> 32);
+}
+
+static __always_inline struct lens_totals *all(void)
+{
+	u32 zero = 0;
+
+	return totals.lookup(&zero);
+}
+
+/*
+ * The record of a thread; a new one is in `state` since the lens was opened. There is none if there is no room: then
+ * nothing at all is counted for it.
+ */
+static __always_inline struct lens_thread *thread_of(struct lens_config *settings, u32 tid, u32 state)
+{
+	struct lens_thread *thread = threads.lookup(&tid);
+	struct lens_totals *totals = all();
+	u32 zero = 0;
+
+	if (thread || !totals)
+		return thread;
+	thread = no_thread.lookup(&zero);
+	if (!thread)
+		return NULL;
+	threads.insert(&tid, thread);
+	thread = threads.lookup(&tid);
+	if (!thread) {
+		__sync_fetch_and_add(&totals->threads_untracked, 1);
+		return NULL;
+	}
+	thread->tid = tid;
+	thread->call = NO_CALL;
+	thread->state = state;
+	thread->since_ns = settings->start_ns;
+	return thread;
+}
+
+static __always_inline void note_longest(struct lens_longest *longest, u64 ns, u64 epoch)
+{
+	u32 parity = epoch & 1;
+
+	if (longest->epoch[parity] != epoch || longest->ns[parity] < ns) {
+		longest->ns[parity] = ns;
+		longest->epoch[parity] = epoch;
+	}
+}
+
+static __always_inline struct lens_call *call_of(s32 number)
+{
+	u32 index = number;
+
+	return calls.lookup(&index);
+}
+
+/* What has passed since the thread's last change, as time in `state`. */
+static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 now)
+{
+	u64 passed = now - thread->since_ns;
+	struct lens_totals *totals = all();
+	struct lens_call *call;
+
+	thread->since_ns = now;
+	if (!totals || state >= LENS_STATES)
+		return 0;
+	if ((s64)passed < 0) {
+		__sync_fetch_and_add(&totals->negative_times, 1);
+		return 0;
+	}
+	thread->state_ns[state] += passed;
+	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->call != NO_CALL) {
+		thread->call_blocked_ns += passed;
+		call = call_of(thread->call);
+		if (call)
+			__sync_fetch_and_add(&call->blocked_ns, passed);
+	}
+	return passed;
+}
+
+static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, u64 wait_ns)
+{
+	struct lens_peer_key key = { .tid = tid, .kind = kind, .comm = { comm[0], comm[1] } };
+	struct lens_peer *peer = peers.lookup(&key);
+	struct lens_peer fresh = { .tid = tid, .kind = kind };
+	struct lens_totals *totals = all();
+
+	if (!peer) {
+		__builtin_memcpy(fresh.comm, comm, COMM_BYTES);
+		peers.insert(&key, &fresh);
+		peer = peers.lookup(&key);
+	}
+	if (peer) {
+		__sync_fetch_and_add(&peer->count, times);
+		__sync_fetch_and_add(&peer->wait_ns, wait_ns);
+	} else if (totals) {
+		__sync_fetch_and_add(&totals->peers_untracked, times);
+	}
+}
+
+static __always_inline void end_wait(struct lens_config *settings, struct lens_thread *thread, u64 now)
+{
+	u64 wait = account(thread, LENS_RUNNABLE, now);
+	struct lens_totals *totals = all();
+	u32 bucket = latency_bucket(wait);
+
+	if (!totals || bucket >= LATENCY_BUCKETS)
+		return;
+	__sync_fetch_and_add(&totals->waits[bucket], 1);
+	__sync_fetch_and_add(&totals->wait_ns, wait);
+	note_longest(&totals->longest_wait, wait, settings->epoch);
+	if (thread->preemptor_tid)
+		count_peer(LENS_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
+}
+
+static __always_inline void switch_in(struct lens_config *settings, u32 tid, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
+	u32 cpu = bpf_get_smp_processor_id();
+	struct lens_cpu *place = cpus.lookup(&cpu);
+	u32 state;
+
+	if (!thread)
+		return;
+	state = thread->state;
+	/* A wakeup that came while it was on its way out. */
+	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
+		account(thread, state, thread->waking_ns);
+		state = LENS_RUNNABLE;
+	}
+	/* Running: so it was taken for at the start, but it was queued. */
+	if (state == LENS_RUNNABLE || state == LENS_RUNNING)
+		end_wait(settings, thread, now);
+	else
+		account(thread, state, now);
+	thread->preemptor_tid = 0;
+	thread->waking_ns = 0;
+	thread->state = LENS_RUNNING;
+	thread->cpu_and_one = cpu + 1;
+	if (place)
+		__sync_fetch_and_add(&place->timeslices, 1);
+}
+
+static __always_inline struct lens_thread *switch_out(struct lens_config *settings, u32 tid, u32 state,
+						      bool involuntary, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNING);
+	u32 cpu = bpf_get_smp_processor_id();
+	struct lens_cpu *place = cpus.lookup(&cpu);
+	u64 slice;
+
+	if (!thread)
+		return NULL;
+	slice = account(thread, LENS_RUNNING, now);
+	if (place)
+		__sync_fetch_and_add(&place->run_ns, slice);
+	if (involuntary)
+		thread->involuntary++;
+	else
+		thread->voluntary++;
+	if (thread->waking_ns && (state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE))
+		state = LENS_RUNNABLE;
+	thread->state = state;
+	thread->cpu_and_one = cpu + 1;
+	return thread;
+}
+
+/* A wakeup of a thread that is not queued, and blocked in `state`. */
+static __always_inline void woken(struct lens_config *settings, u32 tid, u32 state, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, tid, state);
+	u64 comm[2] = {};
+
+	if (!thread)
+		return;
+	bpf_get_current_comm(comm, sizeof(comm));
+	if (!(u32)bpf_get_current_pid_tgid())
+		comm[0] = comm[1] = 0;
+	count_peer(LENS_WAKER, bpf_get_current_pid_tgid(), comm, 1, 0);
+	if (thread->state == LENS_RUNNING) {
+		thread->waking_ns = now;
+	} else if (thread->state != LENS_RUNNABLE) {
+		account(thread, thread->state, now);
+		thread->state = LENS_RUNNABLE;
+	}
+}
+
+static __always_inline void born(struct lens_config *settings, u32 tid, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
+
+	if (!thread)
+		return;
+	thread->since_ns = now;
+	thread->state = LENS_RUNNABLE;
+	thread->exiting = 0;
+	thread->call = NO_CALL;
+}
+
+static __always_inline void call_begins(struct lens_config *settings, u32 number, u32 read_kind, u32 write_kind,
+					u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+
+	if (!thread)
+		return;
+	thread->call = number;
+	thread->call_blocked_ns = 0;
+	thread->call_enter_ns = now;
+	thread->read_kind_and_one = read_kind;
+	thread->write_kind_and_one = write_kind;
+}
+
+static __always_inline void count_io(u32 kind_and_one, u32 direction, s64 result, u64 ns)
+{
+	u32 index = direction * IO_KINDS + kind_and_one - 1;
+	struct lens_io *place;
+
+	if (!kind_and_one)
+		return;
+	place = io.lookup(&index);
+	if (!place)
+		return;
+	__sync_fetch_and_add(&place->count, 1);
+	__sync_fetch_and_add(&place->time_ns, ns);
+	if (result > 0)
+		__sync_fetch_and_add(&place->bytes, result);
+	if (result < 0)
+		__sync_fetch_and_add(&place->errors, 1);
+}
+
+static __always_inline void count_error(s32 number, s64 result)
+{
+	u32 key = (u32)number << 16 | (u32)-result;
+	struct lens_error *error = errors.lookup(&key);
+	struct lens_error fresh = { .call = number, .number = -result };
+	struct lens_totals *totals = all();
+
+	if (!error) {
+		errors.insert(&key, &fresh);
+		error = errors.lookup(&key);
+	}
+	if (error)
+		__sync_fetch_and_add(&error->count, 1);
+	else if (totals)
+		__sync_fetch_and_add(&totals->errors_untracked, 1);
+}
+
+static __always_inline void keep_slow_call(struct lens_thread *thread, u64 ns, s64 result, u64 now)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct lens_cpu *place = cpus.lookup(&cpu);
+	struct lens_slow_call *kept;
+	u32 index;
+
+	if (!place)
+		return;
+	index = cpu * SLOW_CALLS + (place->slow_calls & (SLOW_CALLS - 1));
+	kept = slow_calls.lookup(&index);
+	if (!kept)
+		return;
+	kept->position = 0;
+	barrier();
+	kept->end_ns = now;
+	kept->duration_ns = ns;
+	kept->blocked_ns = thread->call_blocked_ns;
+	kept->result = result;
+	kept->tid = thread->tid;
+	kept->call = thread->call;
+	barrier();
+	kept->position = ++place->slow_calls;
+}
+
+static __always_inline void call_ends(struct lens_config *settings, s64 result, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	struct lens_call *call;
+	u64 ns;
+
+	if (!thread || thread->call == NO_CALL)
+		return;
+	call = call_of(thread->call);
+	if (!call)
+		return;
+	ns = now - (thread->call_enter_ns ? thread->call_enter_ns : settings->start_ns);
+	__sync_fetch_and_add(&call->count, 1);
+	__sync_fetch_and_add(&call->total_ns, ns);
+	note_longest(&call->longest, ns, settings->epoch);
+	count_io(thread->read_kind_and_one, 0, result, ns);
+	count_io(thread->write_kind_and_one, 1, result, ns);
+	if (result < 0 && result >= -MOST_ERRNO) {
+		__sync_fetch_and_add(&call->failed, 1);
+		count_error(thread->call, result);
+	}
+	if (ns >= settings->slow_ns)
+		keep_slow_call(thread, ns, result, now);
+	thread->call = NO_CALL;
+}

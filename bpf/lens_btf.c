@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Lens on kernels with BTF: typed raw tracepoints, see btf.c, and functions where there is no tracepoint. */
+
+#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+
+#define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
+#define TGID(task) FIELD(u32, task, TASK_TGID_OFFSET)
+
+/* include/linux/sched.h */
+#define STATE_BLOCKED 0x02
+#define STATE_STOPPED (0x04 | 0x08)
+#define STATE_DEAD 0x80
+#define STATE_NOLOAD 0x400
+#define STATE_STUCK (0x1000 | 0x8000) /* TASK_RTLOCK_WAIT, TASK_FROZEN */
+
+#define MODE_KIND 0170000
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define AF_INET 2
+#define AF_INET6 10
+#define MSG_PEEK 2
+enum tcp_state {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT,
+	TCP_SYN_RECV,
+	TCP_CLOSE = 7,
+	TCP_LISTEN = 10
+};
+
+static __always_inline u32 state_of(u32 state)
+{
+	if (state & STATE_DEAD)
+		return LENS_ENDED;
+	if (state & STATE_STOPPED)
+		return LENS_STOPPED;
+	if (state & STATE_STUCK || ((state & STATE_BLOCKED) && !(state & STATE_NOLOAD)))
+		return LENS_UNINTERRUPTIBLE;
+	return LENS_SLEEPING;
+}
+
+static __always_inline u32 task_state(u64 task)
+{
+	return FIELD(u32, task, TASK_STATE_OFFSET);
+}
+
+static __always_inline bool is_throttled(u64 task)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
+#else
+	return false;
+#endif
+}
+
+static __always_inline void leaves(struct lens_config *settings, u64 prev, u64 next, bool preempt, u32 state, u64 now)
+{
+	bool involuntary = preempt || !state;
+	u32 left = involuntary ? (is_throttled(prev) ? LENS_THROTTLED : LENS_RUNNABLE) : state_of(state);
+	struct lens_thread *thread = switch_out(settings, TID(prev), left, involuntary, now);
+
+	if (!thread)
+		return;
+	thread->min_flt = FIELD(u64, prev, TASK_MIN_FLT_OFFSET);
+	thread->maj_flt = FIELD(u64, prev, TASK_MAJ_FLT_OFFSET);
+	*(u64 *)thread->comm = FIELD(u64, prev, TASK_COMM_OFFSET);
+	*(u64 *)(thread->comm + 8) = FIELD(u64, prev, TASK_COMM_OFFSET + 8);
+	if (left != LENS_RUNNABLE || !involuntary || !TID(next))
+		return;
+	thread->preemptor_tid = TID(next);
+	thread->preemptor_comm[0] = FIELD(u64, next, TASK_COMM_OFFSET);
+	thread->preemptor_comm[1] = FIELD(u64, next, TASK_COMM_OFFSET + 8);
+	count_peer(LENS_PREEMPTOR, TID(next), thread->preemptor_comm, 1, 0);
+}
+
+int btf_sched_switch(u64 *ctx)
+{
+	u64 prev = ctx[1], next = ctx[2];
+	struct lens_config *left = settings_for(TID(prev), TGID(prev));
+	struct lens_config *came = settings_for(TID(next), TGID(next));
+	u32 state;
+	u64 now;
+
+	if (!left && !came)
+		return 0;
+#ifdef SWITCH_HAS_STATE
+	state = ctx[3];
+#else
+	state = task_state(prev);
+#endif
+	now = bpf_ktime_get_ns();
+	if (left)
+		leaves(left, prev, next, (bool)ctx[0], state & ~(1U << 31), now);
+	if (came)
+		switch_in(came, TID(next), now);
+	return 0;
+}
+
+static __always_inline bool is_queued(u64 task)
+{
+#ifdef TASK_DELAYED_OFFSET
+	/* Since 6.12 a sleeper may stay on the queue until it is picked. */
+	if (FIELD(u8, task, TASK_DELAYED_OFFSET))
+		return false;
+#endif
+	return FIELD(u32, task, TASK_ON_RQ_OFFSET);
+}
+
+int btf_sched_waking(u64 *ctx)
+{
+	u64 task = ctx[0];
+	struct lens_config *mine = settings_for(TID(task), TGID(task));
+	u64 comm[2];
+
+	if (mine && !is_queued(task))
+		woken(mine, TID(task), state_of(task_state(task)), bpf_ktime_get_ns());
+	if (settings_for_current()) {
+		comm[0] = FIELD(u64, task, TASK_COMM_OFFSET);
+		comm[1] = FIELD(u64, task, TASK_COMM_OFFSET + 8);
+		count_peer(LENS_WAKEE, TID(task), comm, 1, 0);
+	}
+	return 0;
+}
+
+int btf_sched_wakeup_new(u64 *ctx)
+{
+	u64 task = ctx[0];
+	struct lens_config *settings = settings_for(TID(task), TGID(task));
+
+	if (settings)
+		born(settings, TID(task), bpf_ktime_get_ns());
+	return 0;
+}
+
+int btf_sched_migrate_task(u64 *ctx)
+{
+	u64 task = ctx[0];
+	struct lens_config *settings = settings_for(TID(task), TGID(task));
+	struct lens_thread *thread;
+
+	if (!settings)
+		return 0;
+	thread = thread_of(settings, TID(task), LENS_RUNNABLE);
+	if (thread)
+		thread->migrations++;
+	return 0;
+}
+
+int btf_sched_process_exit(u64 *ctx)
+{
+	u64 task = ctx[0];
+	struct lens_config *settings = settings_for(TID(task), TGID(task));
+	struct lens_thread *thread;
+
+	if (!settings)
+		return 0;
+	thread = thread_of(settings, TID(task), LENS_RUNNING);
+	if (thread) {
+		thread->exit_code = FIELD(u32, task, TASK_EXIT_CODE_OFFSET);
+		thread->exiting = 1;
+		/* exit and exit_group do not return. */
+		thread->call = NO_CALL;
+	}
+	return 0;
+}
+
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* What a descriptor of the current task stands for, plus one. */
+static __always_inline u32 kind_of(u64 descriptor)
+{
+#ifdef FILES_FDT_OFFSET
+	u64 table = pointer_at(pointer_at(bpf_get_current_task() + TASK_FILES_OFFSET) + FILES_FDT_OFFSET);
+	u64 file, inode;
+	u32 size = 0;
+	u16 mode = 0;
+
+	bpf_probe_read_kernel(&size, sizeof(size), (void *)(table + FDTABLE_MAX_OFFSET));
+	if ((u32)descriptor >= size)
+		return IO_UNKNOWN + 1;
+	file = pointer_at(pointer_at(table + FDTABLE_FD_OFFSET) + 8ULL * (u32)descriptor);
+	inode = file ? pointer_at(file + FILE_INODE_OFFSET) : 0;
+	if (!inode || bpf_probe_read_kernel(&mode, sizeof(mode), (void *)(inode + INODE_MODE_OFFSET)))
+		return IO_UNKNOWN + 1;
+	switch (mode & MODE_KIND) {
+	case 0100000: /* regular file */
+	case 0040000: /* directory */
+		return IO_FILE + 1;
+	case 0010000:
+		return IO_PIPE + 1;
+	case 0140000:
+		return IO_SOCKET + 1;
+	case 0020000:
+	case 0060000:
+		return IO_DEVICE + 1;
+	default:
+		return IO_OTHER + 1;
+	}
+#else
+	return IO_UNKNOWN + 1;
+#endif
+}
+
+static __always_inline bool is_of_other_table(u64 number)
+{
+#ifdef TASK_STATUS_OFFSET
+	u32 status = 0;
+
+	bpf_probe_read_kernel(&status, sizeof(status), (void *)(bpf_get_current_task() + TASK_STATUS_OFFSET));
+	if (status & COMPAT_STATUS)
+		return true;
+#endif
+	return number >= OTHER_TABLE;
+}
+
+#ifdef REGS_ARGUMENT_0_OFFSET
+static __always_inline u64 argument(u64 regs, u32 one_based)
+{
+	if (one_based == 1)
+		return FIELD(u64, regs, REGS_ARGUMENT_0_OFFSET);
+	if (one_based == 2)
+		return FIELD(u64, regs, REGS_ARGUMENT_1_OFFSET);
+	return FIELD(u64, regs, REGS_ARGUMENT_2_OFFSET);
+}
+#endif
+
+int btf_sys_enter(u64 *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+	u32 read_kind = 0, write_kind = 0;
+	struct lens_call *call;
+	u32 number;
+
+	if (!settings)
+		return 0;
+	number = is_of_other_table(ctx[1]) ? OTHER_TABLE : ctx[1];
+	call = call_of(number);
+#ifdef REGS_ARGUMENT_0_OFFSET
+	if (call && call->read_argument)
+		read_kind = kind_of(argument(ctx[0], call->read_argument));
+	if (call && call->write_argument)
+		write_kind = kind_of(argument(ctx[0], call->write_argument));
+#endif
+	call_begins(settings, number, read_kind, write_kind, bpf_ktime_get_ns());
+	return 0;
+}
+
+int btf_sys_exit(u64 *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+
+	if (settings)
+		call_ends(settings, ctx[1], bpf_ktime_get_ns());
+	return 0;
+}
+
+int fentry_handle_mm_fault(u64 *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+	struct lens_thread *thread;
+
+	if (!settings)
+		return 0;
+	thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	if (thread)
+		thread->fault_enter_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+int fexit_handle_mm_fault(u64 *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+	struct lens_thread *thread;
+
+	if (!settings)
+		return 0;
+	thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	if (thread && thread->fault_enter_ns) {
+		thread->fault_ns += bpf_ktime_get_ns() - thread->fault_enter_ns;
+		thread->fault_enter_ns = 0;
+	}
+	return 0;
+}
+
+#ifdef SOCK_FAMILY_OFFSET
+
+static __always_inline void remember_socket(u64 sock)
+{
+	u32 one = 1;
+
+	if (!sockets.lookup(&sock))
+		sockets.update(&sock, &one);
+}
+
+static __always_inline void count_traffic(u64 sock, s32 result, bool received)
+{
+	u32 protocol = FIELD(u16, sock, SOCK_PROTOCOL_OFFSET);
+	u32 family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
+	u32 index = (protocol == IPPROTO_UDP ? 2 : 0) + (family == AF_INET6 ? 1 : 0);
+	struct lens_traffic *place;
+
+	if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) || (family != AF_INET && family != AF_INET6))
+		return;
+	if (protocol == IPPROTO_TCP)
+		remember_socket(sock);
+	place = traffic.lookup(&index);
+	/* An end of the connection is no message; an empty datagram is one. */
+	if (!place || result < 0 || (!result && protocol == IPPROTO_TCP))
+		return;
+	if (received) {
+		__sync_fetch_and_add(&place->received_messages, 1);
+		__sync_fetch_and_add(&place->received_bytes, result);
+	} else {
+		__sync_fetch_and_add(&place->sent_messages, 1);
+		__sync_fetch_and_add(&place->sent_bytes, result);
+	}
+}
+
+int btf_sock_send_length(u64 *ctx)
+{
+	if (settings_for_current())
+		count_traffic(ctx[0], ctx[1], false);
+	return 0;
+}
+
+int btf_sock_recv_length(u64 *ctx)
+{
+	if (settings_for_current() && !(ctx[2] & MSG_PEEK))
+		count_traffic(ctx[0], ctx[1], true);
+	return 0;
+}
+
+/* Kernels before 6.3 have no such tracepoints: functions with (struct socket *, struct msghdr *, size[, flags]). */
+#define SOCK_OF(socket) FIELD(u64, socket, SOCKET_SOCK_OFFSET)
+
+int fexit_inet_sendmsg(u64 *ctx)
+{
+	if (settings_for_current())
+		count_traffic(SOCK_OF(ctx[0]), ctx[3], false);
+	return 0;
+}
+
+int fexit_inet6_sendmsg(u64 *ctx)
+{
+	if (settings_for_current())
+		count_traffic(SOCK_OF(ctx[0]), ctx[3], false);
+	return 0;
+}
+
+int fexit_inet_recvmsg(u64 *ctx)
+{
+	if (settings_for_current() && !(ctx[3] & MSG_PEEK))
+		count_traffic(SOCK_OF(ctx[0]), ctx[4], true);
+	return 0;
+}
+
+int fexit_inet6_recvmsg(u64 *ctx)
+{
+	if (settings_for_current() && !(ctx[3] & MSG_PEEK))
+		count_traffic(SOCK_OF(ctx[0]), ctx[4], true);
+	return 0;
+}
+
+static __always_inline bool is_known_inode(u64 sock)
+{
+	u64 socket = FIELD(u64, sock, SOCK_SOCKET_OFFSET), number = 0;
+
+	if (!socket)
+		return false;
+	bpf_probe_read_kernel(&number, sizeof(number), (void *)(socket + SOCKET_INODE_OFFSET + INODE_NUMBER_OFFSET));
+	return number && inodes.lookup(&number);
+}
+
+/*
+ * Whose connection it is: packets are handled in whatever task they interrupt, so the current task says it only where a
+ * state begins by a system call alone. Later changes are known by the socket, accepted ones by the port they came to.
+ */
+static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state)
+{
+	u32 port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET), one = 1;
+
+	if (sockets.lookup(&sock) || is_known_inode(sock))
+		return true;
+	if (old_state == TCP_SYN_RECV && new_state == TCP_ESTABLISHED)
+		return listening.lookup(&port);
+	if (old_state != TCP_CLOSE || (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN))
+		return false;
+	if (!settings_for_current())
+		return false;
+	if (new_state == TCP_LISTEN)
+		listening.update(&port, &one);
+	return true;
+}
+
+int btf_inet_sock_set_state(u64 *ctx)
+{
+	u64 sock = ctx[0];
+	u32 zero = 0, cpu = bpf_get_smp_processor_id(), index;
+	struct lens_config *settings = config.lookup(&zero);
+	struct lens_cpu *place = cpus.lookup(&cpu);
+	struct lens_change *change;
+
+	if (!settings || !settings->tgid || !place || !is_mine(sock, ctx[1], ctx[2]))
+		return 0;
+	index = cpu * CHANGES + (place->changes & (CHANGES - 1));
+	change = changes.lookup(&index);
+	if (!change)
+		return 0;
+	change->position = 0;
+	barrier();
+	change->time_ns = bpf_ktime_get_ns();
+	change->old_state = ctx[1];
+	change->new_state = ctx[2];
+	change->family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
+	change->protocol = FIELD(u16, sock, SOCK_PROTOCOL_OFFSET);
+	change->local_port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
+	change->remote_port = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET);
+	change->local[1] = change->remote[1] = 0;
+	if (change->family == AF_INET) {
+		change->local[0] = FIELD(u32, sock, SOCK_LOCAL_OFFSET);
+		change->remote[0] = FIELD(u32, sock, SOCK_REMOTE_OFFSET);
+	} else {
+#ifdef SOCK_LOCAL6_OFFSET
+		bpf_probe_read_kernel(change->local, 16, (void *)(sock + SOCK_LOCAL6_OFFSET));
+		bpf_probe_read_kernel(change->remote, 16, (void *)(sock + SOCK_REMOTE6_OFFSET));
+#endif
+	}
+	barrier();
+	change->position = ++place->changes;
+	if (ctx[2] == TCP_CLOSE)
+		sockets.delete(&sock);
+	else
+		remember_socket(sock);
+	return 0;
+}
+
+#endif
