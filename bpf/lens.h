@@ -85,16 +85,11 @@ struct lens_thread {
 	char comm[COMM_BYTES];
 };
 
-/* The longest of each interval, in two places in turn. */
-struct lens_longest {
-	u64 epoch[2];
-	u64 ns[2];
-};
-
 struct lens_totals {
 	u64 waits[LATENCY_BUCKETS];
 	u64 wait_ns;
-	struct lens_longest longest_wait;
+	u64 longest_epoch[2]; /* the longest of each interval, in two places in turn */
+	u64 longest_ns[2];
 	u64 threads_untracked;
 	u64 peers_untracked;
 	u64 errors_untracked;
@@ -114,7 +109,8 @@ struct lens_call {
 	u64 total_ns;
 	u64 blocked_ns;
 	u64 failed;
-	struct lens_longest longest;
+	u64 longest_epoch[2];
+	u64 longest_ns[2];
 	/* User space's: which argument is the descriptor that it reads from, or writes to, plus one. */
 	u32 read_argument;
 	u32 write_argument;
@@ -194,12 +190,25 @@ BPF_TABLE("hash", u64, u32, inodes, LENS_SOCKETS);
 BPF_TABLE("hash", u32, u32, listening, 256);
 BPF_TABLE("array", u32, struct lens_thread, no_thread, 1);
 
-static __always_inline struct lens_config *settings_for(u32 tid, u32 tgid)
+static __always_inline struct lens_config *configuration(void)
 {
 	u32 zero = 0;
-	struct lens_config *settings = config.lookup(&zero);
 
-	if (!settings || settings->tgid != tgid || (settings->tid && settings->tid != tid))
+	return config.lookup(&zero);
+}
+
+static __always_inline bool is_aimed_at(struct lens_config *settings, u32 tid, u32 tgid)
+{
+	if (settings->tgid != tgid)
+		return false;
+	return !settings->tid || settings->tid == tid;
+}
+
+static __always_inline struct lens_config *settings_for(u32 tid, u32 tgid)
+{
+	struct lens_config *settings = configuration();
+
+	if (!settings || !tid || !is_aimed_at(settings, tid, tgid))
 		return NULL;
 	return settings;
 }
@@ -209,8 +218,6 @@ static __always_inline struct lens_config *settings_for_current(void)
 {
 	u64 id = bpf_get_current_pid_tgid();
 
-	if (!id)
-		return NULL;
 	return settings_for(id, id >> 32);
 }
 
@@ -249,13 +256,13 @@ static __always_inline struct lens_thread *thread_of(struct lens_config *setting
 	return thread;
 }
 
-static __always_inline void note_longest(struct lens_longest *longest, u64 ns, u64 epoch)
+static __always_inline void note_longest(u64 *epochs, u64 *longest, u64 ns, u64 epoch)
 {
 	u32 parity = epoch & 1;
 
-	if (longest->epoch[parity] != epoch || longest->ns[parity] < ns) {
-		longest->ns[parity] = ns;
-		longest->epoch[parity] = epoch;
+	if (epochs[parity] != epoch || longest[parity] < ns) {
+		longest[parity] = ns;
+		epochs[parity] = epoch;
 	}
 }
 
@@ -269,18 +276,20 @@ static __always_inline struct lens_call *call_of(s32 number)
 /* What has passed since the thread's last change, as time in `state`. */
 static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 now)
 {
-	u64 passed = now - thread->since_ns;
+	u64 passed = now - thread->since_ns, place = state;
 	struct lens_totals *totals = all();
 	struct lens_call *call;
 
 	thread->since_ns = now;
-	if (!totals || state >= LENS_STATES)
+	/* The verifier is to see the very comparison that bounds the index. */
+	asm volatile("" : "+r"(place));
+	if (!totals || place >= LENS_STATES)
 		return 0;
 	if ((s64)passed < 0) {
 		__sync_fetch_and_add(&totals->negative_times, 1);
 		return 0;
 	}
-	thread->state_ns[state] += passed;
+	thread->state_ns[place] += passed;
 	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->call != NO_CALL) {
 		thread->call_blocked_ns += passed;
 		call = call_of(thread->call);
@@ -320,7 +329,7 @@ static __always_inline void end_wait(struct lens_config *settings, struct lens_t
 		return;
 	__sync_fetch_and_add(&totals->waits[bucket], 1);
 	__sync_fetch_and_add(&totals->wait_ns, wait);
-	note_longest(&totals->longest_wait, wait, settings->epoch);
+	note_longest(totals->longest_epoch, totals->longest_ns, wait, settings->epoch);
 	if (thread->preemptor_tid)
 		count_peer(LENS_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
 }
@@ -497,7 +506,7 @@ static __always_inline void call_ends(struct lens_config *settings, s64 result, 
 	ns = now - (thread->call_enter_ns ? thread->call_enter_ns : settings->start_ns);
 	__sync_fetch_and_add(&call->count, 1);
 	__sync_fetch_and_add(&call->total_ns, ns);
-	note_longest(&call->longest, ns, settings->epoch);
+	note_longest(call->longest_epoch, call->longest_ns, ns, settings->epoch);
 	count_io(thread->read_kind_and_one, 0, result, ns);
 	count_io(thread->write_kind_and_one, 1, result, ns);
 	if (result < 0 && result >= -MOST_ERRNO) {

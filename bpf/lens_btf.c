@@ -75,11 +75,15 @@ static __always_inline void leaves(struct lens_config *settings, u64 prev, u64 n
 int btf_sched_switch(u64 *ctx)
 {
 	u64 prev = ctx[1], next = ctx[2];
-	struct lens_config *left = settings_for(TID(prev), TGID(prev));
-	struct lens_config *came = settings_for(TID(next), TGID(next));
+	struct lens_config *settings = configuration();
+	bool left, came;
 	u32 state;
 	u64 now;
 
+	if (!settings || !settings->tgid)
+		return 0;
+	left = is_aimed_at(settings, TID(prev), TGID(prev));
+	came = is_aimed_at(settings, TID(next), TGID(next));
 	if (!left && !came)
 		return 0;
 #ifdef SWITCH_HAS_STATE
@@ -89,9 +93,9 @@ int btf_sched_switch(u64 *ctx)
 #endif
 	now = bpf_ktime_get_ns();
 	if (left)
-		leaves(left, prev, next, (bool)ctx[0], state & ~(1U << 31), now);
+		leaves(settings, prev, next, (bool)ctx[0], state & ~(1U << 31), now);
 	if (came)
-		switch_in(came, TID(next), now);
+		switch_in(settings, TID(next), now);
 	return 0;
 }
 
@@ -400,8 +404,8 @@ static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state)
 int btf_inet_sock_set_state(u64 *ctx)
 {
 	u64 sock = ctx[0];
-	u32 zero = 0, cpu = bpf_get_smp_processor_id(), index;
-	struct lens_config *settings = config.lookup(&zero);
+	u32 cpu = bpf_get_smp_processor_id(), index;
+	struct lens_config *settings = configuration();
 	struct lens_cpu *place = cpus.lookup(&cpu);
 	struct lens_change *change;
 

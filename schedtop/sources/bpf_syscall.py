@@ -19,7 +19,7 @@ PROG_TRACEPOINT, PROG_PERF_EVENT, PROG_TRACING = 5, 7, 26
 TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT = 23, 24, 25
 """Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT."""
 
-_MAP_CREATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 3, 5, 17, 24
+_MAP_CREATE, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 2, 3, 5, 17, 24
 _OBJ_GET_INFO, _ENABLE_STATS = 15, 32
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
 _ATTR_BYTES = 144
@@ -55,6 +55,14 @@ def delete_element(map_fd: int, key: bytes) -> None:
     buffer = ctypes.create_string_buffer(key, len(key))
     with contextlib.suppress(FileNotFoundError):
         _bpf(_MAP_DELETE, struct.pack("<IxxxxQ", map_fd, ctypes.addressof(buffer)))
+
+
+def add_element(map_fd: int, key: bytes, value: bytes) -> None:
+    """Puts an element into a hash; one that is there already stays as it is. OSError (E2BIG) if there is no room."""
+    buffers = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, len(value))
+    addresses = (ctypes.addressof(buffer) for buffer in buffers)
+    with contextlib.suppress(FileExistsError):
+        _bpf(_MAP_UPDATE, struct.pack("<IxxxxQQQ", map_fd, *addresses, 1))
 
 
 def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,11 +36,16 @@ _KINDS = {
 
 
 class Loader:
-    """Programs, each with a hook where it belongs, and their maps; `close` ends all."""
+    """Programs, each with a hook where it belongs, and their maps; `close` ends all.
 
-    def __init__(self, compiled: Compiled, hooks: Mapping[str, Hook]) -> None:
+    A program of `optional` that the kernel refuses stops nothing: `refused` then has its name and why.
+    """
+
+    def __init__(self, compiled: Compiled, hooks: Mapping[str, Hook], optional: Collection[str] = ()) -> None:
         self._compiled = compiled
-        self._hooks = hooks
+        self._hooks = dict(hooks)
+        self._optional = frozenset(optional)
+        self.refused: dict[str, str] = {}
         self._fds: dict[str, int] = {}
         self._attached: dict[str, list[int]] = {}
 
@@ -90,9 +95,26 @@ class Loader:
         """Loads all programs, then attaches them. Raises OSError."""
         # The verifier takes its time, most of it for sched_switch: the others need not wait for that one.
         with ThreadPoolExecutor(LOADERS) as pool:
-            list(pool.map(self._load, self._hooks))
-        for name in self._hooks:
-            self._attach(name)
+            list(pool.map(self._load_or_refuse, self._hooks))
+        for name in [name for name in self._hooks if name not in self.refused]:
+            try:
+                self._attach(name)
+            except OSError as error:
+                self._refuse(name, error)
+        for name in self.refused:
+            self._hooks.pop(name)
+
+    def _load_or_refuse(self, name: str) -> None:
+        try:
+            self._load(name)
+        except OSError as error:
+            self._refuse(name, error)
+
+    def _refuse(self, name: str, error: OSError) -> None:
+        """Notes that an optional program cannot be had; raises the error of any other."""
+        if name not in self._optional:
+            raise error
+        self.refused[name] = f"this kernel does not take the program for it ({error.strerror})"
 
     def _load(self, name: str) -> None:
         """Loads a program. Raises ProgramRefused."""

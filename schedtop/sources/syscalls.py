@@ -88,10 +88,8 @@ _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC}
 OTHER_TABLE = 1023
 """Stands for calls of another table than the machine's own (32 bit, x32): they are counted as one (bpf/lens.h)."""
 
-READS = {name: 1 for name in ("read", "pread64", "readv", "preadv", "preadv2", "copy_file_range")} | {"sendfile": 2}
-WRITES = {name: 1 for name in ("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile")} | {
-    "copy_file_range": 3
-}
+READS = dict.fromkeys(("read", "pread64", "readv", "preadv", "preadv2", "copy_file_range"), 1) | {"sendfile": 2}
+WRITES = dict.fromkeys(("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile"), 1) | {"copy_file_range": 3}
 """Calls that /proc/PID/io counts as reads and writes: which of their arguments is the descriptor, from 1."""
 
 # Codes that only the kernel itself uses (include/linux/errno.h); a call that restarts returns one of the first five.

@@ -1,0 +1,250 @@
+"""What /proc and the cgroup files tell of one task: who it is, what it is doing, how the scheduler is to treat it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schedtop.lens import Attributes, Quota
+from schedtop.model import SourceError
+from schedtop.rows import text
+from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.task_cgroups import cpu_group
+from schedtop.sources.throttling import quota_ratio, read_statistics
+from schedtop.sources.topology import cpu_list
+
+RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED = range(5)
+"""`enum lens_state` of bpf/lens.h."""
+
+NO_CALL = -1
+
+_STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}
+_POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
+# Fields of /proc/TID/stat from the state on (man 5 proc, there numbered from 3).
+_STATE, _MIN_FLT, _MAJ_FLT, _NICE, _RT_PRIORITY, _POLICY = 0, 7, 9, 16, 37, 38
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+_LISTEN = "0A"
+_MOST_SOCKETS = 4096
+INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+"""PROC_PID_INIT_INO of include/linux/proc_ns.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStat:
+    """Of /proc/TGID/task/TID/stat: `state` of bpf/lens.h, faults since it began, and how it is scheduled."""
+
+    state: int
+    minor: int
+    major: int
+    nice: int
+    rt_priority: int
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A task: `tid` is `tgid` for a leader. `threads`: how many its process has."""
+
+    tid: int
+    tgid: int
+    comm: str
+    process: str
+    command_line: str
+    threads: int
+
+
+def identify(tid: int, proc: Path = Path("/proc")) -> Who:
+    """Who has that number. Raises SourceError if nobody has."""
+    try:
+        status = (proc / str(tid) / "status").read_text(errors="replace")
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        tgid = int(fields["Tgid"])
+        command = (proc / str(tgid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+        who = Who(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
+    except (OSError, KeyError, ValueError) as error:
+        raise SourceError(f"there is no task {tid} on this host") from error
+    if fields["State"].startswith(("Z", "X")) and who.threads <= 1:
+        raise SourceError(f"task {tid} ({who.comm}) has ended: only its parent has not asked how")
+    return who
+
+
+def require_host_numbers() -> None:
+    """Raises SourceError where tids are those of a container: the kernel programs know the host's alone."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return
+    if namespace != INITIAL_PID_NAMESPACE:
+        raise SourceError("tids are other numbers in this pid namespace: run it in the host's (docker run --pid=host)")
+
+
+def thread_ids(tgid: int, proc: Path = Path("/proc")) -> list[int]:
+    """The threads of a process; none if it is gone."""
+    try:
+        return sorted(int(name) for name in os.listdir(proc / str(tgid) / "task"))
+    except OSError:
+        return []
+
+
+def comm(tgid: int, tid: int, proc: Path = Path("/proc")) -> str:
+    """A thread's name, empty if it is gone."""
+    try:
+        return text((proc / str(tgid) / "task" / str(tid) / "comm").read_bytes().rstrip(b"\n"))
+    except OSError:
+        return ""
+
+
+def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | None:
+    """What a thread is now, `None` if it is gone."""
+    try:
+        line = (proc / str(tgid) / "task" / str(tid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = line.rpartition(")")[2].split()
+    if fields[_STATE] in "ZX":
+        return None
+    return ThreadStat(
+        _STATES.get(fields[_STATE], SLEEPING),
+        int(fields[_MIN_FLT]),
+        int(fields[_MAJ_FLT]),
+        int(fields[_NICE]),
+        int(fields[_RT_PRIORITY]),
+        _POLICIES.get(int(fields[_POLICY]), f"policy {fields[_POLICY]}"),
+    )
+
+
+def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
+    """How long a thread has run so far, by the kernel's count; 0 where it is not kept."""
+    try:
+        return int((proc / str(tgid) / "task" / str(tid) / "schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def current_call(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
+    """The number of the system call that a thread is blocked in, NO_CALL if it is in none or that cannot be told."""
+    try:
+        first = (proc / str(tgid) / "task" / str(tid) / "syscall").read_text().split()[0]
+    except (OSError, IndexError):
+        return NO_CALL
+    return int(first) if first.isdigit() else NO_CALL
+
+
+def open_sockets(tgid: int, proc: Path = Path("/proc")) -> tuple[set[int], set[int]]:
+    """Inodes of the sockets that a process has open (4,096 at most), and the TCP ports at which it listens."""
+    inodes: set[int] = set()
+    ports: set[int] = set()
+    try:
+        descriptors = list(os.scandir(proc / str(tgid) / "fd"))
+    except OSError:
+        return inodes, ports
+    for entry in descriptors[:_MOST_SOCKETS]:
+        try:
+            found = _SOCKET.fullmatch(os.readlink(entry.path))
+        except OSError:
+            continue
+        if found:
+            inodes.add(int(found[1]))
+    for name in ("tcp", "tcp6"):
+        ports |= _listening(proc / str(tgid) / "net" / name, inodes) if inodes else set()
+    return inodes, ports
+
+
+def _listening(path: Path, inodes: set[int]) -> set[int]:
+    try:
+        lines = path.read_text().splitlines()[1:]
+    except OSError:
+        return set()
+    rows = (line.split() for line in lines)
+    return {
+        int(row[1].rpartition(":")[2], 16)
+        for row in rows
+        if len(row) > 9 and row[3] == _LISTEN and int(row[9]) in inodes
+    }
+
+
+class AttributeReader:
+    """How a task is scheduled, with the quota statistics since the last reading."""
+
+    def __init__(self, tgid: int, tid: int, proc: Path = Path("/proc"), mounts: str | None = None) -> None:
+        self._tgid, self._tid, self._proc = tgid, tid, proc
+        self._root = cpu_hierarchy(read_mounts() if mounts is None else mounts)
+        self._earlier: Quota | None = None
+        self._last: Attributes | None = None
+
+    def read(self) -> Attributes | None:
+        """As of now; of a task that is gone the last ones, `None` if there are none."""
+        stat = read_stat(self._tgid, self._tid, self._proc)
+        directory = self._proc / str(self._tgid) / "task" / str(self._tid)
+        try:
+            status = (directory / "status").read_text(errors="replace")
+            cgroup = cpu_group(os.fsdecode((directory / "cgroup").read_bytes()))
+        except OSError:
+            stat = None
+        if stat is None:
+            return self._last
+        affinity = next((line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")), "")
+        self._last = Attributes(
+            affinity,
+            len(cpu_list(affinity)) if affinity else 0,
+            stat.policy,
+            stat.rt_priority,
+            stat.nice,
+            text(os.fsencode(cgroup)),
+            self._quota_since(cgroup),
+        )
+        return self._last
+
+    def _quota_since(self, cgroup: str) -> Quota | None:
+        now = self._quota(cgroup)
+        earlier, self._earlier = self._earlier, now
+        if now is None or earlier is None or earlier.cgroup != now.cgroup:
+            return now and replace(now, periods=0, throttled_periods=0, throttled_ns=0)
+        changes = {
+            name: max(0, getattr(now, name) - getattr(earlier, name))
+            for name in ("periods", "throttled_periods", "throttled_ns")
+        }
+        return replace(now, **changes)
+
+    def _quota(self, cgroup: str) -> Quota | None:
+        """Of the group, or the nearest one above that has a quota; with its counters since the group was made."""
+        if self._root is None or not cgroup:
+            return None
+        # Only v2 has this file at every directory of the hierarchy.
+        unified = (self._root / "cgroup.controllers").exists()
+        path = cgroup
+        while True:
+            directory = f"{self._root}{path}"
+            ratio = quota_ratio(directory, unified)
+            if ratio is not None:
+                break
+            if path in ("/", ""):
+                return None
+            path = path.rpartition("/")[0] or "/"
+        try:
+            statistics = read_statistics(directory, unified)
+            period = _period_ns(directory, unified)
+        except (OSError, ValueError, IndexError):
+            return None
+        return Quota(text(os.fsencode(path)), round(ratio * period), period, *statistics[:3])
+
+
+def _period_ns(directory: str, unified: bool) -> int:
+    name = "cpu.max" if unified else "cpu.cfs_period_us"
+    return int(Path(directory, name).read_text().split()[-1]) * 1000
+
+
+def address(family: int, packed: bytes, port: int) -> str:
+    """An address and port as people write them."""
+    if family == socket.AF_INET:
+        return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
+    return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"
+
+
+def running_counts(tgid: int, tids: Iterable[int]) -> dict[int, int]:
+    """`run_ns` of some threads."""
+    return {tid: run_ns(tgid, tid) for tid in tids}
