@@ -62,6 +62,7 @@ struct lens_thread {
 	u64 state_ns[LENS_STATES];
 	u64 since_ns; /* of `state` */
 	u64 waking_ns; /* a wakeup that came before its switch out was seen */
+	u64 exec_ns; /* its run time by the kernel's own count, at its last switch; 0: not known */
 	u64 call_enter_ns; /* 0: before the start */
 	u64 call_blocked_ns;
 	u64 fault_enter_ns;
@@ -94,6 +95,7 @@ struct lens_totals {
 	u64 peers_untracked;
 	u64 errors_untracked;
 	u64 negative_times;
+	u64 switches_unseen; /* the kernel does not report each switch: who leaves is not always who came */
 };
 
 /* Written by its CPU alone, but for run_ns and timeslices. */
@@ -334,47 +336,95 @@ static __always_inline void end_wait(struct lens_config *settings, struct lens_t
 		count_peer(LENS_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
 }
 
-static __always_inline void switch_in(struct lens_config *settings, u32 tid, u64 now)
+static __always_inline void count_unseen(void)
 {
-	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
-	u32 cpu = bpf_get_smp_processor_id();
-	struct lens_cpu *place = cpus.lookup(&cpu);
-	u32 state;
+	struct lens_totals *totals = all();
 
-	if (!thread)
+	if (totals)
+		__sync_fetch_and_add(&totals->switches_unseen, 1);
+}
+
+static __always_inline void count_run(u32 cpu, u64 slice, u64 timeslices)
+{
+	struct lens_cpu *place = cpus.lookup(&cpu);
+
+	if (!place)
 		return;
-	state = thread->state;
+	__sync_fetch_and_add(&place->run_ns, slice);
+	__sync_fetch_and_add(&place->timeslices, timeslices);
+}
+
+/* How long it has run since its last switch that was seen, by the kernel's count; never more than the time since. */
+static __always_inline u64 ran_unseen(struct lens_thread *thread, u64 exec_ns, u64 now)
+{
+	u64 ran = exec_ns - thread->exec_ns, passed = now - thread->since_ns;
+
+	if (!exec_ns || !thread->exec_ns || (s64)passed < 0)
+		return 0;
+	return ran < passed ? ran : passed;
+}
+
+/* The time up to a switch in, in the states that it was in. */
+static __always_inline void arrive(struct lens_config *settings, struct lens_thread *thread, u64 exec_ns, u64 now)
+{
+	u32 state = thread->state;
+
+	/* At the start /proc called it running, but it was queued. */
+	if (state == LENS_RUNNING && !thread->cpu_and_one)
+		state = LENS_RUNNABLE;
+	if (state == LENS_RUNNING) {
+		count_unseen();
+		count_run(thread->cpu_and_one - 1,
+			  account(thread, LENS_RUNNING, thread->since_ns + ran_unseen(thread, exec_ns, now)), 0);
+		state = thread->waking_ns ? LENS_SLEEPING : LENS_RUNNABLE;
+	}
 	/* A wakeup that came while it was on its way out. */
 	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
 		account(thread, state, thread->waking_ns);
 		state = LENS_RUNNABLE;
 	}
-	/* Running: so it was taken for at the start, but it was queued. */
-	if (state == LENS_RUNNABLE || state == LENS_RUNNING)
+	if (state == LENS_RUNNABLE)
 		end_wait(settings, thread, now);
 	else
 		account(thread, state, now);
+}
+
+/* `exec_ns`: its run time by the kernel's own count, 0 where that is not known. */
+static __always_inline void switch_in(struct lens_config *settings, u32 tid, u64 exec_ns, u64 now)
+{
+	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
+	u32 cpu = bpf_get_smp_processor_id();
+
+	if (!thread)
+		return;
+	arrive(settings, thread, exec_ns, now);
 	thread->preemptor_tid = 0;
 	thread->waking_ns = 0;
+	thread->exec_ns = exec_ns;
 	thread->state = LENS_RUNNING;
 	thread->cpu_and_one = cpu + 1;
-	if (place)
-		__sync_fetch_and_add(&place->timeslices, 1);
+	count_run(cpu, 0, 1);
 }
 
 static __always_inline struct lens_thread *switch_out(struct lens_config *settings, u32 tid, u32 state,
-						      bool involuntary, u64 now)
+						      bool involuntary, u64 exec_ns, u64 now)
 {
 	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNING);
 	u32 cpu = bpf_get_smp_processor_id();
-	struct lens_cpu *place = cpus.lookup(&cpu);
-	u64 slice;
+	u64 arrived;
 
 	if (!thread)
 		return NULL;
-	slice = account(thread, LENS_RUNNING, now);
-	if (place)
-		__sync_fetch_and_add(&place->run_ns, slice);
+	if (thread->state != LENS_RUNNING) {
+		count_unseen();
+		count_run(cpu, 0, 1);
+		arrived = now - ran_unseen(thread, exec_ns, now);
+		if (thread->state < LENS_STATES)
+			arrive(settings, thread, exec_ns, arrived);
+		thread->waking_ns = 0;
+	}
+	count_run(cpu, account(thread, LENS_RUNNING, now), 0);
+	thread->exec_ns = exec_ns;
 	if (involuntary)
 		thread->involuntary++;
 	else

@@ -52,11 +52,20 @@ static __always_inline bool is_throttled(u64 task)
 #endif
 }
 
+static __always_inline u64 exec_ns(u64 task)
+{
+#ifdef TASK_EXEC_OFFSET
+	return FIELD(u64, task, TASK_EXEC_OFFSET);
+#else
+	return 0;
+#endif
+}
+
 static __always_inline void leaves(struct lens_config *settings, u64 prev, u64 next, bool preempt, u32 state, u64 now)
 {
 	bool involuntary = preempt || !state;
 	u32 left = involuntary ? (is_throttled(prev) ? LENS_THROTTLED : LENS_RUNNABLE) : state_of(state);
-	struct lens_thread *thread = switch_out(settings, TID(prev), left, involuntary, now);
+	struct lens_thread *thread = switch_out(settings, TID(prev), left, involuntary, exec_ns(prev), now);
 
 	if (!thread)
 		return;
@@ -95,7 +104,7 @@ int btf_sched_switch(u64 *ctx)
 	if (left)
 		leaves(settings, prev, next, (bool)ctx[0], state & ~(1U << 31), now);
 	if (came)
-		switch_in(settings, TID(next), now);
+		switch_in(settings, TID(next), exec_ns(next), now);
 	return 0;
 }
 

@@ -280,7 +280,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class LensLoss:
-    """What was not seen or found no room, counted."""
+    """What was not seen or found no room, counted.
+
+    `switches_unseen`: switches that the kernel does not report; their times are told by its own count of run time.
+    """
 
     threads_untracked: int = 0
     peers_untracked: int = 0
@@ -289,6 +292,7 @@ class LensLoss:
     connections_overwritten: int = 0
     events_missed: int = 0
     negative_times: int = 0
+    switches_unseen: int = 0
 
     def __add__(self, other: LensLoss) -> LensLoss:
         return _sum_fields(self, other)

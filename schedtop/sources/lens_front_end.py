@@ -119,7 +119,7 @@ def _task_flags(btf: Btf) -> list[str]:
         "MAJ_FLT": offset("maj_flt"),
         "EXIT_CODE": offset("exit_code"),
     }
-    for name, field in {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled"}.items():
+    for name, field in {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "EXEC": "se.sum_exec_runtime"}.items():
         if btf.has_field("task_struct", field):
             offsets[name] = offset(field)
     return [f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()]

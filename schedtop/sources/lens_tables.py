@@ -187,6 +187,7 @@ def loss(earlier: LensReading, later: LensReading, calls_lost: int, changes_lost
         connections_overwritten=changes_lost,
         events_missed=later.misses - earlier.misses,
         negative_times=change("negative_times"),
+        switches_unseen=change("switches_unseen"),
     )
 
 
