@@ -6,8 +6,6 @@
  * Addresses are integers here, so that bcc does not rewrite each load into a bpf_probe_read.
  */
 
-#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
-
 static __always_inline u32 task_tgid(struct who *who)
 {
 	return FIELD(u32, who->task, TASK_TGID_OFFSET);
@@ -19,47 +17,20 @@ static __always_inline void task_name(struct who *who, char *comm)
 	*(u64 *)(comm + 8) = FIELD(u64, who->task, TASK_COMM_OFFSET + 8);
 }
 
-#ifdef SELECTED_CGROUP
-/* Is the group the descendant, at any depth, of the one that the filter names? That one is at SELECTED_CGROUP_LEVEL. */
-static __always_inline bool is_below_selected(u64 cgroup)
-{
-	u64 ancestor = 0, node = 0, id = 0;
-
-	if (FIELD(u32, cgroup, CGROUP_LEVEL_OFFSET) <= SELECTED_CGROUP_LEVEL)
-		return false;
-	cgroup += CGROUP_ANCESTORS_OFFSET + 8 * SELECTED_CGROUP_LEVEL;
-#ifdef CGROUP_ANCESTORS_ARE_IDS
-	bpf_probe_read_kernel(&id, sizeof(id), (void *)cgroup);
-#else
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)cgroup);
-	bpf_probe_read_kernel(&node, sizeof(node), (void *)(ancestor + CGROUP_NODE_OFFSET));
-	bpf_probe_read_kernel(&id, sizeof(id), (void *)(node + NODE_ID_OFFSET));
-#endif
-	return id == SELECTED_CGROUP;
-}
-#endif
-
 /* A task changes its cgroup by changing its css_set, so the id is looked up only when that is another one. */
 static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 {
 	u64 css_set = FIELD(u64, who->task, TASK_CGROUPS_OFFSET);
-	u64 cgroup, node;
+	u64 group;
 
 	if (slot->css_set == css_set)
 		return;
 	slot->css_set = css_set;
-#ifdef CSS_SET_SUBSYS_OFFSET
-	/* cgroup v1 or hybrid: the group of the cpu controller. */
-	cgroup = FIELD(u64, css_set, CSS_SET_SUBSYS_OFFSET);
-	cgroup = FIELD(u64, cgroup, CSS_CGROUP_OFFSET);
-#else
-	cgroup = FIELD(u64, css_set, CSS_SET_DEFAULT_CGROUP_OFFSET);
-#endif
-	node = FIELD(u64, cgroup, CGROUP_NODE_OFFSET);
-	slot->cgroup_id = FIELD(u64, node, NODE_ID_OFFSET);
+	group = group_of(css_set);
+	slot->cgroup_id = group_id(group);
 #ifdef SELECTED_CGROUP
 	slot->flags &= ~TASK_IN_CGROUP;
-	if (slot->cgroup_id == SELECTED_CGROUP || is_below_selected(cgroup))
+	if (is_in_selected(group, slot->cgroup_id))
 		slot->flags |= TASK_IN_CGROUP;
 #endif
 }

@@ -12,6 +12,7 @@ from schedtop.commands.capture import capture
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.diff import diff
 from schedtop.commands.metrics import metrics
+from schedtop.commands.offcpu import offcpu
 from schedtop.commands.options import source_options
 from schedtop.commands.record import record
 from schedtop.commands.replay import replay
@@ -41,7 +42,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (capture, diff, metrics, record, replay, report, snapshot, watch):
+for _command in (capture, diff, metrics, offcpu, record, replay, report, snapshot, watch):
     commands.add_command(_command)
 
 

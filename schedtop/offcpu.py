@@ -15,10 +15,11 @@ from typing import Any, Protocol, Self
 from schedtop.model import Host
 from schedtop.units import NS_PER_US
 
-RUNNABLE, SLEEPING, UNINTERRUPTIBLE = "runnable", "sleeping", "uninterruptible"
+RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE = "runnable", "sleeping", "uninterruptible", "idle"
 
-STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, "idle", "stopped", "traced", "parked")
-"""`enum off_state` of bpf/offcpu.h, and the letters R, S, D, I, T, t, P of ps. All but the first are *blocked*."""
+STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE, "stopped", "traced", "parked")
+"""`enum off_state` of bpf/offcpu.h, and the letters R, S, D, I, T, t, P of ps. All but `runnable` and `idle` are
+*blocked*: idle is a kernel thread that has nothing to do, and the kernel does not count it as waiting either."""
 
 STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
 """What `selected` and `--state` take."""
@@ -134,8 +135,8 @@ class OffCpuRow:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether it is no part of the run delay."""
-        return self.state != RUNNABLE
+        """Whether something else than a CPU was missing."""
+        return self.state not in (RUNNABLE, IDLE)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -147,7 +148,7 @@ class OffCpuRow:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """One thread. `blocked` is all that is not `runnable`; `sleeping` and `uninterruptible` are its main parts.
+    """One thread. `blocked` is what its rows are that are blocked; `sleeping` and `uninterruptible` are its main parts.
 
     `share` (0..1): of the blocked time of all threads that were measured, `None` if there was none.
     """
@@ -164,7 +165,7 @@ class ThreadSummary:
 
     @property
     def total_ns(self) -> int:
-        """All time without a CPU."""
+        """All time in which it wanted to run or waited for something."""
         return self.runnable.total_ns + self.blocked.total_ns
 
 
@@ -245,11 +246,11 @@ class OffCpu:
     @cached_property
     def runnable_ns(self) -> int:
         """The run delay of all threads."""
-        return sum(row.total_ns for row in self.rows if not row.is_blocked)
+        return sum(row.total_ns for row in self.rows if row.state == RUNNABLE)
 
     @cached_property
     def threads(self) -> tuple[ThreadSummary, ...]:
-        """Every thread that was without a CPU, those with the most blocked time first, then by run delay."""
+        """Every thread that was without a CPU, those with the most blocked time first."""
         states: dict[int, dict[str, Times]] = {}
         last: dict[int, OffCpuRow] = {}
         for row in self.rows:
@@ -258,9 +259,7 @@ class OffCpu:
                 times[key] = times.get(key, Times()) + row.times
             last[row.tid] = row
         found = [self._summary(last[tid], times) for tid, times in states.items()]
-        return tuple(
-            sorted(found, key=lambda thread: (-thread.blocked.total_ns, -thread.runnable.total_ns, thread.tid))
-        )
+        return tuple(sorted(found, key=lambda one: (-one.blocked.total_ns, -one.runnable.total_ns, one.tid)))
 
     def _summary(self, row: OffCpuRow, times: dict[str, Times]) -> ThreadSummary:
         blocked = times.get("blocked", Times())
@@ -308,21 +307,35 @@ def selected(state: str) -> Callable[[OffCpuRow], bool]:
 
 
 def top_blocking(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[ThreadSummary, ...]:
-    """The threads with the most time in a state (one of STATE_CHOICES), most first, none without any of it."""
+    """The threads with the most time in a state (one of STATE_CHOICES), most first, none without any of it.
 
-    def total_ns(thread: ThreadSummary) -> int:
-        times = thread.total_ns if state == "all" else getattr(thread, state).total_ns
-        return int(times)
+    Those that slept all the time come last: nearly every daemon does, and nobody waits for it.
+    """
 
-    found = [thread for thread in offcpu.threads if total_ns(thread)]
-    return tuple(sorted(found, key=lambda thread: (-total_ns(thread), thread.tid))[:count])
+    def times(thread: ThreadSummary) -> Times:
+        found = thread.runnable + thread.blocked if state == "all" else getattr(thread, state)
+        assert isinstance(found, Times)
+        return found
+
+    found = [thread for thread in offcpu.threads if times(thread).count]
+    return tuple(sorted(found, key=lambda one: (slept_throughout(offcpu, one), -times(one).total_ns, one.tid))[:count])
 
 
 def top_rows(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[OffCpuRow, ...]:
-    """The rows with the most time in a state (one of STATE_CHOICES), most first."""
+    """The rows with the most time in a state (one of STATE_CHOICES), most first; sleeping all the time comes last."""
     wanted = selected(state)
     found = [row for row in offcpu.rows if row.total_ns and wanted(row)]
-    return tuple(sorted(found, key=lambda row: (-row.total_ns, row.tid, row.path))[:count])
+
+    def key(row: OffCpuRow) -> tuple[Any, ...]:
+        throughout = row.state != UNINTERRUPTIBLE and row.total_ns >= offcpu.duration_ns
+        return throughout, -row.total_ns, row.tid, row.path
+
+    return tuple(sorted(found, key=key)[:count])
+
+
+def slept_throughout(offcpu: OffCpu, thread: ThreadSummary) -> bool:
+    """Whether a thread never had a CPU because it slept (or was stopped); waiting so long for a disk is none of it."""
+    return thread.blocked.total_ns - thread.uninterruptible.total_ns >= offcpu.duration_ns
 
 
 def paths(rows: Iterable[OffCpuRow]) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -65,6 +65,12 @@ class Signals:
         if self.status:
             raise Interrupted(self.status)
 
+    def answered(self) -> int:
+        """The status of a signal that has come, 0 without one. What it asked for is done: the next one is a new one."""
+        status, self.status = self.status, 0
+        self.stop.clear()
+        return status
+
     @contextmanager
     def raising(self) -> Iterator[None]:
         """While it lasts, a signal raises Interrupted at once: for writing, which may block for ever."""

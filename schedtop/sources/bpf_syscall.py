@@ -19,7 +19,9 @@ PROG_TRACEPOINT, PROG_PERF_EVENT, PROG_TRACING = 5, 7, 26
 TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT = 23, 24, 25
 """Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT."""
 
-_MAP_CREATE, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 2, 3, 5, 17, 24
+_MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
+_RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
+_NO_EXIST = 1
 _OBJ_GET_INFO, _ENABLE_STATS = 15, 32
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
 _ATTR_BYTES = 144
@@ -57,12 +59,25 @@ def delete_element(map_fd: int, key: bytes) -> None:
         _bpf(_MAP_DELETE, struct.pack("<IxxxxQ", map_fd, ctypes.addressof(buffer)))
 
 
-def add_element(map_fd: int, key: bytes, value: bytes) -> None:
-    """Puts an element into a hash; one that is there already stays as it is. OSError (E2BIG) if there is no room."""
+def element(map_fd: int, key: bytes, value_bytes: int) -> bytes | None:
+    """The value of a key, `None` without one."""
+    key_buffer, value = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value_bytes)
+    try:
+        _bpf(_MAP_LOOKUP, struct.pack("<IxxxxQQ", map_fd, ctypes.addressof(key_buffer), ctypes.addressof(value)))
+    except FileNotFoundError:
+        return None
+    return value.raw
+
+
+def add_element(map_fd: int, key: bytes, value: bytes) -> bool:
+    """Puts an element into a hash; false: one is there already, and stays. OSError (E2BIG) if there is no room."""
     buffers = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, len(value))
     addresses = (ctypes.addressof(buffer) for buffer in buffers)
-    with contextlib.suppress(FileExistsError):
-        _bpf(_MAP_UPDATE, struct.pack("<IxxxxQQQ", map_fd, *addresses, 1))
+    try:
+        _bpf(_MAP_UPDATE, struct.pack("<IxxxxQQQ", map_fd, *addresses, _NO_EXIST))
+    except FileExistsError:
+        return False
+    return True
 
 
 def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> bytes:

@@ -124,9 +124,8 @@ def source_directory() -> Path:
 
 def source_text(directory: Path, front_end: str) -> str:
     """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    return joined_text(
-        directory, "histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c"
-    )
+    parts = ["histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h"]
+    return joined_text(directory, *parts, *(["cgroup.h"] if front_end == "btf" else []), f"{front_end}.c")
 
 
 def joined_text(directory: Path, *names: str) -> str:

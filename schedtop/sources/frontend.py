@@ -101,7 +101,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
-    flags += _cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
+    flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf)
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
@@ -154,7 +154,9 @@ def _task_fields(btf: Btf) -> dict[str, str]:
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 
 
-def _cgroup_flags(btf: Btf, v1: bool) -> list[str]:
+def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
+    """Flags that find a task's cgroup (bpf/cgroup.h); `v1`: that of the cpu controller. Raises BtfError."""
+
     def offset(struct: str, *names: str) -> int:
         return btf.offset(struct, next((name for name in names if btf.has_field(struct, name)), names[0]))
 

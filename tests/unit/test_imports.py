@@ -100,9 +100,17 @@ def test_a_module_imports_only_what_it_may(path: Path) -> None:
     assert parts - {"__version__"} <= allowed
 
 
-def test_one_module_alone_imports_bcc() -> None:
+CHILDREN = ["sources/compiler.py", "sources/symbol_child.py"]
+"""What runs in child processes, and alone imports bcc: the first within a function, the second whole."""
+
+
+def test_child_processes_alone_import_bcc() -> None:
     importers = [path for path in MODULES if "bcc" in {name.split(".")[0] for name in imported(path)}]
-    assert [part_of(path) for path in importers] == ["sources"], [named(path) for path in importers]
+    assert [named(path) for path in importers] == CHILDREN
+    for path in importers:
+        at_once = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import)]
+        assert "bcc" not in {alias.name for node in at_once for alias in node.names}
+    assert not [named(path) for path in MODULES if "schedtop.sources.symbol_child" in set(imported(path))]
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if part_of(path) not in DRAWS], ids=named)

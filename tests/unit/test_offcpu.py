@@ -69,6 +69,19 @@ def test_top_is_by_the_state_that_is_asked_for() -> None:
     assert [found.tid for found in offcpu.rows if selected("all")(found)] == [1, 2, 3]
 
 
+def test_who_slept_all_the_time_comes_last() -> None:
+    whole = 5_000_000
+    offcpu = measured(
+        row(1, "sleeping", whole, under_way=1),
+        row(2, "sleeping", 600),
+        row(3, "uninterruptible", whole, under_way=1),
+        row(4, "idle", whole),
+    )
+    assert [thread.tid for thread in top_blocking(offcpu)] == [3, 2, 1]
+    assert [found.tid for found in top_rows(offcpu)] == [3, 2, 1]
+    assert (offcpu.blocked_ns, offcpu.runnable_ns) == (2 * whole + 600, 0)
+
+
 def test_two_measurements_add_up() -> None:
     both = measured(row(1, "sleeping", 600, 2), below_count=1, below_ns=7) + measured(
         row(1, "sleeping", 100), row(1, "runnable", 5), below_count=2, below_ns=3, loss=OffCpuLoss(rows=4), notes=("x",)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Off-CPU on kernels without BTF: perf tracepoints, see tracepoint.c. A record names tasks by tid and comm: the process
+ * is known of the one that leaves, which is the current one. All programs return 1, as there.
+ */
+
+#define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
+
+/* An offset of 0 stands for a name that the record does not hold as an array; then there is none. */
+#define HALF(ctx, offset) ((u64)FIELD(u32, ctx, offset) | (u64)FIELD(u32, ctx, (offset) + 4) << 32)
+#define COPY_NAME(to, ctx, offset)                                                                                     \
+	do {                                                                                                           \
+		(to)[0] = (offset) ? HALF(ctx, offset) : 0;                                                            \
+		(to)[1] = (offset) ? HALF(ctx, (offset) + 8) : 0;                                                      \
+	} while (0)
+
+/* The bits of prev_state in the record, include/trace/events/sched.h. */
+#define REPORTED_RUNNING 0xff /* if none of these is set */
+#define REPORTED_INTERRUPTIBLE 0x01
+#define REPORTED_STOPPED 0x04
+#define REPORTED_TRACED 0x08
+#define REPORTED_DEAD 0x30
+#define REPORTED_PARKED 0x40
+#define REPORTED_IDLE 0x80
+
+/* Of one that comes, or is woken, it is known when it has an entry. */
+static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who)
+{
+	return true;
+}
+
+static __always_inline void describe(struct who *who, struct off_task *task)
+{
+	if (who->tgid)
+		task->tgid = who->tgid;
+	*(u64 *)task->comm = *(u64 *)who->comm;
+	*(u64 *)(task->comm + 8) = *(u64 *)(who->comm + 8);
+}
+
+static __always_inline u32 off_state(u32 state)
+{
+	if (!(state & REPORTED_RUNNING))
+		return OFF_RUNNABLE;
+	if (state & REPORTED_DEAD)
+		return OFF_GONE;
+	if (state & REPORTED_INTERRUPTIBLE)
+		return OFF_SLEEPING;
+	if (state & REPORTED_IDLE)
+		return OFF_IDLE;
+	if (state & REPORTED_STOPPED)
+		return OFF_STOPPED;
+	if (state & REPORTED_TRACED)
+		return OFF_TRACED;
+	if (state & REPORTED_PARKED)
+		return OFF_PARKED;
+	return OFF_UNINTERRUPTIBLE;
+}
+
+int tracepoint_sched_switch(void *ctx)
+{
+	struct who prev = {}, next = {};
+	u64 comm[2];
+
+	COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
+	prev.tid = FIELD(u32, ctx, SWITCH_PREV_PID_FIELD);
+	prev.tgid = bpf_get_current_pid_tgid() >> 32;
+	prev.has_user_side = true; /* a kernel thread's cannot be read */
+	prev.comm = (char *)comm;
+	next.tid = FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD);
+	on_switch(ctx, &prev, &next, off_state(FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD)));
+	return 1;
+}
+
+#ifdef HAVE_SCHED_WAKING
+int tracepoint_sched_waking(void *ctx)
+{
+	struct who who = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD) };
+
+	on_waking(ctx, &who);
+	return 1;
+}
+#endif
+
+#ifdef HAVE_SCHED_WAKEUP_NEW
+/* Made by the current task: a thread of its process, or a process of its own, and that cannot be told. */
+int tracepoint_sched_wakeup_new(void *ctx)
+{
+	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD) };
+	u64 comm[2];
+
+	COPY_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
+	who.comm = (char *)comm;
+	on_wakeup_new(&who);
+	return 1;
+}
+#endif

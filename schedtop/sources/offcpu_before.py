@@ -1,0 +1,92 @@
+"""Threads that are off the CPU already when a measurement begins, as /proc tells of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from schedtop.offcpu import Stack, Symbol
+from schedtop.sources.scope import Scope
+
+STATE_LETTERS = "RSDITtP"
+"""As `ps` shows the states of `offcpu.STATES`, in their order."""
+
+_PF_KTHREAD = 0x00200000  # include/linux/sched.h
+_STATE, _FLAGS = 0, 6  # fields of /proc/PID/stat behind the name (man 5 proc)
+_LINE = re.compile(r"\[<\w+>\] (\S+?)\+0x([0-9a-f]+)/0x[0-9a-f]+(?: \[(\S+)\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread as /proc shows it; `state` is an index into STATES, `None` for one that is dead."""
+
+    tid: int
+    tgid: int
+    comm: bytes
+    state: int | None
+    is_kernel: bool
+
+
+def threads_in(scope: Scope, root: Path = Path("/proc")) -> Iterator[Thread]:
+    """All threads in a scope."""
+    for tgid in _numbers(root):
+        if scope.tgids and tgid not in scope.tgids:
+            continue
+        for tid in _numbers(root / str(tgid) / "task"):
+            if scope.tids and tid not in scope.tids:
+                continue
+            thread = read_thread(tgid, tid, root)
+            if thread and _is_in(scope, thread, root):
+                yield thread
+
+
+def read_thread(tgid: int, tid: int, root: Path = Path("/proc")) -> Thread | None:
+    """A thread now; `None` if it is gone."""
+    try:
+        head, _, rest = (root / str(tgid) / "task" / str(tid) / "stat").read_bytes().rpartition(b") ")
+        fields = rest.split()
+        letter, flags = fields[_STATE].decode(), int(fields[_FLAGS])
+    except (OSError, ValueError, IndexError):
+        return None
+    state = STATE_LETTERS.find(letter)
+    return Thread(tid, tgid, head.partition(b" (")[2][:15], state if state >= 0 else None, bool(flags & _PF_KTHREAD))
+
+
+def kernel_stack(tgid: int, tid: int, root: Path = Path("/proc")) -> Stack | None:
+    """The kernel side of a sleeping thread's stack, if /proc shows it (root, CONFIG_STACKTRACE)."""
+    try:
+        text = (root / str(tgid) / "task" / str(tid) / "stack").read_text()
+    except OSError:
+        return None
+    found = _LINE.findall(text)
+    return Stack(tuple(Symbol(name, module or "[kernel]", int(offset, 16), True) for name, offset, module in found))
+
+
+def _numbers(directory: Path) -> list[int]:
+    with suppress(OSError):
+        return [int(name) for name in os.listdir(directory) if name.isdecimal()]
+    return []
+
+
+def _is_in(scope: Scope, thread: Thread, root: Path) -> bool:
+    name = thread.comm.lower()
+    if scope.comms and not any(comm.encode().lower() in name for comm in scope.comms):
+        return False
+    return not scope.cgroup or _is_in_group(thread, scope.cgroup[0], root)
+
+
+def _is_in_group(thread: Thread, path: str, root: Path) -> bool:
+    """In the group, or below it, of the hierarchy that has the cpu controller."""
+    try:
+        lines = (root / str(thread.tgid) / "task" / str(thread.tid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return False
+    groups = [line.split(":", 2) for line in lines]
+    with_cpu = [group for _, controllers, group in groups if "cpu" in controllers.split(",")]
+    group = (with_cpu or [group for _, controllers, group in groups if not controllers] or [""])[0]
+    wanted = "/" + path.strip("/")
+    return group == wanted or group.startswith(wanted.rstrip("/") + "/")

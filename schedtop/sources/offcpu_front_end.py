@@ -1,0 +1,46 @@
+"""The two ways to see waits: bpf/offcpu_btf.c and bpf/offcpu_tracepoint.c, with what they need of this kernel."""
+
+from __future__ import annotations
+
+from schedtop.model import SourceError
+from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.frontend import FrontEnd, cgroup_flags, has_v1_cpu_controller, record_flags
+from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
+
+EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
+"""Without the second, when a wait turns from blocked to runnable is not known: there is nothing to measure then."""
+
+
+def choose_offcpu_front_end(wanted: str = "auto") -> FrontEnd:
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    if wanted != "tracepoint":
+        try:
+            return _btf_front_end(Btf.of_kernel(KERNEL_BTF))
+        except BtfError as error:
+            if wanted == "btf":
+                raise SourceError(f"{error}; use --source tracepoint") from error
+    return _tracepoint_front_end()
+
+
+def _btf_front_end(btf: Btf) -> FrontEnd:
+    state = "__state" if btf.has_field("task_struct", "__state") else "state"
+    fields = {"TID": "pid", "TGID": "tgid", "COMM": "comm", "STATE": state, "MM": "mm", "CGROUPS": "cgroups"}
+    flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in fields.items()]
+    if btf.argument_count("btf_trace_sched_switch") >= 5:
+        flags.append("-DSWITCH_HAS_STATE")
+    flags += cgroup_flags(btf, has_v1_cpu_controller())
+    return FrontEnd("btf", tuple(flags), {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS})
+
+
+def _tracepoint_front_end() -> FrontEnd:
+    try:
+        tracefs = find_tracefs()
+        found = {event: read_fields(tracefs, f"sched:{event}") for event in EVENTS}
+        present = {event: fields for event, fields in found.items() if fields}
+        events = {event: read_id(tracefs, f"sched:{event}") for event in present}
+    except TracefsError as error:
+        raise SourceError(str(error)) from error
+    missing = tuple(event for event in EVENTS if event not in present)
+    if missing:
+        raise SourceError(f"this kernel has no tracepoint {missing[0]}: waits cannot be measured without it")
+    return FrontEnd("tracepoint", record_flags(present), events)

@@ -1,0 +1,112 @@
+"""Stacks of waits, symbolised: each once, early, because a process may be gone later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schedtop.offcpu import NO_STACK, Stack, Symbol
+from schedtop.sources.offcpu_before import read_thread
+from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, OffCpuPrograms
+from schedtop.sources.symbols import KERNEL, Symbols
+
+_OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
+"""How the frames begin that a tracepoint and its program put on top of what it is about."""
+
+_MOST_KEPT = 1 << 16
+
+
+class Stacks:
+    """Symbolised stacks by their ids in the kernel's map, in which no id ever gets another stack."""
+
+    def __init__(self, programs: OffCpuPrograms, symbols: Symbols) -> None:
+        self._programs = programs
+        self._symbols = symbols
+        self._addresses: dict[int, list[int]] = {}
+        self._kernel: dict[int, Stack] = {}
+        self._user: dict[tuple[int, int], Stack] = {}
+        self._distinct: dict[Stack, Stack] = {}
+        self._processes: dict[int, bool] = {}
+        self._kernel_threads: dict[int, bool] = {}
+        self._unknown: set[tuple[int, int]] = set()
+        self.late_processes: set[int] = set()
+
+    @property
+    def unknown_frames(self) -> int:
+        """Distinct frames of which nothing is known."""
+        return len(self._unknown)
+
+    def kernel(self, stack: int) -> Stack:
+        """The kernel side of a stack id."""
+        if stack < 0:
+            return _absent(stack)
+        if stack not in self._kernel:
+            self._kernel[stack] = self._once(self._without_ours(self._symbolised(KERNEL, stack)))
+        return self._kernel[stack]
+
+    def user(self, tgid: int, stack: int) -> Stack:
+        """The user side of a stack id, of a process."""
+        if stack == FAULT and self._is_kernel_thread(tgid):
+            return NO_STACK
+        if stack < 0:
+            return _absent(stack)
+        key = (tgid, stack)
+        if key not in self._user:
+            if len(self._user) >= _MOST_KEPT:
+                self._user.clear()
+                self._distinct.clear()
+            self._remember(tgid)
+            self._user[key] = self._once(self._symbolised(tgid, stack))
+        return self._user[key]
+
+    def _once(self, stack: Stack) -> Stack:
+        """The same object for equal stacks: several ids may differ in what a tracepoint puts on top alone."""
+        return self._distinct.setdefault(stack, stack)
+
+    def _remember(self, tgid: int) -> None:
+        if tgid not in self._processes:
+            self._processes[tgid] = self._symbols.remember(tgid)
+            if not self._processes[tgid]:
+                self.late_processes.add(tgid)
+
+    def _symbolised(self, pid: int, stack: int) -> Stack:
+        if stack not in self._addresses:
+            self._addresses[stack] = self._programs.addresses(stack)
+        addresses = self._addresses[stack]
+        # But for the leaf of the user side they are where calls return to, which may be behind the caller's end.
+        back = [0 if pid != KERNEL and not index else 1 for index in range(len(addresses))]
+        places = [address - less for address, less in zip(addresses, back, strict=True)]
+        symbols = tuple(
+            Symbol(symbol.name, symbol.module, symbol.offset + less, symbol.kernel)
+            for symbol, less in zip(self._symbols.of(pid, places), back, strict=True)
+        )
+        self._unknown |= {
+            (pid, address)
+            for symbol, address in zip(symbols, addresses, strict=True)
+            if not symbol.name and not symbol.module
+        }
+        return Stack(symbols, truncated=len(addresses) >= self._programs.depth)
+
+    def _is_kernel_thread(self, tgid: int) -> bool:
+        if tgid not in self._kernel_threads:
+            thread = read_thread(tgid, tgid)
+            self._kernel_threads[tgid] = bool(thread and thread.is_kernel)
+        return self._kernel_threads[tgid]
+
+    def _without_ours(self, stack: Stack) -> Stack:
+        start = 0
+        while start < len(stack.symbols) and stack.symbols[start].name.startswith(_OURS):
+            start += 1
+        return Stack(stack.symbols[start:], stack.missing, stack.truncated)
+
+
+def process_name(tgid: int, root: Path = Path("/proc")) -> str:
+    """The name of a process's first thread, empty if it is gone."""
+    try:
+        return (root / str(tgid) / "comm").read_bytes()[:-1].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _absent(stack: int) -> Stack:
+    reasons = {NOT_SEEN: "not seen", NEW_TASK: "just started", FAULT: "unreadable"}
+    return NO_STACK if stack == NONE else Stack(missing=reasons.get(stack, "lost"))

@@ -1,0 +1,113 @@
+"""Symbols of addresses, by a child process (symbol_child.py): bcc's libraries and caches stay out of ours."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from schedtop.offcpu import Symbol
+
+KERNEL = 0
+"""The pid that stands for the kernel."""
+
+ANSWER_S = 30.0
+"""A large program's symbols take seconds; a child that takes longer is given up."""
+
+_CHILD = "schedtop.sources.symbol_child"
+_END_S = 1.0
+_KALLSYMS = Path("/proc/kallsyms")
+
+
+class Symbols:
+    """Asks the child, one question at a time. It ends with us: by `close`, and when its input does.
+
+    When it fails, every address stays unknown from then on, and `failure` says why.
+    """
+
+    def __init__(self) -> None:
+        self.failure = ""
+        self._deadline_s = math.inf
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from {_CHILD} import main; main()"
+        self._child = subprocess.Popen(
+            [sys.executable, "-P", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,  # ctrl-c is for us: we end it
+        )
+        self._selector = selectors.DefaultSelector()
+        assert self._child.stdout
+        self._selector.register(self._child.stdout, selectors.EVENT_READ)
+
+    def close(self) -> None:
+        """Ends the child."""
+        self._selector.close()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+        try:
+            self._child.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+
+    def hurry(self, within_s: float) -> None:
+        """Somebody waits for the end: what takes longer from now on stays unknown."""
+        self._deadline_s = time.monotonic() + within_s
+
+    def remember(self, pid: int) -> bool:
+        """Has the child read what a process has mapped, for when it is gone; false: it is gone already."""
+        return bool(self._ask(pid, ())["known"])
+
+    def of(self, pid: int, addresses: Sequence[int]) -> list[Symbol]:
+        """The symbols of addresses of a process (or KERNEL)."""
+        answer = self._ask(pid, addresses)
+        return [Symbol(name, module, offset, pid == KERNEL) for name, module, offset in answer["symbols"]]
+
+    def _ask(self, pid: int, addresses: Sequence[int]) -> dict[str, Any]:
+        if not self.failure:
+            try:
+                return self._exchange({"pid": pid, "addresses": list(addresses)})
+            except (OSError, ValueError) as error:
+                self._give_up(str(error))
+        return {"symbols": [["", "", address] for address in addresses], "known": False}
+
+    def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Raises OSError or ValueError."""
+        assert self._child.stdin and self._child.stdout
+        self._child.stdin.write(json.dumps(request).encode() + b"\n")
+        self._child.stdin.flush()
+        line = b""
+        while not line.endswith(b"\n"):
+            if not self._selector.select(max(0, min(ANSWER_S, self._deadline_s - time.monotonic()))):
+                raise TimeoutError("it took too long")
+            piece = os.read(self._child.stdout.fileno(), 1 << 16)
+            if not piece:
+                status = self._child.wait()
+                raise ValueError("the bcc Python binding is missing" if status == 3 else f"it ended with {status}")
+            line += piece
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _give_up(self, why: str) -> None:
+        self.failure = f"the process that reads symbols failed ({why}): what came after has none"
+        self._child.kill()
+
+
+def kernel_symbols_hidden() -> bool:
+    """Whether the kernel shows us no addresses of its functions (sysctl kernel.kptr_restrict)."""
+    try:
+        with _KALLSYMS.open("rb") as file:
+            return not any(int(line.split()[0], 16) for line in (file.readline() for _ in range(10)) if line)
+    except (OSError, ValueError, IndexError):
+        return True
