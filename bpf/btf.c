@@ -51,6 +51,49 @@ static __always_inline u32 task_pid_namespace(struct who *who)
 #endif
 }
 
+/* The process that forked it (or adopted it before we looked); of a thread its own. Both names are of the leader. */
+static __always_inline void task_parent(struct who *who, struct task_slot *slot)
+{
+#ifdef TASK_PARENT_OFFSET
+	u64 parent = who->task;
+
+	if (slot->tgid == who->tid)
+		parent = FIELD(u64, parent, TASK_PARENT_OFFSET);
+	if (!parent)
+		return;
+	slot->parent_tgid = FIELD(u32, parent, TASK_TGID_OFFSET);
+	parent = FIELD(u64, parent, TASK_LEADER_OFFSET);
+	if (!parent)
+		return;
+	*(u64 *)slot->parent_comm = FIELD(u64, parent, TASK_COMM_OFFSET);
+	*(u64 *)(slot->parent_comm + 8) = FIELD(u64, parent, TASK_COMM_OFFSET + 8);
+#endif
+}
+
+/* SIGNAL_GROUP_EXIT in include/linux/sched/signal.h: the process ends as a whole, with a code for all. */
+#define GROUP_EXIT 4
+
+/* What wait_task_zombie() (kernel/exit.c) will find. do_exit() has stored it before sched_process_exit. */
+static __always_inline u32 task_exit_code(struct who *who)
+{
+#ifdef TASK_EXIT_CODE_OFFSET
+	u64 signal = FIELD(u64, who->task, TASK_SIGNAL_OFFSET);
+
+	if (!signal)
+		return FIELD(u32, who->task, TASK_EXIT_CODE_OFFSET);
+#ifdef SIGNAL_EXEC_OFFSET
+	/* de_thread() (fs/exec.c) ends all the others. */
+	if (FIELD(u64, signal, SIGNAL_EXEC_OFFSET))
+		return EXIT_REPLACED;
+#endif
+	if (FIELD(u32, signal, SIGNAL_FLAGS_OFFSET) & GROUP_EXIT)
+		return FIELD(u32, signal, SIGNAL_CODE_OFFSET);
+	return FIELD(u32, who->task, TASK_EXIT_CODE_OFFSET);
+#else
+	return EXIT_UNKNOWN;
+#endif
+}
+
 /* task_cpu(): the last one, or what wake_up_new_task() has chosen. */
 static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
 {

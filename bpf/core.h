@@ -74,6 +74,75 @@ static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *
 	return now - woken;
 }
 
+/* The entry of the short lives that are like this one; NULL if there is no room. */
+static __always_inline struct short_life *short_life_of(struct task_slot *slot, u64 epoch)
+{
+	struct short_life_key key = {};
+	struct short_life *life, *empty;
+	u32 zero = 0;
+
+	__builtin_memcpy(key.comm, slot->comm, COMM_BYTES);
+	__builtin_memcpy(key.parent_comm, slot->parent_comm, COMM_BYTES);
+	key.cgroup_id = slot->cgroup_id;
+	key.pid_namespace = slot->pid_namespace;
+	key.epoch = epoch;
+	key.is_thread = slot->tid != slot->tgid;
+	/* What a thread returns is between it and its process. */
+	key.exit_code = key.is_thread ? EXIT_UNKNOWN : slot->exit_code;
+	life = short_lives.lookup(&key);
+	if (life)
+		return life;
+	empty = no_life.lookup(&zero);
+	if (!empty)
+		return NULL;
+	/* Another CPU may have been faster: then this changes nothing. */
+	short_lives.insert(&key, empty);
+	life = short_lives.lookup(&key);
+	if (life) {
+		__builtin_memcpy(life->comm, key.comm, COMM_BYTES);
+		__builtin_memcpy(life->parent_comm, key.parent_comm, COMM_BYTES);
+		life->cgroup_id = key.cgroup_id;
+		life->exit_code = key.exit_code;
+		life->pid_namespace = key.pid_namespace;
+		life->is_thread = key.is_thread;
+		life->parent_tgid = slot->parent_tgid;
+		life->epoch = key.epoch;
+	}
+	return life;
+}
+
+/* A task was switched out for the last time: all its counts are final. */
+static __always_inline void end_life(struct cpu_state *cpu, struct task_slot *slot, u64 now)
+{
+	u32 zero = 0;
+	struct config *settings = config.lookup(&zero);
+	u64 lived = now - slot->start_ns;
+	struct short_life *life;
+	u64 longest;
+
+	/* Of a task that the tracepoint front end has not seen start, nobody knows when it did. */
+	if (!settings || !slot->start_ns || lived > settings->interval_ns || !is_selected(slot))
+		return;
+	if (slot->tid == slot->tgid && slot->exit_code == EXIT_REPLACED)
+		return;
+	cpu->short_lives++;
+	life = short_life_of(slot, settings->epoch);
+	if (!life) {
+		cpu->short_lives_dropped++;
+		return;
+	}
+	if (life->parent_tgid != slot->parent_tgid)
+		life->several_parents = 1;
+	longest = slot->longest_ns[0] < slot->longest_ns[1] ? slot->longest_ns[1] : slot->longest_ns[0];
+	if (life->max_wait_ns < longest)
+		life->max_wait_ns = longest;
+	__sync_fetch_and_add(&life->count, 1);
+	__sync_fetch_and_add(&life->run_ns, slot->run_ns);
+	__sync_fetch_and_add(&life->run_delay_ns, slot->run_delay_ns);
+	__sync_fetch_and_add(&life->lived_ns, lived);
+	__sync_fetch_and_add(&life->switches, slot->voluntary + slot->involuntary);
+}
+
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
 				       u64 slice, u32 cpu_id, u64 now)
 {
@@ -119,6 +188,8 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		}
 	}
 	slot->flags = flags;
+	if (event->dead)
+		end_life(cpu, slot, now);
 }
 
 static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, u64 now)
@@ -255,6 +326,7 @@ static __always_inline void on_exit(struct who *who)
 
 	if (!slot)
 		return;
+	slot->exit_code = task_exit_code(who);
 	slot->exit_epoch = current_epoch();
 	slot->flags |= TASK_EXITING;
 }

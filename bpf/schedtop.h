@@ -4,7 +4,8 @@
  * compiled module, so each is written once, here.
  *
  * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
- * LATENCY_GROUPS, MOVED_WAITS, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it (blame.h).
+ * LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVES, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it
+ * (blame.h).
  */
 
 #define COMM_BYTES 16
@@ -80,7 +81,10 @@ struct task_slot {
 	u32 cache_migrations;
 	u32 numa_migrations;
 	u32 pid_namespace;
-	u32 reserved_line[9];
+	u32 parent_tgid; /* who started it: of a thread its own process */
+	char parent_comm[COMM_BYTES];
+	u32 exit_code; /* once TASK_EXITING is set */
+	u32 reserved_line[3];
 };
 
 /* One CPU. Written by that CPU alone, except for the migrations. */
@@ -107,7 +111,9 @@ struct cpu_state {
 	u64 migrations_out;
 	u64 cache_migrations; /* of those in: from another cache, from another NUMA node */
 	u64 numa_migrations;
-	u64 reserved_line[4];
+	u64 short_lives; /* those that ended here, and of them those that found no room in short_lives */
+	u64 short_lives_dropped;
+	u64 reserved_line[2];
 
 	u64 look_window; /* what became of waits when their blockers were looked for */
 	u64 looks_in_window;
@@ -191,11 +197,48 @@ struct pair {
 	u64 blocked_ns[2];
 };
 
+/*
+ * The tasks that ended in one interval and had lived no longer than one, added up: single ones may be too many to be
+ * read. Added to by any CPU.
+ */
+struct short_life_key {
+	char comm[COMM_BYTES]; /* the last one */
+	char parent_comm[COMM_BYTES];
+	u64 cgroup_id;
+	u32 exit_code; /* as wait() has it, or one of EXIT_* */
+	u32 pid_namespace;
+	u32 epoch;
+	u32 is_thread;
+};
+
+/* Begins with its key. */
+struct short_life {
+	char comm[COMM_BYTES];
+	char parent_comm[COMM_BYTES];
+	u64 cgroup_id;
+	u32 exit_code;
+	u32 pid_namespace;
+	u32 epoch;
+	u32 is_thread;
+	u32 parent_tgid; /* the last one that was seen */
+	u32 several_parents;
+	u64 count;
+	u64 run_ns;
+	u64 run_delay_ns;
+	u64 max_wait_ns;
+	u64 lived_ns;
+	u64 switches;
+};
+
+#define EXIT_UNKNOWN 0xffffffff
+#define EXIT_REPLACED 0xfffffffe /* by an exec of another thread: the process lives on */
+
 /* Written by user space through its mapping, read here. */
 struct config {
 	u64 threshold_ns;
 	u64 epoch; /* number of the current interval */
 	u64 grouping;
+	u64 interval_ns; /* who lived no longer was short-lived */
 };
 
 struct slow_wait {
@@ -235,6 +278,7 @@ BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct config, config, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_slot, overflow, OVERFLOW_TASKS);
 BPF_TABLE("hash", u32, u32, claims, CLAIM_LOCKS);
+BPF_TABLE("hash", struct short_life_key, struct short_life, short_lives, SHORT_LIVES);
 BPF_TABLE("lru_hash", struct pair_key, struct pair, pairs, PAIRS);
 BPF_TABLE("lru_hash", struct group_key, struct group_latency, groups, LATENCY_GROUPS);
 /* Too large for the stack: where each CPU puts an event together, and what is new. */
@@ -242,5 +286,6 @@ BPF_TABLE("lru_hash", u32, struct slow_wait, moved_waits, MOVED_WAITS);
 BPF_TABLE("array", u32, struct slow_wait, no_wait, 1);
 BPF_TABLE("array", u32, struct slow_wait, scratch, CPUS);
 BPF_TABLE("array", u32, struct task_slot, no_task, 1);
+BPF_TABLE("array", u32, struct short_life, no_life, 1);
 BPF_TABLE("array", u32, struct group_latency, no_latency, 1);
 BPF_RINGBUF_OUTPUT(slow_waits, EVENT_PAGES);

@@ -11,6 +11,7 @@ struct who {
 	u64 task; /* struct task_struct, 0: the front end has none */
 	const void *comm; /* where the event holds the name, if it does */
 	u32 cpu_and_one; /* the CPU that the event names, plus one; 0 if it names none */
+	bool newborn; /* the current task has just started it */
 };
 
 struct switch_event {
@@ -26,6 +27,10 @@ static __always_inline u32 task_tgid(struct who *who);
 static __always_inline void task_name(struct who *who, char *comm);
 static __always_inline void task_cgroup(struct who *who, struct task_slot *slot);
 static __always_inline u32 task_pid_namespace(struct who *who);
+/* Who started it, as far as that can be told. */
+static __always_inline void task_parent(struct who *who, struct task_slot *slot);
+/* At its exit: what wait() will say of it, or one of EXIT_*. */
+static __always_inline u32 task_exit_code(struct who *who);
 /* On whose queue a task is put that is being woken, unless sched_migrate_task says otherwise. */
 static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot);
 /* How many CPUs its affinity mask allows, 0 where it cannot be told. */
@@ -76,6 +81,8 @@ static __always_inline void init_slot(struct task_slot *slot, struct who *who)
 	task_name(who, slot->comm);
 	task_cgroup(who, slot);
 	slot->pid_namespace = task_pid_namespace(who);
+	task_parent(who, slot);
+	slot->exit_code = EXIT_UNKNOWN;
 	new_arrivals(who, slot, 0);
 	slot->tid = who->tid;
 	slot->flags = selected_flags(slot, slot->flags);

@@ -44,6 +44,20 @@ static __always_inline u32 task_pid_namespace(struct who *who)
 	return 1;
 }
 
+/* At sched_wakeup_new its starter is still the current task. */
+static __always_inline void task_parent(struct who *who, struct task_slot *slot)
+{
+	if (!who->newborn)
+		return;
+	slot->parent_tgid = bpf_get_current_pid_tgid() >> 32;
+	bpf_get_current_comm(slot->parent_comm, COMM_BYTES);
+}
+
+static __always_inline u32 task_exit_code(struct who *who)
+{
+	return EXIT_UNKNOWN;
+}
+
 static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
 {
 	return who->cpu_and_one ? who->cpu_and_one - 1 : slot->last_cpu;
@@ -134,6 +148,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	who.cpu_and_one = FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD) + 1;
 	/* The only sign that a tid has a new user. */
 	who.start_ns = bpf_ktime_get_ns();
+	who.newborn = true;
 	on_waking(&who);
 	return 1;
 }

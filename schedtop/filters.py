@@ -83,20 +83,29 @@ class Filter:
         """Whether it tells tasks apart, so that per-CPU data cannot follow it."""
         return any(getattr(self, name) for key, name in FIELDS.items() if key != "cpu")
 
-    def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
+    def rows(
+        self,
+        rows: Rows,
+        cpu_field: str,
+        cgroups: Mapping[int, str] = NO_CGROUPS,
+        role: str = "",
+        number_field: str = "",
+    ) -> Rows:
         """The rows that it lets through.
 
         `cpu_field` names their CPU column (empty: they have none, and no CPU keeps them out), `cgroups` has the
-        paths by id, `role` (`victim_`) is what their other columns begin with.
+        paths by id, `role` (`victim_`) is what their other columns begin with, `number_field` the one that has the
+        number of a process where they are not of one task.
         """
         if not self or not len(rows):
             return rows
         keep = np.ones(len(rows), bool)
-        for field, wanted in (("tid", self.tids), ("tgid", self.tgids), ("pid_namespace", self.pid_namespaces)):
+        tid, tgid = (number_field or f"{role}{name}" for name in ("tid", "tgid"))
+        for field, wanted in ((tid, self.tids), (tgid, self.tgids), (f"{role}pid_namespace", self.pid_namespaces)):
             if wanted:
-                keep &= np.isin(rows[role + field], wanted)
+                keep &= np.isin(rows[field], wanted)
         if self.numbers:
-            keep &= np.isin(rows[role + "tid"], self.numbers) | np.isin(rows[role + "tgid"], self.numbers)
+            keep &= np.isin(rows[tid], self.numbers) | np.isin(rows[tgid], self.numbers)
         if self.cpus and cpu_field:
             keep &= np.isin(rows[cpu_field], self.cpus)
         if self.comms:

@@ -28,6 +28,7 @@ from schedtop.rows import (
     WAIT_KINDS,
     Rows,
 )
+from schedtop.short_lived import FOLDED, SHORT_LIVED_DTYPE
 from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
 from schedtop.units import printable
 
@@ -35,7 +36,15 @@ NAME_CODE = "latin-1"
 """Names are bytes of any value: each becomes the character of that number."""
 
 _SKIPPED = ("padding",)
-_ROWS = {"tasks": TASK_DTYPE, "slow_waits": SLOW_WAIT_DTYPE, "pairs": PAIR_DTYPE, "throttling": THROTTLING_DTYPE}
+_ROWS = {
+    "tasks": TASK_DTYPE,
+    "slow_waits": SLOW_WAIT_DTYPE,
+    "pairs": PAIR_DTYPE,
+    "throttling": THROTTLING_DTYPE,
+    "short_lived": SHORT_LIVED_DTYPE,
+}
+_LATER = {"short_lived": "the recording was made by a schedtop that did not count them"}
+"""Rows that older recordings do not have, and what is said of them then."""
 _MOST_WAIT_NS = 1 << 50  # thirteen days
 _WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": DOMAINS}
 
@@ -69,7 +78,8 @@ def frame_of(data: dict[str, Any], times: dict[str, Any], cgroups: Mapping[int, 
     cpus = _cpu_table(data["cpus"])
     width = len(cpus.online)
     pressure = data["pressure"]
-    rows: dict[str, Any] = {name: _rows(data[name], dtype) for name, dtype in _ROWS.items()}
+    missing = {part: why for part, why in _LATER.items() if part not in data}
+    rows: dict[str, Any] = {name: _rows({} if name in missing else data[name], kind) for name, kind in _ROWS.items()}
     return Frame(
         **times,
         **rows,
@@ -86,7 +96,9 @@ def frame_of(data: dict[str, Any], times: dict[str, Any], cgroups: Mapping[int, 
         overhead=Overhead(**_whole({key: value for key, value in data["overhead"].items() if value is not None})),
         groups=_read_groups(data["groups"]),
         cgroups=cgroups,
-        unavailable=MappingProxyType({str(key): printable(str(why)) for key, why in data["unavailable"].items()}),
+        unavailable=MappingProxyType(
+            missing | {str(key): printable(str(why)) for key, why in data["unavailable"].items()}
+        ),
     )
 
 
@@ -139,6 +151,8 @@ def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
     for name, words in _WORDS.items():
         if name in (dtype.names or ()) and not ((rows[name] >= 0) & (rows[name] < len(words))).all():
             raise ValueError(f"a {name} that is not known")
+    if "exit_code" in (dtype.names or ()) and not (rows["exit_code"] >= FOLDED).all():
+        raise ValueError("an exit code that cannot be")
     if "wait_ns" in (dtype.names or ()) and not ((rows["wait_ns"] >= 0) & (rows["wait_ns"] < _MOST_WAIT_NS)).all():
         raise ValueError("a wait that cannot be so long")
     return rows

@@ -14,18 +14,22 @@ from schedtop.filters import Filter as Filter
 from schedtop.histogram import Histogram
 from schedtop.model import Attribution, Frame, Host, Loss, merge
 from schedtop.rows import PAIR_DTYPE, Integers, Rows, take_rows
+from schedtop.short_lived import folded, no_short_lived
 from schedtop.units import NS_PER_S
 from schedtop.windows import WindowMerger, window_of
 
 KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
 
-KEEP_BYTES, KEEP_BYTES_PER_CPU = 8 << 20, 256 << 10
+KEEP_BYTES, KEEP_BYTES_PER_CPU = 9 << 20, 256 << 10
 """Above this (at most 512 CPUs count) old Frames are merged in pairs: the span stays, its old part gets coarser."""
 
 KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS, KEEP_OLD_PAIRS = 1000, 250, 250
 """How many a merged Frame keeps of those that lived or happened only once; the others are counted in its loss, the
 waits of pairs among the others of its attribution."""
+
+KEEP_OLD_SHORT_LIVED = 100
+"""How many rows of short-lived tasks a merged Frame keeps; the tasks of the others are counted without a name."""
 
 KEEP_GROUPS_NS = 60 * NS_PER_S
 """How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
@@ -65,6 +69,7 @@ class ViewSettings:
     group: str = "thread"
     blame: str = "blocker"
     pair_sort: str = "time"
+    short_lived_sort: str = "count"
 
     def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
         """The rows that are to be seen, see `Filter.rows`."""
@@ -72,13 +77,20 @@ class ViewSettings:
             rows = rows[~np.isin(rows[f"{role}tgid"], self.hidden_tgids)]
         return self.filter.rows(rows, cpu_field, cgroups, role)
 
+    def short_lived(self, rows: Rows, cgroups: Mapping[int, str] = NO_CGROUPS) -> Rows:
+        """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of who started them."""
+        if self.hidden_tgids:
+            rows = rows[~np.isin(rows["parent_tgid"], self.hidden_tgids)]
+        return self.filter.rows(rows, "", cgroups, number_field="parent_tgid")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """What is shown: the Frame of the window, the Frames behind it for plots over time, and rows in order.
 
     `series` ends with the newest Frame of the window; `tasks`, `slow_waits` and `pairs` (by victim) are filtered and
-    sorted rows; `latest_ns` is the `end_ns` of the newest Frame collected, so that a frozen View knows its age.
+    sorted rows, `short_lived` filtered ones; `latest_ns` is the `end_ns` of the newest Frame collected, so that a
+    frozen View knows its age.
     """
 
     host: Host
@@ -90,6 +102,7 @@ class View:
     frozen: bool = False
     latest_ns: int = 0
     pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
+    short_lived: Rows = field(default_factory=no_short_lived)
 
     @property
     def cpu_ids(self) -> list[int]:
@@ -184,6 +197,7 @@ class History:
             frozen=end_ns is not None,
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
             pairs=sort_pairs(settings.rows(frame.pairs, "", frame.cgroups, "victim_"), settings.blame),
+            short_lived=settings.short_lived(frame.short_lived, frame.cgroups),
         )
 
     def _forget_groups(self, before_ns: int) -> None:
@@ -219,6 +233,7 @@ class History:
 def frame_bytes(frame: Frame) -> int:
     """What a Frame takes, in bytes."""
     arrays = [frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits, frame.pairs, frame.throttling]
+    arrays.append(frame.short_lived)
     if frame.groups is not None:
         arrays.append(frame.groups.counts)
     return FRAME_BYTES + sum(array.nbytes for array in arrays)
@@ -249,6 +264,7 @@ def thinned(
         loss=frame.loss + forgotten,
         pairs=pairs,
         attribution=frame.attribution + unnamed,
+        short_lived=folded(frame.short_lived, KEEP_OLD_SHORT_LIVED),
         groups=None,
     )
 

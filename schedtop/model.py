@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows, merge_pairs, merge_tasks, merge_throttling
+from schedtop.short_lived import folded, merge_short_lived, no_short_lived
 from schedtop.tables import CpuTable, GroupLatency, LatencyTable, merge_cpus, merge_groups, merge_latency
 
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
@@ -68,6 +69,7 @@ class Loss:
     events_missed: int = 0
     tasks_forgotten: int = 0
     slow_waits_forgotten: int = 0
+    short_lived_dropped: int = 0
 
     def __add__(self, other: Loss) -> Loss:
         return _added(self, other)
@@ -138,9 +140,9 @@ class Frame:
 
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
     `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
-    `throttling` THROTTLING_DTYPE rows; `groups` is `None` unless the source was asked for it. `kernel_switches` is the
-    change of `ctxt` in /proc/stat. `unavailable` maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`,
-    ...) to why.
+    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups` is `None` unless the source was asked
+    for it. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part (`latency`, `tasks`,
+    `steal`, `pressure`, `migrations`, ...) to why.
     """
 
     start_time_ns: int
@@ -155,6 +157,7 @@ class Frame:
     pressure: Pressure | None = None
     loss: Loss = Loss()
     overhead: Overhead = Overhead()
+    short_lived: Rows = field(default_factory=no_short_lived)
     pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
     attribution: Attribution = Attribution()
     throttling: Rows = field(default_factory=lambda: np.empty(0, THROTTLING_DTYPE))
@@ -248,6 +251,7 @@ def merge(frames: Sequence[Frame]) -> Frame:
         cpus=merge_cpus([frame.cpus for frame in frames]),
         latency=merge_latency([frame.latency for frame in frames]),
         tasks=merge_tasks([frame.tasks for frame in frames]),
+        short_lived=folded(merge_short_lived([frame.short_lived for frame in frames])),
         slow_waits=np.concatenate([frame.slow_waits for frame in frames]),
         threshold_ns=last.threshold_ns,
         kernel_switches=_sum_optional([frame.kernel_switches for frame in frames]),

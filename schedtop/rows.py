@@ -65,13 +65,18 @@ TASK_DTYPE = np.dtype(
         ("last_cpu", "<i4"),
         ("pid_namespace", "<u4"),
         ("allowed_cpus", "<u4"),
-        ("padding", "<u4"),
+        ("parent_tgid", "<u4"),
+        ("parent", "S16"),
+        ("exit_code", "<i4"),
+        ("ended", "<u4"),
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
 task has been waiting at the end of the interval (0: it is not). `cgroup_id` and `pid_namespace` are inode numbers,
 0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
-affinity mask allows; known of those with the largest run delays only, else 0."""
+affinity mask allows; known of those with the largest run delays only, else 0. `parent`: the process that started it, by
+the name it had then, `parent_tgid` its number (0: not known); of a thread its own process. `ended`: 1 if the task has
+ended; `exit_code` is then its wait status, -1 if that is not known."""
 
 TASK_SUMS = (
     "run_ns",

@@ -23,6 +23,7 @@ from schedtop.outputs.blame import (
     slow_wait_fields,
     throttling_fields,
 )
+from schedtop.outputs.short_lived import short_lived_fields, task_ending
 from schedtop.rows import WAIT_KINDS, Rows, text
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import iso_time
@@ -51,6 +52,11 @@ TASK_FIELDS = (
     "numa_migrations",
     "last_cpu",
     "allowed_cpus",
+    "parent_tgid",
+    "parent",
+    "ended",
+    "exit_status",
+    "exit_signal",
 )
 """The fields of a task, in this order."""
 
@@ -87,6 +93,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
+        "short_lived": None if "short_lived" in frame.unavailable else short_lived_fields(view),
         "slow_waits": slow_wait_fields(view) if blames else None,
         "preemptions": preemption_fields(view.pairs) if blames else None,
         "blockings": blocking_fields(view.pairs) if blames else None,
@@ -189,6 +196,7 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
             "pid_namespace": task["pid_namespace"] or None,
             "allowed_cpus": task["allowed_cpus"] or None,
             "switches": task["voluntary_switches"] + task["involuntary_switches"],
+            **task_ending(task, "exit_codes" not in frame.unavailable),
             **unknown,
         }
         tasks.append({name: task[name] for name in TASK_FIELDS})

@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from schedtop.history import TASK_SORTS, View
+from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS, snapshot
-from schedtop.units import format_count, format_ns, format_ratio, format_round_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
 
-_SLOW_WAITS, _PAIRS = 20, 15
+_SLOW_WAITS, _PAIRS, _COMMANDS = 20, 15, 15
 
 _TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
 """Parts of a filter that are typed in another way than they are called."""
@@ -62,7 +63,8 @@ def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
     parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _groups(data), _tasks(view, data)]
-    parts = [part for part in (*parts, _slow_waits(data), _blockings(data), _throttling(data)) if part]
+    more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
+    parts = [part for part in (*parts, *more) if part]
     reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
     parts += ["\n".join(reasons)] if reasons else []
@@ -153,6 +155,29 @@ def _tasks(view: View, data: dict[str, Any]) -> str:
     ]
     title = f"Tasks by {TASK_SORTS[view.settings.task_sort]}: {len(rows)} of {len(view.tasks)}"
     return f"{title}\n" + table(header, rows, left=("comm",))
+
+
+def short_lived_table(data: Mapping[str, Any], most: int) -> str:
+    """The commands of short-lived tasks, of a snapshot or a report; empty if there were none."""
+    found = data["short_lived"]
+    if not found or not found["commands"]:
+        return ""
+    header = ("command", "count", "/s", "run", "run delay", "longest wait", "ended", "started by")
+    rows = [
+        (
+            command_name(command),
+            format_count(command["count"]),
+            format_rate(rate(command["count"], data["interval_ns"])),
+            *(format_ns(command[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            endings_words(command),
+            starter_name(command),
+        )
+        for command in found["commands"][:most]
+    ]
+    title = f"Short-lived: {format_count(found['processes'])} processes, {format_count(found['threads'])} threads"
+    return f"{title}, {len(rows)} of {len(found['commands'])} commands\n" + table(
+        header, rows, left=("command", "ended", "started by")
+    )
 
 
 def _slow_waits(data: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ LOSS_WORDS = {
     "slow_waits_suppressed": "slow waits not kept",
     "tasks_untracked": "tasks untracked",
     "tasks_evicted": "tasks evicted",
+    "short_lived_dropped": "short-lived tasks without a name",
     "negative_waits": "negative waits",
     "switches_unseen": "switches unseen",
     "late_ticks": "late ticks",

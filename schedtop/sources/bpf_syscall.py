@@ -20,7 +20,7 @@ TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT = 23, 24, 25
 """Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT."""
 
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
-_RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
+_RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH, _MAP_DELETE_BATCH = 17, 24, 27
 _NO_EXIST = 1
 _OBJ_GET_INFO, _ENABLE_STATS = 15, 32
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
@@ -78,6 +78,16 @@ def add_element(map_fd: int, key: bytes, value: bytes) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def delete_elements(map_fd: int, keys: bytes, key_bytes: int) -> None:
+    """Takes elements out of a hash, whose keys come one after the other (kernel 5.6 and later)."""
+    buffer = ctypes.create_string_buffer(keys, max(1, len(keys)))
+    attr = bytearray(_ATTR_BYTES)
+    struct.pack_into("<4Q2I", attr, 0, 0, 0, ctypes.addressof(buffer), 0, len(keys) // key_bytes, map_fd)
+    if keys:
+        with contextlib.suppress(FileNotFoundError):
+            _bpf(_MAP_DELETE_BATCH, attr)
 
 
 def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> bytes:

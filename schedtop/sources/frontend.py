@@ -78,7 +78,12 @@ class FrontEnd:
     @property
     def unavailable(self) -> dict[str, str]:
         """What the missing events take away, with the reason in words."""
-        return {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
+        lost = {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
+        if not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
+            lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
+        if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
+            lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
+        return lost
 
 
 def choose_front_end(wanted: str = "auto") -> FrontEnd:
@@ -102,7 +107,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
-    flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf)
+    flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
 
 
@@ -193,6 +198,23 @@ def _namespace_flags(btf: Btf) -> list[str]:
         TASK_NSPROXY=("task_struct", "nsproxy"),
         NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
         PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
+    )
+
+
+def _exit_flags(btf: Btf) -> list[str]:
+    """Flags that find who started a task, and how it ended."""
+    flags = _offset_flags(
+        btf,
+        TASK_EXIT_CODE=("task_struct", "exit_code"),
+        TASK_SIGNAL=("task_struct", "signal"),
+        SIGNAL_FLAGS=("signal_struct", "flags"),
+        SIGNAL_CODE=("signal_struct", "group_exit_code"),
+    )
+    execs = [name for name in ("group_exec_task", "group_exit_task") if btf.has_field("signal_struct", name)]
+    if execs:  # the latter before 5.16
+        flags += _offset_flags(btf, SIGNAL_EXEC=("signal_struct", execs[0]))
+    return flags + _offset_flags(
+        btf, TASK_PARENT=("task_struct", "real_parent"), TASK_LEADER=("task_struct", "group_leader")
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.rows import TASK_DTYPE, WAIT_KINDS, Integers, Rows, as_words, take_rows
+from schedtop.short_lived import EXIT_UNKNOWN
 
 _COUNTERS = {
     "timeslices": "timeslices",
@@ -18,6 +19,12 @@ _COUNTERS = {
     "numa_migrations": "numa_migrations",
 }
 # Fields of TASK_DTYPE by their names in `struct task_slot`, 32 bits each.
+
+EXITED = 4
+"""`TASK_EXITED` of bpf/schedtop.h: switched out for the last time."""
+
+MOST_STATUS = 0xFFFF
+"""Wait statuses are 16 bits."""
 
 LEDGER_DTYPE = np.dtype(
     [
@@ -145,8 +152,9 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
     """Rows of TASK_DTYPE; lifts times in `latest` that would run backwards."""
     same = (before["tid"] == latest["tid"]) & (before["start_ns"] == latest["start_ns"])
     tasks = np.zeros(len(rows), TASK_DTYPE)
-    for name in ("tid", "tgid", "start_ns", "comm", "cgroup_id", "pid_namespace", "last_cpu"):
+    for name in ("tid", "tgid", "start_ns", "comm", "cgroup_id", "pid_namespace", "last_cpu", "parent_tgid"):
         tasks[name] = rows[name]
+    tasks["parent"] = rows["parent_comm"]
     for name in ("run_ns", "run_delay_ns"):
         earlier = np.where(same, before[name], 0)
         latest[name] = np.maximum(latest[name], earlier)
@@ -155,6 +163,10 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
         # Unsigned, so right even when the kernel's 32 bits wrapped.
         tasks[name] = latest[kernel_name] - np.where(same, before[kernel_name], 0).astype(np.uint32)
     tasks["waiting_ns"] = now.waiting_ns(rows)
+    tasks["ended"] = rows["flags"] & EXITED != 0
+    # Of a thread it is between it and its process; what is no wait status is a reason why there is none.
+    known = (rows["exit_code"] <= MOST_STATUS) & (rows["tid"] == rows["tgid"])
+    tasks["exit_code"] = np.where(tasks["ended"], np.where(known, rows["exit_code"].astype(np.int64), EXIT_UNKNOWN), 0)
     parity = now.epoch & 1
     current = rows["longest_epoch"][:, parity] == (now.epoch & 0xFFFF)
     longest = np.where(current, rows["longest_ns"][:, parity], 0).astype(np.int64)

@@ -24,6 +24,7 @@ from schedtop.sources.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.people import People, note_allowed_cpus
 from schedtop.sources.reading import Reading, difference
 from schedtop.sources.scope import Scope
+from schedtop.sources.short_lives import ShortLives
 from schedtop.sources.task_cgroups import TaskCgroups
 from schedtop.sources.throttling import Throttling
 from schedtop.sources.topology import read_topology
@@ -80,7 +81,8 @@ class LiveSource:
         self._late_ticks = 0
         compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns)
-        self._programs.config["epoch"] = self._epoch
+        self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
+        self._short_lives = ShortLives(self._programs)
         self._later_waits = self._programs.slow_waits()
         self._programs.domains["cache"] = topology.caches
         self._programs.domains["node"] = topology.nodes
@@ -148,6 +150,7 @@ class LiveSource:
             epoch=epoch,
             cpus=cpus,
             tasks=tasks,
+            short_lived=self._short_lives.read(epoch),
             slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
             threshold_ns=threshold_ns,
             stat=stat,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from schedtop.histogram import BUCKETS
 from schedtop.model import Attribution, Frame, Loss, Overhead, Pressure
 from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
+from schedtop.short_lived import no_short_lived
 from schedtop.sources.causes import assign_causes, infer_throttled, stolen_at_least
 from schedtop.sources.proc import StatReading
 from schedtop.sources.throttling import difference as throttling_difference
@@ -46,6 +47,7 @@ _KERNEL_LOSS = {
     "tasks_evicted": "evicted",
     "negative_waits": "negative_waits",
     "switches_unseen": "switches_unseen",
+    "short_lived_dropped": "short_lives_dropped",
 }
 
 
@@ -53,9 +55,10 @@ _KERNEL_LOSS = {
 class Reading:
     """Cumulative counters at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
-    `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks`, `slow_waits` and
-    `pairs` are rows of the interval, `small_pairs_ns` what the pairs that were too many had. `throttling` (rows of
-    THROTTLING_DTYPE) and `groups` are cumulative; `infers_throttling`: the kernel does not tell whose wait it was.
+    `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks`, `slow_waits`,
+    `short_lived` and `pairs` are rows of the interval, `small_pairs_ns` what the pairs that were too many had.
+    `throttling` (rows of THROTTLING_DTYPE) and `groups` are cumulative; `infers_throttling`: the kernel does not tell
+    whose wait it was.
     """
 
     time_ns: int
@@ -70,6 +73,7 @@ class Reading:
     own: Overhead
     late_ticks: int = 0
     events_missed: int = 0
+    short_lived: Rows = field(default_factory=no_short_lived)
     pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
     small_pairs_ns: int = 0
     throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
@@ -92,6 +96,7 @@ def difference(earlier: Reading, later: Reading) -> Frame:
         cpus=cpus,
         latency=_latency(earlier, later),
         tasks=later.tasks,
+        short_lived=later.short_lived,
         slow_waits=_slow_waits(earlier, later, cpus, throttling),
         threshold_ns=later.threshold_ns,
         kernel_switches=later.stat.switches - earlier.stat.switches if earlier.stat and later.stat else None,

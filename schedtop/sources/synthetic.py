@@ -13,6 +13,7 @@ from schedtop.histogram import BUCKETS, bucket_index
 from schedtop.model import Frame, Host, Overhead, Pressure, Topology
 from schedtop.rows import TASK_DTYPE, Rows
 from schedtop.sources import synthetic_blame
+from schedtop.sources.synthetic_lives import short_lived
 from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.units import NS_PER_S
 
@@ -99,6 +100,7 @@ def make_frame(
         cpus=(cpus := _cpus(scenario, number, rng)),
         latency=latency,
         tasks=tasks,
+        short_lived=short_lived(number, scenario.interval_ns),
         slow_waits=_slow_waits(scenario, start, tasks, threshold_ns, rng),
         threshold_ns=threshold_ns,
         kernel_switches=int(cpus.column("switches").sum()),
@@ -168,6 +170,7 @@ def _tasks(scenario: Scenario, rng: np.random.Generator, waited_ns: int) -> Rows
     rows["cache_migrations"] = rows["migrations"] // 3
     rows["numa_migrations"] = rows["migrations"] // 5
     rows["last_cpu"] = index % scenario.cpus
+    rows["parent"], rows["parent_tgid"] = b"systemd", 1
     rows["waiting_ns"] = np.where(rng.random(scenario.tasks) < 0.05, rng.exponential(4e6, scenario.tasks), 0)
     synthetic_blame.place(rows)
     return rows

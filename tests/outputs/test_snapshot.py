@@ -54,7 +54,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "start_time", "interval_ns"),
-        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks", "slow_waits"),
+        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks"),
+        *("short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -73,7 +74,13 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["tasks"][0]) == [
         *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "run_delay_ns", "max_wait_ns"),
         *("timeslices", "switches", "voluntary_switches", "involuntary_switches", "migrations", "cache_migrations"),
-        *("numa_migrations", "last_cpu", "allowed_cpus"),
+        *("numa_migrations", "last_cpu", "allowed_cpus", "parent_tgid", "parent", "ended"),
+        *("exit_status", "exit_signal"),
+    ]
+    assert list(data["short_lived"]) == ["processes", "threads", "run_ns", "run_delay_ns", "commands"]
+    assert list(data["short_lived"]["commands"][0]) == [
+        *("comm", "kind", "count", "run_ns", "run_delay_ns", "max_wait_ns", "lived_ns", "switches"),
+        *("succeeded", "failed", "killed", "exit_codes", "parents"),
     ]
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
@@ -383,7 +390,7 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
     words = [title.split()[0] for title in titles[1:]]
-    assert words == ["Verdict:", "CPUs", "Runqueue", "Tasks", "Slow", "Who", "Quotas"]
+    assert words == ["Verdict:", "CPUs", "Runqueue", "Tasks", "Short-lived:", "Slow", "Who", "Quotas"]
     assert titles[4] == "Tasks by run delay: 5 of 60"
     header, *rows = blocks[2].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]

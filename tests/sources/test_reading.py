@@ -23,11 +23,15 @@ def layout(*groups: tuple[str, str]) -> np.dtype[Any]:
 
 
 TASK_SLOT = layout(
-    ("<u4", "tid tgid voluntary involuntary timeslices migrations cache_migrations numa_migrations pid_namespace"),
+    (
+        "<u4",
+        "tid tgid voluntary involuntary timeslices migrations cache_migrations numa_migrations pid_namespace "
+        "parent_tgid exit_code",
+    ),
     ("<u8", "start_ns wait_start_ns run_ns run_delay_ns cgroup_id"),
     ("<u2", "last_cpu enqueue_cpu queue_cpu"),
     ("u1", "wait_kind flags"),
-    ("S16", "comm"),
+    ("S16", "comm parent_comm"),
     ("2<u8", "longest_ns"),
     ("2<u2", "longest_epoch"),
 )
@@ -35,7 +39,7 @@ CPU_STATE = layout(
     ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
     ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen"),
     ("<u8", "cache_migrations numa_migrations looked_at_ns over_budget_ns uncovered_ns blocked_idle_ns"),
-    ("<u8", "others_ns unpaired_ns"),
+    ("<u8", "others_ns unpaired_ns short_lives short_lives_dropped"),
     ("2<u8", "wait_sum_ns longest_epoch"),
     ("4<u8", "longest_ns"),
     (f"{2 * BUCKETS}<u8", "latency"),

@@ -12,12 +12,13 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers"}
+VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived"}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "histogram": {"units"},
     "rows": {"units"},
+    "short_lived": {"units", "rows"},
     "containers": VALUES,
     "tables": {"histogram", "rows"},
     "model": VALUES,
