@@ -24,6 +24,9 @@ STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE, "stopped", "traced", "parke
 STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
 """What `selected` and `--state` take."""
 
+INTERRUPT = "[interrupt]"
+"""The name of a waker that is an interrupt: a timer, a disk, a network card."""
+
 SEPARATOR = "-"
 """Stands between the user part of a path and its kernel part, as in the field's folded stacks."""
 
@@ -74,12 +77,17 @@ NO_STACK = Stack()
 
 @dataclass(frozen=True, slots=True)
 class Waker:
-    """Who ended waits: the task that ran where the wakeup came from (0: an interrupt while idle), and its stacks."""
+    """Who ended waits, with its stacks. An interrupt has the tid 0: whom it interrupted has nothing to do with it."""
 
     tid: int
     comm: str
     user: Stack = NO_STACK
     kernel: Stack = NO_STACK
+
+    @property
+    def name(self) -> str:
+        """As a path shows it."""
+        return f"{self.comm}-{self.tid}" if self.tid else self.comm
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class OffCpuRow:
         """Names from root to leaf: process, thread, user stack, `-`, kernel stack, state in brackets, waker."""
         names: tuple[str, ...] = (self.process or f"pid {self.tgid}", f"{self.comm}-{self.tid}")
         names += (*self.user.labels, SEPARATOR, *self.kernel.labels, f"[{self.state}]")
-        return (*names, f"woken by {self.waker.comm}-{self.waker.tid}") if self.waker else names
+        return (*names, f"woken by {self.waker.name}") if self.waker else names
 
 
 @dataclass(frozen=True, slots=True)

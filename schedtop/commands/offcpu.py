@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from schedtop.session import Signals
     from schedtop.sources.offcpu import LiveOffCpu
 
+MOST_IDS = 8
+"""WANTED_IDS of bpf/offcpu.h."""
+
 
 @click.command("offcpu")
 @click.option("--pid", type=Number(least=1), multiple=True, metavar="N",
@@ -77,6 +80,11 @@ def _source_of(options: dict[str, Any]) -> LiveOffCpu:
     from schedtop.sources.offcpu import LiveOffCpu
     from schedtop.sources.scope import find_scope
 
+    for name in ("pid", "tid"):
+        if len(options[name]) > MOST_IDS:
+            raise click.UsageError(f"--{name} can be given at most {MOST_IDS} times here")
+    if not all(comm.strip() for comm in options["comm"]):
+        raise click.BadParameter("the name is empty", param_hint="'--comm'")
     try:
         scope = find_scope(options["pid"], options["tid"], options["comm"], options["cgroup"], None)
     except ValueError as error:

@@ -240,7 +240,7 @@ def _stack_lines(row: OffCpuRow) -> str:
     who = f"  {printable(row.comm)} ({row.tid}) of {printable(row.process or str(row.tgid))}"
     lines = [head + who, *_frames(row.kernel), *_frames(row.user)]
     if row.waker:
-        lines.append(f"  woken by {printable(row.waker.comm)} ({row.waker.tid})")
+        lines.append(f"  woken by {printable(row.waker.name)}")
         lines += [*_frames(row.waker.kernel), *_frames(row.waker.user)]
     return "\n".join(lines)
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import RUNNABLE, STATES, OffCpu, OffCpuLoss, OffCpuRow, Stack, Times, Waker
+from schedtop.offcpu import RUNNABLE, STATES, OffCpu, OffCpuLoss, OffCpuRow, Stack, Times
 from schedtop.rows import Rows, text
 from schedtop.sources import proc
 from schedtop.sources.offcpu_before import kernel_stack, read_thread, threads_in
 from schedtop.sources.offcpu_front_end import choose_offcpu_front_end
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, WOKEN_EARLY, Limits, OffCpuPrograms
-from schedtop.sources.offcpu_stacks import Stacks, process_name
+from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
 from schedtop.sources.scope import Scope
 from schedtop.sources.symbols import Symbols, kernel_symbols_hidden
 from schedtop.units import NS_PER_MS, NS_PER_S
@@ -197,7 +197,7 @@ class LiveOffCpu:
     def _rows(self, key: Key, found: _Waits) -> Iterator[OffCpuRow]:
         tid, tgid, state = key[:3]
         user, kernel, waker_user, waker_kernel = self._stacks_of(key)
-        waker = Waker(key[5], text(found.waker_comm), waker_user, waker_kernel) if key[8] != NONE else None
+        waker = waker_of(key[5], text(found.waker_comm), waker_user, waker_kernel) if key[8] != NONE else None
         comm, process = text(found.comm), self._process(tgid)
         for name, times in ((STATES[state], found.blocked), (RUNNABLE, found.runnable)):
             if times.count:
@@ -240,8 +240,7 @@ def _merged(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
     """Rows whose stacks are the same once they are symbolised are one (equal stacks are one object)."""
     merged: dict[tuple[object, ...], OffCpuRow] = {}
     for row in rows:
-        waker = (row.waker.tid, id(row.waker.user), id(row.waker.kernel)) if row.waker else None
-        key = (row.tid, row.tgid, row.state, id(row.user), id(row.kernel), waker)
+        key = (row.tid, row.tgid, row.state, id(row.user), id(row.kernel), row.waker)
         known = merged.get(key)
         merged[key] = replace(row, times=known.times + row.times) if known else row
     return list(merged.values())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from schedtop.offcpu import NO_STACK, Stack, Symbol
+from schedtop.offcpu import INTERRUPT, NO_STACK, Stack, Symbol, Waker
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, OffCpuPrograms
 from schedtop.sources.symbols import KERNEL, Symbols
 
 _OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
 """How the frames begin that a tracepoint and its program put on top of what it is about."""
+
+_INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "do_irq")
+"""How the functions begin by which the kernel enters an interrupt (x86, arm64, riscv)."""
 
 _MOST_KEPT = 1 << 16
 
@@ -97,6 +100,14 @@ class Stacks:
         while start < len(stack.symbols) and stack.symbols[start].name.startswith(_OURS):
             start += 1
         return Stack(stack.symbols[start:], stack.missing, stack.truncated)
+
+
+def waker_of(tid: int, comm: str, user: Stack, kernel: Stack) -> Waker:
+    """The waker whose stacks these are: an interrupt, if the kernel side goes through one."""
+    for depth, symbol in enumerate(kernel.symbols):
+        if symbol.name.startswith(_INTERRUPTS):
+            return Waker(0, INTERRUPT, kernel=Stack(kernel.symbols[: depth + 1]))
+    return Waker(tid, comm, user, kernel)
 
 
 def process_name(tgid: int, root: Path = Path("/proc")) -> str:

@@ -1,0 +1,362 @@
+"""Off-CPU time against programs whose waits are known by construction, the kernel's run delay, and offcputime."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from loads import ended, kernel_numbers, python
+
+from schedtop.offcpu import OffCpu, OffCpuRow, Symbol, ThreadSummary, top_rows
+from schedtop.sources.offcpu import LiveOffCpu
+from schedtop.sources.offcpu_programs import Limits
+from schedtop.sources.scope import Scope
+
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+Blocker = Callable[[str], subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def blocker(tmp_path_factory: pytest.TempPathFactory) -> Blocker:
+    """Starts blocker.c in one of its ways."""
+    compiler = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    program = tmp_path_factory.mktemp("blocker") / "blocker"
+    flags = ["-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fcf-protection=none", "-pthread"]
+    if os.uname().machine != "x86_64":
+        flags.remove("-fcf-protection=none")
+    subprocess.run([compiler, *flags, "-o", program, Path(__file__).with_name("blocker.c")], check=True)
+
+    def start(how: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen([program, how], stdout=subprocess.PIPE)
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        return process
+
+    return start
+
+
+def measured(*pids: int, source: str = "auto", duration_ns: int = NS_PER_S, **more: object) -> OffCpu:
+    with LiveOffCpu(Scope(tgids=pids), source=source, **more) as opened:  # type: ignore[arg-type]
+        return opened.take(duration_ns, threading.Event())
+
+
+@contextmanager
+def measuring(scope: Scope, **more: object) -> Iterator[list[OffCpu]]:
+    """What happens within the block; the list has it afterwards."""
+    stop, taken = threading.Event(), []
+
+    def run() -> None:
+        with LiveOffCpu(scope, **more) as opened:  # type: ignore[arg-type]
+            is_open.set()
+            taken.append(opened.take(60 * NS_PER_S, stop))
+
+    is_open = threading.Event()
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        assert is_open.wait(30)
+        yield taken
+    finally:
+        stop.set()
+        thread.join(30)
+
+
+def thread_of(offcpu: OffCpu, tid: int) -> ThreadSummary:
+    (found,) = (thread for thread in offcpu.threads if thread.tid == tid)
+    return found
+
+
+def names(symbols: tuple[Symbol, ...]) -> list[str]:
+    return [symbol.name for symbol in symbols]
+
+
+def heaviest(offcpu: OffCpu, tid: int, state: str = "blocked") -> OffCpuRow:
+    return next(row for row in top_rows(offcpu, None, state) if row.tid == tid)
+
+
+def test_sleeps_are_as_long_as_they_were_asked_to_be(front_end: str, blocker: Blocker) -> None:
+    process = blocker("nap")
+    with ended(process):
+        before = kernel_numbers(process.pid)
+        offcpu = measured(process.pid, source=front_end)
+        after = kernel_numbers(process.pid)
+    thread = thread_of(offcpu, process.pid)
+    assert thread.comm == thread.process == "blocker"
+    assert thread.share == 1
+    # Without a CPU, or with one: that is all of the time.
+    run_ns = after.run_ns - before.run_ns
+    whole = thread.total_ns + run_ns
+    assert whole == pytest.approx(offcpu.duration_ns, rel=0.05)
+    assert thread.blocked.total_ns == thread.sleeping.total_ns
+    assert thread.blocked.average_ns == pytest.approx(10 * NS_PER_MS, rel=0.3)
+    row = heaviest(offcpu, process.pid)
+    assert row.times.min_ns >= 9 * NS_PER_MS or row.times.under_way
+    assert names(row.kernel.symbols)[0] in ("__schedule", "schedule") and "do_nanosleep" in names(row.kernel.symbols)
+    # libc has no frame pointers: the function that calls it is not in the stack, those behind are.
+    assert {"take_a_nap", "nap", "main"} <= set(names(row.user.symbols))
+    assert any(symbol.module.endswith("/blocker") for symbol in row.user.symbols)
+    assert not row.user.missing and not row.user.truncated
+
+
+def test_what_sleeps_all_the_time_is_there_to_the_nanosecond(front_end: str) -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    with ended(process):
+        time.sleep(0.1)
+        offcpu = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 4)
+    (row,) = offcpu.rows
+    assert (row.state, row.times.count, row.times.under_way) == ("sleeping", 1, 1)
+    assert row.total_ns == offcpu.duration_ns == NS_PER_S // 4
+    assert row.user.missing == "not seen"
+    assert any("nanosleep" in name for name in names(row.kernel.symbols))
+
+
+def test_a_minimum_hides_nothing() -> None:
+    process = python("import time\nwhile True: time.sleep(0.001); time.sleep(0.02)")
+    with ended(process):
+        time.sleep(0.2)
+        offcpu = measured(process.pid, min_ns=10 * NS_PER_MS)
+    thread = thread_of(offcpu, process.pid)
+    assert thread.blocked.min_ns >= 10 * NS_PER_MS or thread.blocked.under_way
+    # As many short ones as long ones.
+    assert offcpu.below_count == pytest.approx(thread.blocked.count, rel=0.3, abs=3)
+    assert NS_PER_MS <= offcpu.below_ns / offcpu.below_count < 10 * NS_PER_MS
+
+
+def test_a_vfork_is_an_uninterruptible_wait(front_end: str, blocker: Blocker) -> None:
+    process = blocker("vfork")
+    with ended(process):
+        offcpu = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 2)
+    thread = thread_of(offcpu, process.pid)
+    assert thread.uninterruptible.total_ns > 0.8 * offcpu.duration_ns
+    assert thread.uninterruptible.average_ns == pytest.approx(30 * NS_PER_MS, rel=0.3)
+    assert "fork_for_ever" in names(heaviest(offcpu, process.pid, "uninterruptible").user.symbols)
+
+
+def test_a_sync_waits_for_the_disk(tmp_path: Path) -> None:
+    code = "import os, sys\nfile = open(sys.argv[1], 'wb', 0)\nwhile True: file.write(b'x' * 4096); os.fsync(file)"
+    process = python(code, str(tmp_path / "file"))
+    with ended(process):
+        time.sleep(0.2)
+        offcpu = measured(process.pid, duration_ns=NS_PER_S // 2)
+    waits = [row for row in offcpu.rows if row.state == "uninterruptible"]
+    if not waits:
+        pytest.skip(f"{tmp_path} is on no disk that one has to wait for")
+    assert any("sync" in name for row in waits for name in names(row.kernel.symbols))
+
+
+def test_who_holds_the_lock_is_the_waker(front_end: str, blocker: Blocker) -> None:
+    process = blocker("lock")
+    with ended(process):
+        time.sleep(0.05)
+        holder = next(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+        offcpu = measured(process.pid, source=front_end, wakers=True)
+    waits = [row for row in offcpu.rows if row.tid == process.pid and "futex_wait" in " ".join(row.path)]
+    blocked = max((row for row in waits if row.is_blocked), key=lambda row: row.total_ns)
+    assert blocked.waker and (blocked.waker.tid, blocked.waker.comm) == (holder, "holder")
+    assert blocked.path[-1] == f"woken by holder-{holder}"
+    assert "want_the_lock" in names(blocked.user.symbols)
+    assert any("futex_wake" in name for name in names(blocked.waker.kernel.symbols))
+    assert blocked.waker.user.symbols
+    # The holder itself is woken by its timer, whoever is interrupted by that.
+    naps = [row for row in offcpu.rows if row.tid == holder and row.is_blocked and not row.times.under_way]
+    assert naps and {row.waker.name for row in naps if row.waker} == {"[interrupt]"}
+
+
+PING_PONG = """
+import os
+(a, b), (c, d) = os.pipe(), os.pipe()
+if os.fork():
+    while True: os.write(b, b"x"); os.read(c, 1)
+while True: os.read(a, 1); os.write(d, b"x")
+"""
+
+
+def test_two_wake_each_other(front_end: str) -> None:
+    process = python(PING_PONG, process_group=0)
+    try:
+        time.sleep(0.2)
+        child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+        offcpu = measured(process.pid, child, source=front_end, wakers=True, duration_ns=NS_PER_S // 2)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for one, other in ((process.pid, child), (child, process.pid)):
+        rows = [row for row in offcpu.rows if row.tid == one and row.state == "sleeping" and row.waker]
+        by_other = sum(row.times.count for row in rows if row.waker and row.waker.tid == other)
+        assert by_other > 100 and by_other > 0.95 * sum(row.times.count for row in rows)
+        assert "pipe_read" in " ".join(names(max(rows, key=lambda row: row.total_ns).kernel.symbols))
+
+
+def test_run_delay_is_the_kernels(front_end: str) -> None:
+    """Busy loops on one CPU, all their lives inside the measurement."""
+    hogs: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as stack, measuring(Scope(comms=("python",)), source=front_end) as taken:
+        hogs += [python("import os; os.sched_setaffinity(0, {1})\nwhile True: pass") for _ in range(2)]
+        stack.enter_context(ended(*hogs))
+        time.sleep(1.2)
+        for hog in hogs:
+            os.kill(hog.pid, signal.SIGSTOP)
+        for hog in hogs:
+            os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
+        time.sleep(0.05)
+        kernel = {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+    (offcpu,) = taken
+    for hog in hogs:
+        thread = thread_of(offcpu, hog.pid)
+        # What came before it was called python is not in: some ms.
+        assert thread.runnable.total_ns == pytest.approx(kernel[hog.pid].run_delay_ns, rel=0.05, abs=10 * NS_PER_MS)
+        assert thread.runnable.total_ns > 0.3 * NS_PER_S
+        stopped = [row for row in offcpu.rows if row.tid == hog.pid and row.state == "stopped"]
+        assert len(stopped) == 1 and stopped[0].times.under_way == 1
+
+
+def test_code_made_at_run_time_has_its_names(blocker: Blocker) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip("the made code is for x86-64")
+    process = blocker("jit")
+    path = Path(f"/tmp/perf-{process.pid}.map")
+    try:
+        with ended(process):
+            offcpu = measured(process.pid, duration_ns=NS_PER_S // 2)
+    finally:
+        path.unlink(missing_ok=True)
+    found = names(heaviest(offcpu, process.pid).user.symbols)
+    assert found.index("made_at_run_time") < found.index("run_made_code") < found.index("main")
+
+
+def test_a_stripped_program_has_modules_and_offsets(blocker: Blocker, tmp_path: Path) -> None:
+    if not shutil.which("strip"):
+        pytest.skip("there is no strip")
+    process = blocker("nap")
+    with ended(process):
+        program = Path(os.readlink(f"/proc/{process.pid}/exe"))
+    subprocess.run(["strip", "-o", tmp_path / "bare", program], check=True)
+    with subprocess.Popen([tmp_path / "bare", "nap"], stdout=subprocess.PIPE) as bare, ended(bare):
+        offcpu = measured(bare.pid, duration_ns=NS_PER_S // 2)
+    labels = [symbol.label for symbol in heaviest(offcpu, bare.pid).user.symbols]
+    assert any(re.fullmatch(r"bare\+0x[0-9a-f]+", label) for label in labels), labels
+
+
+STORM = "import subprocess\nwhile True: subprocess.run(['/bin/true'])"
+
+
+def test_everybody_at_once_and_tasks_that_come_and_go(front_end: str) -> None:
+    with ended(python(STORM)):
+        offcpu = measured(source=front_end, duration_ns=NS_PER_S // 2)
+    # Whoever was there before has all of the time, asleep or not; nobody has more.
+    for thread in offcpu.threads:
+        assert thread.total_ns <= offcpu.duration_ns
+    assert not {row.tid for row in offcpu.rows} & {0}
+    assert {row.comm for row in offcpu.rows} >= {"kthreadd", "true"}
+    kernel_threads = [row for row in offcpu.rows if row.comm == "kthreadd"]
+    assert all(not row.user.symbols and not row.user.missing for row in kernel_threads)
+    assert offcpu.loss.rows == offcpu.loss.tasks == offcpu.loss.kernel_stacks == 0
+
+
+def test_what_finds_no_room_is_counted() -> None:
+    with ended(python(STORM), python("import time\nwhile True: time.sleep(0.001)")):
+        few_stacks = measured(duration_ns=NS_PER_S // 4, limits=Limits(stacks=4))
+        few_rows = measured(duration_ns=NS_PER_S // 4, limits=Limits(rows=4))
+        few_tasks = measured(duration_ns=NS_PER_S // 4, limits=Limits(tasks=4))
+    assert few_stacks.loss.kernel_stacks > 0 and "lost" in {row.kernel.missing for row in few_stacks.rows}
+    assert few_stacks.loss.rows == 0
+    assert few_rows.loss.rows > 0
+    assert few_tasks.loss.tasks > 0
+
+
+def test_the_total_is_that_of_offcputime(blocker: Blocker) -> None:
+    tool = shutil.which("offcputime", path=f"{os.environ['PATH']}:/usr/sbin:/usr/share/bcc/tools")
+    if not tool:
+        pytest.skip("there is no offcputime")
+    process = blocker("nap")
+    with ended(process):
+        with measuring(Scope(tgids=(process.pid,))) as taken:
+            done = subprocess.run([tool, "-p", str(process.pid), "2"], capture_output=True, text=True, timeout=30)
+        (offcpu,) = taken
+    theirs = sum(int(us) * 1000 for us in re.findall(r"^\s+(\d+)\s*$", done.stdout, re.MULTILINE))
+    if not theirs:
+        pytest.skip(f"offcputime measures nothing here: {done.stderr.strip()[:100]}")
+    # Both see the same share of the time: theirs is two seconds without what was under way at the ends.
+    ours = thread_of(offcpu, process.pid).total_ns / offcpu.duration_ns
+    assert theirs / (2 * NS_PER_S) == pytest.approx(ours, rel=0.03)
+
+
+def command(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "schedtop", "offcpu", *arguments]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_the_command_writes_all_forms(blocker: Blocker, tmp_path: Path) -> None:
+    process = blocker("nap")
+    with ended(process):
+        about = ("--pid", str(process.pid), "--duration", "0.3s")
+        forms = {name: command(*about, "--format", name) for name in ("text", "json", "folded", "svg")}
+        outputs = {name: (*child.communicate(timeout=60), child.returncode) for name, child in forms.items()}
+    assert {(error, status) for _, error, status in outputs.values()} == {(b"", 0)}
+    text, data, folded, svg = (output.decode() for output, _, _ in outputs.values())
+    assert "only pid:" in text and "take_a_nap" in text and "no minimum" in text
+    document = json.loads(data)
+    assert document["schema"] == "schedtop.offcpu/1" and document["top_blocking"] == [process.pid]
+    lines = [line.rsplit(" ", 1) for line in folded.splitlines()]
+    assert all(path.startswith(f"blocker;blocker-{process.pid};") and int(us) > 0 for path, us in lines)
+    assert any(path.endswith("[sleeping]") and ";take_a_nap;" in path for path, _ in lines)
+    assert svg.startswith("<?xml") or "<svg" in svg[:200]
+    assert "take_a_nap" in svg
+
+
+def symbol_children(pid: int) -> list[int]:
+    found: list[int] = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with suppress(OSError):
+            found += map(int, Path(f"/proc/{pid}/task/{tid}/children").read_text().split())
+    return [child for child in found if is_symbol_child(child)]
+
+
+def is_symbol_child(pid: int) -> bool:
+    with suppress(OSError):
+        return b"symbol_child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def until(happens: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
+    with ended(python("import time\nwhile True: time.sleep(0.01)")):
+        process = command("--duration", "60s", "--format", "json", "-o", "out.json", cwd=tmp_path)
+        until(lambda: symbol_children(process.pid))
+        time.sleep(0.7)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+    assert (process.returncode, error) == (0, b"")
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert 0.1 * NS_PER_S < data["duration_ns"] < 30 * NS_PER_S
+    assert any("ended early" in note for note in data["notes"])
+    assert data["threads"]
+
+
+def test_the_child_ends_with_us() -> None:
+    process = command("--duration", "60s")
+    until(lambda: symbol_children(process.pid))
+    (child,) = symbol_children(process.pid)
+    process.kill()
+    process.wait()
+    until(lambda: not Path(f"/proc/{child}").exists())
