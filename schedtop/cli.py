@@ -18,6 +18,7 @@ from schedtop.commands.record import record
 from schedtop.commands.replay import replay
 from schedtop.commands.report import report
 from schedtop.commands.snapshot import snapshot
+from schedtop.commands.task import task
 from schedtop.commands.watch import watch
 
 
@@ -42,7 +43,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (capture, diff, metrics, offcpu, record, replay, report, snapshot, watch):
+for _command in (capture, diff, metrics, offcpu, record, replay, report, snapshot, task, watch):
     commands.add_command(_command)
 
 

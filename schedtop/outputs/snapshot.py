@@ -98,7 +98,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "preemptions": preemption_fields(view.pairs) if blames else None,
         "blockings": blocking_fields(view.pairs) if blames else None,
         "attribution": attribution_fields(frame) if blames else None,
-        "groups": group_fields(view, _histogram),
+        "groups": group_fields(view, histogram_fields),
         "pressure": asdict(frame.pressure) if frame.pressure and "pressure" not in frame.unavailable else None,
         "throttling": None if "throttling" in frame.unavailable else throttling_fields(frame),
         "overhead": _overhead(frame.overhead, frame.interval_ns),
@@ -161,10 +161,12 @@ def _cpu_fields(frame: Frame, cpus: list[int]) -> dict[str, Any]:
 def _runqueue_latency(view: View) -> dict[str, Any]:
     if "latency" in view.frame.unavailable:
         return dict.fromkeys((*WAIT_KINDS, "all"))
-    return {kind: _histogram(view.latency(kind)) for kind in WAIT_KINDS} | {"all": _histogram(view.latency())}
+    return {kind: histogram_fields(view.latency(kind)) for kind in WAIT_KINDS} | {
+        "all": histogram_fields(view.latency())
+    }
 
 
-def _histogram(histogram: Histogram) -> dict[str, Any]:
+def histogram_fields(histogram: Histogram) -> dict[str, Any]:
     """Count, sum, percentiles and the buckets that hold anything; the last bucket has no upper edge."""
     used = np.flatnonzero(histogram.counts).tolist()
     return {

@@ -14,17 +14,17 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.lens import STATES, Column, Faults, Lens, SlowCall, StateTimes, Thread, slowest
-from schedtop.model import Host
+from schedtop.model import Host, SourceError
 from schedtop.rows import Rows, text
 from schedtop.sources import lens_tables as tables
 from schedtop.sources import proc
 from schedtop.sources.lens_front_end import choose_lens_front_end
 from schedtop.sources.lens_programs import LensPrograms, LensReading
 from schedtop.sources.lens_tasks import (
-    NO_CALL,
     RUNNABLE,
     RUNNING,
     AttributeReader,
+    CallUnderWay,
     comm,
     current_call,
     identify,
@@ -47,14 +47,23 @@ _MANY_SLOW = 32
 class LiveLensSource:
     """Looks at the task `tid`, or with `whole_process` at all threads of its process.
 
+    `interval_ns`: of each Lens; `column_ns`: of each column of its strip.
     `source`: `auto` or `btf`. Opening compiles the programs, if they were not kept, and attaches them; closing
     detaches. One thread opens it, iterates and closes it.
     """
 
-    def __init__(self, tid: int, whole_process: bool, interval_ns: int = NS_PER_S, source: str = "auto") -> None:
+    def __init__(
+        self,
+        tid: int,
+        whole_process: bool,
+        interval_ns: int = NS_PER_S,
+        source: str = "auto",
+        column_ns: int = COLUMN_NS,
+    ) -> None:
         self._wanted_tid = tid
         self._whole = whole_process
         self._interval_ns = interval_ns
+        self._column_length_ns = column_ns
         self._wanted = source
         self._names = syscall_names()
         self.host: Host
@@ -94,7 +103,7 @@ class LiveLensSource:
             slow_lost = 0
             deadline = self._earlier.time_ns + self._interval_ns
             while True:
-                rest = min(deadline, self._column_ns + COLUMN_NS) - time.monotonic_ns()
+                rest = min(deadline, self._column_ns + self._column_length_ns) - time.monotonic_ns()
                 stop.wait(max(0, rest) / NS_PER_S)
                 ended = self._has_ended()
                 if ended:
@@ -105,6 +114,19 @@ class LiveLensSource:
                 columns.append(self._column(self._programs.threads(), time.monotonic_ns()))
                 slow, slow_lost = self._take_slow(slow, slow_lost)
             yield self._lens(columns, slow, slow_lost, ended)
+
+    def look(self, duration_ns: int, stop: threading.Event) -> Lens:
+        """All of the next `duration_ns` as one Lens; shorter if the task ends or `stop` is set."""
+        total: Lens | None = None
+        for lens in self.frames(stop):
+            total = total + lens if total else lens
+            rest = duration_ns - total.interval_ns
+            if rest <= 0:
+                break
+            self._interval_ns = min(self._interval_ns, rest)
+        if total is None:
+            raise SourceError("nothing was seen of the task: it was interrupted at once")
+        return total
 
     def _aim(self) -> None:
         who = self.who
@@ -122,7 +144,7 @@ class LiveLensSource:
             if stat:
                 self._faults[tid] = (stat.minor, stat.major)
                 self._run_ns[tid] = run_ns(who.tgid, tid)
-                call = NO_CALL if stat.state == RUNNING else current_call(who.tgid, tid)
+                call = CallUnderWay() if stat.state == RUNNING else current_call(who.tgid, tid, self._names)
                 self._programs.seed_thread(tid, stat.state, start, call)
         self._attributes = AttributeReader(who.tgid, who.tid if not self._whole else who.tgid)
         self._attributes.read()

@@ -11,6 +11,7 @@ from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import compile_programs, joined_text, source_directory
 from schedtop.sources.lens_front_end import MANDATORY, LensFrontEnd
+from schedtop.sources.lens_tasks import CallUnderWay
 from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.syscalls import READS, WRITES, syscall_names
@@ -81,10 +82,11 @@ class LensPrograms(Loader):
         """From how long on a call is kept one by one."""
         self._config["slow_ns"] = max(SLOW_NS, slow_ns)
 
-    def seed_thread(self, tid: int, state: int, since_ns: int, call: int) -> None:
+    def seed_thread(self, tid: int, state: int, since_ns: int, call: CallUnderWay) -> None:
         """Tells what a thread is doing that has not changed since the beginning; what it knows itself goes first."""
         row = np.zeros(1, self._compiled.maps["threads"].dtype)
-        row["tid"], row["state"], row["since_ns"], row["call"] = tid, state, since_ns, call
+        row["tid"], row["state"], row["since_ns"], row["call"] = tid, state, since_ns, call.number
+        row["read_kind_and_one"], row["write_kind_and_one"] = call.read_kind + 1, call.write_kind + 1
         calls.add_element(self._fds["threads"], tid.to_bytes(4, "little"), row.tobytes())
 
     def seed_sockets(self, inodes: Iterable[int], listening: Iterable[int]) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Iterable
+import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schedtop.lens import Attributes, Quota
+from schedtop.lens import IO_KINDS, Attributes, Quota
 from schedtop.model import SourceError
 from schedtop.rows import text
 from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.syscalls import READS, WRITES
 from schedtop.sources.task_cgroups import cpu_group
 from schedtop.sources.throttling import quota_ratio, read_statistics
 from schedtop.sources.topology import cpu_list
@@ -125,13 +127,44 @@ def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
         return 0
 
 
-def current_call(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
-    """The number of the system call that a thread is blocked in, NO_CALL if it is in none or that cannot be told."""
+@dataclass(frozen=True, slots=True)
+class CallUnderWay:
+    """A system call by its number (NO_CALL: none, or it cannot be told), and what the descriptors that it reads from and
+    writes to stand for: places in IO_KINDS, -1: it does neither."""
+
+    number: int = NO_CALL
+    read_kind: int = -1
+    write_kind: int = -1
+
+
+def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Path("/proc")) -> CallUnderWay:
+    """The call that a thread is blocked in; `names`: of calls, by number."""
     try:
-        first = (proc / str(tgid) / "task" / str(tid) / "syscall").read_text().split()[0]
-    except (OSError, IndexError):
-        return NO_CALL
-    return int(first) if first.isdigit() else NO_CALL
+        first, *words = (proc / str(tgid) / "task" / str(tid) / "syscall").read_text().split()
+    except (OSError, ValueError):
+        return CallUnderWay()
+    if not first.isdigit():
+        return CallUnderWay()
+    name = names.get(int(first), "")
+
+    def kind(arguments: Mapping[str, int]) -> int:
+        if name not in arguments:
+            return -1
+        return _descriptor_kind(proc / str(tgid) / "fd" / str(int(words[arguments[name] - 1], 16)))
+
+    return CallUnderWay(int(first), kind(READS), kind(WRITES))
+
+
+def _descriptor_kind(path: Path) -> int:
+    """As kind_of() of bpf/lens_btf.c."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return IO_KINDS.index("unknown")
+    tests = {"file": (stat.S_ISREG, stat.S_ISDIR), "pipe": (stat.S_ISFIFO,), "socket": (stat.S_ISSOCK,)}
+    tests["device"] = (stat.S_ISCHR, stat.S_ISBLK)
+    found = (name for name, checks in tests.items() if any(check(mode) for check in checks))
+    return IO_KINDS.index(next(found, "other"))
 
 
 def open_sockets(tgid: int, proc: Path = Path("/proc")) -> tuple[set[int], set[int]]:
@@ -178,22 +211,22 @@ class AttributeReader:
 
     def read(self) -> Attributes | None:
         """As of now; of a task that is gone the last ones, `None` if there are none."""
-        stat = read_stat(self._tgid, self._tid, self._proc)
+        now = read_stat(self._tgid, self._tid, self._proc)
         directory = self._proc / str(self._tgid) / "task" / str(self._tid)
         try:
             status = (directory / "status").read_text(errors="replace")
             cgroup = cpu_group(os.fsdecode((directory / "cgroup").read_bytes()))
         except OSError:
-            stat = None
-        if stat is None:
+            now = None
+        if now is None:
             return self._last
         affinity = next((line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")), "")
         self._last = Attributes(
             affinity,
             len(cpu_list(affinity)) if affinity else 0,
-            stat.policy,
-            stat.rt_priority,
-            stat.nice,
+            now.policy,
+            now.rt_priority,
+            now.nice,
             text(os.fsencode(cgroup)),
             self._quota_since(cgroup),
         )
@@ -243,8 +276,3 @@ def address(family: int, packed: bytes, port: int) -> str:
     if family == socket.AF_INET:
         return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
     return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"
-
-
-def running_counts(tgid: int, tids: Iterable[int]) -> dict[int, int]:
-    """`run_ns` of some threads."""
-    return {tid: run_ns(tgid, tid) for tid in tids}

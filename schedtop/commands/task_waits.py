@@ -1,0 +1,66 @@
+"""The slow waits of a task with their blockers, from the collector of the dashboard, which runs beside the lens."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from schedtop.lens import Lens
+from schedtop.model import Frame, SourceError
+from schedtop.rows import SLOW_WAIT_DTYPE
+from schedtop.sources.live import LiveSource
+from schedtop.units import NS_PER_S
+
+_OPENING_S = 30.0
+
+
+class SlowWaits:
+    """Collects slow waits in a thread of its own while it is open; with a threshold of `None` it does nothing."""
+
+    def __init__(self, threshold_ns: int | None, source: str) -> None:
+        self._threshold_ns = threshold_ns
+        self._wanted = source
+        self._stop = threading.Event()
+        self._open = threading.Event()
+        self._frames: list[Frame] = []
+        self._failure = "" if threshold_ns is not None else "it was not asked for them (--no-slow-waits)"
+        self._thread = threading.Thread(target=self._run, name="schedtop-waits", daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._threshold_ns is not None:
+            self._thread.start()
+            self._open.wait(_OPENING_S)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._stop.set()
+        if self._threshold_ns is not None:
+            self._thread.join()
+
+    def added_to(self, lens: Lens) -> Lens:
+        """The Lens with its waits; why there are none, if it could not be told."""
+        unavailable = dict(lens.unavailable)
+        if self._failure:
+            return replace(lens, unavailable=MappingProxyType(unavailable | {"slow waits": self._failure}))
+        unavailable.pop("slow waits", None)
+        waits = np.concatenate([frame.slow_waits for frame in self._frames] or [np.empty(0, SLOW_WAIT_DTYPE)])
+        mine = waits["tgid"] == lens.tgid if lens.whole_process else waits["tid"] == lens.tid
+        end_ns = lens.start_time_ns + lens.interval_ns
+        inside = (waits["time_ns"] >= lens.start_time_ns) & (waits["time_ns"] <= end_ns)
+        return replace(lens, slow_waits=waits[mine & inside], unavailable=MappingProxyType(unavailable))
+
+    def _run(self) -> None:
+        assert self._threshold_ns is not None
+        try:
+            with LiveSource(NS_PER_S, self._threshold_ns, self._wanted) as source:
+                self._open.set()
+                for frame in source.frames(self._stop):
+                    self._frames.append(frame)
+        except SourceError as error:
+            self._failure = str(error)
+        finally:
+            self._open.set()
