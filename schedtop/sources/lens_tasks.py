@@ -129,8 +129,11 @@ def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CallUnderWay:
-    """A system call by its number (NO_CALL: none, or it cannot be told), and what the descriptors that it reads from and
-    writes to stand for: places in IO_KINDS, -1: it does neither."""
+    """A system call by its number (NO_CALL: none, or it cannot be told).
+
+    `read_kind`, `write_kind`: what the descriptors that it reads from and writes to stand for, places in IO_KINDS; -1:
+    it does not read or write.
+    """
 
     number: int = NO_CALL
     read_kind: int = -1

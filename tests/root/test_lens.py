@@ -1,0 +1,412 @@
+"""The task lens against programs whose doings are known, and against what the kernel and strace count of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lens_programs import looked_at, program
+from loads import kernel_numbers
+
+from schedtop.lens import Lens
+from schedtop.model import SourceError
+from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.frontend import Hook
+from schedtop.sources.lens import LiveLensSource
+from schedtop.sources.lens_front_end import choose_lens_front_end
+from schedtop.sources.lens_programs import LensPrograms
+
+MS = 1_000_000
+
+CALLS = """
+for _ in range(100):
+    try: os.open("/nonexistent", os.O_RDONLY)
+    except OSError: pass
+for _ in range(30):
+    try: os.rmdir("/proc/self")
+    except OSError: pass
+for _ in range(10): time.sleep(0.005)
+"""
+
+FILES = """
+path = f"/tmp/schedtop-lens-{os.getpid()}"
+fd = os.open(path, os.O_RDWR | os.O_CREAT)
+os.unlink(path)
+for _ in range(50): os.write(fd, b"x" * 4096)
+for number in range(40): os.pread(fd, 1000, number)
+os.writev(fd, [b"a" * 10, b"b" * 20])
+os.fsync(fd)
+reader, writer = os.pipe()
+for _ in range(20): os.write(writer, b"y" * 100)
+os.read(reader, 5000)
+one, other = socket.socketpair()
+os.write(one.fileno(), b"z" * 300)
+os.read(other.fileno(), 1000)
+os.write(os.open("/dev/null", os.O_WRONLY), b"n" * 77)
+try: os.read(writer, 1)
+except OSError: pass
+"""
+
+NETWORK = """
+listener = socket.socket()
+listener.bind(("127.0.0.1", 0))
+listener.listen()
+near = socket.create_connection(listener.getsockname())
+far, _ = listener.accept()
+for _ in range(25): near.sendall(b"z" * 1000)
+received = 0
+while received < 25000: received += len(far.recv(4096))
+tcp = socket.TCP_INFO if hasattr(socket, "TCP_INFO") else 11
+info = near.getsockopt(socket.IPPROTO_TCP, tcp, 256)
+TRUTH = {"port": listener.getsockname()[1], "acked": int.from_bytes(info[120:128], "little")}
+one, other = (socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) for _ in range(2))
+other.bind(("::1", 0))
+for _ in range(15):
+    one.sendto(b"q" * 200, other.getsockname())
+    other.recv(4096, socket.MSG_PEEK)
+    other.recv(4096)
+near.close(); far.close(); listener.close()
+"""
+
+
+def io_of(lens: Lens, kind: str, direction: str) -> tuple[int, int, int]:
+    found = [one for one in lens.io if (one.kind, one.direction) == (kind, direction)]
+    return (found[0].count, found[0].bytes, found[0].errors) if found else (0, 0, 0)
+
+
+def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    log = tmp_path / "strace"
+    with program(CALLS) as traced:
+        tracer = subprocess.Popen(["strace", "-qq", "-c", "-o", log, "-p", str(traced.pid)])
+        try:
+            deadline = time.monotonic() + 10
+            while "TracerPid:\t0" in Path(f"/proc/{traced.pid}/status").read_text() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            lens = looked_at(traced.pid, traced.go)
+        finally:
+            tracer.send_signal(signal.SIGINT)
+            tracer.wait(10)
+    counted = {}
+    for line in log.read_text().splitlines()[2:-2]:
+        words = line.split()
+        counted[words[-1]] = (int(words[3]), int(words[4]) if len(words) > 5 else 0)
+    assert counted["openat"][1] == 100
+    assert {call.name: (call.count, call.error_count) for call in lens.syscalls if call.count} == counted
+
+
+def test_errors_have_names_and_calls_their_blocked_time() -> None:
+    with program(CALLS) as one:
+        lens = looked_at(one.pid, one.go)
+    failed = lens.syscall("openat")
+    assert failed
+    assert failed.errors == {"ENOENT": 100}
+    removed = lens.syscall("rmdir")
+    assert removed
+    assert removed.count == removed.error_count == 30
+    slept = lens.syscall("clock_nanosleep")
+    assert slept
+    assert slept.count == 10
+    assert 50 * MS <= slept.blocked_ns <= slept.total_ns
+    assert slept.max_ns >= 5 * MS
+    assert [call.name for call in lens.ongoing] == ["read"]
+    assert lens.slow_calls[0].duration_ns >= lens.slow_calls[-1].duration_ns >= 5 * MS
+
+
+def test_reads_and_writes_are_those_of_proc_io() -> None:
+    with program(FILES) as one:
+        lens = looked_at(one.pid, one.go)
+    assert io_of(lens, "file", "write") == (51, 50 * 4096 + 30, 0)
+    assert io_of(lens, "file", "read")[:2] == (40, 40 * 1000)
+    assert io_of(lens, "socket", "write") == (1, 300, 0)
+    assert io_of(lens, "socket", "read") == (1, 300, 0)
+    assert io_of(lens, "device", "write") == (1, 77, 0)
+    reads = [each for each in lens.io if each.direction == "read"]
+    writes = [each for each in lens.io if each.direction == "write"]
+    assert sum(each.bytes for each in reads) == one.kernel["rchar"]
+    assert sum(each.bytes for each in writes) == one.kernel["wchar"]
+    assert sum(each.count for each in writes) == one.kernel["syscw"]
+    # A descriptor that is not open for reading: the call fails before the kernel counts it.
+    assert io_of(lens, "pipe", "read")[2] == 1
+    assert sum(each.count for each in reads) == one.kernel["syscr"] + 1
+
+
+def test_traffic_and_connections() -> None:
+    with program(NETWORK) as one:
+        lens = looked_at(one.pid, one.go)
+    traffic = {(each.protocol, each.family): each for each in lens.traffic}
+    tcp = traffic["tcp", "ipv4"]
+    assert (tcp.sent_bytes, tcp.sent_messages, tcp.received_bytes) == (25_000, 25, 25_000)
+    # tcpi_bytes_acked, which `ss -i` shows, too; the SYN is a byte there.
+    assert tcp.sent_bytes == one.truth["acked"] - 1
+    udp = traffic["udp", "ipv6"]
+    assert (udp.sent_bytes, udp.sent_messages, udp.received_bytes, udp.received_messages) == (3000, 15, 3000, 15)
+    port = f"127.0.0.1:{one.truth['port']}"
+    assert ("CLOSED", "LISTEN") in [(change.old, change.new) for change in lens.connections]
+    client = [(change.old, change.new) for change in lens.connections if change.remote == port]
+    assert client[:2] == [("CLOSED", "SYN_SENT"), ("SYN_SENT", "ESTABLISHED")]
+    served = [change for change in lens.connections if change.local == port and change.old == "SYN_RECV"]
+    assert [change.new for change in served] == ["ESTABLISHED"]
+
+
+def test_what_others_do_is_not_shown() -> None:
+    with program(NETWORK) as other, program("") as idle:
+        lens = looked_at(idle.pid, other.go)
+    assert not lens.connections
+    assert not lens.traffic
+    assert not [call for call in lens.syscalls if call.count]
+    assert lens.states.sleeping_ns == lens.states.total_ns == lens.interval_ns
+    assert [(call.name, call.at_least) for call in lens.ongoing] == [("read", True)]
+
+
+def test_page_faults_are_the_kernels() -> None:
+    touch = "area = mmap.mmap(-1, 4 << 20)\nfor page in range(0, 4 << 20, 4096): area[page] = 1"
+    with program(touch) as one:
+        lens = looked_at(one.pid, one.go)
+    assert lens.faults
+    assert lens.faults.minor == one.kernel["minor"]
+    assert lens.faults.minor >= 2  # huge pages may take a thousand at a time
+    assert lens.faults.major == one.kernel["major"]
+
+
+STATES = """
+end = time.thread_time_ns() + 200_000_000
+while time.thread_time_ns() < end: pass
+time.sleep(0.3)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_states_are_those_of_the_program() -> None:
+    with program(STATES, ("taskset", "-c", "1")) as one:
+
+        def act() -> None:
+            before = kernel_numbers(one.pid)
+            one.go_on()
+            while "T (stopped)" not in Path(f"/proc/{one.pid}/status").read_text():
+                time.sleep(0.005)
+            time.sleep(0.25)
+            os.kill(one.pid, signal.SIGCONT)
+            one.heard()
+            time.sleep(0.05)
+            after = kernel_numbers(one.pid)
+            one.kernel = {"run_ns": after.run_ns - before.run_ns, "delay_ns": after.run_delay_ns - before.run_delay_ns}
+
+        lens = looked_at(one.pid, act)
+    # The kernel's run time is without what the hypervisor took; its own beginning of a wait is a little later.
+    assert abs(lens.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"]
+    assert abs(lens.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + 20 * MS
+    assert lens.states.sleeping_ns >= 300 * MS
+    assert lens.states.stopped_ns >= 250 * MS
+    assert lens.states.total_ns == sum(column.duration_ns for column in lens.strip) == lens.interval_ns
+    assert {use.cpu for use in lens.cpus} == {1}
+    assert abs(sum(use.run_ns for use in lens.cpus) - lens.states.running_ns) < 5 * MS
+    assert lens.attributes
+    assert (lens.attributes.affinity, lens.attributes.allowed_cpus, lens.attributes.policy) == ("1", 1, "other")
+
+
+PAIR = """
+a, b = os.pipe(), os.pipe()
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    for _ in range(200): os.read(a[0], 1); os.write(b[1], b"x")
+    os.read(a[0], 1); os._exit(0)
+for _ in range(200): os.write(a[1], b"x"); os.read(b[0], 1)
+TRUTH = {"child": child}
+"""
+
+
+def test_who_wakes_whom_and_how_often() -> None:
+    with program(PAIR, ("taskset", "-c", "1")) as one:
+        lens = looked_at(one.pid, one.go)
+    child = one.truth["child"]
+    wakers = {peer.tid: peer.count for peer in lens.wakers}
+    wakees = {peer.tid: peer.count for peer in lens.wakees}
+    # On one CPU each write finds the other asleep, unless one was preempted on its way.
+    assert 150 <= wakers[child] <= 201
+    assert 150 <= wakees[child] <= 202
+    assert lens.waits.count >= 150
+
+
+def test_switches_and_preemptors_beside_a_busy_task() -> None:
+    burn = "end = time.thread_time_ns() + 300_000_000\nwhile time.thread_time_ns() < end: pass"
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(burn, ("taskset", "-c", "1")) as one:
+        hog.go_on()
+        lens = looked_at(one.pid, one.go)
+    hogged = next(peer for peer in lens.preemptors if peer.tid == hog.pid)
+    assert hogged.count > 5
+    assert hogged.wait_ns > 30 * MS
+    unseen = 4 + lens.loss.switches_unseen
+    assert abs(lens.voluntary_switches - one.kernel["voluntary_ctxt_switches"]) <= unseen
+    assert abs(lens.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
+
+
+THREADS = """
+def work(number):
+    for _ in range(20): time.sleep(0.005); os.stat("/")
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_threads_of_a_process_and_one_alone() -> None:
+    with program(THREADS) as one:
+        whole = looked_at(one.pid, one.go)
+    with program(THREADS) as one:
+        alone = looked_at(one.pid, one.go, whole_process=False)
+    assert len(whole.threads) == 5
+    assert [thread.state for thread in whole.threads].count("ended") == 4
+    calls = whole.syscall("clock_nanosleep")
+    assert calls
+    assert calls.count == 80
+    assert [thread.tid for thread in alone.threads] == [one.pid]
+    assert not alone.syscall("clock_nanosleep")
+
+
+@pytest.mark.parametrize(("ending", "code"), [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
+def test_a_task_that_ends_is_told_until_then(ending: str, code: int) -> None:
+    with program(f"os.getppid()\n{ending}") as one:
+
+        def act() -> None:
+            one.go_on()
+            one.process.wait()
+            time.sleep(0.3)
+
+        lens = looked_at(one.pid, act)
+    assert lens.ended
+    assert lens.exit_code == code
+    assert lens.threads[0].state == "ended"
+    assert lens.syscall("getppid")
+
+
+@pytest.fixture
+def quota_group() -> Iterator[Path]:
+    root = cpu_hierarchy(read_mounts())
+    if root is None:
+        pytest.skip("this host has no cgroups")
+    group = root / f"schedtop-lens-{os.getpid()}"
+    group.mkdir()
+    try:
+        if (group / "cpu.max").exists():
+            (group / "cpu.max").write_text("20000 100000")
+        elif (group / "cpu.cfs_quota_us").exists():
+            (group / "cpu.cfs_quota_us").write_text("20000")
+        else:
+            pytest.skip("no CPU quotas here")
+        yield group
+    finally:
+        for _ in range(100):
+            try:
+                group.rmdir()
+                break
+            except OSError:
+                time.sleep(0.02)
+
+
+def test_a_quota_throttles(quota_group: Path) -> None:
+    with program("while True: pass") as one:
+        (quota_group / "cgroup.procs").write_text(str(one.pid))
+        one.go_on()
+        time.sleep(0.2)
+        lens = looked_at(one.pid, lambda: time.sleep(1))
+    assert lens.attributes
+    quota = lens.attributes.quota
+    assert quota
+    assert (quota.quota_ns, quota.period_ns) == (20 * MS, 100 * MS)
+    assert quota.throttled_periods >= 5
+    waiting = "runnable" if "throttled" in lens.unavailable else "throttled"
+    assert (lens.states.ratio(waiting) or 0) > 0.4
+    assert (lens.states.ratio("running") or 1) < 0.4
+
+
+def test_there_is_no_such_task() -> None:
+    with pytest.raises(SourceError, match="there is no task 4194303"), LiveLensSource(4194303, False):
+        pass
+
+
+def held_here() -> set[str]:
+    """BPF programs, maps and perf events that this process holds, as its descriptors say."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            continue
+        if "bpf" in target or "perf_event" in target:
+            found.add(f"{entry.name} {target}")
+    return found
+
+
+def loaded_programs(name: str) -> int:
+    shown = subprocess.run(["bpftool", "prog", "show"], capture_output=True, check=True).stdout.decode()
+    return len(re.findall(rf"name {name}\b", shown))
+
+
+def test_closing_leaves_nothing_attached() -> None:
+    # Others on this host may have a lens open, too: the descriptors say what is ours.
+    before = held_here()
+    with program("") as one, LiveLensSource(one.pid, True):
+        assert len(held_here()) > len(before) + 10
+        assert loaded_programs("sys_enter") >= 1
+    assert held_here() == before
+
+
+def test_what_the_kernel_refuses_is_named_and_stops_nothing() -> None:
+    front_end = choose_lens_front_end()
+    hooks = front_end.hooks | {"btf_sys_exit": Hook("btf", 1)}  # that is no tracepoint
+    with program("") as one:
+        programs = LensPrograms(replace(front_end, hooks=hooks), os.cpu_count() or 1)
+        try:
+            assert "btf_sys_exit" in programs.refused
+            programs.aim(one.pid, 0, time.monotonic_ns())
+            one.go()
+            assert programs.threads()["voluntary"].sum() > 0
+        finally:
+            programs.close()
+
+
+def task_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "schedtop", "task", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_command_reports_until_the_end() -> None:
+    with program("time.sleep(2); os._exit(3)") as one:
+        one.go_on()
+        done = task_command(str(one.pid), "--duration", "30s", "--format", "json", "--no-renice")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert data["task"]["ended"] is True
+    assert data["task"]["exit_code"] == 3
+    assert data["slow_waits"] is not None
+
+
+def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
+    with program("") as one:
+        command = [sys.executable, "-m", "schedtop", "task", str(one.pid), "--duration", "60s", "--no-renice"]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(4)
+        running.send_signal(signal.SIGINT)
+        written, complaint = running.communicate(timeout=20)
+    assert running.returncode == 0, complaint
+    assert "it was interrupted" in written
+    assert re.search(r"Now in: read \(at least", written)
+
+
+def test_the_command_says_that_there_is_no_such_task() -> None:
+    done = task_command("4194303")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "schedtop: there is no task 4194303 on this host\n"
