@@ -234,10 +234,11 @@ def test_who_wakes_whom_and_how_often() -> None:
     child = one.truth["child"]
     wakers = {peer.tid: peer.count for peer in lens.wakers}
     wakees = {peer.tid: peer.count for peer in lens.wakees}
-    # On one CPU each write finds the other asleep, unless one was preempted on its way.
-    assert 150 <= wakers[child] <= 201
-    assert 150 <= wakees[child] <= 202
-    assert lens.waits.count >= 150
+    # It sleeps as often as it is woken; who finds the other awake, because that was preempted, wakes nobody.
+    assert abs(sum(peer.count for peer in lens.wakers) - one.kernel["voluntary_ctxt_switches"]) <= 2
+    assert wakers[child] > 10
+    assert wakees[child] > 10
+    assert lens.waits.count >= one.kernel["voluntary_ctxt_switches"] - 2
 
 
 def test_switches_and_preemptors_beside_a_busy_task() -> None:
