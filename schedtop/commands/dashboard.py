@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from schedtop.units import NS_PER_S
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
     from schedtop.model import Source
+    from schedtop.offcpu import OffCpuSource
     from schedtop.session import Signals
     from schedtop.triggers.plan import Plan
     from schedtop.ui.on_demand import OnDemand
@@ -62,8 +64,18 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     from schedtop.ui.on_demand import OnDemand
 
     if options["source"] == "synthetic":
-        return OnDemand()
-    return OnDemand(take_capture=capture_key(options["source"]))
+        from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
+
+        return OnDemand(make_offcpu=SyntheticOffCpu)
+    return OnDemand(take_capture=capture_key(options["source"]), make_offcpu=partial(live_offcpu, options))
+
+
+def live_offcpu(options: dict[str, Any], min_ns: int) -> OffCpuSource:
+    """The off-CPU time of the live kernel: of the same tasks as the dashboard, with who woke them."""
+    from schedtop.commands.options import scope_of
+    from schedtop.sources.offcpu import LiveOffCpu
+
+    return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=True, source=options["source"])
 
 
 def triggered(plan: Plan) -> Callable[..., Any]:

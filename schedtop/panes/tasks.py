@@ -62,6 +62,12 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
             return ChosenGroup(int(row["tid"]), name, int(row["max_wait_ns"]))
         return ChosenGroup(int(row["id"]), steady(text(row["name"])), int(row["max_wait_ns"]))
 
+    @property
+    def selected_tid(self) -> int:
+        """The selected task, 0 if none is selected or groups are shown."""
+        row = self.selected_row
+        return int(row["tid"]) if row is not None and self._kind == "thread" else 0
+
     def show(self, view: View) -> None:
         self.view = view
         kind = view.settings.group

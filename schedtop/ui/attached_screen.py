@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Generic
 
 from textual import events, on
@@ -23,22 +24,38 @@ class AttachedScreen(Screen[None], Generic[Item]):
     class Arrived(Message, bubble=False):
         """The source has something new; the item is of the screen's kind."""
 
-        def __init__(self, item: object) -> None:
+        def __init__(self, item: object, number: int) -> None:
             super().__init__()
             self.item = item
+            self.number = number
 
     class Ended(Message, bubble=False):
         """The source gives nothing any more; `error` says why, if it should have."""
 
-        def __init__(self, error: str) -> None:
+        def __init__(self, error: str, number: int) -> None:
             super().__init__()
             self.error = error
+            self.number = number
 
     def __init__(self, source: AbstractContextManager[ItemSource[Item]]) -> None:
         super().__init__()
         self.is_attaching = True
         self.failure = ""
-        self._feed = Feed(opened_here(source), self.post_message, self.Arrived, self.Ended)
+        self._number = 0
+        self._feed = self._feed_of(source)
+
+    def attach(self, source: AbstractContextManager[ItemSource[Item]]) -> None:
+        """Goes on with another source; the one before detaches, and what it still gives is dropped."""
+        self._feed.stop(0)
+        self.is_attaching = True
+        self.failure = ""
+        self._feed = self._feed_of(source)
+        self._feed.start()
+
+    def _feed_of(self, source: AbstractContextManager[ItemSource[Item]]) -> Feed[Item]:
+        self._number += 1
+        arrived, ended = (partial(message, number=self._number) for message in (self.Arrived, self.Ended))
+        return Feed(opened_here(source), self.post_message, arrived, ended)
 
     def arrived(self, item: Item) -> None:
         """Takes what the source gives."""
@@ -57,11 +74,15 @@ class AttachedScreen(Screen[None], Generic[Item]):
 
     @on(Arrived)
     def _source_gives(self, event: Arrived) -> None:
+        if event.number != self._number:
+            return
         self.is_attaching = False
         self.arrived(event.item)  # type: ignore[arg-type]
 
     @on(Ended)
     def _source_ended(self, event: Ended) -> None:
+        if event.number != self._number:
+            return
         self.is_attaching = False
         self.failure = event.error or "the source has ended"
         self.failed()

@@ -27,6 +27,7 @@ from schedtop.ui.file_keys import FileKeys
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.offcpu_screen import OffCpuScreen
 from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered
 from schedtop.ui.pane_screen import PaneScreen
 from schedtop.ui.recording_keys import RecordingKeys
@@ -58,6 +59,13 @@ class Dashboard(RecordingKeys):
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
+        key(
+            "o",
+            "offcpu",
+            "Off-CPU",
+            "What threads do without a CPU: who is blocked where, by stacks",
+            shown=True,
+        ),
         key("O", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
         key(
             "escape", "back", "Leave", "Drops messages, else leaves the zoom, else drops the selection, else the filter"
@@ -254,6 +262,15 @@ class Dashboard(RecordingKeys):
         measures = bool(len(self.live)) and self.live.frames[-1].overhead.bpf_ns is not None
         self._source.set_measuring(not measures)
         self.notify("The kernel times its BPF programs" if not measures else "The kernel programs are no longer timed")
+
+    def action_offcpu(self) -> None:
+        """Opens the screen of the time without a CPU, with the filter that holds and the task that is selected."""
+        if self.on_demand.make_offcpu is None:
+            self.notify("off-CPU time needs the live kernel: here there is none", severity="warning", markup=False)
+            return
+        tid = self.query_one(TasksPane).selected_tid
+        make, wanted = self.on_demand.make_offcpu, self.timeline.settings.filter
+        self.app.push_screen(OffCpuScreen(make, self.export_dir, wanted=wanted, tid=tid))
 
     def action_back(self) -> None:
         """Drops messages, else leaves the zoom, else drops the selection, else the filter."""

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
     | {"lens", "offcpu"},
     "widgets": VALUES | {"model", "history", "widgets"},
-    "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"},
+    "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes", "offcpu"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
     | {"triggers", "offcpu"},

@@ -1,0 +1,72 @@
+"""What an off-CPU measurement is of: since when, of whom, which waits; and what was lost."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from schedtop.offcpu import OffCpu, OffCpuLoss
+from schedtop.units import format_clock, format_count, format_elapsed, format_ns, format_round_ns
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.strips import Span, steady, whole_parts
+
+SEPARATOR: Span = ("  ", "text")
+
+
+class OffCpuHeader(Canvas, can_focus=False):
+    """Two lines, as many whole parts of them as fit."""
+
+    DEFAULT_CSS = """
+    OffCpuHeader { height: 2; padding: 0 1; background: $panel; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._state: Span = ("", "text")
+        self._offcpu: OffCpu | None = None
+        self._min_ns = 0
+        self._extra: list[Span] = []
+
+    def show(self, state: Span, offcpu: OffCpu | None, min_ns: int, extra: list[Span]) -> None:
+        """Shows another measurement, if there is one; `min_ns` is asked for, `extra` words say what else holds."""
+        self._state, self._offcpu, self._min_ns, self._extra = state, offcpu, min_ns, extra
+        self.draw()
+
+    def draw(self) -> None:
+        width = self.inner.width
+        if not width:
+            return
+        title: list[Span] = [("Off-CPU time", "key")]
+        if self._offcpu is None:
+            self.put([whole_parts([title, [self._state], minimum_words(None, self._min_ns)], width, SEPARATOR)])
+            return
+        offcpu = self._offcpu
+        first: list[list[Span]] = [title, [self._state], _since(offcpu), minimum_words(offcpu, self._min_ns)]
+        first += [[(f"only {steady(offcpu.host.scope)}", "notice")] if offcpu.host.scope else [("all threads", "text")]]
+        second: list[list[Span]] = [[("blocked ", "dim"), (format_ns(offcpu.blocked_ns), "strong")]]
+        second.append([("run delay ", "dim"), (format_ns(offcpu.runnable_ns), "strong")])
+        second += [loss_words(offcpu.loss)] if offcpu.loss.any else []
+        second += [[word] for word in self._extra]
+        second += [[(steady(note), "notice")] for note in offcpu.notes]
+        second += [] if offcpu.loss.any else [[("nothing lost", "dim")]]
+        self.put([whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
+
+
+def _since(offcpu: OffCpu) -> list[Span]:
+    return [(format_elapsed(offcpu.duration_ns), "strong"), (f" since {format_clock(offcpu.start_time_ns)}", "dim")]
+
+
+def minimum_words(offcpu: OffCpu | None, min_ns: int) -> list[Span]:
+    """Which waits count, and how many did not."""
+    if not min_ns:
+        return [("every wait", "text")]
+    words: list[Span] = [("waits > ", "dim"), (format_round_ns(min_ns), "strong")]
+    if offcpu is not None and offcpu.below_count:
+        words.append((f" (not {format_count(offcpu.below_count)}: {format_ns(offcpu.below_ns)})", "dim"))
+    return words
+
+
+def loss_words(loss: OffCpuLoss) -> list[Span]:
+    """What was lost, the largest first."""
+    counts = sorted(((getattr(loss, field.name), field.name) for field in fields(loss)), reverse=True)
+    words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:2] if count)
+    return [("lost: ", "notice"), (words, "notice")]

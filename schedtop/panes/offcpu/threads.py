@@ -1,0 +1,157 @@
+"""The threads that were without a CPU, and where they spent that time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.offcpu import Times
+from schedtop.panes.offcpu.lines import ORDERS, ThreadLine, waits_of
+from schedtop.panes.pane import Pane
+from schedtop.rows import Rows
+from schedtop.units import format_count, format_ns, format_ratio
+from schedtop.widgets.columns import Column
+from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.strips import Spans, steady
+
+BAR_CELLS = 6
+LETTERS = "RSDx"
+"""States as ps writes them: runnable, sleeping, uninterruptible, and any other."""
+
+_ROW = np.dtype([("tid", np.int64), ("index", np.int64)])
+
+Lines = Sequence[ThreadLine]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRows:
+    """The visible lines."""
+
+    lines: Lines
+
+    def cells(self, text: Callable[[ThreadLine], str]) -> list[str]:
+        """One text a line."""
+        return [text(line) for line in self.lines]
+
+
+def state_bar(line: ThreadLine, cells: int = BAR_CELLS) -> str:
+    """How a thread's time is split, a letter for each equal part; a state that it was in at all has one at least."""
+    thread = line.thread
+    parts = [thread.runnable.total_ns, thread.sleeping.total_ns, thread.uninterruptible.total_ns]
+    parts.append(max(0, thread.total_ns - sum(parts)))
+    total = sum(parts)
+    if not total:
+        return ""
+    counts = [max(1, round(part * cells / total)) if part else 0 for part in parts]
+    # Too many or too few by rounding: the largest gives or takes.
+    counts[parts.index(max(parts))] += cells - sum(counts)
+    return "".join(letter * count for letter, count in zip(LETTERS, counts, strict=True))
+
+
+def _duration(ns: float | None) -> str:
+    return format_ns(ns) if ns else "·"
+
+
+def _of(value: Callable[[ThreadLine], float | None]) -> Callable[[ThreadRows], list[str]]:
+    return lambda rows: rows.cells(lambda line: _duration(value(line)))
+
+
+def _total(name: str) -> Callable[[ThreadRows], list[str]]:
+    def total(line: ThreadLine) -> float:
+        times: Times = getattr(line.thread, name)
+        return times.total_ns
+
+    return _of(total)
+
+
+def _words(text: Callable[[ThreadLine], str]) -> Callable[[ThreadRows], list[str]]:
+    return lambda rows: rows.cells(lambda line: steady(text(line)))
+
+
+def _process(line: ThreadLine) -> str:
+    return f"{line.thread.tgid} {line.thread.process}"
+
+
+COLUMNS: tuple[Column[ThreadRows], ...] = (
+    Column("thread", 12, _words(lambda line: line.thread.comm), right=False, grow=8, style="strong"),
+    Column("tid", 7, _words(lambda line: str(line.thread.tid)), style="dim"),
+    Column("process", 14, _words(_process), right=False, rank=5, grow=10, style="dim"),
+    Column("held up", 8, _of(lambda line: line.held_ns), sort="held"),
+    Column("blocked", 8, _total("blocked"), rank=3, sort="blocked"),
+    Column("run delay", 10, _total("runnable"), rank=2, sort="runnable"),
+    Column("sleeping", 8, _total("sleeping"), rank=2),
+    Column("unintr.", 8, _total("uninterruptible"), rank=2, sort="uninterruptible"),
+    Column("states", BAR_CELLS, lambda rows: rows.cells(state_bar), right=False),
+    Column("waits", 6, lambda rows: rows.cells(lambda line: format_count(waits_of(line).count)), sort="count"),
+    Column("average", 7, _of(lambda line: waits_of(line).average_ns), rank=1),
+    Column("longest", 8, _of(lambda line: waits_of(line).max_ns), sort="longest"),
+    Column("share", 6, lambda rows: rows.cells(lambda line: format_ratio(line.thread.share))),
+    Column("mostly in", 10, _words(lambda line: line.place), right=False, grow=12),
+    Column("woken by", 16, _words(lambda line: line.waker), right=False, rank=4, grow=8, style="dim"),
+)  # fmt: skip
+
+
+class ThreadsPane(Pane, KeyedTable[ThreadRows]):
+    """The threads, in the order that `s` chooses. `take` hands it the lines."""
+
+    NUMBER = 1
+    TITLE = "Threads"
+    KEY = ("tid",)
+    READING = (
+        "A line is a thread and its time without a CPU since the screen was opened (or since x). Held up is all of it "
+        "but the time that the thread spent as one waits for work to do: in epoll, poll, a timer, accept, a condition "
+        "variable, for a child. Run delay: ready to run, but it had no CPU. Sleeping: blocked, a signal can wake it. "
+        "Unintr.: blocked in a disk, a kernel lock; no signal can. States has a letter for each sixth of the time: R "
+        "runnable, S sleeping, D uninterruptible, x another. Waits, average and longest are those of blocked waits; "
+        "share is of the blocked time of all threads. Mostly in names the place in the kernel where it was held up "
+        "longest. Threads that were hardly held up at all are idle: they are hidden and counted, and i shows them."
+    )
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._threads: Lines = ()
+        self._words: str | None = None
+        self.count_words = ""
+
+    def table_columns(self) -> Sequence[Column[ThreadRows]]:
+        return COLUMNS
+
+    def context(self, rows: Rows) -> ThreadRows:
+        return ThreadRows([self._threads[index] for index in rows["index"].tolist()])
+
+    @property
+    def selected_line(self) -> ThreadLine | None:
+        """The line of the selected thread, `None` if there is none."""
+        row = self.selected_row
+        return None if row is None else self._threads[int(row["index"])]
+
+    def take(self, lines: Lines, order: str, count_words: str) -> None:
+        """Shows lines in this order; `count_words` say how many there are and are not."""
+        self._threads, self._words, self.count_words = lines, None, count_words
+        rows = np.zeros(len(lines), _ROW)
+        rows["tid"] = [line.thread.tid for line in lines]
+        rows["index"] = np.arange(len(lines))
+        self.set_rows(rows, order)
+        self.draw()
+
+    def say(self, words: str) -> None:
+        """Shows a sentence instead of lines."""
+        self._words = words
+        self.draw()
+
+    def message_lines(self) -> list[Spans]:
+        if self._words is not None:
+            return self.sentence(self._words)
+        return []
+
+    def current_lines(self) -> Sequence[Spans]:
+        if self.rows is None:
+            return []
+        order = ORDERS[self.sort][0] if self.sort else ""
+        self.set_title(f"{self.count_words} · by {order}", self.position_text())
+        lines: list[Spans] = list(self.table_lines())
+        if not self._threads:
+            lines.extend(self.sentence("no thread was held up so far: i shows those that only waited for work"))
+        return lines
