@@ -186,9 +186,10 @@ class OffCpuScreen(AttachedScreen[Measured]):
             name = f"{steady(line.thread.comm)} ({line.thread.tid})"
             self.stacks.take(line.stacks, f"of {name}", named=False)
             return
-        every = [stack for line in self._listed for stack in line.stacks]
-        every.sort(key=lambda stack: (-stack.held_ns, -stack.total_ns, stack.tid))
-        self.stacks.take(every, "of all listed threads", named=True)
+        # What slept all the time comes last here, too.
+        every = [(line.slept, stack) for line in self._listed for stack in line.stacks]
+        every.sort(key=lambda item: (item[0], -item[1].held_ns, -item[1].total_ns, item[1].tid))
+        self.stacks.take([stack for _, stack in every], "of all listed threads", named=True)
 
     def _show_header(self) -> None:
         self.query_one(OffCpuHeader).show(

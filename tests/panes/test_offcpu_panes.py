@@ -49,6 +49,8 @@ def offcpu(*rows: OffCpuRow, seconds: int = 10) -> OffCpu:
         ("__schedule schedule futex_wait_queue futex_wait", "sleeping", "pthread_cond_wait main", "condition", True),
         ("__schedule schedule io_schedule folio_wait_bit_common", "uninterruptible", "", "disk", False),
         ("__schedule schedule wait_for_vfork_done kernel_clone", "uninterruptible", "", "vfork", False),
+        ("__schedule schedule watchdog kthread ret_from_fork", "sleeping", "", "watchdog", True),
+        ("__schedule schedule some_lock kthread ret_from_fork", "uninterruptible", "", "some_lock", False),
         ("__schedule schedule worker_thread kthread", "idle", "", "kernel work", True),
         ("__schedule schedule some_driver_wait", "idle", "", "some_driver_wait", True),
         ("__schedule schedule some_driver_wait.isra.0 ioctl", "uninterruptible", "", "some_driver_wait", False),
@@ -88,6 +90,12 @@ def test_what_waits_for_work_is_not_held_up_and_hidden_and_counted() -> None:
     assert sum(line.thread.total_ns for line in lines) == sum(stack.total_ns for line in lines for stack in line.stacks)
 
 
+def test_what_slept_all_the_time_comes_last_but_is_there() -> None:
+    lines = measured(offcpu(row(1, 10_000, "schedule futex_wait"), row(2, 3), row(3, 10_000, state="uninterruptible")))
+    shown, hidden = chosen(lines.lines, Filter(), "held", idle=False)
+    assert ([line.thread.tid for line in shown], hidden) == ([3, 2, 1], 0)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_orders_put_the_largest_first(order: str) -> None:
     lines = measured(scene(HOST, 3)).lines
@@ -117,10 +125,10 @@ def test_a_filter_is_about_names_and_numbers(words: str, tids: list[int]) -> Non
     ("states", "bar"),
     [
         ({"sleeping": 100}, "SSSSSS"),
-        ({"sleeping": 100, "runnable": 0.001}, "RSSSSS"),
+        ({"sleeping": 100, "runnable": 0.001}, "rSSSSS"),
         ({"sleeping": 50, "uninterruptible": 50}, "SSSDDD"),
-        ({"sleeping": 1, "uninterruptible": 1, "runnable": 100, "stopped": 1}, "RRRSDx"),
-        ({"idle": 5}, "xxxxxx"),
+        ({"sleeping": 1, "uninterruptible": 1, "runnable": 100, "stopped": 1}, "RRRsdt"),
+        ({"idle": 5}, "IIIIII"),
     ],
 )
 def test_every_state_is_seen_in_the_bar(states: dict[str, float], bar: str) -> None:
@@ -149,7 +157,7 @@ async def test_the_threads_pane_at_every_width() -> None:
             screen = text(pilot.app)
             assert "▼held up" in screen and "postgres" in screen and "2.23 s" in screen
             if width >= 80:
-                assert "mostly in" in screen and "disk" in screen and "13.2 %" in screen and "RDDDDD" in screen
+                assert "mostly in" in screen and "disk" in screen and "16.1 %" in screen and "rDDDDD" in screen
             if width >= 120:
                 assert "run delay" in screen and "unintr." in screen and "sleeping" in screen
 
@@ -176,17 +184,17 @@ async def test_short_stacks_leave_out_what_all_have_and_say_how_much_is_cut() ->
         await pilot.pause()
         screen = text(pilot.app)
         assert "function_name_0" in screen and "do_syscall_64" not in screen and "__schedule" not in screen
-        shown = screen.count("a_rather_long")
+        shown = screen.count("a_rather_long") - 1  # it is also what the head says it slept in
         assert f"… {40 - shown} more" in screen
         pane.is_whole = True
         pane.draw()
         await pilot.pause()
         screen = text(pilot.app)
-        assert screen.count("a_rather_long") == 40 and "__schedule ← schedule" in screen
+        assert screen.count("a_rather_long") == 41 and "__schedule ← schedule" in screen
 
 
 def test_losses_in_words() -> None:
-    words = loss_words(OffCpuLoss(tasks=3, user_stacks=12_000, rows=1))
+    words = loss_words(OffCpuLoss(tasks=3, user_stacks=12_000, rows=1, unknown_frames=10**6))
     assert "".join(text for text, _ in words) == "lost: user stacks 12.0k, tasks 3"
 
 

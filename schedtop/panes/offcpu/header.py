@@ -11,6 +11,9 @@ from schedtop.widgets.strips import Span, steady, whole_parts
 
 SEPARATOR: Span = ("  ", "text")
 
+_LOST = tuple(field.name for field in fields(OffCpuLoss) if field.name != "unknown_frames")
+"""A place without a name is shown by its number: nothing of it is lost."""
+
 
 class OffCpuHeader(Canvas, can_focus=False):
     """Two lines, as many whole parts of them as fit."""
@@ -44,10 +47,13 @@ class OffCpuHeader(Canvas, can_focus=False):
         first += [[(f"only {steady(offcpu.host.scope)}", "notice")] if offcpu.host.scope else [("all threads", "text")]]
         second: list[list[Span]] = [[("blocked ", "dim"), (format_ns(offcpu.blocked_ns), "strong")]]
         second.append([("run delay ", "dim"), (format_ns(offcpu.runnable_ns), "strong")])
-        second += [loss_words(offcpu.loss)] if offcpu.loss.any else []
+        lost = any(getattr(offcpu.loss, name) for name in _LOST)
+        second += [loss_words(offcpu.loss)] if lost else []
         second += [[word] for word in self._extra]
         second += [[(steady(note), "notice")] for note in offcpu.notes]
-        second += [] if offcpu.loss.any else [[("nothing lost", "dim")]]
+        second += [] if lost else [[("nothing lost", "dim")]]
+        unnamed = offcpu.loss.unknown_frames
+        second += [[(f"{format_count(unnamed)} places without a name", "dim")]] if unnamed else []
         self.put([whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
 
 
@@ -67,6 +73,6 @@ def minimum_words(offcpu: OffCpu | None, min_ns: int) -> list[Span]:
 
 def loss_words(loss: OffCpuLoss) -> list[Span]:
     """What was lost, the largest first."""
-    counts = sorted(((getattr(loss, field.name), field.name) for field in fields(loss)), reverse=True)
+    counts = sorted(((getattr(loss, name), name) for name in _LOST), reverse=True)
     words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:2] if count)
     return [("lost: ", "notice"), (words, "notice")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from schedtop.filters import Filter
-from schedtop.offcpu import OffCpu, OffCpuRow, Stack, ThreadSummary, Times, Waker
+from schedtop.offcpu import RUNNABLE, OffCpu, OffCpuRow, Stack, ThreadSummary, Times, Waker, slept_throughout
 from schedtop.panes.offcpu.places import place_of
 from schedtop.units import NS_PER_MS
 
@@ -41,12 +41,15 @@ class StackLine:
 class ThreadLine:
     """One thread. `held_ns`: its time without a CPU, other than what it spent waiting for work to do.
 
-    `place`: where most of `held_ns` was spent, of an idle thread most of all; `stacks`: most time first.
+    `place`: where most of `held_ns` was spent, of an idle thread most of all; `states`: nanoseconds in each; `slept`:
+    all the time, and so nobody knows whether it is held up; `stacks`: most time first.
     """
 
     thread: ThreadSummary
     held_ns: int
     is_idle: bool
+    slept: bool
+    states: Mapping[str, int]
     place: str
     waker: str
     stacks: tuple[StackLine, ...]
@@ -64,7 +67,8 @@ Order = Callable[[ThreadLine], tuple[int, ...]]
 
 ORDERS: Mapping[str, tuple[str, Order]] = MappingProxyType(
     {
-        "held": ("held up", lambda line: (line.held_ns, line.thread.total_ns)),
+        # What slept all the time comes last: it may be held up for good, but mostly nobody waits for it.
+        "held": ("held up", lambda line: (not line.slept, line.held_ns)),
         "blocked": ("blocked", lambda line: (line.thread.blocked.total_ns,)),
         "runnable": ("run delay", lambda line: (line.thread.runnable.total_ns,)),
         "uninterruptible": ("uninterruptible", lambda line: (line.thread.uninterruptible.total_ns,)),
@@ -86,7 +90,8 @@ def measured(offcpu: OffCpu) -> Measured:
     for row in offcpu.rows:
         rows.setdefault(row.tid, []).append(row)
     least_ns = offcpu.duration_ns // IDLE_PART
-    return Measured(offcpu, tuple(_line(thread, rows[thread.tid], least_ns) for thread in offcpu.threads))
+    lines = (_line(thread, rows[thread.tid], least_ns, slept_throughout(offcpu, thread)) for thread in offcpu.threads)
+    return Measured(offcpu, tuple(lines))
 
 
 def chosen(
@@ -114,24 +119,28 @@ def _passes(row: ThreadSummary, wanted: Filter) -> bool:
     )
 
 
-def _line(thread: ThreadSummary, rows: list[OffCpuRow], least_ns: int) -> ThreadLine:
+def _line(thread: ThreadSummary, rows: list[OffCpuRow], least_ns: int, slept: bool) -> ThreadLine:
     held: dict[str, int] = {}
     every: dict[str, int] = {}
     wakers: dict[str, int] = {}
+    states: dict[str, int] = {}
     longest_ns = 0
     for row in rows:
         place, idle = place_of(row)
         every[place] = every.get(place, 0) + row.total_ns
+        states[row.state] = states.get(row.state, 0) + row.total_ns
         if not idle:
             held[place] = held.get(place, 0) + row.total_ns
             longest_ns = max(longest_ns, row.times.max_ns)
-        if row.waker and row.is_blocked:
+        if row.waker and row.state != RUNNABLE:
             name = waker_name(row.waker)
             wakers[name] = wakers.get(name, 0) + row.total_ns
     held_ns = sum(held.values())
     is_idle = held_ns < least_ns and longest_ns < IDLE_NS
     places = every if is_idle else held
-    return ThreadLine(thread, held_ns, is_idle, _largest(places), _largest(wakers), _stacks(rows))
+    return ThreadLine(
+        thread, held_ns, is_idle, slept, MappingProxyType(states), _largest(places), _largest(wakers), _stacks(rows)
+    )
 
 
 def _stacks(rows: Iterable[OffCpuRow]) -> tuple[StackLine, ...]:
@@ -151,8 +160,8 @@ def _stack(rows: list[OffCpuRow]) -> StackLine:
         states[row.state] = states.get(row.state, Times()) + row.times
         held_ns += 0 if idle else row.total_ns
         # Where it slept says more than that it then waited for a CPU.
-        places[place] = places.get(place, 0) + (row.total_ns + 1 if row.is_blocked else 0)
-        if row.waker and row.is_blocked:
+        places[place] = places.get(place, 0) + (row.total_ns + 1 if row.state != RUNNABLE else 0)
+        if row.waker and row.state != RUNNABLE:
             wakers[waker_name(row.waker)] = wakers.get(waker_name(row.waker), 0) + row.total_ns
     first = rows[0]
     ordered = tuple(sorted(wakers.items(), key=lambda item: (-item[1], item[0])))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from schedtop.offcpu import RUNNABLE, SLEEPING, OffCpuRow, Stack
+from schedtop.offcpu import IDLE, RUNNABLE, SLEEPING, OffCpuRow, Stack
 
 _IDLE_PLACES: Mapping[str, str] = {
     "timer": "do_nanosleep hrtimer_nanosleep common_nsleep",
@@ -79,8 +79,10 @@ def place_of(row: OffCpuRow) -> tuple[str, bool]:
     word, idle = _in_kernel(row.kernel)
     if word == "futex" and _waits_for_condition(row.user):
         word, idle = "condition", True
-    # The kernel's own mark for its threads that wait for work; in every other state something holds it up.
-    return word or row.state, row.state in ("idle", "parked") or (idle and row.state == SLEEPING)
+    # The kernel's threads mark themselves idle where they wait for work, or sleep; for anything else they wait
+    # uninterruptibly.
+    idle = idle or any(symbol.name == "kthread" for symbol in row.kernel.symbols)
+    return word or row.state, row.state in (IDLE, "parked") or (idle and row.state == SLEEPING)
 
 
 @lru_cache(maxsize=8192)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.offcpu import Times
+from schedtop.offcpu import STATES, Times
 from schedtop.panes.offcpu.lines import ORDERS, ThreadLine, waits_of
 from schedtop.panes.pane import Pane
 from schedtop.rows import Rows
@@ -17,8 +17,8 @@ from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
 BAR_CELLS = 6
-LETTERS = "RSDx"
-"""States as ps writes them: runnable, sleeping, uninterruptible, and any other."""
+LETTERS = dict(zip(STATES, "RSDITXP", strict=True))
+"""States as ps writes them, but X for traced: small letters say how little it is."""
 
 _ROW = np.dtype([("tid", np.int64), ("index", np.int64)])
 
@@ -37,17 +37,20 @@ class ThreadRows:
 
 
 def state_bar(line: ThreadLine, cells: int = BAR_CELLS) -> str:
-    """How a thread's time is split, a letter for each equal part; a state that it was in at all has one at least."""
-    thread = line.thread
-    parts = [thread.runnable.total_ns, thread.sleeping.total_ns, thread.uninterruptible.total_ns]
-    parts.append(max(0, thread.total_ns - sum(parts)))
-    total = sum(parts)
+    """How a thread's time is split, a letter for each equal part; a state with less than half of one has a small one."""
+    parts = {state: line.states[state] for state in STATES if line.states.get(state)}
+    total = sum(parts.values())
     if not total:
         return ""
-    counts = [max(1, round(part * cells / total)) if part else 0 for part in parts]
+    counts = {state: max(1, round(part * cells / total)) for state, part in parts.items()}
     # Too many or too few by rounding: the largest gives or takes.
-    counts[parts.index(max(parts))] += cells - sum(counts)
-    return "".join(letter * count for letter, count in zip(LETTERS, counts, strict=True))
+    counts[max(counts, key=lambda state: parts[state])] += cells - sum(counts.values())
+    letters = {state: _letter(state, small=parts[state] * cells * 2 < total) for state in parts}
+    return "".join(letters[state] * count for state, count in counts.items())[:cells]
+
+
+def _letter(state: str, *, small: bool) -> str:
+    return LETTERS[state].lower() if small else LETTERS[state]
 
 
 def _duration(ns: float | None) -> str:
@@ -100,13 +103,15 @@ class ThreadsPane(Pane, KeyedTable[ThreadRows]):
     TITLE = "Threads"
     KEY = ("tid",)
     READING = (
-        "A line is a thread and its time without a CPU since the screen was opened (or since x). Held up is all of it "
-        "but the time that the thread spent as one waits for work to do: in epoll, poll, a timer, accept, a condition "
-        "variable, for a child. Run delay: ready to run, but it had no CPU. Sleeping: blocked, a signal can wake it. "
-        "Unintr.: blocked in a disk, a kernel lock; no signal can. States has a letter for each sixth of the time: R "
-        "runnable, S sleeping, D uninterruptible, x another. Waits, average and longest are those of blocked waits; "
-        "share is of the blocked time of all threads. Mostly in names the place in the kernel where it was held up "
-        "longest. Threads that were hardly held up at all are idle: they are hidden and counted, and i shows them."
+        "A line is a thread and its time without a CPU since the screen was opened (or since x). Held up is all "
+        "of it but the time that the thread spent as one waits for work to do: in epoll, poll, a timer, accept, a"
+        " condition variable, for a child. Run delay: ready to run, but it had no CPU. Sleeping: blocked, a "
+        "signal can wake it. Unintr.: blocked in a disk, a kernel lock; no signal can. States has a letter for "
+        "each sixth of the time: R runnable, S sleeping, D uninterruptible, I idle, T stopped, small: hardly. Waits, average and"
+        " longest are those of blocked waits; share is of the blocked time of all threads. Mostly in names the "
+        "place in the kernel where it was held up longest. Threads that were hardly held up at all are idle: they"
+        " are hidden and counted, and i shows them. Those that slept all the time come last: they may be stuck, "
+        "but mostly nobody waits for them."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
