@@ -51,11 +51,12 @@ _SIGNAL_BITS, _STATUS_SHIFT = 0x7F, 8
 
 COMMAND_DTYPE = np.dtype(
     [("comm", "S16"), ("parent", "S16"), ("parent_tgid", "<u4"), ("is_thread", "<u4"), ("is_folded", "<u4")]
-    + [("parents", "<u4")]
+    + [("parents", "<u4"), ("name_low", "<u8"), ("name_high", "<u8")]
     + [(name, "<i8") for name in (*SUMS, "max_wait_ns", "succeeded", "failed", "killed", "unknown")]
 )
-"""The short-lived tasks of one command: `parent` started most of them, one of `parents` (names); how they ended:
-`succeeded` with exit status 0, `failed` with another, `killed` by a signal, or `unknown`."""
+"""The short-lived tasks of one command: `parent` started most of them, one of `parents` (names); `name_low` and
+`name_high` are `comm` as two numbers. How they ended: `succeeded` with exit status 0, `failed` with another, `killed`
+by a signal, or `unknown`."""
 
 SORTS = {
     "count": "most first",
@@ -120,6 +121,7 @@ def by_command(rows: Rows) -> Rows:
     for name in ("comm", "is_thread"):
         commands[name] = rows[name][starts]
     commands["is_folded"] = is_folded[order][starts]
+    commands["name_low"], commands["name_high"] = _name_words(commands, "comm")
     for name in SUMS:
         commands[name] = np.add.reduceat(rows[name], starts)
     commands["max_wait_ns"] = np.maximum.reduceat(rows["max_wait_ns"], starts)

@@ -16,6 +16,7 @@ from schedtop.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE,
 from schedtop.history import View
 from schedtop.rows import EVIDENCE, Rows, take_rows
 from schedtop.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
+from schedtop.verdict_forks import FORK_SHARE, forks
 from schedtop.verdict_words import (
     IDLE,
     QUOTA_NOTICE,
@@ -352,6 +353,19 @@ def _storm(f: Facts) -> Verdict | None:
     return Verdict(f.level, "wakeups", headline, evidence, "Wake fewer tasks at a time, or use fewer workers")
 
 
+def _forks(f: Facts) -> Verdict | None:
+    """Not where there are few slow waits and another reason for those that may come."""
+    others = (f.steal or 0) >= STEAL_NOTICE or (bool(f.quotas) and f.quotas[0][1] >= QUOTA_NOTICE)
+    found = forks(f) if _main_is(f, "queueing") or (not f.enough and not others) else None
+    if found is None or found.share < FORK_SHARE:
+        return None
+    evidence = (*found.evidence, *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f, "forks"))
+    headline = f"{found.words} take {percent(found.share)} of the busy CPU time"
+    action = "Start fewer processes: do more in each, or keep workers (pane 8)"
+    level = f.level if f.enough else "notice"
+    return Verdict(level, "forks", headline, evidence, action)
+
+
 def _saturated(f: Facts) -> Verdict | None:
     waiting = f.frame.ended_wait_ns / max(1, f.frame.interval_ns)
     if not (_main_is(f, "queueing") or not f.enough) or not f.full or round(waiting) < 1:
@@ -487,6 +501,7 @@ RULES: Sequence[Rule] = (
     _contradiction,
     _dominated,
     _storm,
+    _forks,
     _saturated,
     _incomplete,
     _mixed,

@@ -11,6 +11,7 @@ from schedtop.containers import cgroup_label, is_within
 from schedtop.facts import MAIN_SHARE, MISSING_SHARE, Facts
 from schedtop.rows import Rows, take_rows, text
 from schedtop.units import format_ns
+from schedtop.verdict_forks import forks_words
 
 COVERED_SHARE = 0.5  # of less than half of a wait, who had the CPU need not be typical
 VICTIM_SHARE = 0.1  # who waited for less of it is a bystander
@@ -30,6 +31,7 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
     if "quotas" not in said and f.quotas and f.quotas[0][1] >= QUOTA_NOTICE:
         name = cgroup_label(f.quotas[0][0]) if f.quotas[0][0] else "a cgroup"
         parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
+    parts.extend(() if "forks" in said else forks_words(f))
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)

@@ -18,6 +18,7 @@ from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.queue import QueuePane
+from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
@@ -87,6 +88,7 @@ class Dashboard(RecordingKeys):
                 QueuePane(id="queue", classes="slot"),
                 SlowWaitsPane(id="slow-waits", classes="slot"),
                 BlamePane(id="blame", classes="slot"),
+                ShortLivedPane(id="short-lived", classes="slot"),
                 TasksPane(own_pid, id="tasks", classes="slot"),
             ),
             export_dir,

@@ -279,7 +279,7 @@ async def test_focus_by_tab_and_number() -> None:
             assert dashboard.focused is dashboard.current
             order.append(dashboard.current.id)
         assert order == [*(pane.id for pane in dashboard.panes), "cpus"]
-        assert order[:7] == ["cpus", "latency", "steal", "queue", "slow-waits", "blame", "tasks"]
+        assert order[:7] == ["cpus", "latency", "steal", "queue", "slow-waits", "blame", "short-lived"]
         assert "5 Tasks" in text(pilot.app), "the slot keeps what it shows while CPUs have the focus"
         await pilot.press("4")
         assert "4 Slow waits" in text(pilot.app)

@@ -16,6 +16,7 @@ from schedtop.histogram import BUCKETS, bucket_index
 from schedtop.history import History, ViewSettings
 from schedtop.model import Frame, Host, Loss, Pressure
 from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.short_lived import SHORT_LIVED_DTYPE
 from schedtop.sources.synthetic import Scenario, make_frame
 from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.units import NS_PER_S
@@ -109,6 +110,13 @@ def tasks(**fields: Any) -> Rows:
 
 def pinned(count: int = 50, **fields: Any) -> Rows:
     return blocked(waits(count, "idle-cpu", "pinned", **fields), (0, b"app", 1.0))
+
+
+def short_lived(count: int, run_ns: int, comm: bytes = b"sh", parent: bytes = b"make", tgid: int = 12) -> Rows:
+    rows = np.zeros(1, SHORT_LIVED_DTYPE)
+    rows["comm"], rows["parent"], rows["parent_tgid"] = comm, parent, tgid
+    rows["count"], rows["run_ns"], rows["run_delay_ns"] = count, count * run_ns, count * MS
+    return rows
 
 
 # --- What cannot be judged -------------------------------------------------------------------------------------------
@@ -440,6 +448,49 @@ def test_a_little_waiting_is_normal() -> None:
     assert judged(frame(tasks=few)).rule == "calm"
     many = np.concatenate([tasks(tid=tid, run_delay_ns=99 * MS) for tid in range(1, 9)])
     assert judged(frame(tasks=many)).rule == "calm"
+
+
+# --- Short-lived tasks -----------------------------------------------------------------------------------------------
+
+
+def test_a_fork_storm_is_named_with_its_rate_and_who_starts_it() -> None:
+    storm = short_lived(1200, MS)
+    verdict = judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=(1.0, 1.0), short_lived=storm))
+    assert (verdict.rule, verdict.level) == ("forks", "notice")
+    assert verdict.headline == "sh ×1200/s by make (12) take 60 % of the busy CPU time"
+    assert verdict.evidence[0] == "1200 a second ran 1.00 ms and waited 1.00 ms each"
+    # Without slow waits it is worth a notice, unless there is another reason for waits to come.
+    assert judged(frame(busy=(0.5, 0.5), short_lived=short_lived(500, MS))).rule == "forks"
+    assert judged(frame(busy=(0.5, 0.5), steal=0.06, short_lived=short_lived(500, MS))).rule == "steal"
+
+
+@pytest.mark.parametrize(
+    ("storm", "busy"),
+    [
+        (short_lived(19, 40 * MS), (1.0, 1.0)),  # jobs: too few
+        (short_lived(30, 51 * MS), (1.0, 1.0)),  # worth a process each
+        (short_lived(700, MS), (1.0, 0.98)),  # others do more
+        (short_lived(180, MS), (0.1, 0.1)),  # little work at all
+    ],
+)
+def test_what_is_no_fork_storm(storm: Rows, busy: tuple[float, ...]) -> None:
+    assert judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=busy, short_lived=storm)).rule != "forks"
+
+
+def test_short_lived_tasks_are_mentioned_beside_another_cause() -> None:
+    verdict = judged(frame(pinned(), busy=(0.06, 0.98), short_lived=short_lived(400, MS)))
+    assert verdict.rule == "pinned"
+    assert "short-lived: sh ×400/s by make (12) took 38 % of the busy time" in verdict.evidence
+
+
+def test_a_storm_of_many_commands_is_named_by_its_parent_and_says_that_it_fails() -> None:
+    many = np.concatenate([short_lived(50, MS, f"job{number}".encode(), b"cron", 0) for number in range(20)])
+    many["exit_code"] = 1 << 8
+    verdict = judged(frame(busy=(0.9, 0.9), short_lived=many))
+    assert verdict.headline == "20 commands ×1000/s by cron take 56 % of the busy CPU time"
+    assert "most of them do not end well: 1000 exit 1" in verdict.evidence
+    many["parent"] = [f"p{number}".encode() for number in range(20)]
+    assert judged(frame(busy=(0.9, 0.9), short_lived=many)).headline.startswith("20 commands ×1000/s, most of them ")
 
 
 # --- Few slow waits, or none -----------------------------------------------------------------------------------------
