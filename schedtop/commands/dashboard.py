@@ -17,6 +17,7 @@ from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
+    from schedtop.lens import LensSource
     from schedtop.model import Source
     from schedtop.offcpu import OffCpuSource
     from schedtop.session import Signals
@@ -64,10 +65,15 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     from schedtop.ui.on_demand import OnDemand
 
     if options["source"] == "synthetic":
+        from schedtop.sources.synthetic_lens import synthetic_lens
         from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
 
-        return OnDemand(make_offcpu=SyntheticOffCpu)
-    return OnDemand(take_capture=capture_key(options["source"]), make_offcpu=partial(live_offcpu, options))
+        return OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens)
+    return OnDemand(
+        take_capture=capture_key(options["source"]),
+        make_offcpu=partial(live_offcpu, options),
+        make_lens=partial(live_lens, options),
+    )
 
 
 def live_offcpu(options: dict[str, Any], min_ns: int) -> OffCpuSource:
@@ -76,6 +82,13 @@ def live_offcpu(options: dict[str, Any], min_ns: int) -> OffCpuSource:
     from schedtop.sources.offcpu import LiveOffCpu
 
     return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=True, source=options["source"])
+
+
+def live_lens(options: dict[str, Any], tid: int, whole_process: bool) -> LensSource:
+    """The lens on the live kernel, through the front end that the dashboard has."""
+    from schedtop.sources.lens import LiveLensSource
+
+    return LiveLensSource(tid, whole_process, source=options["source"])
 
 
 def triggered(plan: Plan) -> Callable[..., Any]:

@@ -28,6 +28,7 @@ from schedtop.ui.file_keys import FileKeys
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.lens_keys import LensKeys
 from schedtop.ui.offcpu_screen import OffCpuScreen
 from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered
 from schedtop.ui.pane_screen import PaneScreen
@@ -40,7 +41,7 @@ from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
 
-class Dashboard(RecordingKeys):
+class Dashboard(LensKeys):
     """Owns the History and the Timeline; hands a View to every pane when either changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -112,6 +113,15 @@ class Dashboard(RecordingKeys):
         self.record(frame)
         self._request_draw()
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether what is shown does not follow what arrives."""
+        return self.timeline.is_frozen
+
+    def on_screen_resume(self) -> None:
+        """Shows what has arrived while something was over the panes."""
+        self._request_draw()
+
     def end(self) -> None:
         """Notes that no Frame will come any more."""
         self.ended = True
@@ -148,7 +158,9 @@ class Dashboard(RecordingKeys):
         self.view = self.timeline.view(self.live)
         self.verdict = judge(self.view) if self.view is not None else None
         self._show_header()
-        if self.view is not None:
+        if self.view is not None and (lens := self.lens) is not None:
+            lens.follow(self.view)  # the panes are under it, and drawn when it goes
+        elif self.view is not None:
             # Last pane first: the latency shows the group that is selected among the tasks.
             for pane in reversed(self.panes):
                 if isinstance(pane, LatencyPane):
@@ -302,4 +314,8 @@ class Dashboard(RecordingKeys):
 
     def own_keys(self) -> list[KeyRow]:
         """The keys of the dashboard itself, in the order of the key bar."""
-        return [row for owner in (Dashboard, FileKeys, RecordingKeys, PaneScreen) for row in key_rows(owner.BINDINGS)]
+        return [
+            row
+            for owner in (Dashboard, FileKeys, RecordingKeys, LensKeys, PaneScreen)
+            for row in key_rows(owner.BINDINGS)
+        ]

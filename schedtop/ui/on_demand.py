@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedtop.lens import LensSource
 from schedtop.offcpu import OffCpuSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
@@ -17,6 +18,9 @@ Raises SourceError or OutputError."""
 MakeOffCpu = Callable[[int], OffCpuSource]
 """The source of off-CPU time, not open yet, that measures the waits of so many nanoseconds and more."""
 
+MakeLens = Callable[[int, bool], LensSource]
+"""The source of a lens, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
@@ -24,6 +28,7 @@ class OnDemand:
 
     take_capture: TakeCapture | None = None
     make_offcpu: MakeOffCpu | None = None
+    make_lens: MakeLens | None = None
 
 
 NOTHING = OnDemand()

@@ -33,7 +33,7 @@ class PaneScreen(Screen[None]):
     ESCAPE_TO_MINIMIZE = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("z,enter", "zoom", "Zoom", "The focused pane alone, and back", shown=True),
+        key("z", "zoom", "Zoom", "The focused pane alone, and back", shown=True),
         key("1", "focus_number(1)", "CPUs", "To the CPUs"),
         key("2", "focus_number(2)", "Latency", "To the runqueue latency"),
         key("3", "focus_number(3)", "Steal", "To steal"),

@@ -42,10 +42,12 @@ MAY_IMPORT = {
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
     | {"lens", "offcpu"},
     "widgets": VALUES | {"model", "history", "widgets"},
-    "panes": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes", "offcpu"},
+    "panes": VALUES
+    | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
+    | {"lens", "offcpu"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"triggers", "offcpu"},
+    | {"triggers", "offcpu", "lens"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,

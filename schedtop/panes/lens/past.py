@@ -1,0 +1,188 @@
+"""What the History knows of one task or process already: no kernel program is asked, and a replay has it, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.histogram import Histogram
+from schedtop.history import sort_pairs, sort_slow_waits
+from schedtop.model import Frame
+from schedtop.rows import (
+    SLOW_WAIT_DTYPE,
+    Integers,
+    Rows,
+    merge_pairs,
+    merge_tasks,
+    merge_throttling,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom the lens is on: a thread, or (`tid` is 0) a whole process. `start_ns` tells two users of a tid apart, 0 if
+    it is not known; `name` is what it called itself when it was chosen."""
+
+    tid: int
+    tgid: int
+    name: str
+    start_ns: int = 0
+
+    @property
+    def is_process(self) -> bool:
+        """Whether all threads of the process are meant."""
+        return self.tid == 0
+
+    def mask(self, rows: Rows, role: str = "") -> Integers:
+        """Which rows are about it: of tasks, of slow waits, or (with `victim` or `other`) of pairs."""
+        prefix = f"{role}_" if role else ""
+        if self.is_process:
+            return np.asarray(rows[f"{prefix}tgid"] == self.tgid)
+        mask = rows[f"{prefix}tid"] == self.tid
+        if self.start_ns and "start_ns" in (rows.dtype.names or ()):
+            mask &= rows["start_ns"] == self.start_ns
+        return np.asarray(mask)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """What one Frame says of the subject. Rows as in the Frame."""
+
+    frame: Frame
+    tasks: Rows
+    slow_waits: Rows
+    suffered: Rows
+    caused: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Past:
+    """What the History knows of the subject over `span_ns`, to the end of the window.
+
+    `threads`: merged rows of TASK_DTYPE, one a thread; `slow_waits`: newest first; `suffered`: pairs with the subject
+    as victim, `caused`: as the other; `throttling`: rows of its cgroups; `waits`: its histogram, `None` unless the
+    Frames were grouped so. `intervals`: oldest first. `unavailable`: parts that the source does not have, with why.
+    """
+
+    subject: Subject
+    span_ns: int
+    threads: Rows
+    slow_waits: Rows
+    suffered: Rows
+    caused: Rows
+    throttling: Rows
+    waits: Histogram | None
+    intervals: tuple[Interval, ...]
+    cgroups: Mapping[int, str]
+    unavailable: Mapping[str, str]
+    cpus: int
+
+    def sum(self, name: str) -> int:
+        """A counter of TASK_SUMS over all threads."""
+        return int(self.threads[name].sum())
+
+    @property
+    def cgroup(self) -> str:
+        """The path of its cgroup, empty if it is not known."""
+        ids = self.threads["cgroup_id"]
+        return self.cgroups.get(int(ids[-1]), "") if len(ids) else ""
+
+
+class PastReader:
+    """Finds the subject in the Frames; each Frame is looked at once."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._known: dict[int, Interval] = {}
+
+    def read(self, frames: Sequence[Frame], window_ns: int | None) -> Past | None:
+        """The subject in the Frames of the window that ends with the last one; `None` window: in all of them.
+
+        `None` without Frames.
+        """
+        if not frames:
+            return None
+        intervals = tuple(self._intervals(_window(frames, window_ns)))
+        last = frames[-1]
+        tasks = merge_tasks([one.tasks for one in intervals])
+        of_group = np.unique(tasks["cgroup_id"])
+        throttling = merge_throttling(
+            [one.frame.throttling[np.isin(one.frame.throttling["cgroup_id"], of_group)] for one in intervals]
+        )
+        return Past(
+            subject=self.subject,
+            span_ns=sum(one.frame.interval_ns for one in intervals),
+            threads=tasks,
+            slow_waits=sort_slow_waits(_joined([one.slow_waits for one in intervals], SLOW_WAIT_DTYPE), "time_ns"),
+            suffered=sort_pairs(merge_pairs([one.suffered for one in intervals]), "blocker"),
+            caused=sort_pairs(merge_pairs([one.caused for one in intervals]), "blocker"),
+            throttling=throttling,
+            waits=_waits(intervals, self.subject, int(tasks["max_wait_ns"].max(initial=0))),
+            intervals=intervals,
+            cgroups=last.cgroups,
+            unavailable=last.unavailable,
+            cpus=len(last.cpus.ids),
+        )
+
+    def _intervals(self, frames: Iterable[Frame]) -> Iterable[Interval]:
+        known: dict[int, Interval] = {}
+        for frame in frames:
+            found = self._known.get(id(frame))
+            # The Interval holds its Frame, so that the id cannot belong to another one meanwhile.
+            known[id(frame)] = found = found or self._look(frame)
+            yield found
+        self._known = known
+
+    def _look(self, frame: Frame) -> Interval:
+        mask = self.subject.mask
+        return Interval(
+            frame,
+            frame.tasks[mask(frame.tasks)],
+            frame.slow_waits[mask(frame.slow_waits)],
+            frame.pairs[mask(frame.pairs, "victim")],
+            frame.pairs[mask(frame.pairs, "other")],
+        )
+
+
+def _window(frames: Sequence[Frame], window_ns: int | None) -> Sequence[Frame]:
+    """The newest Frames that together are as long as the window, at least one."""
+    if window_ns is None:
+        return frames
+    left, start = window_ns, len(frames) - 1
+    while start > 0 and (left := left - frames[start].interval_ns) > 0:
+        start -= 1
+    return frames[start:]
+
+
+def _joined(tables: Sequence[Rows], dtype: np.dtype[np.void]) -> Rows:
+    filled = [table for table in tables if len(table)]
+    return np.concatenate(filled) if filled else np.empty(0, dtype)
+
+
+def _waits(intervals: Sequence[Interval], subject: Subject, longest_ns: int) -> Histogram | None:
+    """Its waits, from those Frames that have them by thread or process, as the subject is."""
+    kind, number = ("tgid", subject.tgid) if subject.is_process else ("tid", subject.tid)
+    tables = [one.frame.groups for one in intervals if one.frame.groups is not None and one.frame.groups.kind == kind]
+    return sum((table.histogram([number], longest_ns) for table in tables), Histogram.empty()) if tables else None
+
+
+def states_over_time(intervals: Sequence[Interval], slot_ns: int, most: int) -> Integers:
+    """Nanoseconds running, waiting for a CPU, and neither, shape (at most `most` slots of `slot_ns`, 3), oldest first.
+
+    An interval is spread evenly over its slots: what is known of it is its sum. A task that does not appear in an
+    interval did nothing in it.
+    """
+    parts: list[Integers] = []
+    slots = 0
+    for one in reversed(intervals):
+        count = max(1, round(one.frame.interval_ns / slot_ns))
+        run, delay = int(one.tasks["run_ns"].sum()), int(one.tasks["run_delay_ns"].sum())
+        whole = one.frame.interval_ns * max(1, len(one.tasks))
+        state = np.array([min(run, whole), min(delay, whole), max(0, whole - run - delay)], np.int64)
+        parts.append(np.tile(state // count, (count, 1)))
+        slots += count
+        if slots >= most:
+            break
+    return np.concatenate(parts[::-1])[-most:] if parts else np.zeros((0, 3), np.int64)

@@ -1,0 +1,425 @@
+"""The task lens: one task or process over the whole screen, with counts of its own while it is open."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Protocol, Self
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.widgets import Static
+
+from schedtop.history import View
+from schedtop.lens import Lens, LensSource
+from schedtop.panes.lens.head import LensHeader
+from schedtop.panes.lens.overview import OverviewPane
+from schedtop.panes.lens.past import Past, PastReader, Subject
+from schedtop.panes.lens.scene import LensPane, Scene, Status
+from schedtop.panes.lens.slow_waits import LensSlowWaitsPane
+from schedtop.panes.lens.states import StatePane
+from schedtop.panes.lens.syscalls import SyscallsPane
+from schedtop.panes.lens.threads import ThreadsPane
+from schedtop.panes.lens.traffic import TrafficPane
+from schedtop.panes.lens.waits import LensWaitsPane
+from schedtop.panes.lens.who import WhoPane
+from schedtop.panes.slow_waits import SlowWaitsPane
+from schedtop.panes.wait_text import wait_lines, wait_title
+from schedtop.ui.attached_screen import AttachedScreen
+from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.export import ExportError
+from schedtop.ui.help_screen import HelpScreen
+from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.lens_export import write_lens
+from schedtop.ui.lens_log import STRIP_NS, LensLog
+from schedtop.ui.terminal import LEAST_COLUMNS, LEAST_LINES
+from schedtop.ui.text_screen import TextScreen
+from schedtop.units import NS_PER_S
+from schedtop.widgets.canvas import Canvas
+
+WINDOWS_NS = (None, NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
+"""What the key for the window chooses from; None: since the lens was opened, and all of the history."""
+
+CLASSES = ("-tiny", "-low", "-medium", "-wide")
+
+
+SECTIONS = (OverviewPane, SyscallsPane, LensWaitsPane, WhoPane, TrafficPane, LensSlowWaitsPane, ThreadsPane)
+"""The last one only of a process."""
+
+
+class Owner(Protocol):
+    """The dashboard under the lens: time is its own."""
+
+    export_dir: Path
+
+    @property
+    def stands_still(self) -> bool: ...
+    def action_freeze(self) -> None: ...
+    def action_step(self, steps: int) -> None: ...
+    def open_lens(self, subject: Subject) -> None: ...
+
+
+class LensScreen(AttachedScreen[Lens]):
+    """Header, strip of states, sections, key bar. `follow` hands it what the dashboard shows, the feed its counts."""
+
+    DEFAULT_CSS = """
+    LensScreen { layout: vertical; }
+    LensScreen #lens-states { height: 9; }
+    LensScreen.-low #lens-states { height: 5; }
+    LensScreen.-medium #lens-states, LensScreen.-wide #lens-states { height: 10; }
+    LensScreen #lens-sections { height: 1fr; layout: grid; grid-size: 1 1; grid-gutter: 0; }
+    LensScreen #lens-sections > LensPane { display: none; width: 100%; height: 100%; }
+    LensScreen #lens-sections > LensPane.current { display: block; }
+    LensScreen.-medium #lens-sections { grid-size: 2 3; }
+    LensScreen.-wide #lens-sections { grid-size: 3 2; }
+    LensScreen.-wide.-process #lens-sections { grid-size: 3 3; grid-rows: 4fr 4fr 3fr; }
+    LensScreen.-medium #lens-sections > LensPane { display: block; }
+    LensScreen.-wide #lens-sections > LensPane { display: block; }
+    LensScreen.-medium #lens-sections > .aside { display: none; }
+    LensScreen.-wide #lens-threads { column-span: 3; }
+    LensScreen #lens-sections.zoomed { grid-size: 1 1; }
+    LensScreen #lens-sections.zoomed > LensPane { display: none; column-span: 1; }
+    LensScreen #lens-sections.zoomed > LensPane.current { display: block; }
+    LensScreen #lens-too-small { display: none; width: 1fr; height: 1fr; content-align: center middle; }
+    LensScreen.-tiny #lens-too-small { display: block; text-align: center; }
+    LensScreen.-tiny Canvas, LensScreen.-tiny #lens-sections { display: none; }
+    """
+
+    AUTO_FOCUS = None
+    ESCAPE_TO_MINIMIZE = False
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key("escape,q", "back", "Close", "Leaves the zoom, else closes the lens: its kernel programs go", shown=True),
+        key("space", "freeze", "Freeze", "Freezes and thaws the lens and the dashboard; counting goes on", shown=True),
+        key("w", "window", "Window", "Numbers since the lens was opened, or of 1 s, 10 s, 60 s", shown=True),
+        key("x", "anew", "Anew", "Begins its counts anew", shown=True),
+        key("e", "export", "Export", "Writes the lens as JSON, and the screen as SVG", shown=True),
+        key("p", "process", "Process", "From a thread to its whole process", shown=True),
+        key("question_mark,h,f1", "help", "Help", "This help", shown=True),
+        key("left,comma", "step(-1)", "Back", "While frozen: the history one interval back"),
+        key("right,full_stop", "step(1)", "On", "While frozen: the history one interval on"),
+        key("z,enter", "zoom", "Zoom", "The focused section alone, and back"),
+        *(
+            key(str(pane.NUMBER), f"section({pane.NUMBER})", pane.TITLE, f"To {pane.TITLE}")
+            for pane in (
+                OverviewPane,
+                SyscallsPane,
+                LensWaitsPane,
+                WhoPane,
+                TrafficPane,
+                LensSlowWaitsPane,
+                ThreadsPane,
+            )
+        ),
+        key("tab", "next_section(1)", "Next section", "To the next section"),
+        key("shift+tab", "next_section(-1)", "Section before", "To the section before"),
+    ]
+
+    def __init__(self, subject: Subject, source: LensSource | None, owner: Owner, view: View) -> None:
+        """`source`: not open yet; `None` if there is no live kernel. `view`: what the dashboard shows."""
+        super().__init__(_Attachment(source))
+        self.subject = subject
+        self.counted = LensLog()
+        self.arrivals = 0
+        self._has_kernel = source is not None
+        self._owner = owner
+        self._view = view
+        self._reader = PastReader(subject)
+        self._past: Past | None = None
+        self._window_ns: int | None = None
+        self._held: LensLog | None = None
+        self._draw_pending = False
+        self._header = LensHeader(id="lens-header")
+        self._states = StatePane(id="lens-states")
+        self.sections: tuple[LensPane, ...] = (
+            OverviewPane(id="lens-overview"),
+            SyscallsPane(id="lens-syscalls"),
+            LensWaitsPane(id="lens-waits"),
+            WhoPane(id="lens-who"),
+            TrafficPane(id="lens-io"),
+            LensSlowWaitsPane(id="lens-slow"),
+            *((ThreadsPane(id="lens-threads"),) if subject.is_process else ()),
+        )
+        self.set_class(subject.is_process, "-process")
+        self._grid = Container(*self.sections, id="lens-sections")
+        self._too_small = Static(id="lens-too-small", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self._states
+        yield self._grid
+        yield KeyBar(id="lens-keys")
+        yield self._too_small
+
+    def on_mount(self, _event: events.Mount) -> None:
+        self._take_view(self._view)
+        self._focus(self.sections[0])
+        self._show_keys()
+
+    # What arrives.
+
+    def follow(self, view: View) -> None:
+        """Takes what the dashboard shows now."""
+        self._take_view(view)
+        self._request_draw()
+
+    def arrived(self, item: Lens) -> None:
+        self.arrivals += 1
+        self.counted.add(item)
+        self._request_draw()
+
+    def failed(self) -> None:
+        self._request_draw()
+
+    def _take_view(self, view: View) -> None:
+        self._view = view
+        self._past = self._reader.read(view.series, self._window_ns)
+
+    # What is shown.
+
+    def _request_draw(self) -> None:
+        if not self._draw_pending:
+            self._draw_pending = True
+            self.call_later(self._draw_now)
+
+    def _draw_now(self) -> None:
+        self._draw_pending = False
+        if self.is_attached:
+            self.show_scene()
+
+    def show_scene(self) -> None:
+        """Makes the Scene and hands it to the header and every section."""
+        scene = self.scene()
+        self._header.take(scene)
+        for pane in (self._states, *self.sections):
+            pane.take(scene)
+
+    def scene(self) -> Scene:
+        """What is to be shown now: while the screen is frozen, its counts are those of that moment."""
+        log = self.counted if self._held is None else self._held
+        counts = log.counts(self._window_ns)
+        return Scene(
+            subject=self.subject,
+            status=self._status(counts),
+            past=self._past,
+            counts=counts,
+            strip=log.strip(self._window_ns),
+            strip_ns=STRIP_NS,
+            window_ns=self._window_ns,
+            threshold_ns=self._view.frame.threshold_ns,
+            reason=self.failure,
+            frozen=self._owner.stands_still,
+            anew=log.is_anew,
+        )
+
+    def _status(self, counts: Lens | None) -> Status:
+        if not self._has_kernel:
+            return Status.RECORDED
+        if counts is not None and counts.ended:
+            return Status.ENDED
+        if self.failure:
+            return Status.FAILED
+        return Status.COUNTING if counts is not None else Status.ATTACHING
+
+    def _show_keys(self) -> None:
+        words = {"freeze": "Thaw" if self._owner.stands_still else "Freeze" if self._has_kernel else "Play"}
+        rows = [row for row in key_rows(self.BINDINGS) if row.shown and (row.action != "process" or self._has_process)]
+        keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
+        numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
+        self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))
+
+    @property
+    def _has_process(self) -> bool:
+        return not self.subject.is_process and bool(self.subject.tgid)
+
+    # Sections.
+
+    def on_resize(self, event: events.Resize) -> None:
+        columns, lines = event.size
+        wanted = lens_classes(columns, lines)
+        for name in CLASSES:
+            self.set_class(name in wanted, name)
+        self._too_small.update(
+            f"the terminal is too small: {columns}x{lines}\nschedtop needs {LEAST_COLUMNS}x{LEAST_LINES}"
+        )
+        self.call_after_refresh(self._arranged)
+
+    @property
+    def current(self) -> LensPane:
+        """The section that had the focus last."""
+        return next((pane for pane in self.sections if pane.has_class("current")), self.sections[0])
+
+    def _focus(self, pane: LensPane) -> None:
+        for other in self.sections:
+            other.set_class(other is pane, "current")
+        # Of a process there is one more section than places: the first and the last share one.
+        first, last = self.sections[0], self.sections[-1]
+        if self.subject.is_process and pane in (first, last):
+            first.set_class(pane is not first, "aside")
+            last.set_class(pane is first, "aside")
+        pane.focus(scroll_visible=False)
+        self.call_after_refresh(self._arranged)
+
+    def _arranged(self) -> None:
+        """Names the sections that are not seen, and draws those that are."""
+        hidden = [pane for pane in self.sections if not pane.display]
+        words = " ".join(f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in hidden)
+        for pane in self.sections:
+            pane.hint = words if pane is self.current else ""
+        self.show_scene()
+        if self.focused is None:
+            self.current.focus(scroll_visible=False)
+
+    def action_section(self, number: int) -> None:
+        """To the section with this number."""
+        for pane in self.sections:
+            if number == pane.NUMBER:
+                self._focus(pane)
+
+    def action_next_section(self, step: int) -> None:
+        """To the section after (or before) the current one."""
+        self._focus(self.sections[(self.sections.index(self.current) + step) % len(self.sections)])
+
+    def action_zoom(self) -> None:
+        """Shows the current section alone, or all again."""
+        self._grid.toggle_class("zoomed")
+        self._focus(self.current)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if isinstance(event.widget, LensPane) and event.widget in self.sections and event.widget is not self.current:
+            self._focus(event.widget)
+
+    # Time.
+
+    def action_freeze(self) -> None:
+        """Freezes or thaws the dashboard, and with it the counts."""
+        self._owner.action_freeze()
+        self._held = self.counted.copy() if self._owner.stands_still else None
+        self._show_keys()
+        self.show_scene()
+
+    def action_step(self, steps: int) -> None:
+        """Steps through the dashboard's history; the counts stay as they are."""
+        self._owner.action_step(steps)
+
+    def action_window(self) -> None:
+        """The next of WINDOWS_NS."""
+        self._window_ns = WINDOWS_NS[(WINDOWS_NS.index(self._window_ns) + 1) % len(WINDOWS_NS)]
+        self._take_view(self._view)
+        self.show_scene()
+
+    def action_anew(self) -> None:
+        """Begins the counts anew."""
+        if not self._has_kernel:
+            self.notify("a recording has no counts of its own to begin anew", timeout=4)
+            return
+        self.counted.begin_anew()
+        self._held = None if self._held is None else self.counted.copy()
+        self.notify("its counts begin anew", timeout=2)
+        self.show_scene()
+
+    # Around it.
+
+    def action_back(self) -> None:
+        """Drops messages, else leaves the zoom, else closes."""
+        if self.query("Toast"):
+            self.app.clear_notifications()
+        elif self._grid.has_class("zoomed"):
+            self.action_zoom()
+        else:
+            self.dismiss()
+
+    def action_process(self) -> None:
+        """To the whole process of the thread."""
+        if self._has_process:
+            name = self._process_name() or self.subject.name
+            self._open(Subject(0, self.subject.tgid, name))
+
+    def _process_name(self) -> str:
+        """What its process calls itself, if the lens knows."""
+        counts = self.counted.counts(None)
+        return counts.process if counts is not None else ""
+
+    @on(ThreadsPane.Chosen)
+    def _thread_chosen(self, event: ThreadsPane.Chosen) -> None:
+        self._open(event.subject)
+
+    def _open(self, subject: Subject) -> None:
+        """Another lens in place of this one: one at a time is attached."""
+        self.dismiss()
+        self._owner.open_lens(subject)
+
+    @on(SlowWaitsPane.DetailsRequested)
+    def _show_details(self, event: SlowWaitsPane.DetailsRequested) -> None:
+        event.stop()
+        if self._past is not None:
+            lines = partial(wait_lines, event.row, self._past.cgroups, self._past.cpus)
+            self.app.push_screen(TextScreen(wait_title(event.row), lines))
+
+    def action_help(self) -> None:
+        """Every key, and how to read the sections."""
+        panes = (self._states, *self.sections)
+        owners = (LensSlowWaitsPane, ThreadsPane, Canvas)
+        rows: list[KeyRow] = [*key_rows(self.BINDINGS), *(row for one in owners for row in key_rows(one.BINDINGS))]
+        self.app.push_screen(HelpScreen(rows, panes, ()))
+
+    async def action_export(self) -> None:
+        """Writes what is shown to files, without holding up the screen."""
+        self.app.clear_notifications()
+        await self.query("Toast").remove()
+        self.call_after_refresh(self._export_now)
+
+    def _export_now(self) -> None:
+        svg = self.app.export_screenshot(title="schedtop")
+        self.run_worker(self._export(self.scene(), svg), group="export")
+
+    async def _export(self, scene: Scene, svg: str) -> None:
+        try:
+            paths = await asyncio.to_thread(write_lens, scene, self._view, svg, self._owner.export_dir)
+        except ExportError as problem:
+            self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
+        else:
+            self.notify("\n".join(map(str, paths)), title="Exported", timeout=8, markup=False)
+
+
+def lens_classes(columns: int, lines: int) -> set[str]:
+    """Which of CLASSES hold at a size of the terminal."""
+    if columns < LEAST_COLUMNS or lines < LEAST_LINES:
+        return {"-tiny"}
+    if columns >= 150 and lines >= 44:
+        return {"-wide"}
+    if columns >= 100 and lines >= 36:
+        return {"-medium"}
+    return {"-low"} if lines < 22 else set()
+
+
+class _Attachment:
+    """A source as the feed takes it; without one nothing comes, until the screen goes."""
+
+    def __init__(self, source: LensSource | None) -> None:
+        self._source = source
+
+    def __enter__(self) -> Self:
+        if self._source is not None:
+            self._source.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        source, self._source = self._source, None
+        if source is not None:
+            source.__exit__(kind, error, trace)
+
+    def frames(self, stop: threading.Event) -> Iterator[Lens]:
+        """What the lens counts; after the end of the task, or without a source, nothing more."""
+        if self._source is not None:
+            yield from self._source.frames(stop)
+            self.__exit__(None, None, None)  # nothing runs in the kernel for a task that has gone
+        stop.wait()

@@ -1,0 +1,404 @@
+"""The task lens on the screen: where it opens, what it shows at each size, its keys, how it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import pytest
+from textual.pilot import Pilot
+
+from schedtop.lens import Lens, LensSource
+from schedtop.model import Host, SourceError
+from schedtop.panes.lens.past import Subject
+from schedtop.sources.synthetic_lens import LensScenario, SyntheticLensSource, make_lens
+from schedtop.ui.app import SchedtopApp
+from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.lens_screen import LensScreen
+from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.text_screen import TextScreen
+
+from ..panes.screen import assert_drawn_whole, assert_widths, text
+from .drive import GivenSource, collected
+
+SIZES = [(80, 24), (120, 40), (160, 50), (200, 60)]
+
+
+class GivenLens:
+    """A lens whose intervals come when the test says so."""
+
+    def __init__(self, number: int, whole_process: bool, *, opens: bool = True, **scenario: Any) -> None:
+        threads = 4 if whole_process else 1
+        self.scenario = LensScenario(number, whole_process, **{"threads": threads, **scenario})
+        self.host = Host("given", "6.18.0", "synthetic")
+        self.opens = opens
+        self.opened = self.closed = threading.Event()
+        self.opened, self.closed = threading.Event(), threading.Event()
+        self.made = 0
+        self._more = threading.Semaphore(0)
+        self.change: Callable[[Lens], Lens] = lambda lens: lens
+
+    def __enter__(self) -> Self:
+        if not self.opens:
+            raise SourceError("there is no task 4240 [bold]any more[/bold]")
+        self.opened.set()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.closed.set()
+
+    def give(self, count: int = 1) -> None:
+        self._more.release(count)
+
+    def frames(self, stop: threading.Event) -> Iterator[Lens]:
+        while not stop.is_set():
+            if self._more.acquire(timeout=0.02):
+                self.made += 1
+                ended = self.made == self.scenario.ends_after
+                yield self.change(make_lens(self.scenario, self.made, ended=ended))
+                if ended:
+                    return
+
+
+class Lenses:
+    """What the key opens, and all that it has opened."""
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+        self.made: list[GivenLens] = []
+
+    def make(self, number: int, whole_process: bool) -> LensSource:
+        self.made.append(GivenLens(number, whole_process, **self.options))
+        return self.made[-1]
+
+    @property
+    def last(self) -> GivenLens:
+        return self.made[-1]
+
+
+def app_with(source: GivenSource, lenses: Lenses | None) -> SchedtopApp:
+    return SchedtopApp(source, on_demand=OnDemand(make_lens=lenses.make) if lenses else OnDemand())
+
+
+async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
+    for _ in range(500):
+        if condition():
+            await pilot.pause()
+            return
+        await pilot.pause(0.01)
+    pytest.fail(f"it does not happen:\n{text(pilot.app)}")
+
+
+async def shown(pilot: Pilot[int], words: str) -> None:
+    await until(pilot, lambda: words in text(pilot.app))
+
+
+async def opened(pilot: Pilot[int], source: GivenSource, lenses: Lenses | None, *keys: str) -> LensScreen:
+    """The dashboard with some Frames, and the lens that the keys open."""
+    await collected(pilot, source, 3)
+    await pilot.press(*keys)
+    await until(pilot, lambda: isinstance(pilot.app.screen, LensScreen))
+    if lenses is not None and lenses.last.opens:
+        await until(pilot, lenses.last.opened.is_set)
+    screen = pilot.app.screen
+    assert isinstance(screen, LensScreen)
+    return screen
+
+
+async def counted(pilot: Pilot[int], screen: LensScreen, lens: GivenLens, count: int = 1) -> None:
+    """Gives intervals and waits until the screen has taken them."""
+    before = screen.arrivals
+    lens.give(count)
+    await until(pilot, lambda: screen.arrivals == before + count)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("process", [False, True])
+async def test_every_size_shows_every_section(size: tuple[int, int], process: bool) -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=size) as pilot:
+        screen = await opened(pilot, source, lenses, *("g" if process else ""), "down", "enter")
+        await counted(pilot, screen, lenses.last, 3)
+        titles = ("Overview", "System calls", "Waits for a CPU", "Who", "I/O, network", "Slow waits")
+        words = ("ran ", "epoll_wait", "counted", "woken by", "read socket", "time▼")
+        if process:
+            titles, words = (*titles, "Threads"), (*words, "worker/1")
+        for number, (title, word) in enumerate(zip(titles, words, strict=True), 1):
+            await pilot.press(str(number))
+            await pilot.pause()
+            assert f"{number} {title}" in text(pilot.app)
+            assert word in text(pilot.app), text(pilot.app)
+            assert_widths(pilot.app)
+        assert_drawn_whole(pilot.app)
+        assert "R running" in text(pilot.app)
+        assert "LENS" in text(pilot.app) and "since opened: 3 s" in text(pilot.app)
+        await pilot.press("z")
+        assert "Overview" not in text(pilot.app).replace("1 Overview ", "") or not process
+        assert_widths(pilot.app)
+
+
+async def test_large_sizes_show_all_at_once() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(160, 50)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last, 2)
+        for title in ("1 Overview", "2 System calls", "3 Waits", "4 Who", "5 I/O", "6 Slow waits"):
+            assert title in text(pilot.app)
+
+
+async def test_it_opens_on_what_is_selected() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40), notifications=True) as pilot:
+        dashboard = await collected(pilot, source, 3)
+
+        async def subject(*keys: str) -> Subject:
+            await pilot.press(*keys, "enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, LensScreen))
+            screen = pilot.app.screen
+            assert isinstance(screen, LensScreen)
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is dashboard)
+            return screen.subject
+
+        view = dashboard.view
+        assert view is not None
+        task = view.tasks[0]
+        found = await subject("5", "down")
+        assert (found.tid, found.tgid, found.start_ns) == (task["tid"], task["tgid"], task["start_ns"])
+        assert found.name == task["comm"].decode()
+        wait = view.slow_waits[0]
+        assert (await subject("4", "down")).tid == wait["tid"]
+        pair = view.pairs[0]
+        found = await subject("6", "down")
+        assert (found.tid, found.tgid) == (pair["victim_tid"], pair["victim_tgid"])
+        await pilot.press("g")
+        assert (await subject("5", "home")).is_process
+        assert (await subject("6", "home")).is_process
+        assert [(lens.scenario.number, lens.scenario.whole_process) for lens in lenses.made] == [
+            (task["tid"], False), (wait["tid"], False), (pair["victim_tid"], False),
+            *((lens.scenario.number, True) for lens in lenses.made[3:]),
+        ]  # fmt: skip
+        await pilot.press("g", "5", "home", "enter")
+        await shown(pilot, "the lens is for")
+        assert pilot.app.screen is dashboard
+
+
+async def test_without_a_selection_enter_zooms() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        dashboard = await collected(pilot, source, 2)
+        await pilot.press("enter")
+        assert dashboard.is_zoomed and not lenses.made
+        await pilot.press("2", "enter")
+        assert not dashboard.is_zoomed
+
+
+async def test_escape_detaches_and_the_dashboard_has_gone_on() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last)
+        await collected(pilot, source, 2)
+        await pilot.press("escape")
+        await until(pilot, lenses.last.closed.is_set)
+        assert isinstance(pilot.app.screen, Dashboard)
+        latest = pilot.app.screen.view
+        assert latest is not None and latest.frame.end_ns == source.made * source.scenario.interval_ns
+        await shown(pilot, "5 Tasks")
+        assert_drawn_whole(pilot.app)
+
+
+async def test_the_end_of_the_program_detaches() -> None:
+    source, lenses = GivenSource(), Lenses()
+    app = app_with(source, lenses)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, source, lenses, "down", "enter")
+        app.stop(143)
+    assert app.wait_for_source()
+    assert lenses.last.closed.is_set()
+
+
+async def test_before_it_counts_the_history_is_shown() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        await opened(pilot, source, lenses, "down", "enter")
+        await shown(pilot, "ATTACHING")
+        assert "attaching to the kernel" in text(pilot.app)
+        assert "from the history" in text(pilot.app)
+        assert "before: ran" in text(pilot.app)
+        assert_widths(pilot.app)
+
+
+async def test_a_failure_is_shown_in_it_and_the_history_works() -> None:
+    source, lenses = GivenSource(), Lenses(opens=False)
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await until(pilot, lambda: screen.failure)
+        await shown(pilot, "NOT ATTACHED")
+        assert "there is no task 4240 [bold]any more[/bold]" in text(pilot.app)
+        assert "before: ran" in text(pilot.app)
+        await collected(pilot, source, 2)
+        assert "waited" in text(pilot.app)
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, Dashboard)
+
+
+async def test_a_task_that_ends_leaves_its_last_numbers() -> None:
+    source, lenses = GivenSource(), Lenses(ends_after=3, exit_code=9)
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last, 3)
+        await shown(pilot, "ENDED")
+        assert "the task has ended, killed by signal 9" in text(pilot.app)
+        assert "epoll_wait" in text(pilot.app)
+        await pilot.pause(0.1)
+        assert not screen.failure
+        await until(pilot, lenses.last.closed.is_set)
+
+
+async def test_freezing_holds_both_parts() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last, 2)
+        await pilot.press("space")
+        await shown(pilot, "FROZEN")
+        before = text(pilot.app)
+        await counted(pilot, screen, lenses.last, 2)
+        await collected(pilot, source, 2)
+        assert text(pilot.app) == before
+        await pilot.press("space")
+        await shown(pilot, "since opened: 4 s")
+        assert "FROZEN" not in text(pilot.app)
+
+
+async def test_window_and_anew() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last, 12)
+        assert "since opened: 12 s" in text(pilot.app)
+        for words in ("last 1 s", "last 10 s", "last 12 s", "since opened: 12 s"):
+            await pilot.press("w")
+            assert words in text(pilot.app)
+        scene = screen.scene()
+        assert scene.counts is not None
+        assert scene.counts.syscall("read") == sum_of(lenses.last, range(1, 13)).syscall("read")
+        await pilot.press("x")
+        assert "R running" in text(pilot.app)
+        await counted(pilot, screen, lenses.last, 2)
+        await shown(pilot, "since x: 2 s")
+        scene = screen.scene()
+        assert scene.counts is not None and scene.counts.waits.count == sum_of(lenses.last, range(13, 15)).waits.count
+
+
+def sum_of(lens: GivenLens, numbers: range) -> Lens:
+    made = [make_lens(lens.scenario, number) for number in numbers]
+    return sum(made[1:], made[0])
+
+
+async def test_details_of_a_slow_wait() -> None:
+    source, lenses = GivenSource(slow_waits=400), Lenses()
+    async with app_with(source, lenses).run_test(size=(160, 50)) as pilot:
+        await opened(pilot, source, lenses, "down", "enter")
+        for keys in (("6", "i"), ("down", "enter")):
+            await pilot.press(*keys)
+            await until(pilot, lambda: isinstance(pilot.app.screen, TextScreen))
+            assert "Who had the CPU meanwhile" in text(pilot.app)
+            await pilot.press("escape")
+            assert isinstance(pilot.app.screen, LensScreen)
+
+
+async def test_from_a_process_to_a_thread_and_back() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(160, 50)) as pilot:
+        screen = await opened(pilot, source, lenses, "g", "down", "enter")
+        await counted(pilot, screen, lenses.last)
+        await pilot.press("7", "down", "down", "enter")
+        await until(pilot, lambda: len(lenses.made) == 2)
+        await until(pilot, lenses.made[0].closed.is_set)
+        assert lenses.last.scenario.number == lenses.made[0].scenario.number + 1
+        thread = pilot.app.screen
+        assert isinstance(thread, LensScreen) and thread is not screen and not thread.subject.is_process
+        await pilot.press("p")
+        await until(pilot, lambda: len(lenses.made) == 3)
+        assert lenses.last.scenario.whole_process
+        assert lenses.last.scenario.number == lenses.made[0].scenario.number
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, Dashboard)
+
+
+async def test_what_a_kernel_cannot_give_is_named_in_its_place() -> None:
+    reasons = tuple((part, f"no {part} here") for part in ("syscalls", "faults", "network", "connections", "wakers"))
+    source, lenses = GivenSource(), Lenses(unavailable=reasons)
+    async with app_with(source, lenses).run_test(size=(160, 50)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last)
+        for _, words in reasons:
+            assert words in text(pilot.app)
+
+
+async def test_without_a_kernel_the_history_is_all() -> None:
+    source = GivenSource(slow_waits=200)
+    async with app_with(source, None).run_test(size=(120, 40), notifications=True) as pilot:
+        await opened(pilot, source, None, "down", "enter")
+        await shown(pilot, "FROM THE RECORDING")
+        assert "only the live kernel can tell" in text(pilot.app)
+        assert "before: ran" in text(pilot.app) and "had its CPU" in text(pilot.app)
+        await pilot.press("x")
+        await shown(pilot, "no counts of its own")
+
+
+async def test_hostile_names() -> None:
+    evil = "[red]\x1b]0;x\x07 \u202e名前"
+
+    def change(lens: Lens) -> Lens:
+        peers = tuple(replace(peer, comm=evil) for peer in lens.wakers)
+        calls = tuple(replace(call, name=evil) for call in lens.syscalls)
+        attributes = lens.attributes and replace(lens.attributes, cgroup=f"/{evil}", policy=evil)
+        changes = tuple(replace(one, remote=evil) for one in lens.connections)
+        parts = {"wakers": peers, "syscalls": calls, "attributes": attributes, "connections": changes}
+        threads = tuple(replace(one, comm=evil) for one in lens.threads)
+        return replace(lens, comm=evil, process=evil, command_line=evil, threads=threads, **parts)
+
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(160, 50)) as pilot:
+        screen = await opened(pilot, source, lenses, "g", "down", "enter")
+        lenses.last.change = change
+        await counted(pilot, screen, lenses.last, 3)
+        assert "\x1b" not in text(pilot.app) and "\u202e" not in text(pilot.app)
+        assert "[red]" in text(pilot.app)
+        assert_widths(pilot.app)
+
+
+async def test_help_names_its_keys() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        await opened(pilot, source, lenses, "down", "enter")
+        await pilot.press("question_mark")
+        await shown(pilot, "Begins its counts anew")
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, LensScreen)
+
+
+async def test_a_small_terminal_says_so() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(80, 24)) as pilot:
+        await opened(pilot, source, lenses, "down", "enter")
+        await pilot.resize_terminal(50, 12)
+        await shown(pilot, "the terminal is too small: 50x12")
+        await pilot.resize_terminal(60, 15)
+        await shown(pilot, "1 Overview")
+        assert_widths(pilot.app)
+
+
+def test_the_synthetic_lens_is_a_source() -> None:
+    with SyntheticLensSource(LensScenario(ends_after=3)) as source:
+        made = list(source.frames(threading.Event()))
+    assert [lens.ended for lens in made] == [False, False, True]
+    for lens in made:
+        assert lens.states == sum((column.states for column in lens.strip[1:]), lens.strip[0].states)
+        assert lens.states.total_ns == lens.interval_ns
+        assert sum(one.run_ns for one in lens.cpus) == lens.states.running_ns
