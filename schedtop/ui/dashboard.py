@@ -23,6 +23,7 @@ from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
 from schedtop.panes.wait_text import wait_lines, wait_title
+from schedtop.ui.attached_screen import AttachedScreen
 from schedtop.ui.bindings import KeyRow, key, key_rows
 from schedtop.ui.file_keys import FileKeys
 from schedtop.ui.filter_bar import FilterBar
@@ -118,6 +119,11 @@ class Dashboard(LensKeys):
         """Whether what is shown does not follow what arrives."""
         return self.timeline.is_frozen
 
+    @property
+    def is_covered(self) -> bool:
+        """Whether another screen hides the panes: they are drawn when it goes."""
+        return any(isinstance(screen, AttachedScreen) for screen in self.app.screen_stack)
+
     def on_screen_resume(self) -> None:
         """Shows what has arrived while something was over the panes."""
         self._request_draw()
@@ -159,8 +165,8 @@ class Dashboard(LensKeys):
         self.verdict = judge(self.view) if self.view is not None else None
         self._show_header()
         if self.view is not None and (lens := self.lens) is not None:
-            lens.follow(self.view)  # the panes are under it, and drawn when it goes
-        elif self.view is not None:
+            lens.follow(self.view)
+        if self.view is not None and not self.is_covered:
             # Last pane first: the latency shows the group that is selected among the tasks.
             for pane in reversed(self.panes):
                 if isinstance(pane, LatencyPane):
