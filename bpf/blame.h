@@ -146,6 +146,8 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	struct timeline *timeline = timeline_of(event->cpu);
 
 	event->allowed_cpus = allowed_cpus(victim);
+	/* The victim is still counted by the kernel, and is the one that runs now. */
+	event->queue_known = queue_lengths(event->queue_length, 1);
 	if (timeline)
 		event->stolen_ns = stolen_since(timeline, victim, event->here_ns);
 	name_of(event->waker_tid, event->waker_comm);

@@ -233,6 +233,29 @@ struct short_life {
 #define EXIT_UNKNOWN 0xffffffff
 #define EXIT_REPLACED 0xfffffffe /* by an exec of another thread: the process lives on */
 
+/* Whose queue: all tasks of a CPU, and those of the fair class alone. */
+enum queue_kind {
+	QUEUE_ALL,
+	QUEUE_FAIR,
+};
+
+#define QUEUE_KINDS 2
+
+/* Lengths from 0; the last slot holds all that are longer. */
+#define QUEUE_SLOTS 512
+
+/* What the samples of one CPU's run queue add up to. Written by that CPU alone, and only while it is sampled. */
+struct queue_samples {
+	u64 samples;
+	u64 idle; /* of the samples: nothing ran */
+	u64 failed; /* the run queue was not found */
+	u64 sum[QUEUE_KINDS];
+	u64 longest_epoch[2];
+	u64 longest[2 * QUEUE_KINDS]; /* by parity of the epoch, then by kind */
+	u64 reserved_line[5];
+	u32 counts[QUEUE_KINDS * QUEUE_SLOTS];
+};
+
 /* Written by user space through its mapping, read here. */
 struct config {
 	u64 threshold_ns;
@@ -264,6 +287,9 @@ struct slow_wait {
 	u32 blocker_tid[BLOCKERS_SEEN];
 	u32 switches;
 	u32 reported;
+	u32 queue_known; /* 0: what follows is not */
+	u32 queue_length[QUEUE_KINDS]; /* who still waits on `cpu` when this wait ends */
+	u32 reserved;
 	u64 here_ns; /* since when it waited on `cpu` */
 	char comm[COMM_BYTES];
 	char preemptor_comm[COMM_BYTES];
@@ -274,6 +300,7 @@ struct slow_wait {
 BPF_F_TABLE("array", u32, struct task_slot, tasks, TASK_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct cpu_state, cpus, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct timeline, timelines, CPUS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct queue_samples, queues, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct config, config, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_slot, overflow, OVERFLOW_TASKS);

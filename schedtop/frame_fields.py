@@ -25,11 +25,12 @@ from schedtop.rows import (
     SLOW_WAIT_DTYPE,
     TASK_DTYPE,
     THROTTLING_DTYPE,
+    UNKNOWN,
     WAIT_KINDS,
     Rows,
 )
 from schedtop.short_lived import FOLDED, SHORT_LIVED_DTYPE
-from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
+from schedtop.tables import CPU_COUNTERS, MOST_QUEUED, QUEUE_KINDS, CpuTable, GroupLatency, LatencyTable, QueueTable
 from schedtop.units import printable
 
 NAME_CODE = "latin-1"
@@ -65,6 +66,7 @@ def fields_of(frame: Frame) -> dict[str, Any]:
             "max_ns": frame.latency.max_ns.tolist(),
         },
         "groups": _groups(frame.groups),
+        "queue": _queue(frame.queue),
         "pressure": asdict(frame.pressure) if frame.pressure else None,
         "loss": _without_zeros(asdict(frame.loss)),
         "attribution": _without_zeros(asdict(frame.attribution)),
@@ -95,6 +97,7 @@ def frame_of(data: dict[str, Any], times: dict[str, Any], cgroups: Mapping[int, 
         attribution=Attribution(**_whole(data["attribution"])),
         overhead=Overhead(**_whole({key: value for key, value in data["overhead"].items() if value is not None})),
         groups=_read_groups(data["groups"]),
+        queue=_read_queue(data.get("queue"), width),
         cgroups=cgroups,
         unavailable=MappingProxyType(
             missing | {str(key): printable(str(why)) for key, why in data["unavailable"].items()}
@@ -130,12 +133,45 @@ def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
     return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))
 
 
+def _queue(queue: QueueTable | None) -> dict[str, Any] | None:
+    if queue is None:
+        return None
+    return {
+        "hz": queue.hz,
+        "lengths": queue.counts.shape[2],
+        "counts": _sparse(queue.counts),
+        **{name: getattr(queue, name).tolist() for name in ("sums", "longest", "samples", "expected", "slept")},
+    }
+
+
+def _read_queue(data: dict[str, Any] | None, cpus: int) -> QueueTable | None:
+    """Recordings made before the run queues were sampled have none."""
+    if data is None:
+        return None
+    kinds, lengths = len(QUEUE_KINDS), int(data["lengths"])
+    if not 1 <= lengths <= MOST_QUEUED + 1:
+        raise ValueError("run queues that cannot be so long")
+    counts = _dense(data["counts"], (kinds, cpus, lengths))
+    if (counts < 0).any():
+        raise ValueError("a count below zero")
+    return QueueTable(
+        int(_integers(data["hz"], ())),
+        counts,
+        _integers(data["sums"], (kinds, cpus)),
+        _integers(data["longest"], (kinds, cpus)),
+        _integers(data["samples"], (cpus,)),
+        _integers(data["expected"], (cpus,)),
+        _integers(data["slept"], (cpus,)),
+    )
+
+
 def _columns(rows: Rows) -> dict[str, Any]:
-    """Rows as a list for each field that is not zero everywhere; none at all has no fields."""
+    """Rows as a list for each field that is not zero (or unknown) everywhere; none at all has no fields."""
     columns = {}
     for name in rows.dtype.names or ():
         values = rows[name]
-        if name not in _SKIPPED and len(rows) and values.any():
+        told = (values != UNKNOWN[name]).any() if name in UNKNOWN else values.any()
+        if name not in _SKIPPED and len(rows) and told:
             columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
     return {"rows": len(rows), **columns} if len(rows) else {}
 
@@ -145,7 +181,11 @@ def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
         return np.zeros(0, dtype)
     rows = np.zeros(int(data["rows"]), dtype)
     for name in dtype.names or ():
-        if name in data:
+        if name in UNKNOWN:
+            rows[name] = data.get(name, UNKNOWN[name])
+            if (rows[name] < UNKNOWN[name]).any():
+                raise ValueError("a queue that cannot be so short")
+        elif name in data:
             text = rows[name].dtype.kind == "S"
             rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
     for name, words in _WORDS.items():

@@ -236,6 +236,8 @@ def frame_bytes(frame: Frame) -> int:
     arrays.append(frame.short_lived)
     if frame.groups is not None:
         arrays.append(frame.groups.counts)
+    if frame.queue is not None:
+        arrays.append(frame.queue.counts)
     return FRAME_BYTES + sum(array.nbytes for array in arrays)
 
 

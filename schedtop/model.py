@@ -16,7 +16,16 @@ import numpy as np
 
 from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows, merge_pairs, merge_tasks, merge_throttling
 from schedtop.short_lived import folded, merge_short_lived, no_short_lived
-from schedtop.tables import CpuTable, GroupLatency, LatencyTable, merge_cpus, merge_groups, merge_latency
+from schedtop.tables import (
+    CpuTable,
+    GroupLatency,
+    LatencyTable,
+    QueueTable,
+    merge_cpus,
+    merge_groups,
+    merge_latency,
+    merge_queues,
+)
 
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 
@@ -140,9 +149,9 @@ class Frame:
 
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
     `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
-    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups` is `None` unless the source was asked
-    for it. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part (`latency`, `tasks`,
-    `steal`, `pressure`, `migrations`, ...) to why.
+    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups` and `queue` are `None` unless the
+    source was asked for them. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part
+    (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
     """
 
     start_time_ns: int
@@ -162,6 +171,7 @@ class Frame:
     attribution: Attribution = Attribution()
     throttling: Rows = field(default_factory=lambda: np.empty(0, THROTTLING_DTYPE))
     groups: GroupLatency | None = None
+    queue: QueueTable | None = None
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -225,6 +235,10 @@ class Source(Protocol):
         """Asks for `Frame.groups` by an id field of GROUPS, empty: no longer. Any thread may call it."""
         ...
 
+    def set_sampling(self, on: bool) -> None:
+        """Asks for `Frame.queue`: samples of the run queues, or no longer. Any thread may call it."""
+        ...
+
     def set_measuring(self, on: bool) -> None:
         """Asks for the time that the source's kernel programs take, or no longer. Any thread may call it."""
         ...
@@ -262,6 +276,7 @@ def merge(frames: Sequence[Frame]) -> Frame:
         attribution=sum((frame.attribution for frame in frames), Attribution()),
         throttling=merge_throttling([frame.throttling for frame in frames]),
         groups=merge_groups([frame.groups for frame in frames]),
+        queue=merge_queues([frame.queue for frame in frames]),
         cgroups=_union([frame.cgroups for frame in frames]),
         unavailable=_union([frame.unavailable for frame in frames]),
     )

@@ -111,6 +111,8 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("allowed_cpus", "<u4"),
         ("idle_cpu", "<i4"),
         ("switches", "<u4"),
+        ("queue_length", "<i4"),
+        ("fair_queue_length", "<i4"),
         ("idle_cpu_ns", "<i8"),
         ("stolen_ns", "<i8"),
         ("covered_ns", "<i8"),
@@ -134,7 +136,12 @@ is no such task. `kind`, `cause`, `evidence` and `domain` index BEGINNINGS, CAUS
 Who had the CPU meanwhile: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
 `stolen_ns`: what the hypervisor had of the wait, at least. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
-although it was not the task's. `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown."""
+although it was not the task's. `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
+`queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
+at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""
+
+UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
+"""Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
 
 ROLES = ("victim", "other")
 PERSON_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")

@@ -159,12 +159,13 @@ def make_source(
     group: str = "",
     paced: bool = True,
     measured: bool = False,
+    sampled: bool = False,
 ) -> Source:
     """The source of that name, not yet open.
 
     `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
-    `measured`: the kernel programs are timed.
+    `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning.
     """
     from schedtop.rows import GROUPS
 
@@ -176,11 +177,13 @@ def make_source(
         source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
         source.set_threshold(threshold_ns)
         source.set_grouping(grouping)
+        source.set_sampling(sampled)
         return source
     from schedtop.sources.live import LiveSource
 
     live = LiveSource(interval_ns, threshold_ns, name, first_ns=FIRST_NS if paced else None, scope=scope)
     live.set_measuring(measured)
+    live.set_sampling(sampled)
     live.set_grouping(grouping)
     return live
 

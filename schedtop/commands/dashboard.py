@@ -49,7 +49,7 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         raise_priority()
     return show(
         signals,
-        source_of(options, options["interval"]),
+        source_of(options, options["interval"], sampled=False),
         opening=opening_words(options["source"]),
         settings=settings_of(options),
         export_dir=export_dir,

@@ -230,8 +230,8 @@ def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
     return ViewSettings(filter=chosen, hidden_tgids=hidden, group=group_of(options) or "thread", **more)
 
 
-def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True) -> Source:
-    """The source that the options ask for, not yet open."""
+def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True, sampled: bool = True) -> Source:
+    """The source that the options ask for, not yet open; `sampled`: with samples of the run queues."""
     from schedtop.session import make_source
 
     return make_source(
@@ -242,6 +242,7 @@ def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True) 
         group=group_of(options),
         paced=paced,
         measured=options["measure_overhead"],
+        sampled=sampled,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from schedtop.groups import group_members, group_tasks
 from schedtop.history import View
 from schedtop.model import Frame
-from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, GROUPS, Rows, text
+from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, GROUPS, UNKNOWN, Rows, text
 from schedtop.tables import GroupLatency
 from schedtop.units import iso_time
 
@@ -62,6 +62,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "other_blockers_ns": wait["others_ns"],
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
         "switches": wait["switches"],
+        **{name: wait[name] if wait[name] != unknown else None for name, unknown in UNKNOWN.items()},
         "blockers_cover_ratio": round(min(1.0, wait["covered_ns"] / wait["wait_ns"]), 6) if wait["wait_ns"] else None,
     }
 

@@ -23,6 +23,7 @@ from schedtop.outputs.blame import (
     slow_wait_fields,
     throttling_fields,
 )
+from schedtop.outputs.queue import queue_fields
 from schedtop.outputs.short_lived import short_lived_fields, task_ending
 from schedtop.rows import WAIT_KINDS, Rows, text
 from schedtop.tables import CPU_COUNTERS
@@ -92,6 +93,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),
+        "queue_length": queue_fields(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
         "short_lived": None if "short_lived" in frame.unavailable else short_lived_fields(view),
         "slow_waits": slow_wait_fields(view) if blames else None,

@@ -12,9 +12,12 @@ from typing import Any
 from schedtop.history import TASK_SORTS, View
 from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS, snapshot
+from schedtop.tables import length_ranges
 from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
 
 _SLOW_WAITS, _PAIRS, _COMMANDS = 20, 15, 15
+
+_LENGTHS, _LENGTH_BAR, _QUEUE_CPUS = 16, 30, 32
 
 _TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
 """Parts of a filter that are typed in another way than they are called."""
@@ -62,7 +65,8 @@ def filter_words(filters: Mapping[str, Any]) -> str:
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _groups(data), _tasks(view, data)]
+    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _queues(data)]
+    parts += [_groups(data), _tasks(view, data)]
     more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
     parts = [part for part in (*parts, *more) if part]
     reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
@@ -138,6 +142,36 @@ def latency_table(data: Mapping[str, Any]) -> str:
     return "Runqueue latency\n" + table(header, rows, left=("waits",))
 
 
+def _queues(data: dict[str, Any]) -> str:
+    """The run queues as `runqlen` tells them, of all tasks and of the fair class, and a row a CPU."""
+    queue = data["queue_length"]
+    if queue is None:
+        return ""
+    rows = []
+    for first, last in length_ranges(queue["all"]["max"] or 0, _LENGTHS):
+        counts = [
+            sum(bucket["count"] for bucket in queue[kind]["buckets"] if first <= bucket["low"] <= last)
+            for kind in ("all", "fair")
+        ]
+        name = str(first) if first == last else f"{first}-{last}"
+        share = counts[0] / max(1, queue["all"]["count"])
+        rows.append((name, *map(str, counts), format_ratio(share), "█" * round(share * _LENGTH_BAR)))
+    taken = f"{queue['samples']} of {queue['expected_samples']} samples, {queue['hz']} a second on each CPU"
+    title = f"Run queue lengths: tasks that wait, the running one not counted; {taken}"
+    histogram = table(("waiting", "all", "fair class", "share", "of all"), rows, left=("of all",))
+    worst = sorted(queue["cpus"], key=lambda row: -(row["all"]["mean"] or 0))[:_QUEUE_CPUS]
+    cells = [(str(row["cpu"]), *_queue_cells(row)) for row in sorted(worst, key=lambda row: row["cpu"])]
+    header = ("cpu", "mean", "fair mean", "p50", "p90", "p99", "max", "somebody waits")
+    return f"{title}\n{histogram}\n" + table(header, [*cells, ("all", *_queue_cells(queue))])
+
+
+def _queue_cells(row: dict[str, Any]) -> list[str]:
+    whole, fair = row["all"], row["fair"]
+    means = ["-" if lengths["mean"] is None else f"{lengths['mean']:.2f}" for lengths in (whole, fair)]
+    numbers = [format_count(whole[name]) for name in ("p50", "p90", "p99", "max")]
+    return [*means, *numbers, format_ratio(whole["waiting_ratio"])]
+
+
 def _tasks(view: View, data: dict[str, Any]) -> str:
     header = ("tid", "tgid", "comm", "run", "run delay", "longest wait", "switches", "involuntary", "migrations", "cpu")
     if data["tasks"] is None:
@@ -185,7 +219,7 @@ def _slow_waits(data: dict[str, Any]) -> str:
     if waits is None:
         return "Slow waits: not available"
     title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
-    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "woken by", "blocked by")
+    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "woken by", "queue", "blocked by")
     rows = [
         (
             datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
@@ -195,6 +229,7 @@ def _slow_waits(data: dict[str, Any]) -> str:
             format_ns(wait["wait_ns"]),
             wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
             *(_name(wait[other]) for other in ("preemptor", "waker")),
+            format_count(wait["queue_length"]),
             _blockers(wait),
         )
         for wait in waits[:_SLOW_WAITS]

@@ -46,6 +46,11 @@ def _cpus(context: WaitRows) -> list[str]:
     return [str(cpu) if queued == cpu or queued < 0 else f"{queued}→{cpu}" for queued, cpu in pairs]
 
 
+def _queues(context: WaitRows) -> list[str]:
+    """How many still waited on the CPU when the wait was over."""
+    return [str(length) if length >= 0 else "·" for length in context.rows["queue_length"].tolist()]
+
+
 def _causes(context: WaitRows) -> list[str]:
     return [steady(cause_words(row)) for row in context.rows]
 
@@ -95,6 +100,7 @@ _TID: Column[WaitRows] = Column(
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
 _REST: tuple[Column[WaitRows], ...] = (
     Column("CPU", 4, _cpus, rank=6, grow=3),
+    Column("queue", 5, _queues, rank=8),
     Column("cause", 17, _causes, right=False, rank=1, grow=1),
     Column(" blocked by", 24, _blockers, right=False, grow=12, style="preemption"),
     Column("preempted by", 16, lambda context: context.task("preemptor"), right=False, rank=7, grow=8),

@@ -62,6 +62,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
             yield term, name
     if row["switches"]:
         yield "switches", f"{int(row['switches'])} on that CPU meanwhile"
+    if row["queue_length"] >= 0:
+        yield "queue", _queue_text(int(row["queue_length"]), int(row["fair_queue_length"]))
     if row["stolen_ns"] > 0:
         yield "steal", f"at least {format_ns(int(row['stolen_ns']))} of the wait"
     if row["idle_cpu"] >= 0:
@@ -71,6 +73,14 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
         yield "may run on", f"{count} CPU{'s' if count != 1 else ''}"
     if row["cgroup_id"]:
         yield "cgroup", steady(cgroups.get(int(row["cgroup_id"]), group_name(one, "cgroup", cgroups)[0]))
+
+
+def _queue_text(length: int, fair: int) -> str:
+    """How many still waited when the wait was over."""
+    if not length:
+        return "nobody else waited on that CPU when it got to run"
+    many = f"{length} other task{'s' * (length != 1)} still waited on that CPU when it got to run"
+    return many if fair == length else f"{many}, {fair} of the fair class"
 
 
 def _cpu_text(row: np.void) -> str:

@@ -12,6 +12,7 @@ from schedtop.rows import (
     PERSON_FIELDS,
     ROLES,
     SLOW_WAIT_DTYPE,
+    UNKNOWN,
     Rows,
     take_rows,
 )
@@ -54,6 +55,8 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     rows["time_ns"] = events["end_ns"].astype(np.int64) + wall_offset_ns
     for name in _AS_THEY_ARE:
         rows[name] = events[name]
+    for kind, (name, unknown) in enumerate(UNKNOWN.items()):
+        rows[name] = np.where(events["queue_known"] != 0, events["queue_length"][:, kind], unknown)
     rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, BEGINNINGS.index("yield"), events["kind"])
     # The longest first; the kernel side tells a few more apart than a row keeps.

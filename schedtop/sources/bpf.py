@@ -10,10 +10,11 @@ import numpy as np
 from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import Compiled, compile_programs, header_constants, source_directory, source_text
-from schedtop.sources.frontend import FrontEnd
+from schedtop.sources.frontend import SAMPLER, FrontEnd
 from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.ring import Ring
+from schedtop.sources.topology import online_cpus
 
 LRU_SPARE = 256
 
@@ -61,29 +62,46 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
 class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
-    `tasks` (task slots,), `cpus` and `timelines` (possible CPUs,): structured arrays on the kernel's own memory, read
-    only, with the fields of bpf/schedtop.h. `config` (1,) and `domains` (possible CPUs,): written by us.
-    `selected_flag`: the bit in a task's `flags` that says that it is within the scope.
+    `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the kernel's own
+    memory, read only, with the fields of bpf/schedtop.h. `config` (1,) and `domains` (possible CPUs,): written by us.
+    `sampled_cpus`: whose run queues are sampled now. `selected_flag`: the bit in a task's `flags` that says that it is
+    within the scope.
     """
 
     tasks: Rows
     cpus: Rows
     timelines: Rows
+    queues: Rows
     config: Rows
     domains: Rows
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
-        super().__init__(compiled, front_end.hooks)
+        super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
         constants = header_constants(source_directory())
         self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
         self._exited: set[tuple[int, int]] = set()
         self._taken: list[bytes] = []
+        self.sampled_cpus: tuple[int, ...] = ()
         with self._opening():
             self._create_maps()
             self._map()
             self.config["threshold_ns"] = threshold_ns
-            self._start()
+            self._start(later=(SAMPLER,))
+
+    def sample(self, on: bool) -> tuple[int, ...]:
+        """Has the run queues sampled, or no longer; the CPUs on which they are. Raises OSError.
+
+        A CPU that has come online since is taken in.
+        """
+        if not on:
+            self._detach(SAMPLER)
+            self.sampled_cpus = ()
+        elif SAMPLER in self._hooks and self.sampled_cpus != (online := tuple(online_cpus())):
+            self._detach(SAMPLER)
+            self._attach(SAMPLER)
+            self.sampled_cpus = online
+        return self.sampled_cpus
 
     def slow_waits(self) -> Rows:
         """The slow waits since the last call, as rows of `struct slow_wait`."""
@@ -152,6 +170,7 @@ class Programs(Loader):
         self.config = self._view("config", writable=True)
         self.domains = self._view("domains", writable=True)
         self.timelines = self._view("timelines")
+        self.queues = self._view("queues")
         self.tasks = self._view("tasks")
         self.cpus = self._view("cpus")
         ring = self._compiled.maps["slow_waits"]

@@ -124,7 +124,7 @@ def source_directory() -> Path:
 
 def source_text(directory: Path, front_end: str) -> str:
     """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    parts = ["histogram.h", "schedtop.h", "tasks.h", "timeline.h", "blame.h", "core.h"]
+    parts = ["histogram.h", "schedtop.h", "queue.h", "tasks.h", "timeline.h", "blame.h", "core.h"]
     return joined_text(directory, *parts, *(["cgroup.h"] if front_end == "btf" else []), f"{front_end}.c")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.cgroups import read_mounts
+from schedtop.sources.queue_fields import DELAYED_COUNTED, NO_FIELDS, WITHOUT_BTF, counts_delayed, queue_flags
 from schedtop.sources.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -36,6 +37,12 @@ LOST_WITHOUT = {
 
 COMM_BYTES = 16
 
+SAMPLER = "clock_queue"
+"""The program that samples the run queues. It is loaded with the others, and attached while it is wanted."""
+
+SAMPLING_HZ = 99
+"""How often a second, on each CPU: not a divisor of the timer tick's rates, so that it does not always meet a tick."""
+
 # Number of the sched_yield system call, and the field of pt_regs that holds a call's number.
 _YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
 
@@ -57,18 +64,21 @@ class FrontEnd:
     """How to compile and attach: `events` maps the tracepoints to attach to to what identifies them to the kernel.
 
     For `btf` that is the id of the event's type, for `tracepoint` the id of its perf event. `missing`: those that the
-    kernel lacks.
+    kernel lacks. `no_queue`: why the run queues' lengths cannot be read, empty if they can. `notes`: for the user.
     """
 
     name: str
     flags: tuple[str, ...]
     events: Mapping[str, int]
     missing: tuple[str, ...] = ()
+    no_queue: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def hooks(self) -> dict[str, Hook]:
         """Where its programs are attached, by their names: FRONTEND_EVENT."""
-        return {f"{self.name}_{event}": Hook(self.name, target) for event, target in self.events.items()}
+        hooks = {f"{self.name}_{event}": Hook(self.name, target) for event, target in self.events.items()}
+        return hooks if self.no_queue else {**hooks, SAMPLER: Hook("clock", SAMPLING_HZ)}
 
     @property
     def tells_throttled(self) -> bool:
@@ -83,7 +93,7 @@ class FrontEnd:
             lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
-        return lost
+        return lost | ({"queue": self.no_queue} if self.no_queue else {})
 
 
 def choose_front_end(wanted: str = "auto") -> FrontEnd:
@@ -108,7 +118,9 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
-    return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events))
+    lengths, why, notes = _queue(btf)
+    flags += [flag for flag in lengths if flag not in flags]
+    return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
 
 def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
@@ -122,7 +134,21 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     if not present["sched_switch"]:
         raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
     flags = record_flags({event: fields for event, fields in present.items() if fields})
-    return FrontEnd("tracepoint", flags, events, tuple(event for event in EVENTS if event not in events))
+    missing = tuple(event for event in EVENTS if event not in events)
+    try:
+        # Events by tracepoint, but the run queues by BTF, if there is any.
+        lengths, why, notes = _queue(Btf.of_kernel(KERNEL_BTF))
+    except BtfError:
+        lengths, why, notes = [], WITHOUT_BTF, ()
+    return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)
+
+
+def _queue(btf: Btf) -> tuple[list[str], str, tuple[str, ...]]:
+    """Flags for the run queues' lengths, why there are none, and what is to be said of them."""
+    flags = queue_flags(btf)
+    if not flags:
+        return [], NO_FIELDS, ()
+    return flags, "", (DELAYED_COUNTED,) if counts_delayed(btf) else ()
 
 
 def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:

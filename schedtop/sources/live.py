@@ -18,7 +18,7 @@ from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.causes import note_domains, note_idle_cpus
 from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, read_mounts
-from schedtop.sources.frontend import FrontEnd, choose_front_end, has_v1_cpu_controller
+from schedtop.sources.frontend import SAMPLER, FrontEnd, choose_front_end, has_v1_cpu_controller
 from schedtop.sources.idle import IdleTimes
 from schedtop.sources.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.people import People, note_allowed_cpus
@@ -64,6 +64,7 @@ class LiveSource:
         self._topology = topology
         self._measures = False
         self._grouping = ""
+        self._samples = False
         self.host: Host
 
     def __enter__(self) -> LiveSource:
@@ -71,6 +72,7 @@ class LiveSource:
         self._possible_cpus = proc.possible_cpus()
         topology = self._topology or read_topology(self._possible_cpus)
         self.host = replace(proc.identify_host(front_end.name), topology=topology, scope=str(self._scope))
+        self.host = replace(self.host, notes=(*self.host.notes, *front_end.notes))
         self._unavailable = MappingProxyType(front_end.unavailable)
         self._infers_throttling = not front_end.tells_throttled
         self._ledger = TaskLedger(self._limits.task_slots)
@@ -106,6 +108,10 @@ class LiveSource:
         """Asks for a histogram of each group; the kernel side keeps them from the next reading on."""
         self._grouping = kind
 
+    def set_sampling(self, on: bool) -> None:
+        """Asks for samples of the run queues, or no longer; they are taken from the next reading on."""
+        self._samples = on
+
     def set_measuring(self, on: bool) -> None:
         """Asks the kernel to time our programs, or no longer; it does from the next reading on."""
         self._measures = on
@@ -135,6 +141,7 @@ class LiveSource:
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
         threshold_ns = self._begin_epoch(epoch + 1)
+        sampled_cpus, queues = self._sample_queues()
         cpus, groups = programs.cpus.copy(), self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, people, queued = self._tasks(time_ns, epoch)
@@ -163,6 +170,8 @@ class LiveSource:
             small_pairs_ns=small_pairs_ns,
             throttling=self._throttling.read(cgroups),
             groups=groups,
+            queues=queues,
+            sampled_cpus=sampled_cpus,
             infers_throttling=self._infers_throttling,
             cgroups=cgroups,
             unavailable=self._unavailable,
@@ -180,6 +189,17 @@ class LiveSource:
         config["grouping"] = GROUPINGS.index(self._grouping)
         self._programs.measure(self._measures)
         return threshold_ns
+
+    def _sample_queues(self) -> tuple[tuple[int, ...], Rows | None]:
+        """Has the run queues sampled if that is wanted: of which CPUs, and the samples so far (`None`: not sampled)."""
+        was_sampled = bool(self._programs.sampled_cpus)
+        try:
+            cpus = self._programs.sample(self._samples and "queue" not in self._unavailable)
+        except OSError as error:
+            why = f"the kernel does not let us sample the run queues: {error.strerror}"
+            self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
+            cpus = self._programs.sample(False)
+        return cpus, self._programs.queues.copy() if cpus or was_sampled else None
 
     def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, People, Integers]:
         """The tasks that did something (TASK_DTYPE), who everybody is, and how many wait on each CPU."""

@@ -91,12 +91,12 @@ class Loader:
         memory = mmap.mmap(self._fds[name], spec.entries * spec.value_bytes, mmap.MAP_SHARED, protection)
         return np.frombuffer(memory, spec.dtype, spec.entries)
 
-    def _start(self) -> None:
-        """Loads all programs, then attaches them. Raises OSError."""
+    def _start(self, later: Collection[str] = ()) -> None:
+        """Loads all programs, then attaches them, except those that will be `later`. Raises OSError."""
         # The verifier takes its time, most of it for sched_switch: the others need not wait for that one.
         with ThreadPoolExecutor(LOADERS) as pool:
             list(pool.map(self._load_or_refuse, self._hooks))
-        for name in [name for name in self._hooks if name not in self.refused]:
+        for name in [name for name in self._hooks if name not in self.refused and name not in later]:
             try:
                 self._attach(name)
             except OSError as error:

@@ -18,9 +18,19 @@ from schedtop.model import Attribution, Frame, Loss, Overhead, Pressure
 from schedtop.rows import PAIR_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.short_lived import no_short_lived
 from schedtop.sources.causes import assign_causes, infer_throttled, stolen_at_least
+from schedtop.sources.frontend import SAMPLING_HZ
 from schedtop.sources.proc import StatReading
 from schedtop.sources.throttling import difference as throttling_difference
-from schedtop.tables import CPU_COUNTERS, CpuTable, GroupLatency, LatencyTable
+from schedtop.tables import (
+    CPU_COUNTERS,
+    MOST_QUEUED,
+    QUEUE_KINDS,
+    CpuTable,
+    GroupLatency,
+    LatencyTable,
+    QueueTable,
+)
+from schedtop.units import NS_PER_S
 
 _KERNEL_CPU_COUNTERS = {
     "switches": "switches",
@@ -57,8 +67,9 @@ class Reading:
 
     `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks`, `slow_waits`,
     `short_lived` and `pairs` are rows of the interval, `small_pairs_ns` what the pairs that were too many had.
-    `throttling` (rows of THROTTLING_DTYPE) and `groups` are cumulative; `infers_throttling`: the kernel does not tell
-    whose wait it was.
+    `throttling` (rows of THROTTLING_DTYPE), `groups` and `queues` (rows of `struct queue_samples`) are cumulative;
+    `sampled_cpus`: whose run queues are sampled from here on. `infers_throttling`: the kernel does not tell whose wait
+    it was.
     """
 
     time_ns: int
@@ -78,6 +89,8 @@ class Reading:
     small_pairs_ns: int = 0
     throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
     groups: GroupLatency | None = None
+    queues: Rows | None = None
+    sampled_cpus: tuple[int, ...] = ()
     infers_throttling: bool = False
     queue_length: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -107,6 +120,7 @@ def difference(earlier: Reading, later: Reading) -> Frame:
         attribution=_attribution(earlier, later),
         throttling=throttling,
         groups=_groups(earlier.groups, later.groups),
+        queue=_queue(earlier, later),
         cgroups=later.cgroups,
         unavailable=later.unavailable,
     )
@@ -178,6 +192,32 @@ def _groups(earlier: GroupLatency | None, later: GroupLatency | None) -> GroupLa
     sums[new[grew]] -= earlier.sum_ns[old[grew]]
     used = sums > 0
     return GroupLatency(later.kind, later.ids[used], np.maximum(counts[used], 0), sums[used])
+
+
+def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
+    """The samples between, `None` if the run queues were not sampled."""
+    if earlier.queues is None or later.queues is None or not earlier.sampled_cpus:
+        return None
+    old, new = earlier.queues, later.queues
+    kinds, cpus = len(QUEUE_KINDS), len(new)
+    counts = (new["counts"] - old["counts"]).reshape(cpus, kinds, -1).transpose(1, 0, 2)
+    used = np.flatnonzero(counts.any(axis=(0, 1)))
+    width = int(used[-1]) + 1 if len(used) else 1
+    counts = np.ascontiguousarray(counts[:, :, :width])
+    # What the last slot holds may be longer. A sample taken just now may be counted in the one and not in the other.
+    longest = np.where(counts > 0, np.arange(width), 0).max(axis=2).astype(np.int64)
+    parity = later.epoch & 1
+    current = new["longest_epoch"][:, parity] == later.epoch
+    noted = np.where(current[:, None], new["longest"].reshape(cpus, 2, kinds)[:, parity], 0).T.astype(np.int64)
+    longest = np.where(longest < MOST_QUEUED, longest, np.maximum(longest, noted))
+    expected = np.zeros(cpus, np.int64)
+    expected[list(earlier.sampled_cpus)] = (later.time_ns - earlier.time_ns) * SAMPLING_HZ // NS_PER_S
+    taken, idle = ((new[name] - old[name]).astype(np.int64) for name in ("samples", "idle"))
+    asleep = (_idle_ns(later) - _idle_ns(earlier)) * SAMPLING_HZ // NS_PER_S - idle
+    slept = np.clip(np.minimum(expected - taken, asleep), 0, None)
+    counts[:, :, 0] += slept.astype(counts.dtype)
+    sums = (new["sum"] - old["sum"]).astype(np.int64).T.copy()
+    return QueueTable(SAMPLING_HZ, counts, sums, longest, taken + slept, expected, slept)
 
 
 def _attribution(earlier: Reading, later: Reading) -> Attribution:

@@ -73,6 +73,9 @@ class ReplaySource:
     def set_grouping(self, kind: str) -> None:
         """What was recorded has its histograms by group, or none."""
 
+    def set_sampling(self, on: bool) -> None:
+        """What was recorded has samples of its run queues, or none."""
+
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""
 

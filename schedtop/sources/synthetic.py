@@ -14,7 +14,7 @@ from schedtop.model import Frame, Host, Overhead, Pressure, Topology
 from schedtop.rows import TASK_DTYPE, Rows
 from schedtop.sources import synthetic_blame
 from schedtop.sources.synthetic_lives import short_lived
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.tables import CPU_COUNTERS, QUEUE_KINDS, CpuTable, LatencyTable, QueueTable
 from schedtop.units import NS_PER_S
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
@@ -53,6 +53,7 @@ class SyntheticSource:
         self.pace_s = pace_s
         self.threshold_ns = 5_000_000
         self.grouping = ""
+        self.sampling = False
         cpus = range(scenario.cpus)
         topology = Topology(
             tuple(cpu * 4 // scenario.cpus for cpu in cpus), tuple(cpu * 2 // scenario.cpus for cpu in cpus)
@@ -73,6 +74,10 @@ class SyntheticSource:
         """Sets the id field that the Frames' histograms are by."""
         self.grouping = kind
 
+    def set_sampling(self, on: bool) -> None:
+        """Sets whether the Frames have samples of the run queues."""
+        self.sampling = on
+
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""
 
@@ -82,11 +87,17 @@ class SyntheticSource:
         for number in range(self.scenario.frames):
             if stop.wait(self.pace_s) if self.pace_s else stop.is_set():
                 return
-            yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping)
+            yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping, sampling=self.sampling)
 
 
 def make_frame(
-    scenario: Scenario, number: int, rng: np.random.Generator, threshold_ns: int = 5_000_000, grouping: str = ""
+    scenario: Scenario,
+    number: int,
+    rng: np.random.Generator,
+    threshold_ns: int = 5_000_000,
+    grouping: str = "",
+    *,
+    sampling: bool = False,
 ) -> Frame:
     """The Frame `number` of a scenario; `grouping` is an id field of GROUPS or empty."""
     start = _START_TIME_NS + number * scenario.interval_ns
@@ -110,6 +121,7 @@ def make_frame(
         attribution=attribution,
         throttling=synthetic_blame.throttling(number, scenario.interval_ns),
         groups=synthetic_blame.groups(grouping, tasks, latency),
+        queue=_queue(scenario, number) if sampling else None,
         cgroups=synthetic_blame.CGROUPS,
     )
 
@@ -136,6 +148,29 @@ def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable
     column["idle_ns"][:] = scenario.interval_ns - column["busy_ns"] - column["steal_ns"]
     table.queue_length[:] = rng.poisson(0.7 * wave)
     return table
+
+
+def _queue(scenario: Scenario, number: int) -> QueueTable:
+    """Queues with a tail, the first CPU's the longest; from numbers of their own, so that the rest stays as it is."""
+    rng = np.random.default_rng((scenario.seed, number))
+    cpus, hz = scenario.cpus, 99
+    expected = np.full(cpus, scenario.interval_ns * hz // NS_PER_S)
+    samples = expected - rng.binomial(expected, 0.01)
+    wave = 1 + 0.8 * np.sin(number / 9 + np.arange(cpus))
+    load = 0.7 * wave + 2.5 / (1 + np.arange(cpus))
+    tables = []
+    for cpu in range(cpus):
+        fair = rng.negative_binomial(1.2, 1.2 / (1.2 + load[cpu]), samples[cpu])
+        whole = fair + (rng.random(samples[cpu]) < 0.05)
+        tables.append((whole, fair))
+    width = 1 + max((int(one.max()) for table in tables for one in table if len(one)), default=0)
+    kinds = range(len(QUEUE_KINDS))
+    counts = [[np.bincount(table[kind], minlength=width) for table in tables] for kind in kinds]
+    sums = [[int(table[kind].sum()) for table in tables] for kind in kinds]
+    longest = [[int(table[kind].max(initial=0)) for table in tables] for kind in kinds]
+    return QueueTable(
+        hz, np.array(counts), np.array(sums), np.array(longest), samples, expected, np.zeros(cpus, np.int64)
+    )
 
 
 def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:

@@ -66,6 +66,7 @@ def slow_waits(start: int, interval_ns: int, victims: Rows, others: list[Rows], 
     rows["cpu"] = rows["enqueue_cpu"] = victims["last_cpu"]
     rows["kind"] = rows["cause"] = rng.integers(2, size=len(rows))
     rows["idle_cpu"], rows["allowed_cpus"] = -1, 2
+    rows["queue_length"], rows["fair_queue_length"] = 1 + rows["tid"] % 4, rows["tid"] % 4
     preempted = rows["kind"] == 1
     for name, people, wanted in zip(
         ("preemptor", "previous", "waker"), others, (preempted, np.ones(len(rows), bool), ~preempted), strict=True

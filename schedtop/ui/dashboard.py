@@ -102,6 +102,7 @@ class Dashboard(LensKeys):
         self._source = source
         self._wanted_threshold_ns: int | None = None
         self._draw_pending = False
+        self._samples = False
 
     def on_mount(self, _event: events.Mount) -> None:
         self._show_keys()
@@ -182,7 +183,18 @@ class Dashboard(LensKeys):
             recording=self.recording_words,
         )
 
+    def panes_arranged(self) -> None:
+        self._sample_queues()
+
+    def _sample_queues(self) -> None:
+        """The run queues are sampled only while somebody looks at them, or they are recorded."""
+        wanted = not self.query_one(QueuePane).hidden or bool(self.recordings)
+        if wanted != self._samples:
+            self._samples = wanted
+            self._source.set_sampling(wanted)
+
     def recordings_changed(self) -> None:
+        self._sample_queues()
         self._show_keys()
         self._show_header()
 

@@ -128,6 +128,9 @@ class PaneScreen(Screen[None]):
         if isinstance(event.widget, Pane) and event.widget is self.focused and event.widget is not self.current:
             self.focus_pane(event.widget)
 
+    def panes_arranged(self) -> None:
+        """Other panes may be seen now than before."""
+
     def _arranged(self) -> None:
         """Names hidden panes in the border of the one in their place, and gives the focus back that hiding took."""
         hidden = sorted((pane for pane in self.panes if not pane.display), key=lambda pane: pane.NUMBER)
@@ -141,5 +144,6 @@ class PaneScreen(Screen[None]):
                 named = hidden if stands_for_others else []
             pane.hint = " ".join(f"{other.NUMBER} {other.SHORT or other.TITLE}" for other in named)
             pane.draw()
+        self.panes_arranged()
         if self.focused is None:
             self.current.focus(scroll_visible=False)

@@ -24,6 +24,7 @@ class GivenSource:
         self.host = Host("given", "6.18.0", "synthetic", virtualised=True, notes=("a note from the source",))
         self.thresholds: list[int] = []
         self.groupings: list[str] = []
+        self.samplings: list[bool] = []
         self.made = 0
         self._rng = np.random.default_rng(self.scenario.seed)
         self._queue: queue.Queue[Frame | Exception | None] = queue.Queue()
@@ -40,12 +41,17 @@ class GivenSource:
     def set_grouping(self, kind: str) -> None:
         self.groupings.append(kind)
 
+    def set_sampling(self, on: bool) -> None:
+        self.samplings.append(on)
+
     def give(self, count: int = 1) -> None:
         """Gives out the next Frames."""
         for _ in range(count):
             threshold_ns = self.thresholds[-1] if self.thresholds else 5_000_000
             grouping = self.groupings[-1] if self.groupings else ""
-            self._queue.put(make_frame(self.scenario, self.made, self._rng, threshold_ns, grouping))
+            sampling = self.samplings[-1:] == [True]
+            frame = make_frame(self.scenario, self.made, self._rng, threshold_ns, grouping, sampling=sampling)
+            self._queue.put(frame)
             self.made += 1
 
     def put(self, item: Frame | Exception | None) -> None:

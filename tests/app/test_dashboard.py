@@ -154,6 +154,31 @@ async def test_freezing_goes_on_collecting() -> None:
         assert dashboard.view.frame.end_ns == 7 * NS_PER_S
 
 
+async def test_run_queues_are_sampled_only_while_they_are_looked_at_or_recorded(tmp_path: Path) -> None:
+    async with running((120, 40), export_dir=tmp_path) as (pilot, source, _dashboard):
+        await pilot.pause()
+        assert source.samplings == []
+        await pilot.press("7")
+        await pilot.pause()
+        assert source.samplings == [True]
+        await collected(pilot, source)
+        assert re.search(r"waiting \d\.\d\d a CPU", text(pilot.app))
+        await pilot.press("1")
+        await pilot.pause()
+        assert source.samplings == [True], "still on the screen"
+        await pilot.press("r", "3")
+        await pilot.pause()
+        assert source.samplings == [True], "it is recorded"
+        await pilot.press("r")
+        await pilot.pause()
+        assert source.samplings == [True, False]
+        await pilot.press("7")
+        await pilot.pause()
+        await pilot.press("2", "z")
+        await pilot.pause()
+        assert source.samplings == [True, False, True, False], "another pane has the whole screen"
+
+
 async def test_stepping_back_five_minutes_and_on_to_now() -> None:
     async with running(frames=330, tasks=4) as (pilot, source, dashboard):
         await pilot.press("left")

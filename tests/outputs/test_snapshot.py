@@ -28,6 +28,7 @@ SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
 def view(chosen: Filter | None = None, **changes: Any) -> View:
     """The View of two synthetic Frames, the last of them changed."""
     source = SyntheticSource(SCENARIO)
+    source.set_sampling(True)
     frames = list(source.frames(threading.Event()))
     frames[-1] = replace(frames[-1], **changes)
     settings = ViewSettings(window_ns=2 * SCENARIO.interval_ns, filter=chosen or Filter())
@@ -54,7 +55,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "start_time", "interval_ns"),
-        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "tasks"),
+        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "queue_length", "tasks"),
         *("short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
@@ -71,6 +72,11 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["runqueue_latency"]) == ["wakeup", "preemption", "all"]
     percentiles = ["p50_ns", "p90_ns", "p99_ns", "p999_ns"]
     assert list(data["runqueue_latency"]["all"]) == ["count", "sum_ns", "max_ns", *percentiles, "buckets"]
+    parts = ["samples", "expected_samples", "slept_samples", "all", "fair"]
+    assert list(data["queue_length"]) == ["hz", *parts, "cpus"]
+    assert list(data["queue_length"]["cpus"][0]) == ["cpu", *parts]
+    lengths = ["count", "mean", "p50", "p90", "p99", "max", "waiting_ratio", "buckets"]
+    assert list(data["queue_length"]["fair"]) == lengths
     assert list(data["tasks"][0]) == [
         *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "run_delay_ns", "max_wait_ns"),
         *("timeslices", "switches", "voluntary_switches", "involuntary_switches", "migrations", "cache_migrations"),
@@ -86,7 +92,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "stolen_ns"),
         *("preemptor", "previous", "waker", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
-        "blockers_cover_ratio",
+        *("queue_length", "fair_queue_length", "blockers_cover_ratio"),
     ]
     assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]
     assert list(data["blockings"][0]) == ["victim", "blocker", "count", "blocked_ns"]
@@ -390,8 +396,8 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
     words = [title.split()[0] for title in titles[1:]]
-    assert words == ["Verdict:", "CPUs", "Runqueue", "Tasks", "Short-lived:", "Slow", "Who", "Quotas"]
-    assert titles[4] == "Tasks by run delay: 5 of 60"
+    assert words == ["Verdict:", "CPUs", "Runqueue", "Run", "Tasks", "Short-lived:", "Slow", "Who", "Quotas"]
+    assert titles[5] == "Tasks by run delay: 5 of 60"
     header, *rows = blocks[2].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
     assert {len(row) for row in rows} == {len(header)}

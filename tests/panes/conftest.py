@@ -18,16 +18,18 @@ MakeView = Callable[..., View]
 
 @pytest.fixture
 def make_view() -> MakeView:
-    """Makes a View of a scenario; keywords: host, settings, `change` (of each Frame), and those of Scenario."""
+    """Makes a View of a scenario; keywords: host, settings, `change` (of each Frame), sampling, those of Scenario."""
 
     def make(
         *,
         host: Host | None = None,
         settings: ViewSettings | None = None,
         change: Callable[[Frame], Frame] | None = None,
+        sampling: bool = False,
         **scenario: Any,
     ) -> View:
         source = SyntheticSource(Scenario(**{"frames": 5, **scenario}))
+        source.set_sampling(sampling)
         frames = list(source.frames(threading.Event()))
         history = History(host or source.host, [change(frame) for frame in frames] if change else frames)
         return history.view(settings or ViewSettings())

@@ -16,6 +16,7 @@ from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.pane import Pane
+from schedtop.panes.queue import QueuePane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
@@ -24,7 +25,7 @@ from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text
 from .test_strips import HOSTILE
 
-PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane]
+PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane, QueuePane]
 SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
 
 pytestmark = pytest.mark.asyncio

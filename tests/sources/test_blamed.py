@@ -28,6 +28,7 @@ EVENT = np.dtype(
     + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
     + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]
     + [(f"{who}comm", "S16") for who in ("", "preemptor_", "previous_", "waker_")]
+    + [("queue_known", "<u4"), ("queue_length", "<u4", (2,))]
     + [("cpu", "<u2"), ("enqueue_cpu", "<u2"), ("blocker_ns", "<u8", (SEEN,)), ("blocker_tid", "<u4", (SEEN,))]
 )
 
@@ -75,6 +76,13 @@ def test_slow_waits_get_wall_clock_time_and_are_in_order(tmp_path: Path) -> None
     assert rows["time_ns"].tolist() == [1070, 1090]
     assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["yield", "preemption"]
     assert rows["comm"][1] == b"late"
+
+
+def test_an_unknown_queue_is_not_an_empty_one(tmp_path: Path) -> None:
+    events = np.concatenate([event(), event(queue_known=1), event(queue_known=1, queue_length=[[3, 2]])])
+    rows = slow_wait_rows(events, 0, people(tmp_path))
+    assert rows["queue_length"].tolist() == [-1, 0, 3]
+    assert rows["fair_queue_length"].tolist() == [-1, 0, 2]
 
 
 def test_the_longest_blockers_are_kept_with_their_names_and_the_others_added_up(tmp_path: Path) -> None:

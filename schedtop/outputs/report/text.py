@@ -42,7 +42,8 @@ WAIT_FIELDS = (
         "previous",
         "waker",
     ),
-    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches", "blockers_cover_ratio", "words"),
+    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+    *("queue_length", "fair_queue_length", "blockers_cover_ratio", "words"),
 )
 """The fields of a slow wait as columns, in this order; tasks are `name (tid)`."""
 

@@ -1,0 +1,60 @@
+"""The columns of the CPUs' run queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from schedtop.panes.percent import percent
+from schedtop.tables import QUEUE_KINDS, QueueLengths, QueueTable
+from schedtop.units import format_count
+from schedtop.widgets.bars import thin_bar
+from schedtop.widgets.columns import Column
+
+_BAR = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueueRows:
+    """The visible CPUs and their samples."""
+
+    ids: Sequence[int]
+    whole: Sequence[QueueLengths]
+    fair: Sequence[QueueLengths]
+
+    @classmethod
+    def of(cls, queue: QueueTable, ids: Sequence[int]) -> Self:
+        """The rows of some CPUs."""
+        return cls(ids, *([queue.lengths(kind, [cpu]) for cpu in ids] for kind in QUEUE_KINDS))
+
+
+def _means(lengths: Sequence[QueueLengths]) -> list[str]:
+    return ["·" if one.mean is None else f"{one.mean:.2f}" for one in lengths]
+
+
+def _p99(context: QueueRows) -> list[str]:
+    return [format_count(one.percentile(0.99)) if one.samples else "·" for one in context.whole]
+
+
+def _longest(context: QueueRows) -> list[str]:
+    return [format_count(one.longest) if one.samples else "·" for one in context.whole]
+
+
+def _waiting(context: QueueRows) -> list[str]:
+    return [percent(one.waiting_ratio) if one.samples else "·" for one in context.whole]
+
+
+def _bars(context: QueueRows) -> list[str]:
+    return [thin_bar(one.waiting_ratio or 0, _BAR) for one in context.whole]
+
+
+COLUMNS: tuple[Column[QueueRows], ...] = (
+    Column("cpu", 4, lambda context: [str(cpu) for cpu in context.ids], style="strong"),
+    Column("avg", 5, lambda context: _means(context.whole)),
+    Column("fair", 5, lambda context: _means(context.fair), rank=2, style="dim"),
+    Column("p99", 3, _p99, rank=1),
+    Column("max", 3, _longest, rank=3),
+    Column("wait %", 6, _waiting),
+    Column("", _BAR, _bars, right=False, rank=4, style="preemption"),
+)
