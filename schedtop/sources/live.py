@@ -83,6 +83,8 @@ class LiveSource:
         self._late_ticks = 0
         compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns)
+        if why := self._programs.refused.get(SAMPLER):
+            self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
         self._short_lives = ShortLives(self._programs)
         self._later_waits = self._programs.slow_waits()
