@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,10 @@ CHOOSING_S = 0.6
 EVERYBODY = Filter()
 
 ATTACHING = "attaching to the kernel: the very first time it takes a second to compile the programs"
+
+
+LARGEST_SHARE = 0.2
+"""Of a CPU, for reading and preparing what was measured: the screen must stay quick, and so must the host."""
 
 
 class ThreadFilterBar(FilterBar):
@@ -353,8 +358,14 @@ class _Prepared:
         self._source = source
 
     def frames(self, stop: threading.Event) -> Iterator[Measured]:
+        before_s = time.thread_time()
         for offcpu in self._source.frames(stop):
             yield measured(offcpu)
+            # The longer it measures, the more there is to read: then it reads less often.
+            spent_s = time.thread_time() - before_s
+            if stop.wait(max(0.0, spent_s / LARGEST_SHARE - 1)):
+                return
+            before_s = time.thread_time()
 
 
 @contextmanager

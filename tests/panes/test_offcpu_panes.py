@@ -66,6 +66,12 @@ def test_where_it_was(kernel: str, state: str, user: str, place: str, idle: bool
     assert place_of(row(1, 5, kernel, state, user=stack(user, False))) == (place, idle)
 
 
+def test_a_futex_that_an_interrupt_ended_has_timed_out() -> None:
+    futex = "schedule futex_wait_queue"
+    assert place_of(row(1, 5, futex, waker=Waker(0, "[interrupt]"))) == ("futex timeout", True)
+    assert place_of(row(1, 5, futex, waker=Waker(7, "giver"))) == ("futex", False)
+
+
 def test_what_waits_for_work_is_not_held_up_and_hidden_and_counted() -> None:
     lines = measured(
         offcpu(

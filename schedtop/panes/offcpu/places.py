@@ -79,6 +79,9 @@ def place_of(row: OffCpuRow) -> tuple[str, bool]:
     word, idle = _in_kernel(row.kernel)
     if word == "futex" and _waits_for_condition(row.user):
         word, idle = "condition", True
+    if word == "futex" and row.waker is not None and not row.waker.tid:
+        # Only tasks give a futex away: an interrupt that ends such a wait is its timer.
+        word, idle = "futex timeout", True
     # The kernel's threads mark themselves idle where they wait for work, or sleep; for anything else they wait
     # uninterruptibly.
     idle = idle or any(symbol.name == "kthread" for symbol in row.kernel.symbols)

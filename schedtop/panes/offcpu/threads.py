@@ -105,13 +105,13 @@ class ThreadsPane(Pane, KeyedTable[ThreadRows]):
     READING = (
         "A line is a thread and its time without a CPU since the screen was opened (or since x). Held up is all "
         "of it but the time that the thread spent as one waits for work to do: in epoll, poll, a timer, accept, a"
-        " condition variable, for a child. Run delay: ready to run, but it had no CPU. Sleeping: blocked, a "
-        "signal can wake it. Unintr.: blocked in a disk, a kernel lock; no signal can. States has a letter for "
-        "each sixth of the time: R runnable, S sleeping, D uninterruptible, I idle, T stopped, small: hardly. "
-        "Waits, average and longest are those of blocked waits; share is of the blocked time of all threads. "
-        "Mostly in names the place in the kernel where it was held up longest. Threads that were hardly held up "
-        "at all are idle: they are hidden and counted, and i shows them. Those that slept all the time come last:"
-        " they may be stuck, but mostly nobody waits for them."
+        " condition variable, a futex until its timeout, for a child. Run delay: ready to run, but it had no CPU."
+        " Sleeping: blocked, a signal can wake it. Unintr.: blocked in a disk, a kernel lock; no signal can. "
+        "States has a letter for each sixth of the time: R runnable, S sleeping, D uninterruptible, I idle, T "
+        "stopped, small: hardly. Waits, average and longest are those of blocked waits; share is of the blocked "
+        "time of all threads. Mostly in names the place in the kernel where it was held up longest. Threads that "
+        "were hardly held up at all are idle: they are hidden and counted, and i shows them. Those that slept all"
+        " the time come last: they may be stuck, but mostly nobody waits for them."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
