@@ -1,6 +1,6 @@
 """Measures what schedtop costs, beside the tools it replaces: `make bench`, or
 
-    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,self,start,growth,reading,draw] [--batches N]
+    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,self,start,growth,reading,draw,lens] [--batches N]
 
 Prints tables and goals (met or missed) and writes all batches to a JSON file. It exits with 0 whatever it finds.
 """
@@ -28,8 +28,9 @@ TOPICS = {
     "draw": "draw_cost",
     "growth": "growth",
     "reading": "reading_path",
+    "lens": "lens_cost",
 }
-NEED_ROOT = ("switch", "self", "start", "reading")
+NEED_ROOT = ("switch", "self", "start", "reading", "lens")
 
 
 def main() -> None:
