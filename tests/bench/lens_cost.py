@@ -16,12 +16,13 @@ from tests.bench.batches import Batches, minus
 from tests.bench.report import Options, Table, Topic, number, share
 from tests.bench.tools import NotHere, find
 
-CALLS, QUICK_CALLS = 3_000_000, 1_000_000
-ROUND_TRIPS, QUICK_ROUND_TRIPS = 60_000, 30_000
+CALLS, QUICK_CALLS = 1_500_000, 1_000_000
+ROUND_TRIPS, QUICK_ROUND_TRIPS = 40_000, 30_000
 STRACE_PART = 100
 """With strace a hundredth of the calls takes as long."""
 
-BATCHES = 3
+BATCHES = 4
+"""Rounds of all situations for each round of the bench: neighbours on the machine change its speed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def measure(options: Options) -> Topic:
     ]
     costs = [Costs() for _ in situations]
     missing = ""
-    for _ in range(options.rounds):
+    for _ in range(options.rounds * BATCHES):
         for situation, cost in zip(situations, costs, strict=True):
             try:
                 _measure(situation, cost, options)
@@ -64,10 +65,9 @@ def measure(options: Options) -> Topic:
 def _measure(situation: Situation, cost: Costs, options: Options) -> None:
     calls = (QUICK_CALLS if options.quick else CALLS) // situation.part
     trips = (QUICK_ROUND_TRIPS if options.quick else ROUND_TRIPS) // situation.part
-    for _ in range(BATCHES):
-        cost.call_ns.add(_timed(situation, ["syscall", "basic", "--loop", str(calls)]) / calls)
-        # Two switches each way and back.
-        cost.switch_ns.add(_timed(situation, ["sched", "pipe", "-l", str(trips)]) / trips / 2)
+    cost.call_ns.add(_timed(situation, ["syscall", "basic", "--loop", str(calls)]) / calls)
+    # There and back are two switches.
+    cost.switch_ns.add(_timed(situation, ["sched", "pipe", "-l", str(trips)]) / trips / 2)
 
 
 def _timed(situation: Situation, load: list[str]) -> float:

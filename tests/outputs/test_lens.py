@@ -1,0 +1,172 @@
+"""A Lens as data and as text: every field is in the document, what is not available is said, names cannot steer."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedtop.histogram import Histogram
+from schedtop.lens import (
+    Attributes,
+    Column,
+    ConnectionChange,
+    CpuUse,
+    Faults,
+    Io,
+    Lens,
+    LensLoss,
+    OngoingCall,
+    Peer,
+    Quota,
+    SlowCall,
+    StateTimes,
+    Syscall,
+    Thread,
+    Traffic,
+)
+from schedtop.model import Host
+from schedtop.outputs.lens.fields import to_json
+from schedtop.outputs.lens.text import STRIP_COLUMNS, to_text
+from schedtop.rows import SLOW_WAIT_DTYPE
+from schedtop.units import NS_PER_MS, NS_PER_S
+
+DOCUMENT = (Path(__file__).parents[2] / "docs/task.md").read_text(encoding="utf-8")
+HOST = Host("host", "6.1", "btf")
+
+
+def make_lens() -> Lens:
+    """One with something in every part."""
+    wait = np.zeros(1, SLOW_WAIT_DTYPE)
+    wait["tid"], wait["tgid"], wait["comm"], wait["wait_ns"] = 7, 7, b"victim", 30 * NS_PER_MS
+    wait["blocker_tid"][0, 0], wait["blocker_comm"][0, 0], wait["blocker_ns"][0, 0] = 8, b"hog", 20 * NS_PER_MS
+    wait["covered_ns"], wait["waker_tid"], wait["waker_comm"] = 20 * NS_PER_MS, 9, b"waker"
+    states = StateTimes(100 * NS_PER_MS, 200 * NS_PER_MS, 300 * NS_PER_MS, 100 * NS_PER_MS, 0, 300 * NS_PER_MS)
+    return Lens(
+        start_time_ns=1_700_000_000 * NS_PER_S,
+        end_ns=NS_PER_S,
+        interval_ns=NS_PER_S,
+        tid=7,
+        tgid=7,
+        whole_process=True,
+        comm="victim",
+        process="victim",
+        states=states,
+        strip=(Column(NS_PER_S, states),),
+        waits=Histogram.of([1000, 30 * NS_PER_MS]),
+        wakers=(Peer(9, "waker", 5), Peer(0, "", 2)),
+        wakees=(Peer(10, "wakee", 4),),
+        preemptors=(Peer(8, "hog", 3, 30 * NS_PER_MS),),
+        cpus=(CpuUse(1, 100 * NS_PER_MS, 12),),
+        migrations=2,
+        voluntary_switches=10,
+        involuntary_switches=3,
+        attributes=Attributes("0-3", 4, "fifo", 50, 0, "/web", Quota("/", NS_PER_MS, 2 * NS_PER_MS, 10, 4, 5)),
+        slow_waits=wait,
+        syscalls=(Syscall(0, "read", 4, 900, 500, 300, MappingProxyType({"EAGAIN": 2})),),
+        slow_calls=(SlowCall(1_700_000_000 * NS_PER_S, 7, 0, "read", 500, 300, -11, "EAGAIN"),),
+        ongoing=(OngoingCall(7, 202, "futex", NS_PER_S, True), OngoingCall(11, 202, "futex", 5)),
+        faults=Faults(11, 1, 12_000),
+        io=(Io("file", "read", 4, 4096, 900, 1),),
+        traffic=(Traffic("tcp", "ipv4", 1000, 2, 3000, 4),),
+        connections=(ConnectionChange(NS_PER_S, "tcp", "CLOSED", "SYN_SENT", "127.0.0.1:0", "127.0.0.1:80"),),
+        threads=(Thread(7, "victim", states, "running", 5, 1), Thread(11, "two", states, "ended", exit_code=0)),
+        command_line="/usr/bin/victim --flag",
+    )
+
+
+def names_of(data: Any) -> set[str]:
+    """All field names, at any depth."""
+    if isinstance(data, dict):
+        return set(data) | {name for value in data.values() for name in names_of(value)}
+    if isinstance(data, list):
+        return {name for value in data for name in names_of(value)}
+    return set()
+
+
+def test_every_field_is_in_the_document() -> None:
+    data = json.loads(to_json(make_lens(), HOST, NS_PER_MS))
+    data["syscalls"][0]["errors"] = data["unavailable"] = {}
+    bucket = {"low_ns", "high_ns"}  # of a snapshot's histogram
+    missing = {name for name in names_of(data) - bucket if not re.search(rf"`{name}`", DOCUMENT)}
+    task_references = {"run_ns"}
+    assert missing - task_references == set()
+    fields = DOCUMENT.partition("## JSON")[2]
+    rows = [line.partition(" | ")[0] for line in fields.splitlines() if line.startswith("|")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(data)
+
+
+def test_it_can_be_read_back() -> None:
+    data = json.loads(to_json(make_lens(), HOST, NS_PER_MS))
+    assert data["schema"] == "schedtop.task/1"
+    assert data["start_time"].startswith("2023-11-14T22:13:20")
+    assert data["syscalls"][0]["errors"] == {"EAGAIN": 2}
+    assert data["slow_waits"][0]["blockers"] == [{"tid": 8, "comm": "hog", "run_ns": 20 * NS_PER_MS}]
+    assert data["slow_waits"][0]["blockers_cover_ratio"] == pytest.approx(2 / 3, abs=1e-5)
+    assert data["attributes"]["quota"]["throttled_periods"] == 4
+
+
+def test_what_is_not_available_is_null_and_said() -> None:
+    parts = ("throttled", "syscalls", "network", "connections", "slow waits", "wakers", "migrations")
+    lens = replace(make_lens(), unavailable=MappingProxyType(dict.fromkeys(parts, "no such luck")))
+    data = json.loads(to_json(lens, HOST, None))
+    for name in ("syscalls", "slow_syscalls", "ongoing_syscalls", "io", "network", "connections", "slow_waits"):
+        assert data[name] is None
+    assert data["states"]["throttled_ns"] is None
+    assert data["migrations"] is None
+    told = to_text(lens, HOST, None)
+    for part in parts:
+        assert f"not available: {part}: no such luck" in told
+    assert "throttled  " not in told
+    assert "Now in" not in told
+
+
+def test_the_text_says_it_all() -> None:
+    told = to_text(make_lens(), HOST, NS_PER_MS)
+    for words in (
+        "Process 7 (victim), all 2 threads",
+        "/usr/bin/victim --flag",
+        "policy fifo  priority 50",
+        "quota 1 ms in each 2 ms (cgroup /): throttled in 4 of 10 periods",
+        "Woken by: waker (9) ×5, an interrupt ×2",
+        "Wakes: wakee (10) ×4",
+        "hog (8) ×3, 30.0 ms",
+        "EAGAIN ×2",
+        "futex (2 threads, at least 1.00 s so far)",
+        "11 minor, 1 major, 12.0 µs",
+        "tcp over ipv4: sent 1000 B in 2",
+        "SYN_SENT",
+        "nothing was lost",
+    ):
+        assert words in told
+    assert max(map(len, told.splitlines())) < 250
+
+
+def test_ends_are_told() -> None:
+    lens = make_lens()
+    assert "ended with status 3" in to_text(replace(lens, ended=True, exit_code=3), HOST, None)
+    assert "ended by signal 9" in to_text(replace(lens, ended=True, exit_code=-9), HOST, None)
+    assert "it was interrupted" in to_text(lens, HOST, None, "it was interrupted")
+    assert "lost: events missed: 3" in to_text(replace(lens, loss=LensLoss(events_missed=3)), HOST, None)
+
+
+def test_a_long_strip_is_drawn_in_few_columns() -> None:
+    lens = make_lens()
+    told = to_text(replace(lens, strip=lens.strip * 1000), HOST, None)
+    bars = re.search(r"running .*\|(.*)\|", told)
+    assert bars
+    assert 0 < len(bars[1]) <= STRIP_COLUMNS
+
+
+def test_a_name_cannot_steer_the_terminal() -> None:
+    evil = "x\x1b[2J"
+    lens = make_lens()
+    lens = replace(lens, comm=evil, process=evil, whole_process=False, tid=11, wakers=(Peer(9, evil, 1),))
+    lens = replace(lens, threads=(replace(lens.threads[0], comm=evil),))
+    assert "\x1b" not in to_text(lens, HOST, None)
