@@ -19,6 +19,23 @@
 #define NO_CALL (-1)
 #define OTHER_TABLE (LENS_CALLS - 1) /* calls of another table (32 bit): counted as one */
 #define MOST_ERRNO 4095
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define AF_INET 2
+#define AF_INET6 10
+#define MSG_PEEK 2
+enum tcp_state {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT,
+	TCP_SYN_RECV,
+	TCP_CLOSE = 7,
+	TCP_LISTEN = 10
+};
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HOST_ORDER(port) ((u16)((port) >> 8 | (port) << 8))
+#else
+#define HOST_ORDER(port) ((u16)(port))
+#endif
 #define barrier() asm volatile("" ::: "memory")
 
 enum lens_state {
@@ -170,7 +187,7 @@ struct lens_change {
 	u16 family;
 	u16 protocol;
 	u16 local_port;
-	u16 remote_port; /* network order */
+	u16 remote_port;
 	u64 local[2]; /* 4 or 16 bytes, network order */
 	u64 remote[2];
 };
@@ -231,7 +248,8 @@ static __always_inline struct lens_totals *all(void)
 }
 
 /*
- * The record of a thread; a new one is in `state` since the lens was opened. There is none if there is no room: then
+ * The record of a thread; a new one is in `state` since the lens was opened (or, if all that lived then are known, since
+ * now). There is none if there is no room: then
  * nothing at all is counted for it.
  */
 static __always_inline struct lens_thread *thread_of(struct lens_config *settings, u32 tid, u32 state)
@@ -254,7 +272,11 @@ static __always_inline struct lens_thread *thread_of(struct lens_config *setting
 	thread->tid = tid;
 	thread->call = NO_CALL;
 	thread->state = state;
+#ifdef NEW_THREADS_ARE_YOUNG
+	thread->since_ns = bpf_ktime_get_ns();
+#else
 	thread->since_ns = settings->start_ns;
+#endif
 	return thread;
 }
 
@@ -566,4 +588,100 @@ static __always_inline void call_ends(struct lens_config *settings, s64 result, 
 	if (ns >= settings->slow_ns)
 		keep_slow_call(thread, ns, result, now);
 	thread->call = NO_CALL;
+}
+
+static __always_inline void remember_socket(u64 sock)
+{
+	u32 one = 1;
+
+	if (!sockets.lookup(&sock))
+		sockets.update(&sock, &one);
+}
+
+static __always_inline void count_traffic(u64 sock, u32 protocol, u32 family, s32 result, bool received)
+{
+	u32 index = (protocol == IPPROTO_UDP ? 2 : 0) + (family == AF_INET6 ? 1 : 0);
+	struct lens_traffic *place;
+
+	if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) || (family != AF_INET && family != AF_INET6))
+		return;
+	if (protocol == IPPROTO_TCP)
+		remember_socket(sock);
+	place = traffic.lookup(&index);
+	/* An end of the connection is no message; an empty datagram is one. */
+	if (!place || result < 0 || (!result && protocol == IPPROTO_TCP))
+		return;
+	if (received) {
+		__sync_fetch_and_add(&place->received_messages, 1);
+		__sync_fetch_and_add(&place->received_bytes, result);
+	} else {
+		__sync_fetch_and_add(&place->sent_messages, 1);
+		__sync_fetch_and_add(&place->sent_bytes, result);
+	}
+}
+
+/*
+ * Whose connection it is: packets are handled in whatever task they interrupt, so the current task says it only where a
+ * state begins by a system call alone. Later changes are known by the socket, accepted ones by the port they came to.
+ */
+static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state, u32 port, bool known)
+{
+	u32 one = 1;
+
+	if (known || sockets.lookup(&sock))
+		return true;
+	if (old_state == TCP_SYN_RECV && new_state == TCP_ESTABLISHED)
+		return listening.lookup(&port);
+	if (old_state != TCP_CLOSE || (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN))
+		return false;
+	if (!settings_for_current())
+		return false;
+	if (new_state == TCP_LISTEN)
+		listening.update(&port, &one);
+	return true;
+}
+
+static __always_inline bool is_open(void)
+{
+	struct lens_config *settings = configuration();
+
+	return settings && settings->tgid;
+}
+
+/* A place for a connection's change, to be handed over with end_change(). */
+static __always_inline struct lens_change *begin_change(u32 old_state, u32 new_state)
+{
+	u32 cpu = bpf_get_smp_processor_id(), index;
+	struct lens_cpu *place = cpus.lookup(&cpu);
+	struct lens_change *change;
+
+	if (!place)
+		return NULL;
+	index = cpu * CHANGES + (place->changes & (CHANGES - 1));
+	change = changes.lookup(&index);
+	if (!change)
+		return NULL;
+	change->position = 0;
+	barrier();
+	change->time_ns = bpf_ktime_get_ns();
+	change->old_state = old_state;
+	change->new_state = new_state;
+	change->local[0] = change->local[1] = 0;
+	change->remote[0] = change->remote[1] = 0;
+	return change;
+}
+
+static __always_inline void end_change(struct lens_change *change, u64 sock)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct lens_cpu *place = cpus.lookup(&cpu);
+
+	if (!place)
+		return;
+	barrier();
+	change->position = ++place->changes;
+	if (change->new_state == TCP_CLOSE)
+		sockets.delete(&sock);
+	else
+		remember_socket(sock);
 }

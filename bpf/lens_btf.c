@@ -14,19 +14,6 @@
 #define STATE_STUCK (0x1000 | 0x8000) /* TASK_RTLOCK_WAIT, TASK_FROZEN */
 
 #define MODE_KIND 0170000
-#define IPPROTO_TCP 6
-#define IPPROTO_UDP 17
-#define AF_INET 2
-#define AF_INET6 10
-#define MSG_PEEK 2
-enum tcp_state {
-	TCP_ESTABLISHED = 1,
-	TCP_SYN_SENT,
-	TCP_SYN_RECV,
-	TCP_CLOSE = 7,
-	TCP_LISTEN = 10
-};
-
 static __always_inline u32 state_of(u32 state)
 {
 	if (state & STATE_DEAD)
@@ -302,49 +289,23 @@ int fexit_handle_mm_fault(u64 *ctx)
 
 #ifdef SOCK_FAMILY_OFFSET
 
-static __always_inline void remember_socket(u64 sock)
+static __always_inline void count_sock(u64 sock, s32 result, bool received)
 {
-	u32 one = 1;
-
-	if (!sockets.lookup(&sock))
-		sockets.update(&sock, &one);
-}
-
-static __always_inline void count_traffic(u64 sock, s32 result, bool received)
-{
-	u32 protocol = FIELD(u16, sock, SOCK_PROTOCOL_OFFSET);
-	u32 family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
-	u32 index = (protocol == IPPROTO_UDP ? 2 : 0) + (family == AF_INET6 ? 1 : 0);
-	struct lens_traffic *place;
-
-	if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) || (family != AF_INET && family != AF_INET6))
-		return;
-	if (protocol == IPPROTO_TCP)
-		remember_socket(sock);
-	place = traffic.lookup(&index);
-	/* An end of the connection is no message; an empty datagram is one. */
-	if (!place || result < 0 || (!result && protocol == IPPROTO_TCP))
-		return;
-	if (received) {
-		__sync_fetch_and_add(&place->received_messages, 1);
-		__sync_fetch_and_add(&place->received_bytes, result);
-	} else {
-		__sync_fetch_and_add(&place->sent_messages, 1);
-		__sync_fetch_and_add(&place->sent_bytes, result);
-	}
+	count_traffic(sock, FIELD(u16, sock, SOCK_PROTOCOL_OFFSET), FIELD(u16, sock, SOCK_FAMILY_OFFSET), result,
+		      received);
 }
 
 int btf_sock_send_length(u64 *ctx)
 {
 	if (settings_for_current())
-		count_traffic(ctx[0], ctx[1], false);
+		count_sock(ctx[0], ctx[1], false);
 	return 0;
 }
 
 int btf_sock_recv_length(u64 *ctx)
 {
 	if (settings_for_current() && !(ctx[2] & MSG_PEEK))
-		count_traffic(ctx[0], ctx[1], true);
+		count_sock(ctx[0], ctx[1], true);
 	return 0;
 }
 
@@ -354,28 +315,28 @@ int btf_sock_recv_length(u64 *ctx)
 int fexit_inet_sendmsg(u64 *ctx)
 {
 	if (settings_for_current())
-		count_traffic(SOCK_OF(ctx[0]), ctx[3], false);
+		count_sock(SOCK_OF(ctx[0]), ctx[3], false);
 	return 0;
 }
 
 int fexit_inet6_sendmsg(u64 *ctx)
 {
 	if (settings_for_current())
-		count_traffic(SOCK_OF(ctx[0]), ctx[3], false);
+		count_sock(SOCK_OF(ctx[0]), ctx[3], false);
 	return 0;
 }
 
 int fexit_inet_recvmsg(u64 *ctx)
 {
 	if (settings_for_current() && !(ctx[3] & MSG_PEEK))
-		count_traffic(SOCK_OF(ctx[0]), ctx[4], true);
+		count_sock(SOCK_OF(ctx[0]), ctx[4], true);
 	return 0;
 }
 
 int fexit_inet6_recvmsg(u64 *ctx)
 {
 	if (settings_for_current() && !(ctx[3] & MSG_PEEK))
-		count_traffic(SOCK_OF(ctx[0]), ctx[4], true);
+		count_sock(SOCK_OF(ctx[0]), ctx[4], true);
 	return 0;
 }
 
@@ -389,51 +350,21 @@ static __always_inline bool is_known_inode(u64 sock)
 	return number && inodes.lookup(&number);
 }
 
-/*
- * Whose connection it is: packets are handled in whatever task they interrupt, so the current task says it only where a
- * state begins by a system call alone. Later changes are known by the socket, accepted ones by the port they came to.
- */
-static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state)
-{
-	u32 port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET), one = 1;
-
-	if (sockets.lookup(&sock) || is_known_inode(sock))
-		return true;
-	if (old_state == TCP_SYN_RECV && new_state == TCP_ESTABLISHED)
-		return listening.lookup(&port);
-	if (old_state != TCP_CLOSE || (new_state != TCP_SYN_SENT && new_state != TCP_LISTEN))
-		return false;
-	if (!settings_for_current())
-		return false;
-	if (new_state == TCP_LISTEN)
-		listening.update(&port, &one);
-	return true;
-}
-
 int btf_inet_sock_set_state(u64 *ctx)
 {
 	u64 sock = ctx[0];
-	u32 cpu = bpf_get_smp_processor_id(), index;
-	struct lens_config *settings = configuration();
-	struct lens_cpu *place = cpus.lookup(&cpu);
+	u32 remote = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET), local = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
 	struct lens_change *change;
 
-	if (!settings || !settings->tgid || !place || !is_mine(sock, ctx[1], ctx[2]))
+	if (!is_open() || !is_mine(sock, ctx[1], ctx[2], local, is_known_inode(sock)))
 		return 0;
-	index = cpu * CHANGES + (place->changes & (CHANGES - 1));
-	change = changes.lookup(&index);
+	change = begin_change(ctx[1], ctx[2]);
 	if (!change)
 		return 0;
-	change->position = 0;
-	barrier();
-	change->time_ns = bpf_ktime_get_ns();
-	change->old_state = ctx[1];
-	change->new_state = ctx[2];
 	change->family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
 	change->protocol = FIELD(u16, sock, SOCK_PROTOCOL_OFFSET);
-	change->local_port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
-	change->remote_port = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET);
-	change->local[1] = change->remote[1] = 0;
+	change->local_port = local;
+	change->remote_port = HOST_ORDER(remote);
 	if (change->family == AF_INET) {
 		change->local[0] = FIELD(u32, sock, SOCK_LOCAL_OFFSET);
 		change->remote[0] = FIELD(u32, sock, SOCK_REMOTE_OFFSET);
@@ -443,12 +374,7 @@ int btf_inet_sock_set_state(u64 *ctx)
 		bpf_probe_read_kernel(change->remote, 16, (void *)(sock + SOCK_REMOTE6_OFFSET));
 #endif
 	}
-	barrier();
-	change->position = ++place->changes;
-	if (ctx[2] == TCP_CLOSE)
-		sockets.delete(&sock);
-	else
-		remember_socket(sock);
+	end_change(change, sock);
 	return 0;
 }
 

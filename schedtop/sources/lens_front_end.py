@@ -1,4 +1,4 @@
-"""How the lens sees a task on this kernel: bpf/lens_btf.c, with what it needs, and what it cannot tell here."""
+"""How the lens sees a task on this kernel: bpf/lens_btf.c or lens_tracepoint.c, with what they need and cannot tell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.frontend import Hook
+from schedtop.sources.frontend import Hook, record_flags
+from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
 
 MANDATORY = ("sched_switch",)
 
@@ -24,6 +25,20 @@ TRACEPOINTS = {
     "sock_recv_length": "network",
 }
 """Tracepoints, and the part of a Lens that is not there without each."""
+
+RECORDS = {
+    "sched_switch": "sched",
+    "sched_waking": "sched",
+    "sched_migrate_task": "sched",
+    "sys_enter": "raw_syscalls",
+    "sys_exit": "raw_syscalls",
+    "inet_sock_set_state": "sock",
+    "sock_send_length": "sock",
+    "sock_recv_length": "sock",
+}
+"""Those that the front end without BTF uses, with their categories."""
+
+_NEEDS_BTF = "without the kernel's BTF it cannot be told"
 
 NETWORK_FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
 """What tells traffic before the tracepoints of sockets (6.3)."""
@@ -50,13 +65,37 @@ class LensFrontEnd:
 
 
 def choose_lens_front_end(wanted: str = "auto") -> LensFrontEnd:
-    """The front end for this kernel. Raises SourceError where there is none."""
-    if wanted == "tracepoint":
-        raise SourceError("the lens needs a kernel with BTF: --source tracepoint has none yet")
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    if wanted != "tracepoint":
+        try:
+            return btf_lens_front_end(Btf.of_kernel(KERNEL_BTF))
+        except BtfError as error:
+            if wanted == "btf":
+                raise SourceError(f"{error}; use --source tracepoint") from error
+    return tracepoint_lens_front_end()
+
+
+def tracepoint_lens_front_end() -> LensFrontEnd:
+    """The front end for perf tracepoints. Raises SourceError."""
     try:
-        return btf_lens_front_end(Btf.of_kernel(KERNEL_BTF))
-    except BtfError as error:
-        raise SourceError(f"the lens needs a kernel with BTF (5.5 and later): {error}") from error
+        tracefs = find_tracefs()
+        found = {event: read_fields(tracefs, f"{group}:{event}") for event, group in RECORDS.items()}
+        present = {event: fields for event, fields in found.items() if fields}
+        hooks = {
+            f"tracepoint_{event}": Hook("tracepoint", read_id(tracefs, f"{RECORDS[event]}:{event}"))
+            for event in present
+        }
+    except TracefsError as error:
+        raise SourceError(str(error)) from error
+    if "sched_switch" not in present:
+        raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to look at")
+    unavailable = {
+        TRACEPOINTS[event]: f"this kernel has no tracepoint {event}" for event in RECORDS if event not in present
+    }
+    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
+    parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
+    flags = (*record_flags(present), "-DNEW_THREADS_ARE_YOUNG")
+    return LensFrontEnd("tracepoint", flags, hooks, parts, unavailable)
 
 
 def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:

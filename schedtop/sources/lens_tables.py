@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -167,7 +166,7 @@ def connection_changes(rows: Rows, clock_offset_ns: int) -> tuple[ConnectionChan
             _tcp_state(int(row["old_state"])),
             _tcp_state(int(row["new_state"])),
             address(int(row["family"]), row["local"].tobytes(), int(row["local_port"])),
-            address(int(row["family"]), row["remote"].tobytes(), _host_order(int(row["remote_port"]))),
+            address(int(row["family"]), row["remote"].tobytes(), int(row["remote_port"])),
         )
         for row in rows
     )
@@ -232,7 +231,3 @@ def _errors(earlier: LensReading, later: LensReading) -> dict[int, dict[str, int
 
 def _tcp_state(number: int) -> str:
     return _TCP_STATES[number] if 0 < number < len(_TCP_STATES) else f"state {number}"
-
-
-def _host_order(port: int) -> int:
-    return int.from_bytes(port.to_bytes(2, sys.byteorder), "big")

@@ -106,9 +106,9 @@ def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:
     assert {call.name: (call.count, call.error_count) for call in lens.syscalls if call.count} == counted
 
 
-def test_errors_have_names_and_calls_their_blocked_time() -> None:
+def test_errors_have_names_and_calls_their_blocked_time(front_end: str) -> None:
     with program(CALLS) as one:
-        lens = looked_at(one.pid, one.go)
+        lens = looked_at(one.pid, one.go, front_end=front_end)
     failed = lens.syscall("openat")
     assert failed
     assert failed.errors == {"ENOENT": 100}
@@ -142,9 +142,9 @@ def test_reads_and_writes_are_those_of_proc_io() -> None:
     assert sum(each.count for each in reads) == one.kernel["syscr"] + 1
 
 
-def test_traffic_and_connections() -> None:
+def test_traffic_and_connections(front_end: str) -> None:
     with program(NETWORK) as one:
-        lens = looked_at(one.pid, one.go)
+        lens = looked_at(one.pid, one.go, front_end=front_end)
     traffic = {(each.protocol, each.family): each for each in lens.traffic}
     tcp = traffic["tcp", "ipv4"]
     assert (tcp.sent_bytes, tcp.sent_messages, tcp.received_bytes) == (25_000, 25, 25_000)
@@ -188,7 +188,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
-def test_states_are_those_of_the_program() -> None:
+def test_states_are_those_of_the_program(front_end: str) -> None:
     with program(STATES, ("taskset", "-c", "1")) as one:
 
         def act() -> None:
@@ -203,7 +203,7 @@ def test_states_are_those_of_the_program() -> None:
             after = kernel_numbers(one.pid)
             one.kernel = {"run_ns": after.run_ns - before.run_ns, "delay_ns": after.run_delay_ns - before.run_delay_ns}
 
-        lens = looked_at(one.pid, act)
+        lens = looked_at(one.pid, act, front_end=front_end)
     # The kernel's run time is without what the hypervisor took; its own beginning of a wait is a little later.
     assert abs(lens.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"]
     assert abs(lens.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + 20 * MS
@@ -228,9 +228,9 @@ TRUTH = {"child": child}
 """
 
 
-def test_who_wakes_whom_and_how_often() -> None:
+def test_who_wakes_whom_and_how_often(front_end: str) -> None:
     with program(PAIR, ("taskset", "-c", "1")) as one:
-        lens = looked_at(one.pid, one.go)
+        lens = looked_at(one.pid, one.go, front_end=front_end)
     child = one.truth["child"]
     wakers = {peer.tid: peer.count for peer in lens.wakers}
     wakees = {peer.tid: peer.count for peer in lens.wakees}
@@ -263,11 +263,11 @@ for thread in threads: thread.join()
 """
 
 
-def test_threads_of_a_process_and_one_alone() -> None:
+def test_threads_of_a_process_and_one_alone(front_end: str) -> None:
     with program(THREADS) as one:
-        whole = looked_at(one.pid, one.go)
+        whole = looked_at(one.pid, one.go, front_end=front_end)
     with program(THREADS) as one:
-        alone = looked_at(one.pid, one.go, whole_process=False)
+        alone = looked_at(one.pid, one.go, whole_process=False, front_end=front_end)
     assert len(whole.threads) == 5
     assert [thread.state for thread in whole.threads].count("ended") == 4
     calls = whole.syscall("clock_nanosleep")
@@ -385,14 +385,16 @@ def task_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_reports_until_the_end() -> None:
-    with program("time.sleep(2); os._exit(3)") as one:
+    with program("time.sleep(3); os._exit(3)") as one:
         one.go_on()
-        done = task_command(str(one.pid), "--duration", "30s", "--format", "json", "--no-renice")
+        options = ("--duration", "30s", "--format", "json", "--no-renice", "--no-slow-waits")
+        done = task_command(str(one.pid), *options)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["task"]["ended"] is True
     assert data["task"]["exit_code"] == 3
-    assert data["slow_waits"] is not None
+    assert data["slow_waits"] is None
+    assert data["unavailable"]["slow waits"]
 
 
 def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
