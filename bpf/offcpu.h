@@ -4,7 +4,8 @@
  * the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
- * Flags: STACK_DEPTH; WAKERS (the waker and its stacks are kept); FILTERED and SELECTED(s), as in blame.h.
+ * Flags: STACK_DEPTH; OWN_FRAMES (how many frames of the program itself a kernel stack begins with); WAKERS (the waker and
+ * its stacks are kept); FILTERED and SELECTED(s), as in blame.h.
  */
 
 #define COMM_BYTES 16
@@ -18,6 +19,7 @@
 #define STACK_NOT_SEEN -2 /* it was off the CPU already when we came */
 #define STACK_NEW_TASK -3
 #define STACK_FAULT -14
+#define STACK_TAKEN -17
 
 enum off_state {
 	OFF_RUNNABLE,
@@ -190,6 +192,13 @@ static __always_inline struct off_task *task_entry(struct who *who, struct off_c
 static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, bool has_user_side, s32 *user, s32 *kernel)
 {
 	*kernel = stacks.get_stackid(ctx, KERNEL_STACK);
+#ifdef OWN_FRAMES
+	/* Another stack has its place. Without the frames of the program itself it has another one. */
+	if (*kernel == STACK_TAKEN)
+		*kernel = stacks.get_stackid(ctx, KERNEL_STACK | 1);
+	if (*kernel == STACK_TAKEN)
+		*kernel = stacks.get_stackid(ctx, KERNEL_STACK | OWN_FRAMES);
+#endif
 	if (*kernel < 0)
 		cpu->kernel_stacks_lost++;
 	*user = STACK_NONE;

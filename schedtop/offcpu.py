@@ -123,7 +123,8 @@ class OffCpuRow:
     """The waits, or parts of them, of one thread in one state with the same stacks.
 
     The stacks are those with which it left the CPU, also for the runnable part after a wakeup. `process`: the comm of
-    the thread group's leader. `waker`: `None` if it was not asked for, or nobody woke it.
+    the thread group's leader. `waker`: `None` if it was not asked for, or nobody woke it. A `tid` of 0: all threads of
+    that name that have ended; they are added up when there are very many.
     """
 
     tid: int
@@ -149,7 +150,8 @@ class OffCpuRow:
     @property
     def path(self) -> tuple[str, ...]:
         """Names from root to leaf: process, thread, user stack, `-`, kernel stack, state in brackets, waker."""
-        names: tuple[str, ...] = (self.process or f"pid {self.tgid}", f"{self.comm}-{self.tid}")
+        thread = f"{self.comm}-{self.tid}" if self.tid else f"{self.comm} (ended)"
+        names: tuple[str, ...] = (self.process or f"pid {self.tgid}", thread)
         names += (*self.user.labels, SEPARATOR, *self.kernel.labels, f"[{self.state}]")
         return (*names, f"woken by {self.waker.name}") if self.waker else names
 
@@ -259,14 +261,15 @@ class OffCpu:
     @cached_property
     def threads(self) -> tuple[ThreadSummary, ...]:
         """Every thread that was without a CPU, those with the most blocked time first."""
-        states: dict[int, dict[str, Times]] = {}
-        last: dict[int, OffCpuRow] = {}
+        states: dict[tuple[int, str], dict[str, Times]] = {}
+        last: dict[tuple[int, str], OffCpuRow] = {}
         for row in self.rows:
-            times = states.setdefault(row.tid, {})
+            thread = (row.tid, "" if row.tid else row.comm)
+            times = states.setdefault(thread, {})
             for key in (row.state, "blocked") if row.is_blocked else (row.state,):
                 times[key] = times.get(key, Times()) + row.times
-            last[row.tid] = row
-        found = [self._summary(last[tid], times) for tid, times in states.items()]
+            last[thread] = row
+        found = [self._summary(last[thread], times) for thread, times in states.items()]
         return tuple(sorted(found, key=lambda one: (-one.blocked.total_ns, -one.runnable.total_ns, one.tid)))
 
     def _summary(self, row: OffCpuRow, times: dict[str, Times]) -> ThreadSummary:
@@ -335,7 +338,7 @@ def top_rows(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> 
     found = [row for row in offcpu.rows if row.total_ns and wanted(row)]
 
     def key(row: OffCpuRow) -> tuple[Any, ...]:
-        throughout = row.state != UNINTERRUPTIBLE and row.total_ns >= offcpu.duration_ns
+        throughout = bool(row.tid) and row.state != UNINTERRUPTIBLE and row.total_ns >= offcpu.duration_ns
         return throughout, -row.total_ns, row.tid, row.path
 
     return tuple(sorted(found, key=key)[:count])
@@ -343,7 +346,7 @@ def top_rows(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> 
 
 def slept_throughout(offcpu: OffCpu, thread: ThreadSummary) -> bool:
     """Whether a thread never had a CPU because it slept (or was stopped); waiting so long for a disk is none of it."""
-    return thread.blocked.total_ns - thread.uninterruptible.total_ns >= offcpu.duration_ns
+    return bool(thread.tid) and thread.blocked.total_ns - thread.uninterruptible.total_ns >= offcpu.duration_ns
 
 
 def paths(rows: Iterable[OffCpuRow]) -> Iterator[tuple[tuple[str, ...], int]]:

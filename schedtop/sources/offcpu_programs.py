@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ WANTED_IDS = 8
 """How many pids, and how many tids, a scope may name: WANTED_IDS of bpf/offcpu.h."""
 
 _DEEPEST = 127
+_OWN_FRAMES = 2
+"""The program and what calls it (bpf_trace_run4): a typed tracepoint's stack begins with these."""
+
 _MAX_STACK = Path("/proc/sys/kernel/perf_event_max_stack")
 
 
@@ -98,6 +102,12 @@ class OffCpuPrograms(Loader):
         """The opposite."""
         calls.delete_element(self._fds["tasks"], tid.to_bytes(4, "little"))
 
+    def forget_row(self, row: Any) -> None:
+        """Takes a row out of the map, to make room."""
+        spec = self._compiled.maps["rows"]
+        # It begins with its key.
+        calls.delete_element(self._fds["rows"], row.tobytes()[: spec.key_bytes])
+
     def addresses(self, stack: int) -> list[int]:
         """The addresses of a stack, leaf first."""
         spec = self._compiled.maps["stacks"]
@@ -121,6 +131,8 @@ def _build(front_end: FrontEnd, scope: Scope, *, wakers: bool) -> Compiled:
     group = ["cgroup.h"] if front_end.name == "btf" else []
     text = joined_text(directory, "offcpu.h", *group, f"offcpu_{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}", *(["-DWAKERS"] if wakers else []))
+    if front_end.name == "btf":
+        flags += (f"-DOWN_FRAMES={_OWN_FRAMES}",)
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")
     # Numbers are told to the programs when they run: only what is compiled in makes programs of its own.

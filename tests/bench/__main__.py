@@ -1,6 +1,6 @@
 """Measures what schedtop costs, beside the tools it replaces: `make bench`, or
 
-    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,self,start,growth,reading,draw,lens] [--batches N]
+    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,offcpu,self,start,growth,reading,draw,lens] [--batches N]
 
 Prints tables and goals (met or missed) and writes all batches to a JSON file. It exits with 0 whatever it finds.
 """
@@ -23,6 +23,7 @@ from tests.bench.report import Options, Topic
 SCHEMA = "schedtop.bench/1"
 TOPICS = {
     "switch": "switch_cost",
+    "offcpu": "offcpu_cost",
     "self": "own_cost",
     "start": "start_up",
     "draw": "draw_cost",
@@ -30,7 +31,7 @@ TOPICS = {
     "reading": "reading_path",
     "lens": "lens_cost",
 }
-NEED_ROOT = ("switch", "self", "start", "reading", "lens")
+NEED_ROOT = ("switch", "offcpu", "self", "start", "reading", "lens")
 
 
 def main() -> None:

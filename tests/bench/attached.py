@@ -87,9 +87,9 @@ def _typed(functions: Mapping[str, str]) -> Iterator[Tend]:
             for event, function in functions.items():
                 target = btf.typedef_id(f"btf_trace_{event}")
                 code = _compiled_floor().programs[function]
-                program = calls.load_program(calls.PROG_TRACING, function, code, target)
+                program = calls.load_program(calls.PROG_TRACING, function, code, calls.TYPED_TRACEPOINT, target)
                 stack.callback(os.close, program)
-                stack.callback(os.close, calls.attach_typed_tracepoint(program))
+                stack.callback(os.close, calls.attach_tracing(program))
         except (BtfError, SourceError, OSError) as error:
             raise NotHere(str(error)) from error
         yield lambda: None

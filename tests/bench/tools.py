@@ -43,6 +43,11 @@ def runqslower() -> list[str]:
     return [find("runqslower", "bpf-runqslower", binary=True)]
 
 
+def offcputime() -> list[str]:
+    """libbpf-tools' offcputime, for longer than anything here takes."""
+    return [find("offcputime", "bpf-offcputime", binary=True), "-m", "1", "600"]
+
+
 def bcc_runqlat() -> list[str]:
     """bcc's Python runqlat: a script, and so not the one of libbpf-tools."""
     return [find("runqlat-bpfcc", "/usr/share/bcc/tools/runqlat")]

@@ -278,6 +278,29 @@ def test_what_finds_no_room_is_counted() -> None:
     assert few_tasks.loss.tasks > 0
 
 
+BORN_AND_GONE = """
+import os
+while True:
+    if not os.fork(): os._exit(0)
+    os.wait()
+"""
+
+
+def test_threads_that_have_ended_make_room() -> None:
+    """All of them have more rows than the map."""
+    process = python(BORN_AND_GONE, process_group=0)
+    try:
+        with LiveOffCpu(Scope(comms=("python",)), limits=Limits(rows=1024)) as source:
+            offcpu = source.take(2 * NS_PER_S, threading.Event())
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    rows = [row for row in offcpu.rows if not row.tid]
+    assert {row.path[1] for row in rows} == {"python (ended)"}
+    assert sum(row.times.count for row in rows) > 200
+    assert [thread.comm for thread in offcpu.threads if not thread.tid] == ["python"]
+
+
 def test_the_total_is_that_of_offcputime(blocker: Blocker) -> None:
     tool = shutil.which("offcputime", path=f"{os.environ['PATH']}:/usr/sbin:/usr/share/bcc/tools")
     if not tool:

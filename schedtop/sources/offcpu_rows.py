@@ -1,0 +1,156 @@
+"""What the kernel side holds of waits, as rows of the model: with names and symbolised stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Stack, Times
+from schedtop.rows import Rows, text
+from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, WOKEN_EARLY
+from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
+
+MOST_ENDED = 50_000
+"""So many rows of ended threads are kept; beyond them the smallest are counted as lost."""
+
+
+class RowMaker:
+    """Makes rows, and keeps those that have not changed. `before`: kernel stacks of threads that were off the CPU."""
+
+    def __init__(self, stacks: Stacks, before: Mapping[int, Stack]) -> None:
+        self._stacks = stacks
+        self._before = before
+        self._processes: dict[int, str] = {}
+        self._made: dict[bytes, tuple[OffCpuRow, ...]] = {}
+
+    def learn(self, rows: Rows) -> None:
+        """Symbolises the stacks of `struct off_row` that are new."""
+        for tgid, stack in (("tgid", "user_stack"), ("waker_tgid", "waker_user_stack")):
+            pairs = np.unique(rows[tgid].astype(np.int64) << 32 | rows[stack].view(np.uint32).astype(np.int64))
+            for pair in pairs.tolist():
+                self._stacks.user(pair >> 32, int(np.uint32(pair & 0xFFFFFFFF).view(np.int32)))
+        for stack in ("kernel_stack", "waker_kernel_stack"):
+            for number in np.unique(rows[stack]).tolist():
+                self._stacks.kernel(number)
+
+    def ended_waits(self, rows: Rows) -> list[OffCpuRow]:
+        """Of all rows of `struct off_row`."""
+        size, data = rows.dtype.itemsize, rows.tobytes()
+        made = {}
+        for index, row in enumerate(rows):
+            piece = data[index * size : (index + 1) * size]
+            made[piece] = self._made.get(piece) or tuple(self.of_row(row))
+        self._made = made
+        return [row for some in made.values() for row in some]
+
+    def of_row(self, row: Any) -> Iterator[OffCpuRow]:
+        """Of one row of `struct off_row`."""
+        return self._rows(row, _times(row, "blocked"), _times(row, "runnable"))
+
+    def waits_under_way(self, tasks: Rows, start_ns: int, now: int, min_ns: int) -> tuple[list[OffCpuRow], Times]:
+        """Of rows of `struct off_task`, from `start_ns` to `now`; and those that are below the threshold so far."""
+        found: list[OffCpuRow] = []
+        below = Times()
+        for task in tasks[tasks["out_ns"] > 0]:
+            start = max(int(task["out_ns"]), start_ns)
+            if start >= now:
+                continue
+            if now - start < min_ns:
+                below += _under_way(now - start)
+                continue
+            woken = min(max(_runnable_since(task, start, now), start), now)
+            found += self._rows(task, _under_way(woken - start), _under_way(now - woken))
+        return found, below
+
+    def _rows(self, row: Any, blocked: Times, runnable: Times) -> Iterator[OffCpuRow]:
+        tid, tgid, comm = int(row["tid"]), int(row["tgid"]), text(bytes(row["comm"]))
+        stacks = self._stacks
+        user, kernel = stacks.user(tgid, int(row["user_stack"])), self._kernel(tid, int(row["kernel_stack"]))
+        waker = None
+        if row["waker_kernel_stack"] != NONE:
+            sides = (
+                stacks.user(int(row["waker_tgid"]), int(row["waker_user_stack"])),
+                stacks.kernel(int(row["waker_kernel_stack"])),
+            )
+            waker = waker_of(int(row["waker_tid"]), text(bytes(row["waker_comm"])), *sides)
+        process = comm if tid == tgid else self._process(tgid)
+        for state, times in ((STATES[row["state"]], blocked), (RUNNABLE, runnable)):
+            if times.count:
+                yield OffCpuRow(tid, tgid, comm, process, state, user, kernel, times, waker)
+
+    def _kernel(self, tid: int, stack: int) -> Stack:
+        before = self._before.get(tid) if stack == NOT_SEEN else None
+        return before or self._stacks.kernel(stack)
+
+    def _process(self, tgid: int) -> str:
+        if tgid not in self._processes:
+            self._processes[tgid] = process_name(tgid)
+        return self._processes[tgid]
+
+
+class EndedThreads:
+    """Rows of threads that have ended, moved out of the kernel's map when that fills; added up by name here."""
+
+    def __init__(self) -> None:
+        self.rows: list[OffCpuRow] = []
+        self.lost = 0
+        self._gone: set[int] = set()
+
+    def among(self, rows: Rows, tasks: Rows) -> Rows:
+        """The rows that can be moved: their threads were gone the last time already, so they change no more."""
+        gone = set(rows["tid"].tolist()) - set(tasks["tid"].tolist())
+        ended = gone & self._gone
+        self._gone = gone - ended
+        return rows[np.isin(rows["tid"], list(ended))]
+
+    def add(self, rows: Iterable[OffCpuRow]) -> None:
+        """Takes rows."""
+        merged = merge_rows(
+            [*self.rows, *(replace(row, tid=0, tgid=0, process=row.process or row.comm) for row in rows)]
+        )
+        merged.sort(key=lambda row: -row.total_ns)
+        self.rows = merged[:MOST_ENDED]
+        self.lost += sum(row.times.count for row in merged[MOST_ENDED:])
+
+
+def merge_rows(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
+    """Rows whose stacks are the same once they are symbolised are one (equal stacks are one object)."""
+    merged: dict[tuple[object, ...], OffCpuRow] = {}
+    for row in rows:
+        name = "" if row.tid else (row.process, row.comm)
+        key = (row.tid, row.tgid, name, row.state, id(row.user), id(row.kernel), row.waker)
+        known = merged.get(key)
+        merged[key] = replace(row, times=known.times + row.times) if known else row
+    return list(merged.values())
+
+
+def with_processes(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
+    """With the process that other rows of the thread have: a tracepoint does not tell whose a new thread is."""
+    rows = list(rows)
+    known = {row.tid: (row.tgid, row.process) for row in rows if row.tgid}
+    return [row if row.tgid or not row.tid else _in_process(row, *known.get(row.tid, (row.tid, ""))) for row in rows]
+
+
+def _in_process(row: OffCpuRow, tgid: int, process: str) -> OffCpuRow:
+    return replace(row, tgid=tgid, process=process or row.comm)
+
+
+def _times(row: Any, part: str) -> Times:
+    count = int(row[f"{part}_count"])
+    return Times(count, *(int(row[f"{part}_{field}"]) for field in ("ns", "min_ns", "max_ns"))) if count else Times()
+
+
+def _under_way(ns: int) -> Times:
+    return Times(1, ns, ns, ns, 1) if ns else Times()
+
+
+def _runnable_since(task: Any, start: int, now: int) -> int:
+    """As runnable_since() of bpf/offcpu.h."""
+    if STATES[task["state"]] == RUNNABLE:
+        return start
+    if task["woken_ns"]:
+        return int(task["woken_ns"])
+    return start if task["flags"] & WOKEN_EARLY else now
