@@ -37,6 +37,8 @@ LOST_WITHOUT = {
 
 COMM_BYTES = 16
 
+NOT_SAMPLED = "the run queues are not sampled here"
+
 SAMPLER = "clock_queue"
 """The program that samples the run queues. It is loaded with the others, and attached while it is wanted."""
 
@@ -71,7 +73,7 @@ class FrontEnd:
     flags: tuple[str, ...]
     events: Mapping[str, int]
     missing: tuple[str, ...] = ()
-    no_queue: str = ""
+    no_queue: str = NOT_SAMPLED
     notes: tuple[str, ...] = ()
 
     @property
