@@ -1,6 +1,6 @@
 """Measures what schedtop costs, beside the tools it replaces: `make bench`, or
 
-    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,offcpu,self,start,growth,reading,draw,lens] [--batches N]
+    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,offcpu,self,lens,...] [--batches N]
 
 Prints tables and goals (met or missed) and writes all batches to a JSON file. It exits with 0 whatever it finds.
 """
