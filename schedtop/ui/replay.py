@@ -173,7 +173,8 @@ class ReplayDashboard(Dashboard):
     def own_keys(self) -> list[KeyRow]:
         """The player's keys, and those of the dashboard that have not become the player's."""
         mine = key_rows(ReplayDashboard.BINDINGS)
-        actions = {row.action for row in mine} | {"record", "capture", "measure", "threshold(1)", "threshold(-1)"}
+        live = {"record", "capture", "offcpu", "measure", "threshold(1)", "threshold(-1)"}
+        actions = {row.action for row in mine} | live
         return [*mine, *(row for row in super().own_keys() if row.action not in actions)]
 
     def all_keys(self) -> list[KeyRow]:
