@@ -37,7 +37,8 @@ LOST_WITHOUT = {
 
 COMM_BYTES = 16
 
-NOT_SAMPLED = "the run queues are not sampled here"
+NOT_SAMPLED = "-"
+"""`no_queue` of programs that have nothing to do with run queues."""
 
 SAMPLER = "clock_queue"
 """The program that samples the run queues. It is loaded with the others, and attached while it is wanted."""
@@ -95,7 +96,7 @@ class FrontEnd:
             lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
-        return lost | ({"queue": self.no_queue} if self.no_queue else {})
+        return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})
 
 
 def choose_front_end(wanted: str = "auto") -> FrontEnd:
