@@ -247,15 +247,24 @@ class LiveLensSource:
         """Each thread that lived in the interval."""
         before = {int(row["tid"]): row for row in earlier.threads}
         rows = self._corrected(later.threads)
-        found = []
+        found, told = [], []
         for row in rows:
             tid = int(row["tid"])
             old = before.get(tid)
             gone = row["state"] >= len(STATES)
             if gone and old is not None and old["state"] >= len(STATES):
+                told.append(tid)
                 continue
             found.append(self._thread(row, old, later.time_ns, gone or ended))
+        self._forget([tid for tid in told if tid not in (self.who.tid, self.who.tgid)])
         return tuple(sorted(found, key=lambda thread: (-thread.states.running_ns, thread.tid)))
+
+    def _forget(self, tids: list[int]) -> None:
+        """Threads that had ended before the interval: a process may start and end many in its life."""
+        self._programs.forget(tids)
+        for tid in tids:
+            for kept in (self._shown, self._thread_base, self._faults, self._run_ns):
+                kept.pop(tid, None)
 
     def _thread(self, row: Rows, old: Rows | None, now_ns: int, gone: bool) -> Thread:
         tid = int(row["tid"])

@@ -101,6 +101,11 @@ class LensPrograms(Loader):
         """All threads so far, those that have ended among them."""
         return self._values("threads")
 
+    def forget(self, tids: Iterable[int]) -> None:
+        """Makes room: these threads have ended, and nothing more is wanted of them."""
+        for tid in tids:
+            calls.delete_element(self._fds["threads"], tid.to_bytes(4, "little"))
+
     def read(self, time_ns: int) -> LensReading:
         """All that it has counted."""
         return LensReading(

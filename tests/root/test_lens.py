@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -275,6 +277,29 @@ def test_threads_of_a_process_and_one_alone(front_end: str) -> None:
     assert calls.count == 80
     assert [thread.tid for thread in alone.threads] == [one.pid]
     assert not alone.syscall("clock_nanosleep")
+
+
+MANY_THREADS = """
+for _ in range(60):
+    threads = [threading.Thread(target=lambda: os.stat("/")) for _ in range(100)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+
+def test_threads_that_come_and_go_leave_room_for_others() -> None:
+    found: list[Lens] = []
+    with program(MANY_THREADS) as one, LiveLensSource(one.pid, True, 100 * MS) as source:
+        one.go_on()
+        for lens in source.frames(threading.Event()):
+            found.append(lens)
+            if one.process.stdout in select.select([one.process.stdout], [], [], 0)[0]:
+                break
+        found.append(next(iter(source.frames(threading.Event()))))
+    # More than there is room for at a time (LENS_THREADS of bpf/lens.h).
+    calls = [call.count for lens in found for call in lens.syscalls if call.name in ("newfstatat", "stat")]
+    assert sum(calls) == 6000
+    assert sum(lens.loss.threads_untracked for lens in found) == 0
 
 
 @pytest.mark.parametrize(("ending", "code"), [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
