@@ -14,8 +14,8 @@
 #define LENS_CALLS 1024
 #define LENS_ERRORS 2048
 #define LENS_SOCKETS 4096
-#define SLOW_CALLS 64 /* of each CPU, a power of two */
-#define CHANGES 64 /* the same */
+#define SLOW_CALLS 256 /* of each CPU, a power of two */
+#define CHANGES 256 /* the same */
 #define NO_CALL (-1)
 #define OTHER_TABLE (LENS_CALLS - 1) /* calls of another table (32 bit): counted as one */
 #define MOST_ERRNO 4095

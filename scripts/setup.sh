@@ -39,7 +39,7 @@ missing_parts() {
 
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
-	[ "$1" = run ] || echo stress stress-ng hackbench perf bpftool bpftrace tmux clang-format prometheus systemd-nspawn
+	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang-format prometheus systemd-nspawn
 	[ "$1" != bench ] || echo runqlat
 }
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.lens import STATES, Column, Faults, Lens, SlowCall, StateTimes, Thread, slowest
+from schedtop.lens import SLOWEST, STATES, Column, Faults, Lens, SlowCall, StateTimes, Thread, slowest
 from schedtop.model import Host, SourceError
 from schedtop.rows import Rows, text
 from schedtop.sources import lens_tables as tables
@@ -189,13 +189,15 @@ class LiveLensSource:
         found = slowest(slow + tables.slow_calls(rows, self._names, _clock_offset_ns()))
         if len(rows) >= _MANY_SLOW:
             # Only those that may still be among the slowest.
-            self._programs.keep_from(found[-1].duration_ns)
+            self._programs.keep_from(found[-1].duration_ns if len(found) == SLOWEST else 0)
         return found, lost + overwritten
 
     def _lens(self, columns: list[Column], slow: tuple[SlowCall, ...], slow_lost: int, ended: bool) -> Lens:
         epoch = self._programs.next_interval()
         later, earlier, who = self._programs.read(time.monotonic_ns()), self._earlier, self.who
         slow, slow_lost = self._take_slow(slow, slow_lost)
+        # The next interval is likely to be as this one; if it is not, the one after that starts from the bottom.
+        self._programs.keep_from(slow[-1].duration_ns // 2 if len(slow) == SLOWEST else 0)
         changes, changes_lost = self._programs.take_changes()
         columns.append(self._column(later.threads, later.time_ns))
         threads = self._threads(earlier, later, ended)

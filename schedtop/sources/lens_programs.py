@@ -16,7 +16,7 @@ from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.syscalls import READS, WRITES, syscall_names
 
-RING = 64
+RING = 256
 """SLOW_CALLS and CHANGES of bpf/lens.h: how many each CPU keeps."""
 
 SLOW_NS = 10_000
@@ -75,7 +75,6 @@ class LensPrograms(Loader):
         """Starts the next interval for what is the longest of one; the number of the one that ends."""
         ended = int(self._config["epoch"][0])
         self._config["epoch"] = ended + 1
-        self._config["slow_ns"] = SLOW_NS
         return ended
 
     def keep_from(self, slow_ns: int) -> None:
@@ -133,8 +132,10 @@ class LensPrograms(Loader):
     def _take(self, name: str, ring: Rows) -> tuple[Rows, int]:
         before, heads = self._taken[name], self._cpus[name].astype(np.int64)
         self._taken[name] = heads
-        rows = ring.copy()
-        cpu = np.arange(len(rows)) // RING
+        # On a host with many CPUs the task was on few.
+        active = np.flatnonzero(heads != before)
+        rows = ring.reshape(-1, RING)[active].ravel()
+        cpu = np.repeat(active, RING)
         position = rows["position"].astype(np.int64)
         fresh = (position > before[cpu]) & (position <= heads[cpu])
         return rows[fresh], int((heads - before).sum()) - int(fresh.sum())
