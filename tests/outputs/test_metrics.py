@@ -109,6 +109,37 @@ def test_groups_and_the_others_add_up_to_all_tasks(by: str, most: int) -> None:
     assert total(data, "schedtop_cgroup_throttled_seconds_total") == pytest.approx(throttled / NS_PER_S)
 
 
+def test_short_lived_tasks_are_counted_by_kind_ending_and_command() -> None:
+    frames = frames_of(frames=5)
+    data, whole = served(frames), merge(frames).short_lived
+    for kind, index in (("process", 0), ("thread", 1)):
+        own = whole[whole["is_thread"] == index]
+        assert value(data, "schedtop_short_lived_total", kind=kind) == own["count"].sum()
+        run_s = own["run_ns"].sum() / NS_PER_S
+        assert value(data, "schedtop_short_lived_run_seconds_total", kind=kind) == pytest.approx(run_s)
+    ended = {how: value(data, "schedtop_short_lived_ended_total", how=how) for how in ("succeeded", "failed", "killed")}
+    assert ended["failed"] == whole["count"][whole["exit_code"] == 256].sum() > 0
+    assert sum(ended.values()) == value(data, "schedtop_short_lived_total", kind="process")
+    by_command = families(data)["schedtop_command_short_lived_processes"].samples
+    assert sum(sample.value for sample in by_command) == value(data, "schedtop_short_lived_total", kind="process")
+    # Nobody can tell: no series, never a zero.
+    missing = {"exit_codes": "no", "short_lived": "no"}
+    without = families(served([replace(frame, unavailable=missing) for frame in frames]))
+    assert not [name for name in without if "short_lived" in name]
+
+
+def test_a_storm_of_other_names_each_time_has_few_series() -> None:
+    frames = frames_of(frames=4)
+    for number, frame in enumerate(frames):
+        rows = np.repeat(frame.short_lived[:1], 300)
+        rows["comm"] = [f"job-{number}-{index}".encode() for index in range(300)]
+        rows["run_ns"] = NS_PER_S
+        frames[number] = replace(frame, short_lived=rows)
+    found = families(served(frames, most=20))["schedtop_command_short_lived_processes"].samples
+    assert len(found) == 21
+    assert sum(sample.value for sample in found) == merge(frames).short_lived["count"].sum()
+
+
 def test_loss_is_told_by_kind() -> None:
     frames = [replace(frame, loss=Loss(ring_dropped=2, late_ticks=1)) for frame in frames_of(frames=3)]
     data = served(frames)

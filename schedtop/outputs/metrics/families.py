@@ -20,7 +20,7 @@ from prometheus_client.utils import floatToGoString
 from schedtop import __version__
 from schedtop.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
 from schedtop.outputs.metrics.groups import GroupCounts
-from schedtop.outputs.metrics.totals import GROUP_COUNTERS, QUOTA_COUNTERS, Published
+from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published
 from schedtop.outputs.snapshot import is_available
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers
 from schedtop.tables import CPU_COUNTERS
@@ -61,6 +61,16 @@ _GROUP_METRICS = {
     "run_ns": ("schedtop_group_run_seconds", "Time that tasks of the group had a CPU."),
     "involuntary_switches": ("schedtop_group_involuntary_switches", "Switches in which a task could have gone on."),
 }
+_COMMAND_METRICS = {
+    "count": ("schedtop_command_short_lived_processes", "Processes of the command that came and went."),
+    "run_ns": ("schedtop_command_short_lived_run_seconds", "Time that these had a CPU."),
+    "run_delay_ns": ("schedtop_command_short_lived_run_delay_seconds", "Time that these waited for a CPU."),
+}
+_SHORT_LIVED_METRICS = {
+    "count": ("schedtop_short_lived", "Processes and threads that came and went within the length of an interval."),
+    "run_ns": ("schedtop_short_lived_run_seconds", "Time that these had a CPU."),
+    "run_delay_ns": ("schedtop_short_lived_run_delay_seconds", "Time that these waited for a CPU."),
+}
 _QUOTA_METRICS = {
     "periods": ("schedtop_cgroup_periods", "Enforcement periods of the cgroup's CPU quota."),
     "throttled_periods": ("schedtop_cgroup_throttled_periods", "Periods in which the cgroup was throttled."),
@@ -86,6 +96,8 @@ class SchedtopCollector(Collector):
         yield from _waits(data)
         yield from _groups("group", ("by", "group"), (data.by,), GROUP_COUNTERS, data.groups, _GROUP_METRICS, data)
         yield from _groups("cgroup", ("cgroup",), (), QUOTA_COUNTERS, data.quotas, _QUOTA_METRICS, data)
+        yield from _short_lived(data)
+        yield from _groups("command", ("command",), (), COMMAND_COUNTERS, data.commands, _COMMAND_METRICS, data)
         yield from _honesty(data)
 
 
@@ -169,6 +181,25 @@ def buckets(counts: Integers) -> list[tuple[str, float]]:
     return [*edges, ("+Inf", cumulative[-1])]
 
 
+def _short_lived(data: Published) -> Iterator[Metric]:
+    if "short_lived" in data.last.unavailable:
+        return
+    for index, counter in enumerate(COMMAND_COUNTERS):
+        if not is_available(data.last, counter):
+            continue
+        name, words = _SHORT_LIVED_METRICS[counter]
+        family = CounterMetricFamily(name, words, labels=["kind"])
+        for kind, row in zip(("process", "thread"), data.short_lived, strict=True):
+            family.add_metric([kind], _in_base_unit(row[index : index + 1], counter)[0])
+        yield family
+    if "exit_codes" not in data.last.unavailable:
+        words = "How short-lived processes ended: exit status 0, another one, by a signal, or not known."
+        ended = CounterMetricFamily("schedtop_short_lived_ended", words, labels=["how"])
+        for how, count in zip(ENDINGS, data.endings.tolist(), strict=True):
+            ended.add_metric([how], count)
+        yield ended
+
+
 def _groups(
     subject: str,
     labels: tuple[str, ...],
@@ -178,8 +209,9 @@ def _groups(
     metrics: dict[str, tuple[str, str]],
     data: Published,
 ) -> Iterator[Metric]:
-    """The counters of groups of tasks, or of cgroups with a quota."""
-    if ("throttling" if subject == "cgroup" else "tasks") in data.last.unavailable:
+    """The counters of groups of tasks, of cgroups with a quota, or of commands with short-lived processes."""
+    part = {"cgroup": "throttling", "command": "short_lived"}.get(subject, "tasks")
+    if part in data.last.unavailable:
         return
     for index, counter in enumerate(counters):
         if not is_available(data.last, counter):

@@ -14,6 +14,7 @@ from schedtop.history import ViewSettings
 from schedtop.model import Frame, Host, Loss, Overhead, Pressure
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
+from schedtop.short_lived import by_command
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import NS_PER_S, printable
 
@@ -25,6 +26,12 @@ QUOTA_COUNTERS = ("periods", "throttled_periods", "throttled_ns", "pressure_ns")
 
 GROUP_ENTRY_NS = 60 * NS_PER_S // 100
 """Who ran or waited for one hundredth of a CPU during the last minute gets a series."""
+
+COMMAND_COUNTERS = ("count", "run_ns", "run_delay_ns")
+"""What is kept of a command whose processes are short-lived: fields of COMMAND_DTYPE."""
+
+ENDINGS = ("succeeded", "failed", "killed", "unknown")
+"""How short-lived processes end: fields of COMMAND_DTYPE."""
 
 QUOTA_ENTRY_NS = 1
 """Who was throttled at all gets a series."""
@@ -58,6 +65,11 @@ class Published:
     overhead: Overhead
     groups: GroupCounts
     quotas: GroupCounts
+    commands: GroupCounts
+    short_lived: Integers
+    """Of short-lived processes and threads, shape (2, len(COMMAND_COUNTERS))."""
+    endings: Integers
+    """How short-lived processes ended, shape (len(ENDINGS),)."""
 
 
 class Totals:
@@ -79,6 +91,9 @@ class Totals:
         self._loss, self._overhead = Loss(), Overhead()
         self._groups = GroupTotals(len(GROUP_COUNTERS), most, GROUP_ENTRY_NS)
         self._quotas = GroupTotals(len(QUOTA_COUNTERS), most, QUOTA_ENTRY_NS)
+        self._commands = GroupTotals(len(COMMAND_COUNTERS), most, GROUP_ENTRY_NS)
+        self._short_lived = np.zeros((2, len(COMMAND_COUNTERS)), np.int64)
+        self._endings = np.zeros(len(ENDINGS), np.int64)
 
     def add(self, frame: Frame) -> Published:
         """Adds the next Frame; what there is then."""
@@ -95,6 +110,7 @@ class Totals:
         self._loss += frame.loss
         self._overhead += frame.overhead
         self._add_groups(frame)
+        self._add_short_lived(frame)
         return self._publish(self._first, frame)
 
     def _add_cpus(self, frame: Frame) -> None:
@@ -125,6 +141,17 @@ class Totals:
         held = np.stack([np.maximum(quotas[name], 0) for name in QUOTA_COUNTERS], axis=1)
         self._quotas.add(frame.interval_ns, names, held, quotas["throttled_ns"])
 
+    def _add_short_lived(self, frame: Frame) -> None:
+        commands = by_command(self._settings.short_lived(frame.short_lived, frame.cgroups))
+        counts = np.stack([np.maximum(commands[name], 0) for name in COMMAND_COUNTERS], axis=1)
+        np.add.at(self._short_lived, commands["is_thread"], counts)
+        own = commands["is_thread"] == 0
+        self._endings += [int(np.maximum(commands[name][own], 0).sum()) for name in ENDINGS]
+        # Those of many commands have no name, and so no series of their own.
+        labels = [text(name) for name in commands["comm"][own].tolist()]
+        weights = counts[own][:, COMMAND_COUNTERS.index("run_ns")]
+        self._commands.add(frame.interval_ns, labels, counts[own], weights)
+
     def _publish(self, first: Frame, last: Frame) -> Published:
         return Published(
             host=self._host,
@@ -146,6 +173,9 @@ class Totals:
             overhead=self._overhead,
             groups=self._groups.counts(),
             quotas=self._quotas.counts(),
+            commands=self._commands.counts(),
+            short_lived=self._short_lived.copy(),
+            endings=self._endings.copy(),
         )
 
 

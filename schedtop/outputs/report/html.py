@@ -21,6 +21,7 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
+from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import PERCENTILES
 from schedtop.units import format_count, format_ns, format_ratio, rate
 
@@ -31,6 +32,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "task": words.task_name,
     "place": words.place_name,
     "cause": words.cause_name,
+    "command": command_name,
+    "starter": starter_name,
+    "endings": endings_words,
     "clock_ms": lambda text: f"{moment(text).astimezone():%H:%M:%S.%f}"[:-3],
 }
 

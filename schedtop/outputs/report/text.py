@@ -22,9 +22,10 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
+from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import TASK_FIELDS
 from schedtop.outputs.table import csv_preamble, csv_rows, latency_table, table
-from schedtop.units import format_count, format_ns, format_ratio, format_short_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_short_ns, rate
 
 WIDTH = 80
 
@@ -53,7 +54,7 @@ _BAR = 30
 def to_text(data: Data, top: int) -> str:
     """The report as text, ending with a newline; tables have at most `top` rows, those over time all of them."""
     parts: tuple[Callable[[Data, int], str], ...] = (
-        *(_head, _verdict, _over_time, _latency, _histogram, _cpus, _tasks, _groups),
+        *(_head, _verdict, _over_time, _latency, _histogram, _cpus, _tasks, _groups, _short_lived),
         *(_slow_waits, _blockings, _preemptions, _quotas, _events),
     )
     blocks = [part(data, top) for part in parts]
@@ -190,6 +191,28 @@ def _groups(data: Data, top: int) -> str:
     ]
     title = f"By {data['groups'][0]['by']}: {_of(data, 'groups', rows)}"
     return f"{title}\n" + table(("name", "tasks", "delay", "longest", "run", "p99"), rows, left=("name",))
+
+
+def _short_lived(data: Data, top: int) -> str:
+    found = data.get("short_lived")  # a snapshot of an older version has none
+    if not found or not found["commands"]:
+        return ""
+    shown = found["commands"][:top]
+    rows = [
+        (
+            _cut(command_name(command), 18),
+            format_count(command["count"]),
+            format_rate(rate(command["count"], data["interval_ns"])),
+            *(format_short_ns(command[name]) for name in ("run_ns", "run_delay_ns")),
+            _cut(starter_name(command), 18),
+            _cut(endings_words(command), 16),
+        )
+        for command in shown
+    ]
+    counts = [f"{format_count(found[name])} {name}" for name in ("processes", "threads") if found[name]]
+    title = f"Came and went: {', '.join(counts)}; {len(shown)} of {len(found['commands'])} commands"
+    header = ("command", "count", "/s", "run", "delay", "started by", "ended")
+    return f"{title}\n" + table(header, rows, left=("command", "started by", "ended"), gap=" ")
 
 
 def _slow_waits(data: Data, top: int) -> str:
