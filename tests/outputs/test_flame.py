@@ -68,12 +68,12 @@ def test_names_after_the_hyphen_are_the_kernels_and_say_so() -> None:
     assert boxes_of(("p", "t", "main", "schedule_[k]"))[3] == ("schedule_[k]", "kernel")
 
 
-def test_widths_add_up_and_lie_within_the_box_below() -> None:
+def test_widths_add_up_and_lie_within_the_caller() -> None:
     found = boxes(flame_svg(random_stacks(200), title="off-CPU"))
     assert len(found) > 500
     for _, title, x, y, width in found:
-        above = [box for box in found if box[3] == y - 18 and x - 0.01 <= box[2] < x + width - 0.01]
-        assert sum(box[4] for box in above) <= width + 0.01 * (1 + len(above)), title
+        called = [box for box in found if box[3] == y + 18 and x - 0.01 <= box[2] < x + width - 0.01]
+        assert sum(box[4] for box in called) <= width + 0.01 * (1 + len(called)), title
     flame = flame_of(random_stacks(200), "all", 0.0)
     by_depth = [[frame for frame in flame.frames if frame.depth == depth] for depth in range(flame.height)]
     assert [sum(frame.value for frame in level) for level in by_depth[:3]] == [flame.total] * 3
@@ -125,7 +125,7 @@ def test_it_fetches_nothing() -> None:
 
 
 def test_where_it_comes_from_is_in_the_picture() -> None:
-    words = ["host db1, kernel 6.18", "scope: pid 7; waits of 1 ms and more; lost: 3 waits"]
+    words = ["host db1 · kernel 6.18", "scope: pid 7; waits of 1 ms and more; lost: 3 waits"]
     root = ElementTree.fromstring(flame_svg(STACKS, title="Off-CPU", subtitle=words, about={"tool_version": "1"}))
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert "Off-CPU" in texts and set(words) <= set(texts)

@@ -33,7 +33,7 @@ LEGEND = (
     ("task", "process, thread"),
     ("user", "user function"),
     ("kernel", "kernel function_[k]"),
-    ("blocked", "[state]: blocked"),
+    ("blocked", "[state] it waited in"),
     ("runnable", "[runnable]: no CPU"),
     ("waker", "waker (dashed)"),
 )
@@ -68,8 +68,9 @@ def flame_svg(
     """
     flame = flame_of(stacks, root, LEAST_PX / (WIDTH - 2 * MARGIN))
     say = format_ns if unit == "ns" else format_count
-    words = [line for text in (*subtitle, *_left_out_words(flame, say)) for line in _wrapped(printable(text))]
-    top = 62 + LINE * len(words)
+    words = [line for text in (*subtitle, *_left_out_words(flame, say)) for line in _wrapped(text)]
+    # The root is on top: one that calls many stacks deep must not push it off the screen.
+    top = 80 + LINE * len(words)
     boxes = [_box(frame, flame, top, say) for frame in flame.frames]
     return _template().render(
         title=fitted(printable(title), TITLE_MOST),
@@ -92,7 +93,7 @@ def _left_out_words(flame: Flame, say: Callable[[float], str]) -> list[str]:
         return []
     many = "1 box" if flame.left_out == 1 else f"{flame.left_out} boxes"
     share = format_ratio(flame.left_out_value / flame.total)
-    return [f"not drawn: {many} of less than {say(flame.least)} each, with what is above them ({share} of the whole)"]
+    return [f"not drawn: {many} of less than {say(flame.least)} each, with all below them ({share} of the whole)"]
 
 
 def _box(frame: FlameFrame, flame: Flame, top: int, say: Callable[[float], str]) -> Box:
@@ -101,7 +102,7 @@ def _box(frame: FlameFrame, flame: Flame, top: int, say: Callable[[float], str])
     room = int((width - 4) / CHARACTER_PX)
     return Box(
         x=f"{x:.3f}",
-        y=top + (flame.height - 1 - frame.depth) * ROW,
+        y=top + frame.depth * ROW,
         width=f"{width:.3f}",
         letter=frame.kind[0],
         label=fitted(frame.name, room),
@@ -119,7 +120,8 @@ def fitted(name: str, room: int) -> str:
 def _wrapped(text: str) -> list[str]:
     """A line broken where it is too long."""
     lines = [""]
-    for word in text.split(" "):
+    # The browser would make one blank of two.
+    for word in printable(text).replace("  ", " · ").split(" "):
         if lines[-1] and len(lines[-1]) + 1 + len(word) > WORDS_MOST:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()[:WORDS_MOST]

@@ -38,9 +38,9 @@ class FlameFrame:
 
 @dataclass(frozen=True, slots=True)
 class Flame:
-    """The boxes from the root up, widest first beside each other, and what is not drawn because it is too narrow.
+    """The boxes from the root on, widest first beside each other, and what is not drawn because it is too narrow.
 
-    `left_out`: how many boxes, each with what is above it; `left_out_value`: their part of `total`; `least`: the
+    `left_out`: how many boxes, each with what it called; `left_out_value`: their part of `total`; `least`: the
     smallest value that is drawn.
     """
 
@@ -66,10 +66,10 @@ def flame_of(stacks: Iterable[Stack], root: str, least_ratio: float) -> Flame:
     least = max(1, round(total * least_ratio))
     frames, left_out = _frames(merged, root, total, least) if total else ([], [])
     if len(frames) > MOST_FRAMES:
-        # A box is never wider than the one below it, so one bound leaves no holes.
+        # A box is never wider than its caller, so one bound leaves no holes.
         least = sorted((frame.value for frame in frames), reverse=True)[MOST_FRAMES] + 1
         frames, left_out = _frames(merged, root, total, least)
-    # None of what is left out is above another: the walk does not go on from there.
+    # None of what is left out is called by another: the walk does not go on from there.
     return Flame(tuple(frames), total, least, len(left_out), sum(left_out))
 
 
