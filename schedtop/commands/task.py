@@ -71,7 +71,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     lens_options = {"source": options["source"], "column_ns": options["interval"]}
     interval = min(options["duration"], NS_PER_S)
     with (
-        SlowWaits(threshold, options["source"]) as waits,
+        SlowWaits(who.tgid, 0 if whole else who.tid, threshold, options["source"]) as waits,
         LiveLensSource(who.tid, whole, interval, **lens_options) as source,
     ):
         lens = source.look(options["duration"], stop)

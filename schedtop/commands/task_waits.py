@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.lens import Lens
+from schedtop.lens import Lens, LensLoss, longest_waits
 from schedtop.model import Frame, SourceError
-from schedtop.rows import SLOW_WAIT_DTYPE
+from schedtop.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.sources.live import LiveSource
 from schedtop.units import NS_PER_S
 
@@ -19,14 +19,19 @@ _OPENING_S = 30.0
 
 
 class SlowWaits:
-    """Collects slow waits in a thread of its own while it is open; with a threshold of `None` it does nothing."""
+    """Collects the slow waits of a thread, or of a process (`tid` of 0), in a thread of its own while it is open.
 
-    def __init__(self, threshold_ns: int | None, source: str) -> None:
+    With a threshold of `None` it does nothing.
+    """
+
+    def __init__(self, tgid: int, tid: int, threshold_ns: int | None, source: str) -> None:
+        self._tgid, self._tid = tgid, tid
         self._threshold_ns = threshold_ns
         self._wanted = source
         self._stop = threading.Event()
         self._open = threading.Event()
-        self._frames: list[Frame] = []
+        self._waits: Rows = np.empty(0, SLOW_WAIT_DTYPE)
+        self._forgotten = 0
         self._failure = "" if threshold_ns is not None else "it was not asked for them (--no-slow-waits)"
         self._thread = threading.Thread(target=self._run, name="schedtop-waits", daemon=True)
 
@@ -47,11 +52,21 @@ class SlowWaits:
         if self._failure:
             return replace(lens, unavailable=MappingProxyType(unavailable | {"slow waits": self._failure}))
         unavailable.pop("slow waits", None)
-        waits = np.concatenate([frame.slow_waits for frame in self._frames] or [np.empty(0, SLOW_WAIT_DTYPE)])
-        mine = waits["tgid"] == lens.tgid if lens.whole_process else waits["tid"] == lens.tid
         end_ns = lens.start_time_ns + lens.interval_ns
-        inside = (waits["time_ns"] >= lens.start_time_ns) & (waits["time_ns"] <= end_ns)
-        return replace(lens, slow_waits=waits[mine & inside], unavailable=MappingProxyType(unavailable))
+        inside = (self._waits["time_ns"] >= lens.start_time_ns) & (self._waits["time_ns"] <= end_ns)
+        return replace(
+            lens,
+            slow_waits=self._waits[inside],
+            unavailable=MappingProxyType(unavailable),
+            loss=lens.loss + LensLoss(slow_waits_forgotten=self._forgotten),
+        )
+
+    def _take(self, frame: Frame) -> None:
+        rows = frame.slow_waits
+        mine = rows["tid"] == self._tid if self._tid else rows["tgid"] == self._tgid
+        waits = np.concatenate((self._waits, rows[mine]))
+        self._waits = longest_waits(waits)
+        self._forgotten += len(waits) - len(self._waits)
 
     def _run(self) -> None:
         assert self._threshold_ns is not None
@@ -59,7 +74,7 @@ class SlowWaits:
             with LiveSource(NS_PER_S, self._threshold_ns, self._wanted) as source:
                 self._open.set()
                 for frame in source.frames(self._stop):
-                    self._frames.append(frame)
+                    self._take(frame)
         except SourceError as error:
             self._failure = str(error)
         finally:

@@ -4,10 +4,12 @@ Counters add: `earlier + later` is the Lens of both. What a kernel cannot give i
 PARTS -> why); its values are then `None` or empty, never to be shown as zero.
 """
 
-from schedtop.lens.lens import Lens, LensSource
+from schedtop.lens.lens import Lens, LensSource, longest_waits
 from schedtop.lens.parts import (
+    CHANGES_KEPT,
     IO_KINDS,
     PARTS,
+    SLOW_WAITS_KEPT,
     SLOWEST,
     STATES,
     Attributes,
@@ -33,9 +35,11 @@ from schedtop.lens.parts import (
 )
 
 __all__ = [
+    "CHANGES_KEPT",
     "IO_KINDS",
     "PARTS",
     "SLOWEST",
+    "SLOW_WAITS_KEPT",
     "STATES",
     "Attributes",
     "Column",
@@ -55,6 +59,7 @@ __all__ = [
     "Thread",
     "Traffic",
     "io_order",
+    "longest_waits",
     "slowest",
     "syscall_order",
     "thread_order",

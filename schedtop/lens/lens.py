@@ -12,6 +12,8 @@ import numpy as np
 
 from schedtop.histogram import Histogram
 from schedtop.lens.parts import (
+    CHANGES_KEPT,
+    SLOW_WAITS_KEPT,
     Attributes,
     Column,
     ConnectionChange,
@@ -83,6 +85,12 @@ class Lens:
     exit_code: int | None = None
 
     def __add__(self, later: Lens) -> Lens:
+        connections = self.connections + later.connections
+        waits = np.concatenate((self.slow_waits, later.slow_waits))
+        forgotten = LensLoss(
+            connections_forgotten=max(0, len(connections) - CHANGES_KEPT),
+            slow_waits_forgotten=max(0, len(waits) - SLOW_WAITS_KEPT),
+        )
         return replace(
             later,
             start_time_ns=self.start_time_ns,
@@ -98,21 +106,29 @@ class Lens:
             voluntary_switches=self.voluntary_switches + later.voluntary_switches,
             involuntary_switches=self.involuntary_switches + later.involuntary_switches,
             attributes=_later_attributes(self.attributes, later.attributes),
-            slow_waits=np.concatenate((self.slow_waits, later.slow_waits)),
+            slow_waits=longest_waits(waits),
             syscalls=_merged(self.syscalls, later.syscalls, lambda one: one.number, syscall_order),
             slow_calls=slowest(self.slow_calls + later.slow_calls),
             faults=self.faults + later.faults if self.faults and later.faults else later.faults or self.faults,
             io=_merged(self.io, later.io, lambda one: (one.kind, one.direction), io_order),
             traffic=_merged(self.traffic, later.traffic, traffic_key, traffic_key),
-            connections=self.connections + later.connections,
+            connections=connections[-CHANGES_KEPT:],
             threads=_merged(self.threads, later.threads, lambda one: one.tid, thread_order),
             unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),
-            loss=self.loss + later.loss,
+            loss=self.loss + later.loss + forgotten,
         )
 
     def syscall(self, name: str) -> Syscall | None:
         """The system call of that name, `None` if it did not occur."""
         return next((call for call in self.syscalls if call.name == name), None)
+
+
+def longest_waits(waits: Rows) -> Rows:
+    """The longest SLOW_WAITS_KEPT of rows of SLOW_WAIT_DTYPE, in their order."""
+    if len(waits) <= SLOW_WAITS_KEPT:
+        return waits
+    kept: Rows = waits[np.sort(np.argsort(-waits["wait_ns"], kind="stable")[:SLOW_WAITS_KEPT])]
+    return kept
 
 
 class LensSource(Protocol):

@@ -283,6 +283,7 @@ class LensLoss:
     """What was not seen or found no room, counted.
 
     `switches_unseen`: switches that the kernel does not report; their times are told by its own count of run time.
+    What was forgotten was seen, and is no longer among what is kept one by one.
     """
 
     threads_untracked: int = 0
@@ -293,6 +294,8 @@ class LensLoss:
     events_missed: int = 0
     negative_times: int = 0
     switches_unseen: int = 0
+    connections_forgotten: int = 0
+    slow_waits_forgotten: int = 0
 
     def __add__(self, other: LensLoss) -> LensLoss:
         return _sum_fields(self, other)
@@ -302,6 +305,12 @@ class LensLoss:
         """Whether anything at all was lost."""
         return any(getattr(self, f.name) for f in fields(LensLoss))
 
+
+CHANGES_KEPT = 2000
+"""How many changes of connections a Lens keeps: the last ones."""
+
+SLOW_WAITS_KEPT = 2000
+"""How many slow waits it keeps: the longest."""
 
 SLOWEST = 10
 """How many slow calls a Lens keeps."""

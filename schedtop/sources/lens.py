@@ -13,7 +13,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.lens import SLOWEST, STATES, Column, Faults, Lens, SlowCall, StateTimes, Thread, slowest
+from schedtop.lens import (
+    CHANGES_KEPT,
+    SLOWEST,
+    STATES,
+    Column,
+    ConnectionChange,
+    Faults,
+    Lens,
+    LensLoss,
+    SlowCall,
+    StateTimes,
+    Thread,
+    slowest,
+)
 from schedtop.model import Host, SourceError
 from schedtop.rows import Rows, text
 from schedtop.sources import lens_tables as tables
@@ -100,7 +113,8 @@ class LiveLensSource:
         while not stop.is_set() and not ended:
             columns: list[Column] = []
             slow: tuple[SlowCall, ...] = ()
-            slow_lost = 0
+            changes: tuple[ConnectionChange, ...] = ()
+            slow_lost = changes_lost = 0
             deadline = self._earlier.time_ns + self._interval_ns
             while True:
                 rest = min(deadline, self._column_ns + self._column_length_ns) - time.monotonic_ns()
@@ -113,7 +127,8 @@ class LiveLensSource:
                     break
                 columns.append(self._column(self._programs.threads(), time.monotonic_ns()))
                 slow, slow_lost = self._take_slow(slow, slow_lost)
-            yield self._lens(columns, slow, slow_lost, ended)
+                changes, changes_lost = self._take_changes(changes, changes_lost)
+            yield self._lens(columns, (slow, slow_lost), (changes, changes_lost), ended)
 
     def look(self, duration_ns: int, stop: threading.Event) -> Lens:
         """All of the next `duration_ns` as one Lens; shorter if the task ends or `stop` is set."""
@@ -192,13 +207,25 @@ class LiveLensSource:
             self._programs.keep_from(found[-1].duration_ns if len(found) == SLOWEST else 0)
         return found, lost + overwritten
 
-    def _lens(self, columns: list[Column], slow: tuple[SlowCall, ...], slow_lost: int, ended: bool) -> Lens:
+    def _take_changes(
+        self, changes: tuple[ConnectionChange, ...], lost: int
+    ) -> tuple[tuple[ConnectionChange, ...], int]:
+        rows, overwritten = self._programs.take_changes()
+        return changes + tables.connection_changes(rows, _clock_offset_ns()), lost + overwritten
+
+    def _lens(
+        self,
+        columns: list[Column],
+        taken_calls: tuple[tuple[SlowCall, ...], int],
+        taken_changes: tuple[tuple[ConnectionChange, ...], int],
+        ended: bool,
+    ) -> Lens:
         epoch = self._programs.next_interval()
         later, earlier, who = self._programs.read(time.monotonic_ns()), self._earlier, self.who
-        slow, slow_lost = self._take_slow(slow, slow_lost)
+        slow, slow_lost = self._take_slow(*taken_calls)
         # The next interval is likely to be as this one; if it is not, the one after that starts from the bottom.
         self._programs.keep_from(slow[-1].duration_ns // 2 if len(slow) == SLOWEST else 0)
-        changes, changes_lost = self._programs.take_changes()
+        changes, changes_lost = self._take_changes(*taken_changes)
         columns.append(self._column(later.threads, later.time_ns))
         threads = self._threads(earlier, later, ended)
         self._earlier = later
@@ -234,10 +261,11 @@ class LiveLensSource:
             faults=sum((thread.faults for thread in threads), Faults(0, 0, self._fault_ns())),
             io=tables.io(earlier, later),
             traffic=tables.traffic(earlier, later),
-            connections=tables.connection_changes(changes, offset),
+            connections=changes[-CHANGES_KEPT:],
             threads=threads,
             unavailable=MappingProxyType(self._unavailable),
-            loss=tables.loss(earlier, later, slow_lost, changes_lost),
+            loss=tables.loss(earlier, later, slow_lost, changes_lost)
+            + LensLoss(connections_forgotten=max(0, len(changes) - CHANGES_KEPT)),
             ended=ended,
             exit_code=os.waitstatus_to_exitcode(int(known["exit_code"][0])) if exited else None,
         )

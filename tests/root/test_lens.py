@@ -363,10 +363,10 @@ def test_there_is_no_such_task() -> None:
         pass
 
 
-def held_here() -> set[str]:
-    """BPF programs, maps and perf events that this process holds, as its descriptors say."""
+def held_by(pid: int) -> set[str]:
+    """BPF programs, maps, links and perf events that a process holds, as its descriptors say."""
     found = set()
-    for entry in Path("/proc/self/fd").iterdir():
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
         try:
             target = os.readlink(entry)
         except OSError:
@@ -383,11 +383,11 @@ def loaded_programs(name: str) -> int:
 
 def test_closing_leaves_nothing_attached() -> None:
     # Others on this host may have a lens open, too: the descriptors say what is ours.
-    before = held_here()
+    before = held_by(os.getpid())
     with program("") as one, LiveLensSource(one.pid, True):
-        assert len(held_here()) > len(before) + 10
+        assert len(held_by(os.getpid())) > len(before) + 10
         assert loaded_programs("sys_enter") >= 1
-    assert held_here() == before
+    assert held_by(os.getpid()) == before
 
 
 def test_what_the_kernel_refuses_is_named_and_stops_nothing() -> None:
@@ -424,9 +424,13 @@ def test_the_command_reports_until_the_end() -> None:
 
 def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
     with program("") as one:
-        command = [sys.executable, "-m", "schedtop", "task", str(one.pid), "--duration", "60s", "--no-renice"]
+        command = [sys.executable, "-m", "schedtop", "task", str(one.pid), "--duration", "60s", "--no-slow-waits"]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(4)
+        deadline = time.monotonic() + 30
+        while len([entry for entry in held_by(running.pid) if "bpf_link" in entry or "bpf-link" in entry]) < 10:
+            assert time.monotonic() < deadline, held_by(running.pid)
+            time.sleep(0.05)
+        time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         written, complaint = running.communicate(timeout=20)
     assert running.returncode == 0, complaint

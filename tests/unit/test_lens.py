@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+
 from schedtop.histogram import Histogram
 from schedtop.lens import (
+    CHANGES_KEPT,
+    SLOW_WAITS_KEPT,
     STATES,
     Attributes,
     Column,
+    ConnectionChange,
     Faults,
     Lens,
     LensLoss,
@@ -20,6 +25,7 @@ from schedtop.lens import (
     Syscall,
     Thread,
 )
+from schedtop.rows import SLOW_WAIT_DTYPE
 
 
 def lens(start: int, interval: int = 100, **parts: object) -> Lens:
@@ -77,3 +83,17 @@ def test_a_thread_that_was_there_once_stays() -> None:
     here = Thread(9, "here", StateTimes(running_ns=4), "running")
     both = lens(0, threads=(gone, here)) + lens(100, threads=(here,))
     assert [(thread.tid, thread.states.running_ns) for thread in both.threads] == [(9, 8), (8, 5)]
+
+
+def test_what_is_kept_one_by_one_is_bounded_and_the_rest_counted() -> None:
+    change = ConnectionChange(1, "tcp", "CLOSED", "SYN_SENT", "a", "b")
+    waits = np.zeros(SLOW_WAITS_KEPT, SLOW_WAIT_DTYPE)
+    waits["wait_ns"] = np.arange(SLOW_WAITS_KEPT)
+    one = lens(0, connections=(change,) * CHANGES_KEPT, slow_waits=waits)
+    last = replace(change, time_ns=2)
+    both = one + lens(100, connections=(last,), slow_waits=waits[-1:])
+    assert len(both.connections) == CHANGES_KEPT
+    assert both.connections[-1] == last
+    assert len(both.slow_waits) == SLOW_WAITS_KEPT
+    assert both.slow_waits["wait_ns"].min() == 1
+    assert (both.loss.connections_forgotten, both.loss.slow_waits_forgotten) == (1, 1)
