@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 from loads import ended, kernel_numbers, python
+from scenarios import cgroup
 
 from schedtop.offcpu import OffCpu, OffCpuRow, Symbol, ThreadSummary, top_rows
 from schedtop.sources.offcpu import LiveOffCpu
 from schedtop.sources.offcpu_programs import Limits
-from schedtop.sources.scope import Scope
+from schedtop.sources.scope import Scope, find_scope
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
@@ -141,8 +142,8 @@ def test_a_vfork_is_an_uninterruptible_wait(front_end: str, blocker: Blocker) ->
     with ended(process):
         offcpu = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 2)
     thread = thread_of(offcpu, process.pid)
-    assert thread.uninterruptible.total_ns > 0.8 * offcpu.duration_ns
-    assert thread.uninterruptible.average_ns == pytest.approx(30 * NS_PER_MS, rel=0.3)
+    assert thread.uninterruptible.total_ns > 0.5 * offcpu.duration_ns
+    assert (thread.uninterruptible.average_ns or 0) > 25 * NS_PER_MS
     assert "fork_for_ever" in names(heaviest(offcpu, process.pid, "uninterruptible").user.symbols)
 
 
@@ -204,7 +205,7 @@ def test_two_wake_each_other(front_end: str) -> None:
 def test_run_delay_is_the_kernels(front_end: str) -> None:
     """Busy loops on one CPU, all their lives inside the measurement."""
     hogs: list[subprocess.Popen[bytes]] = []
-    with ExitStack() as stack, measuring(Scope(comms=("python",)), source=front_end) as taken:
+    with ExitStack() as stack, measuring(Scope(), source=front_end) as taken:
         hogs += [python("import os; os.sched_setaffinity(0, {1})\nwhile True: pass") for _ in range(2)]
         stack.enter_context(ended(*hogs))
         time.sleep(1.2)
@@ -217,7 +218,6 @@ def test_run_delay_is_the_kernels(front_end: str) -> None:
     (offcpu,) = taken
     for hog in hogs:
         thread = thread_of(offcpu, hog.pid)
-        # What came before it was called python is not in: some ms.
         assert thread.runnable.total_ns == pytest.approx(kernel[hog.pid].run_delay_ns, rel=0.05, abs=10 * NS_PER_MS)
         assert thread.runnable.total_ns > 0.3 * NS_PER_S
         stopped = [row for row in offcpu.rows if row.tid == hog.pid and row.state == "stopped"]
@@ -249,6 +249,21 @@ def test_a_stripped_program_has_modules_and_offsets(blocker: Blocker, tmp_path: 
         offcpu = measured(bare.pid, duration_ns=NS_PER_S // 2)
     labels = [symbol.label for symbol in heaviest(offcpu, bare.pid).user.symbols]
     assert any(re.fullmatch(r"bare\+0x[0-9a-f]+", label) for label in labels), labels
+
+
+def test_only_a_cgroup_and_a_name() -> None:
+    nap = "import os, time\nopen('/proc/self/comm', 'w').write('{}')\nwhile True: time.sleep(0.005)"
+    with cgroup("offcpu") as directory, ExitStack() as stack:
+        inside, other_name, outside = (python(nap.format(name)) for name in ("wanted", "other", "wanted"))
+        stack.enter_context(ended(inside, other_name, outside))
+        for process in (inside, other_name):
+            (directory / "cgroup.procs").write_text(str(process.pid))
+        time.sleep(0.1)
+        scope = find_scope((), (), ("Want",), str(directory), None)
+        with LiveOffCpu(scope, source="btf") as source:
+            offcpu = source.take(NS_PER_S // 4, threading.Event())
+    assert {row.tid for row in offcpu.rows} == {inside.pid}
+    assert thread_of(offcpu, inside.pid).blocked.count > 10
 
 
 STORM = "import subprocess\nwhile True: subprocess.run(['/bin/true'])"
@@ -290,15 +305,15 @@ def test_threads_that_have_ended_make_room() -> None:
     """All of them have more rows than the map."""
     process = python(BORN_AND_GONE, process_group=0)
     try:
-        with LiveOffCpu(Scope(comms=("python",)), limits=Limits(rows=1024)) as source:
+        with LiveOffCpu(limits=Limits(rows=1024)) as source:
             offcpu = source.take(2 * NS_PER_S, threading.Event())
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     rows = [row for row in offcpu.rows if not row.tid]
-    assert {row.path[1] for row in rows} == {"python (ended)"}
+    assert "python (ended)" in {row.path[1] for row in rows}
     assert sum(row.times.count for row in rows) > 200
-    assert [thread.comm for thread in offcpu.threads if not thread.tid] == ["python"]
+    assert [thread.comm for thread in offcpu.threads if not thread.tid].count("python") == 1
 
 
 def test_the_total_is_that_of_offcputime(blocker: Blocker) -> None:
