@@ -458,18 +458,19 @@ static __always_inline struct lens_thread *switch_out(struct lens_config *settin
 	return thread;
 }
 
-/* A wakeup of a thread that is not queued, and blocked in `state`. */
-static __always_inline void woken(struct lens_config *settings, u32 tid, u32 state, u64 now)
+/* A wakeup of a thread that is not queued, and blocked in `state`; by an interrupt, or by the current task. */
+static __always_inline void woken(struct lens_config *settings, u32 tid, u32 state, bool interrupt, u64 now)
 {
+	u32 waker = interrupt ? 0 : bpf_get_current_pid_tgid();
 	struct lens_thread *thread = thread_of(settings, tid, state);
 	u64 comm[2] = {};
 
 	if (!thread)
 		return;
 	bpf_get_current_comm(comm, sizeof(comm));
-	if (!(u32)bpf_get_current_pid_tgid())
+	if (!waker)
 		comm[0] = comm[1] = 0;
-	count_peer(LENS_WAKER, bpf_get_current_pid_tgid(), comm, 1, 0);
+	count_peer(LENS_WAKER, waker, comm, 1, 0);
 	if (thread->state == LENS_RUNNING) {
 		thread->waking_ns = now;
 	} else if (thread->state != LENS_RUNNABLE) {

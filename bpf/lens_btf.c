@@ -105,6 +105,32 @@ static __always_inline bool is_queued(u64 task)
 	return FIELD(u32, task, TASK_ON_RQ_OFFSET);
 }
 
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* The bits of hard interrupts and NMIs, include/linux/preempt.h. */
+#define INTERRUPT_MASK 0x00ff0000
+
+/* What an interrupt leaves to be done right after it (softirq) is not told from what the task does itself. */
+static __always_inline bool in_interrupt(void)
+{
+	u64 count = 0;
+
+#if defined(TASK_PREEMPT_COUNT_OFFSET)
+	count = pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
+#elif defined(RQ_TO_PREEMPT_COUNT)
+	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+
+	count = pointer_at(queue + RQ_TO_PREEMPT_COUNT);
+#endif
+	return (u32)count & INTERRUPT_MASK;
+}
+
 int btf_sched_waking(u64 *ctx)
 {
 	u64 task = ctx[0];
@@ -112,8 +138,8 @@ int btf_sched_waking(u64 *ctx)
 	u64 comm[2];
 
 	if (mine && !is_queued(task))
-		woken(mine, TID(task), state_of(task_state(task)), bpf_ktime_get_ns());
-	if (settings_for_current()) {
+		woken(mine, TID(task), state_of(task_state(task)), in_interrupt(), bpf_ktime_get_ns());
+	if (settings_for_current() && !in_interrupt()) {
 		comm[0] = FIELD(u64, task, TASK_COMM_OFFSET);
 		comm[1] = FIELD(u64, task, TASK_COMM_OFFSET + 8);
 		count_peer(LENS_WAKEE, TID(task), comm, 1, 0);
@@ -161,14 +187,6 @@ int btf_sched_process_exit(u64 *ctx)
 		thread->call = NO_CALL;
 	}
 	return 0;
-}
-
-static __always_inline u64 pointer_at(u64 address)
-{
-	u64 value = 0;
-
-	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
-	return value;
 }
 
 /* What a descriptor of the current task stands for, plus one. */

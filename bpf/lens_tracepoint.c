@@ -88,7 +88,7 @@ int tracepoint_sched_waking(void *ctx)
 	thread = is_known(settings, tid) ? threads.lookup(&tid) : NULL;
 	/* One that is queued, or runs, is not woken by this: the record does not tell it, its state does. */
 	if (thread && thread->state != LENS_RUNNING && thread->state != LENS_RUNNABLE)
-		woken(settings, tid, thread->state, bpf_ktime_get_ns());
+		woken(settings, tid, thread->state, false, bpf_ktime_get_ns());
 	if (settings_for_current()) {
 		COPY_NAME(comm, ctx, WAKING_COMM_FIELD);
 		count_peer(LENS_WAKEE, tid, comm, 1, 0);

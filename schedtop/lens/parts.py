@@ -68,7 +68,7 @@ class Peer:
     """Another task, and how often it woke the task, was woken by it, or took its CPU.
 
     `wait_ns`: of a preemptor, how long the task then waited until it ran again; of others 0. A tid of 0 is no task: an
-    interrupt that came while the CPU was idle. One that comes while a task runs is taken for that task.
+    interrupt. What it leaves to be done afterwards (softirq) is taken for the task that it came in; without BTF all is.
     """
 
     tid: int

@@ -17,6 +17,7 @@ _MAGIC = 0xEB9F
 _HEADER = struct.Struct("<HBBIIIII")
 _ARRAY, _STRUCT, _UNION, _ENUM, _TYPEDEF, _FUNC_PROTO, _ENUM64 = 3, 4, 5, 6, 8, 13, 19
 _PTR = 2
+_VARIABLE, _SECTION = 14, 15
 _TRANSPARENT = (8, 9, 10, 11, 18)  # typedef, volatile, const, restrict, type tag
 # Words that follow the three of each type, by kind: a fixed number, and a number per member.
 _FIXED_WORDS = {1: 1, _ARRAY: 3, 14: 1, 17: 1}
@@ -105,6 +106,15 @@ class Btf:
             if self._name(self._words[start + 2 * index]) == name:
                 return self._words[start + 2 * index + 1]
         raise BtfError(f"enum {enum} has no {name}")
+
+    def per_cpu_offset(self, variable: str) -> int:
+        """Where a variable lies in the part of the kernel's memory that each CPU has for itself."""
+        wanted, section = self.type_id(variable, _VARIABLE), self.type_id(".data..percpu", _SECTION)
+        start = self._at[section] + 3
+        for index in range(start, start + 3 * self._members(section), 3):
+            if self._words[index] == wanted:
+                return self._words[index + 1]
+        raise BtfError(f"the kernel's BTF does not say where {variable} is")
 
     def _index(self) -> array[int]:
         """Positions of all types by id (0 is void). Compact, because a kernel has more than 100,000."""

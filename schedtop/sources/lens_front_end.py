@@ -104,7 +104,11 @@ def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:
     flags = _task_flags(btf)
     if not btf.has_field("task_struct", "throttled"):
         unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
-    flags += _file_flags(btf, unavailable) + _argument_flags(btf, machine or platform.machine(), unavailable)
+    flags += (
+        _interrupt_flags(btf)
+        + _file_flags(btf, unavailable)
+        + _argument_flags(btf, machine or platform.machine(), unavailable)
+    )
     sockets = _socket_flags(btf)
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
@@ -162,6 +166,24 @@ def _task_flags(btf: Btf) -> list[str]:
         if btf.has_field("task_struct", field):
             offsets[name] = offset(field)
     return [f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()]
+
+
+def _interrupt_flags(btf: Btf) -> list[str]:
+    """Flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
+
+    Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
+    run queue, which the current task leads to.
+    """
+    for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
+        if btf.has_field("task_struct", field):
+            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
+    places = {"TASK_CFS_RQ": ("task_struct", "se.cfs_rq"), "CFS_RQ_RQ": ("cfs_rq", "rq")}
+    try:
+        distance = btf.per_cpu_offset("__preempt_count") - btf.per_cpu_offset("runqueues")
+    except BtfError:
+        return []
+    flags = _flags(btf, places)
+    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
 
 
 def _file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:

@@ -256,6 +256,16 @@ def test_switches_and_preemptors_beside_a_busy_task() -> None:
     assert abs(lens.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
 
 
+def test_a_timer_is_an_interrupt_whomever_it_interrupts() -> None:
+    sleeper = "for _ in range(100): time.sleep(0.002)"
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(sleeper, ("taskset", "-c", "1")) as one:
+        hog.go_on()
+        lens = looked_at(one.pid, one.go)
+    wakers = {peer.tid: peer.count for peer in lens.wakers}
+    assert wakers[0] >= 90
+    assert wakers.get(hog.pid, 0) <= 10
+
+
 THREADS = """
 def work(number):
     for _ in range(20): time.sleep(0.005); os.stat("/")

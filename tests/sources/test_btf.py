@@ -175,3 +175,16 @@ def test_every_flipped_byte_gives_an_answer_or_a_btf_error() -> None:
             btf.enumerator("twice", "SEVEN")
         except BtfError:
             continue
+
+
+def test_where_a_variable_of_each_cpu_lies() -> None:
+    blob = Blob()
+    number = blob.add("int", INT, 4, (32,))
+    other = blob.add("other", 14, number, (0,))
+    count = blob.add("count", 14, number, (0,))
+    blob.add("elsewhere", 14, number, (0,))
+    blob.add(".data..percpu", 15, 64, (other, 8, 4, count, 24, 4), 2)
+    btf = Btf(blob.bytes())
+    assert btf.per_cpu_offset("count") == 24
+    with pytest.raises(BtfError, match="elsewhere"):
+        btf.per_cpu_offset("elsewhere")
