@@ -92,7 +92,9 @@ class FrontEnd:
     def unavailable(self) -> dict[str, str]:
         """What the missing events take away, with the reason in words."""
         lost = {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
-        if not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
+        if "sched_process_exit" in self.missing:
+            lost["exit_codes"] = "this kernel has no tracepoint sched_process_exit"
+        elif not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
             lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"

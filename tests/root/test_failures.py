@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -102,5 +103,11 @@ def test_without_sched_switch_there_is_nothing_to_show(monkeypatch: pytest.Monke
 
 
 def test_a_front_end_says_what_is_missing() -> None:
-    front_end = FrontEnd("btf", (), {"sched_switch": 1}, ("sched_waking",))
+    front_end = FrontEnd("btf", ("-DTASK_EXIT_CODE_OFFSET=8",), {"sched_switch": 1}, ("sched_waking",))
     assert front_end.unavailable == {"latency": "this kernel has no tracepoint sched_waking"}
+    assert set(FrontEnd("tracepoint", (), {}, ("sched_wakeup_new",)).unavailable) == {
+        "exit_codes",
+        "new tasks",
+        "short_lived",
+    }
+    assert set(replace(front_end, missing=("sched_process_exit",)).unavailable) == {"exits", "exit_codes"}
