@@ -183,6 +183,24 @@ def test_an_exec_by_a_thread_does_not_end_its_process(collect) -> None:
     assert [(row["comm"], int(row["count"]), int(row["exit_code"])) for row in own] == [(b"true", 1, 0)]
 
 
+def test_an_orphan_keeps_who_started_it(collect, front_end: str) -> None:
+    code = _NAMED + (
+        "import time\n"
+        "for _ in range(10):\n    if not os.fork():\n        time.sleep(0.2)\n"
+        "        open('/proc/self/comm', 'w').write('sl-orphan')\n        os._exit(0)\n"
+    )
+    with collect(front_end, interval_ns=SECOND_NS) as collector:
+        script = python(code, "sl-gone")
+        with ended(script):
+            assert script.wait() == 0
+        time.sleep(0.4)
+    orphans = collector.frame.short_lived
+    orphans = orphans[orphans["comm"] == b"sl-orphan"]
+    assert [(row["parent"], int(row["parent_tgid"]), int(row["count"])) for row in orphans] == [
+        (b"sl-gone", script.pid, 10)
+    ]
+
+
 def test_run_time_and_run_delay_are_the_kernels_own(collect) -> None:
     for last in (False, False, True):
         with collect("btf", interval_ns=SECOND_NS) as collector:
