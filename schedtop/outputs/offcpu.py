@@ -68,7 +68,7 @@ def document(offcpu: OffCpu, state: str = "all", top: int | None = None) -> dict
 
 def to_json(offcpu: OffCpu, state: str = "all", top: int | None = None) -> str:
     """The document as text."""
-    return json.dumps(document(offcpu, state, top), indent=2) + "\n"
+    return json.dumps(document(offcpu, state, top), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_folded(offcpu: OffCpu, state: str = "all", _top: int | None = None) -> str:
@@ -157,7 +157,7 @@ def _waker(waker: Waker) -> dict[str, Any]:
 
 def _stack(stack: Stack) -> dict[str, Any]:
     symbols = [
-        {"name": symbol.name or None, "module": symbol.module or None, "offset": symbol.offset, "label": symbol.label}
+        {"name": symbol.name or None, "module": symbol.module or None, "offset": symbol.offset}
         for symbol in stack.symbols
     ]
     return {"symbols": symbols, "missing": stack.missing or None, "truncated": stack.truncated}
