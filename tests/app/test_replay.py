@@ -256,7 +256,8 @@ async def test_a_time_is_typed(path: Path) -> None:
 async def test_keys_that_make_no_sense_say_why(path: Path, tmp_path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
         dashboard.export_dir = tmp_path
-        for key, words in (("plus", "recorded with"), ("minus", "recorded with"), ("O", "no kernel"), ("r", "already")):
+        said = {"plus": "recorded with", "minus": "recorded with", "O": "no kernel", "o": "live kernel", "r": "already"}
+        for key, words in said.items():
             await pilot.press(key)
             assert words in text(pilot.app)
         assert not list(tmp_path.iterdir())
