@@ -31,6 +31,10 @@ waits of pairs among the others of its attribution."""
 KEEP_OLD_SHORT_LIVED = 100
 """How many rows of short-lived tasks a merged Frame keeps; the tasks of the others are counted without a name."""
 
+KEEP_OLD_ENDED = 100
+"""How many of the tasks that ended in it a Frame keeps one by one, when a fork storm leaves too little room for the
+time before it; the others are counted as forgotten. They stay among the short-lived ones."""
+
 KEEP_GROUPS_NS = 60 * NS_PER_S
 """How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
 
@@ -133,6 +137,7 @@ class History:
         self._keep_bytes = keep_bytes
         self._frames: deque[Frame] = deque()
         self._bytes = 0
+        self._thinned_ns = -1
         self._merger = WindowMerger()
         for frame in frames:
             self.append(frame)
@@ -172,7 +177,7 @@ class History:
     def copy(self) -> History:
         """A History that stays as this one is now (it shares the Frames, which never change)."""
         twin = History(self.host, keep_bytes=self._keep_bytes)
-        twin._frames, twin._bytes = deque(self._frames), self._bytes
+        twin._frames, twin._bytes, twin._thinned_ns = deque(self._frames), self._bytes, self._thinned_ns
         return twin
 
     def step(self, end_ns: int, steps: int) -> int:
@@ -213,6 +218,8 @@ class History:
 
         One pair at a time, because the screen waits for it. What is recent keeps its resolution.
         """
+        if self._forget_ended():
+            return
         frames = self._frames
         index = min(
             range(max(1, len(frames) // 2 - 1)),
@@ -220,6 +227,8 @@ class History:
         )
         one, other = frames[index], frames[index + 1]
         merged = thinned(merge((one, other)))
+        if merged.end_ns <= self._thinned_ns:
+            merged = without_ended(merged)
         saved = frame_bytes(one) + frame_bytes(other) - frame_bytes(merged)
         if saved >= frame_bytes(other) / 2:
             frames[index] = merged
@@ -228,6 +237,24 @@ class History:
         else:
             # Tasks that lived once do not add up to less; then the memory bound wins over the span.
             self._bytes -= frame_bytes(frames.popleft())
+
+    def _forget_ended(self) -> bool:
+        """Takes most of the tasks that ended out of the oldest Frame that has them all; false if that is no help.
+
+        Without this a fork storm would leave a handful of Frames, each of a minute.
+        """
+        whole = [place for place, frame in enumerate(self._frames) if frame.end_ns > self._thinned_ns]
+        if sum(frame_bytes(self._frames[place]) for place in whole) <= self.keep_bytes / 2:
+            return False
+        for place in whole[:-1]:
+            frame = self._frames[place]
+            self._thinned_ns = frame.end_ns
+            fewer = without_ended(frame)
+            if fewer is not frame:
+                self._frames[place] = fewer
+                self._bytes += frame_bytes(fewer) - frame_bytes(frame)
+                return True
+        return False
 
 
 def frame_bytes(frame: Frame) -> int:
@@ -269,6 +296,17 @@ def thinned(
         short_lived=folded(frame.short_lived, KEEP_OLD_SHORT_LIVED),
         groups=None,
     )
+
+
+def without_ended(frame: Frame, keep: int = KEEP_OLD_ENDED) -> Frame:
+    """The Frame with only so many of the tasks that ended in it, where there are more; the others are counted."""
+    has_ended = frame.tasks["ended"] != 0
+    if np.count_nonzero(has_ended) <= keep:
+        return frame
+    weight = np.where(has_ended, frame.tasks["run_delay_ns"] + frame.tasks["run_ns"], np.iinfo(np.int64).max)
+    tasks = _heaviest(frame.tasks, weight, keep + int(np.count_nonzero(~has_ended)))
+    forgotten = Loss(tasks_forgotten=len(frame.tasks) - len(tasks))
+    return replace(frame, tasks=tasks, loss=frame.loss + forgotten)
 
 
 def _heaviest(rows: Rows, weight: Integers, most: int) -> Rows:

@@ -208,6 +208,29 @@ def test_a_recorded_frame_has_them_and_an_old_one_says_that_it_has_not() -> None
         frame_of(fields, times, made.cgroups)
 
 
+def test_a_storm_leaves_room_for_the_time_before_it() -> None:
+    history, first = History(HOST), frame()
+    storm = np.zeros(5000, first.tasks.dtype)
+    storm["ended"] = 1
+    storm["run_ns"] = 1 + np.arange(5000)
+    living = first.tasks.copy()
+    for second in range(300):
+        storm["tid"] = storm["start_ns"] = 10_000 + second * 5000 + np.arange(5000)
+        rows = np.concatenate((living, storm))
+        history.append(replace(first, tasks=rows, end_ns=second * 10**9, start_time_ns=second * 10**9))
+    frames = history.frames
+    assert sum(map(frame_bytes, frames)) <= history.keep_bytes
+    assert len(frames) >= 50
+    assert max(each.interval_ns for each in frames) <= 20 * 10**9
+    assert sum(each.interval_ns for each in frames) == 300 * 10**9
+    # What lives on is in each of them, and nothing is forgotten without being counted.
+    assert all(np.isin(living["tid"], each.tasks["tid"]).all() for each in frames)
+    assert all(len(each.tasks) == 5040 for each in list(frames)[-3:])
+    told = sum(np.count_nonzero(each.tasks["ended"]) + each.loss.tasks_forgotten for each in frames)
+    assert told == 300 * 5000
+    assert history.copy().view(ViewSettings()).frame.tasks.size == 5040
+
+
 def test_a_storm_of_ten_minutes_keeps_its_counts_in_bounded_memory() -> None:
     rows, history = many(2000), History(HOST)
     every = replace(frame(folded(rows)), tasks=np.zeros(3000, frame().tasks.dtype))
