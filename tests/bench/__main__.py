@@ -30,8 +30,9 @@ TOPICS = {
     "growth": "growth",
     "reading": "reading_path",
     "lens": "lens_cost",
+    "queue": "queue_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "start", "reading", "lens")
+NEED_ROOT = ("switch", "offcpu", "self", "start", "reading", "lens", "queue")
 
 
 def main() -> None:

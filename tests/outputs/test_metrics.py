@@ -30,6 +30,7 @@ PLAIN = "text/plain"
 
 def frames_of(**scenario: object) -> list[Frame]:
     source = SyntheticSource(Scenario(**({"frames": 6} | scenario)))  # type: ignore[arg-type]
+    source.set_sampling(True)
     return list(source.frames(threading.Event()))
 
 
@@ -92,6 +93,27 @@ def test_counters_are_the_sums_of_the_frames() -> None:
         rows = whole.slow_waits[whole.slow_waits["cause"] == index]
         assert value(data, "schedtop_slow_waits_total", cause=cause) == len(rows)
         assert value(data, "schedtop_slow_wait_seconds_total", cause=cause) == rows["wait_ns"].sum() / NS_PER_S
+
+
+def test_samples_of_the_run_queues_add_up() -> None:
+    frames = frames_of(cpus=3)
+    data, whole = served(frames), merge(frames).queue
+    assert whole is not None
+    for kind in ("all", "fair"):
+        lengths = whole.lengths(kind)
+        labels = {"class": kind}
+        assert value(data, "schedtop_queue_length_count", **labels) == lengths.samples
+        assert value(data, "schedtop_queue_length_sum", **labels) == lengths.total
+        for edge in (0, 3, 256):
+            below = int(lengths.counts[: edge + 1].sum())
+            assert value(data, "schedtop_queue_length_bucket", le=f"{edge}.0", **labels) == below
+    for cpu in range(3):
+        assert value(data, "schedtop_queue_length_samples_total", cpu=str(cpu)) == whole.samples[cpu]
+        assert value(data, "schedtop_queue_length_samples_expected_total", cpu=str(cpu)) == whole.expected[cpu]
+        assert value(data, "schedtop_queue_length_tasks_total", cpu=str(cpu)) == whole.sums[0, cpu]
+    assert total(data, "schedtop_queue_length_tasks_total") == whole.sums[0].sum()
+    bare = families(served([replace(frame, queue=None) for frame in frames]))
+    assert not [name for name in bare if name.startswith("schedtop_queue")]
 
 
 @pytest.mark.parametrize("by", ["cgroup", "process", "container"])

@@ -34,6 +34,7 @@ SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), 
 def data() -> Published:
     """With everything that can be there: kernel programs that are timed, and something that is missing."""
     source = SyntheticSource(Scenario(frames=3))
+    source.set_sampling(True)
     totals = Totals(source.host, ViewSettings(), "cgroup", 50)
     for frame in source.frames(threading.Event()):
         cost = replace(frame.overhead, bpf_ns=1000, bpf_switches=10)

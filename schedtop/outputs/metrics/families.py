@@ -23,7 +23,7 @@ from schedtop.outputs.metrics.groups import GroupCounts
 from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published
 from schedtop.outputs.snapshot import is_available
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers
-from schedtop.tables import CPU_COUNTERS
+from schedtop.tables import CPU_COUNTERS, QUEUE_KINDS
 from schedtop.units import NS_PER_S, NS_PER_US, printable
 
 FIRST_EDGE_NS, LAST_EDGE_NS = NS_PER_US, 20 * NS_PER_S
@@ -35,6 +35,9 @@ _EDGES = tuple(
 )
 EDGES_NS = tuple(int(HIGH_NS[index]) for index in _EDGES)
 """Upper edges of the buckets that are served: two an octave, all of them our own edges, so that no count is split."""
+
+_LENGTH_EDGES = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
+"""Upper edges of the lengths of run queues, inclusive; beyond MOST_QUEUED they would not be exact."""
 
 go_number: Any = floatToGoString
 """As the client library writes numbers, and Prometheus keeps edges: `1.024e-06`. The library has no types for it."""
@@ -93,6 +96,7 @@ class SchedtopCollector(Collector):
             return
         yield from _about(data)
         yield from _cpus(data, per_cpu=self._per_cpu)
+        yield from _queues(data, per_cpu=self._per_cpu)
         yield from _waits(data)
         yield from _groups("group", ("by", "group"), (data.by,), GROUP_COUNTERS, data.groups, _GROUP_METRICS, data)
         yield from _groups("cgroup", ("cgroup",), (), QUOTA_COUNTERS, data.quotas, _QUOTA_METRICS, data)
@@ -149,6 +153,31 @@ def _add_cpu_samples(
         return
     for cpu, value in zip(cpus, values, strict=True):
         family.add_metric([str(cpu)], value)
+
+
+def _queues(data: Published, *, per_cpu: bool) -> Iterator[Metric]:
+    """What the samples of the run queues add up to: a histogram by class, and counters by CPU."""
+    queue = data.queue
+    if queue is None:
+        return
+    cpus = [cpu for cpu in data.cpus if cpu < len(queue.samples)]
+    words = "Sampled lengths of the CPUs' run queues: tasks that wait, the running one not counted."
+    histogram = HistogramMetricFamily("schedtop_queue_length", words, labels=["class"])
+    for kind in QUEUE_KINDS:
+        lengths = queue.lengths(kind, cpus)
+        cumulative = np.cumsum(lengths.counts, dtype=np.int64)
+        edges = [(go_number(edge), float(cumulative[min(edge, len(cumulative) - 1)])) for edge in _LENGTH_EDGES]
+        histogram.add_metric([kind], [*edges, ("+Inf", float(cumulative[-1]))], lengths.total)
+    yield histogram
+    labels = ["cpu"] if per_cpu else []
+    for name, words, values in (
+        ("schedtop_queue_length_samples", "Samples of the run queue.", queue.samples),
+        ("schedtop_queue_length_samples_expected", "Samples, if none were missing.", queue.expected),
+        ("schedtop_queue_length_tasks", "Tasks that waited, added up over the samples.", queue.sums[0]),
+    ):
+        family = CounterMetricFamily(name, words, labels=labels)
+        _add_cpu_samples(family, cpus, values[cpus].tolist(), per_cpu=per_cpu)
+        yield family
 
 
 def _waits(data: Published) -> Iterator[Metric]:

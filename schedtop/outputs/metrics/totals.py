@@ -15,7 +15,7 @@ from schedtop.model import Frame, Host, Loss, Overhead, Pressure
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
 from schedtop.short_lived import by_command
-from schedtop.tables import CPU_COUNTERS
+from schedtop.tables import CPU_COUNTERS, QueueTable, merge_queues
 from schedtop.units import NS_PER_S, printable
 
 GROUP_COUNTERS = ("run_delay_ns", "run_ns", "involuntary_switches")
@@ -70,6 +70,8 @@ class Published:
     """Of short-lived processes and threads, shape (2, len(COMMAND_COUNTERS))."""
     endings: Integers
     """How short-lived processes ended, shape (len(ENDINGS),)."""
+    queue: QueueTable | None = None
+    """All samples of the run queues so far, `None` if there are none."""
 
 
 class Totals:
@@ -89,6 +91,7 @@ class Totals:
         self._kernel_switches: int | None = None
         self._pressure: Pressure | None = None
         self._loss, self._overhead = Loss(), Overhead()
+        self._queue: QueueTable | None = None
         self._groups = GroupTotals(len(GROUP_COUNTERS), most, GROUP_ENTRY_NS)
         self._quotas = GroupTotals(len(QUOTA_COUNTERS), most, QUOTA_ENTRY_NS)
         self._commands = GroupTotals(len(COMMAND_COUNTERS), most, GROUP_ENTRY_NS)
@@ -107,6 +110,7 @@ class Totals:
         if frame.pressure is not None:
             grown = Pressure(max(0, frame.pressure.some_ns), max(0, frame.pressure.full_ns))
             self._pressure = self._pressure + grown if self._pressure else grown
+        self._queue = merge_queues((self._queue, frame.queue))
         self._loss += frame.loss
         self._overhead += frame.overhead
         self._add_groups(frame)
@@ -176,6 +180,7 @@ class Totals:
             commands=self._commands.counts(),
             short_lived=self._short_lived.copy(),
             endings=self._endings.copy(),
+            queue=self._queue,
         )
 
 
