@@ -163,7 +163,7 @@ def test_samples_agree_with_the_exact_run_delay(front_end: str) -> None:
     exact = delay_ns / frame.interval_ns
     assert exact > 3
     # The edges of the interval, and what a hundred samples of a random thing are off.
-    assert float(frame.queue.means("all").sum()) == pytest.approx(exact, rel=0.2, abs=0.5)
+    assert float(frame.queue.means("all").sum()) == pytest.approx(exact, rel=0.3, abs=0.8)
 
 
 def test_waiting_and_running_tasks_are_those_that_the_kernel_counts() -> None:
