@@ -92,6 +92,7 @@ class LiveOffCpu:
         """All that was measured so far, each interval and at last when `stop` is set."""
         due = self._start_ns + self._interval_ns
         while not self._learn_until(due, stop):
+            self._missed = self._programs.misses()
             yield self._measured(time.monotonic_ns())
             due += self._interval_ns * max(1, -(-(time.monotonic_ns() - due) // self._interval_ns))
         yield self._finished(time.monotonic_ns(), "")
