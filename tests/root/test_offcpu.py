@@ -137,10 +137,10 @@ def test_a_minimum_hides_nothing() -> None:
     assert NS_PER_MS <= offcpu.below_ns / offcpu.below_count < 10 * NS_PER_MS
 
 
-def test_a_vfork_is_an_uninterruptible_wait(front_end: str, blocker: Blocker) -> None:
+def test_a_vfork_is_an_uninterruptible_wait(blocker: Blocker) -> None:
     process = blocker("vfork")
     with ended(process):
-        offcpu = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 2)
+        offcpu = measured(process.pid, duration_ns=NS_PER_S // 2)
     thread = thread_of(offcpu, process.pid)
     assert thread.uninterruptible.total_ns > 0.5 * offcpu.duration_ns
     assert (thread.uninterruptible.average_ns or 0) > 25 * NS_PER_MS
@@ -159,12 +159,12 @@ def test_a_sync_waits_for_the_disk(tmp_path: Path) -> None:
     assert any("sync" in name for row in waits for name in names(row.kernel.symbols))
 
 
-def test_who_holds_the_lock_is_the_waker(front_end: str, blocker: Blocker) -> None:
+def test_who_holds_the_lock_is_the_waker(blocker: Blocker) -> None:
     process = blocker("lock")
     with ended(process):
         time.sleep(0.05)
         holder = next(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
-        offcpu = measured(process.pid, source=front_end, wakers=True)
+        offcpu = measured(process.pid, wakers=True, duration_ns=NS_PER_S // 2)
     waits = [row for row in offcpu.rows if row.tid == process.pid and "futex_wait" in " ".join(row.path)]
     blocked = max((row for row in waits if row.is_blocked), key=lambda row: row.total_ns)
     assert blocked.waker and (blocked.waker.tid, blocked.waker.comm) == (holder, "holder")
