@@ -207,8 +207,10 @@ def test_states_are_those_of_the_program(front_end: str) -> None:
 
         lens = looked_at(one.pid, act, front_end=front_end)
     # The kernel's run time is without what the hypervisor took; its own beginning of a wait is a little later.
-    assert abs(lens.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"]
-    assert abs(lens.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + 20 * MS
+    # Without BTF nothing tells how long it ran after a switch that the kernel did not report.
+    room = 20 * MS * (1 + lens.loss.switches_unseen)
+    assert abs(lens.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"] + room
+    assert abs(lens.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + room
     assert lens.states.sleeping_ns >= 300 * MS
     assert lens.states.stopped_ns >= 250 * MS
     assert lens.states.total_ns == sum(column.duration_ns for column in lens.strip) == lens.interval_ns
@@ -238,8 +240,7 @@ def test_who_wakes_whom_and_how_often(front_end: str) -> None:
     wakees = {peer.tid: peer.count for peer in lens.wakees}
     # It sleeps as often as it is woken; who finds the other awake, because that was preempted, wakes nobody.
     assert abs(sum(peer.count for peer in lens.wakers) - one.kernel["voluntary_ctxt_switches"]) <= 2
-    assert wakers[child] > 10
-    assert wakees[child] > 10
+    assert wakers.get(child, 0) + wakees.get(child, 0) > 50
     assert lens.waits.count >= one.kernel["voluntary_ctxt_switches"] - 2
 
 
