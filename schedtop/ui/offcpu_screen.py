@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,9 +13,8 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from schedtop.filters import Filter
-from schedtop.offcpu import OffCpuSource
 from schedtop.panes.offcpu.header import OffCpuHeader
-from schedtop.panes.offcpu.lines import ORDERS, Measured, ThreadLine, chosen, measured
+from schedtop.panes.offcpu.lines import ORDERS, Measured, ThreadLine, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen
@@ -29,6 +24,7 @@ from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.offcpu_export import only, write_offcpu
+from schedtop.ui.offcpu_feed import prepared
 from schedtop.ui.on_demand import MakeOffCpu
 from schedtop.ui.terminal import LEAST_COLUMNS, LEAST_LINES
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
@@ -45,10 +41,6 @@ CHOOSING_S = 0.6
 EVERYBODY = Filter()
 
 ATTACHING = "attaching to the kernel: the very first time it takes a second to compile the programs"
-
-
-LARGEST_SHARE = 0.2
-"""Of a CPU, for reading and preparing what was measured: the screen must stay quick, and so must the host."""
 
 
 class ThreadFilterBar(FilterBar):
@@ -104,7 +96,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle."""
         self._make_source = make_source
         self.min_ns = min_ns
-        super().__init__(_prepared(make_source(min_ns)))
+        super().__init__(prepared(make_source(min_ns)))
         self.export_dir = export_dir
         self.filter = wanted
         self.order = "held"
@@ -159,7 +151,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
     def _attach_anew(self) -> None:
         self.shown = self._latest = None
         self._frozen = False
-        self.attach(_prepared(self._make_source(self.min_ns)))
+        self.attach(prepared(self._make_source(self.min_ns)))
         self._show_keys()
         self.show_state()
 
@@ -349,26 +341,3 @@ class OffCpuScreen(AttachedScreen[Measured]):
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
         else:
             self.notify("\n".join(map(str, paths)), title="Exported", timeout=8, markup=False)
-
-
-class _Prepared:
-    """A source whose measurements come as the screen shows them: made in the source's thread, not in the screen's."""
-
-    def __init__(self, source: OffCpuSource) -> None:
-        self._source = source
-
-    def frames(self, stop: threading.Event) -> Iterator[Measured]:
-        before_s = time.thread_time()
-        for offcpu in self._source.frames(stop):
-            yield measured(offcpu)
-            # The longer it measures, the more there is to read: then it reads less often.
-            spent_s = time.thread_time() - before_s
-            if stop.wait(max(0.0, spent_s / LARGEST_SHARE - 1)):
-                return
-            before_s = time.thread_time()
-
-
-@contextmanager
-def _prepared(source: OffCpuSource) -> Iterator[_Prepared]:
-    with source:
-        yield _Prepared(source)
