@@ -16,7 +16,7 @@ from loads import ended, python
 from scenarios import cgroup
 
 from schedtop.model import Frame, merge
-from schedtop.sources import loader
+from schedtop.sources import frontend, loader
 from schedtop.sources.live import LiveSource
 from schedtop.units import NS_PER_MS, NS_PER_S
 
@@ -225,3 +225,13 @@ def link_of(fd: int) -> str:
         return os.readlink(f"/proc/self/fd/{fd}")
     except FileNotFoundError:
         return ""
+
+
+def test_without_btf_the_lengths_are_unknown_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontend, "KERNEL_BTF", Path("/nowhere"))
+    frame = sampled(lambda: busy(3), "tracepoint", 2 * NS_PER_MS)
+    assert frame.queue is None
+    assert "BTF" in frame.unavailable["queue"]
+    assert len(frame.slow_waits)
+    assert (frame.slow_waits["queue_length"] == -1).all()
+    assert frame.cpus.queue_length[CPU] >= 2, "the gauge does not need it"
