@@ -6,16 +6,16 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from schedtop.history import View
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.lens.past import Subject
 from schedtop.panes.pane import Pane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.tasks import TasksPane
-from schedtop.rows import Rows, text
+from schedtop.rows import text
 from schedtop.ui.bindings import key
 from schedtop.ui.lens_screen import LensScreen
 from schedtop.ui.recording_keys import RecordingKeys
-from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import steady
 
 NEITHER = "the lens is for tasks and processes: g groups by thread or process"
@@ -32,7 +32,7 @@ class LensKeys(RecordingKeys):
 
     def action_look(self) -> None:
         """The lens on what is selected, the zoom where nothing is."""
-        subject = chosen_subject(self.current, self.view.settings.group if self.view else "thread")
+        subject = chosen_subject(self.current, self.view)
         if subject is None:
             self.action_zoom()
         elif isinstance(subject, str):
@@ -69,34 +69,42 @@ class LensKeys(RecordingKeys):
         raise NotImplementedError
 
 
-def chosen_subject(pane: Pane, kind: str) -> Subject | str | None:
+def chosen_subject(pane: Pane, view: View | None) -> Subject | str | None:
     """Whom the selected row of a pane is about; a sentence if it is no task or process; `None` without a selection.
 
-    `kind` is how tasks and pairs are grouped, one of GROUPS.
+    The row need not be in the window any more: slow waits leave it within a second.
     """
-    row = pane.selected_row if isinstance(pane, KeyedTable) else None
-    if row is None:
+    key = pane.selected_key if isinstance(pane, TasksPane | SlowWaitsPane | BlamePane) else None
+    if key is None or view is None:
         return None
+    kind = view.settings.group
     if isinstance(pane, SlowWaitsPane):
-        return Subject(int(row["tid"]), int(row["tgid"]), _name(row["comm"]))
-    if not isinstance(pane, TasksPane | BlamePane):
-        return None
+        return _thread(view, key[1])
     if kind not in ("thread", "process"):
         return NEITHER
-    if isinstance(pane, BlamePane):
-        return _victim(pane, int(row["victim_id"]), _name(row["victim_name"]), kind)
     if kind == "process":
-        return Subject(0, int(row["id"]), _name(row["name"]))
-    return Subject(int(row["tid"]), int(row["tgid"]), _name(row["comm"]), int(row["start_ns"]))
+        return _process(view, key[0])
+    return _thread(view, key[0], key[1] if isinstance(pane, TasksPane) else 0)
 
 
-def _victim(pane: BlamePane, number: int, name: str, kind: str) -> Subject:
-    """A victim of a pair, which is by thread or process."""
-    if kind == "process":
-        return Subject(0, number, name)
-    pairs: Rows | None = pane.view.pairs if pane.view else None
-    tgids = pairs["victim_tgid"][pairs["victim_tid"] == number].tolist() if pairs is not None else []
-    return Subject(number, tgids[0] if tgids else 0, name)
+def _thread(view: View, tid: int, start_ns: int = 0) -> Subject:
+    """The thread, as the newest Frame that knows it calls it."""
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.slow_waits, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tid"] == tid]
+            if len(found):
+                return Subject(tid, int(found[-1][f"{role}tgid"]), _name(found[-1][f"{role}comm"]), start_ns)
+    return Subject(tid, 0, "", start_ns)
+
+
+def _process(view: View, tgid: int) -> Subject:
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tgid"] == tgid]
+            if len(found):
+                # A kernel thread has no process name but its own.
+                return Subject(0, tgid, _name(found[-1][f"{role}process"] or found[-1][f"{role}comm"]))
+    return Subject(0, tgid, "")
 
 
 def _name(name: bytes) -> str:

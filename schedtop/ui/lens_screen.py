@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from schedtop.history import View
 from schedtop.lens import Lens, LensSource
+from schedtop.model import Host
 from schedtop.panes.lens.head import LensHeader
 from schedtop.panes.lens.overview import OverviewPane
 from schedtop.panes.lens.past import Past, PastReader, Subject
@@ -127,7 +128,7 @@ class LensScreen(AttachedScreen[Lens]):
         self.subject = subject
         self.counted = LensLog()
         self.arrivals = 0
-        self._has_kernel = source is not None
+        self._source = source
         self._owner = owner
         self._view = view
         self._reader = PastReader(subject)
@@ -219,7 +220,7 @@ class LensScreen(AttachedScreen[Lens]):
         )
 
     def _status(self, counts: Lens | None) -> Status:
-        if not self._has_kernel:
+        if self._source is None:
             return Status.RECORDED
         if counts is not None and counts.ended:
             return Status.ENDED
@@ -228,7 +229,7 @@ class LensScreen(AttachedScreen[Lens]):
         return Status.COUNTING if counts is not None else Status.ATTACHING
 
     def _show_keys(self) -> None:
-        words = {"freeze": "Thaw" if self._owner.stands_still else "Freeze" if self._has_kernel else "Play"}
+        words = {"freeze": "Thaw" if self._owner.stands_still else "Freeze" if self._source is not None else "Play"}
         rows = [row for row in key_rows(self.BINDINGS) if row.shown and (row.action != "process" or self._has_process)]
         keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
@@ -316,7 +317,7 @@ class LensScreen(AttachedScreen[Lens]):
 
     def action_anew(self) -> None:
         """Begins the counts anew."""
-        if not self._has_kernel:
+        if self._source is None:
             self.notify("a recording has no counts of its own to begin anew", timeout=4)
             return
         self.counted.begin_anew()
@@ -379,9 +380,13 @@ class LensScreen(AttachedScreen[Lens]):
         svg = self.app.export_screenshot(title="schedtop")
         self.run_worker(self._export(self.scene(), svg), group="export")
 
+    def _host(self) -> Host | None:
+        """Where the counts are from, once there are any."""
+        return self._source.host if self._source is not None and self.arrivals else None
+
     async def _export(self, scene: Scene, svg: str) -> None:
         try:
-            paths = await asyncio.to_thread(write_lens, scene, self._view, svg, self._owner.export_dir)
+            paths = await asyncio.to_thread(write_lens, scene, self._host(), self._view, svg, self._owner.export_dir)
         except ExportError as problem:
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
         else:

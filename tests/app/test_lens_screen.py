@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -185,6 +187,20 @@ async def test_it_opens_on_what_is_selected() -> None:
         assert pilot.app.screen is dashboard
 
 
+async def test_a_slow_wait_that_has_left_the_window_still_names_its_victim() -> None:
+    source, lenses = GivenSource(), Lenses()
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        dashboard = await collected(pilot, source, 3)
+        await pilot.press("4", "down")
+        assert dashboard.view is not None
+        wait = dashboard.view.slow_waits[0]
+        await collected(pilot, source, 3)
+        assert wait["time_ns"] not in dashboard.view.slow_waits["time_ns"]
+        screen = await opened(pilot, source, lenses, "enter")
+        assert (screen.subject.tid, screen.subject.tgid) == (wait["tid"], wait["tgid"])
+        assert screen.subject.name == wait["comm"].decode()
+
+
 async def test_without_a_selection_enter_zooms() -> None:
     source, lenses = GivenSource(), Lenses()
     async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
@@ -246,7 +262,7 @@ async def test_a_failure_is_shown_in_it_and_the_history_works() -> None:
 
 
 async def test_a_task_that_ends_leaves_its_last_numbers() -> None:
-    source, lenses = GivenSource(), Lenses(ends_after=3, exit_code=9)
+    source, lenses = GivenSource(), Lenses(ends_after=3, exit_code=-9)
     async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, source, lenses, "down", "enter")
         await counted(pilot, screen, lenses.last, 3)
@@ -371,6 +387,38 @@ async def test_hostile_names() -> None:
         assert "\x1b" not in text(pilot.app) and "\u202e" not in text(pilot.app)
         assert "[red]" in text(pilot.app)
         assert_widths(pilot.app)
+
+
+async def test_export(tmp_path: Path) -> None:
+    source, lenses = GivenSource(slow_waits=200), Lenses()
+    app = SchedtopApp(source, on_demand=OnDemand(make_lens=lenses.make), export_dir=tmp_path)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last, 3)
+        await pilot.press("e")
+        await until(pilot, lambda: len(list(tmp_path.iterdir())) == 2)
+        await shown(pilot, "Exported")
+        number = lenses.last.scenario.number
+        data = json.loads(next(tmp_path.glob(f"*-task-{number}.json")).read_text())
+        assert data["schema"] == "schedtop.task/1" and data["host"] == "given"
+        expected = sum_of(lenses.last, range(1, 4))
+        assert data["interval_ns"] == expected.interval_ns
+        assert data["states"]["running_ns"] == expected.states.running_ns
+        assert len(data["strip"]) == 30
+        assert {call["name"]: call["count"] for call in data["syscalls"]} == {
+            call.name: call.count for call in expected.syscalls
+        }
+        picture = next(tmp_path.glob(f"*-task-{number}.svg")).read_text()
+        assert "State&#160;over&#160;time" in picture and "http" not in picture.split("<style>")[1].split("</style>")[0]
+
+
+async def test_export_of_a_recording_is_the_picture(tmp_path: Path) -> None:
+    source = GivenSource()
+    async with SchedtopApp(source, export_dir=tmp_path).run_test(size=(120, 40)) as pilot:
+        await opened(pilot, source, None, "down", "enter")
+        await pilot.press("e")
+        await until(pilot, lambda: list(tmp_path.iterdir()))
+        assert [path.suffix for path in tmp_path.iterdir()] == [".svg"]
 
 
 async def test_help_names_its_keys() -> None:

@@ -170,6 +170,5 @@ def _state_now(counts: Lens) -> Parts:
 
 
 def exit_text(code: int) -> str:
-    """An exit code as wait() gives it."""
-    signal, status = code & 0x7F, code >> 8 & 0xFF
-    return f"killed by signal {signal}" if signal else f"exit status {status}"
+    """An exit code: a status, or minus the number of the signal that ended it."""
+    return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
