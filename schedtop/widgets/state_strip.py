@@ -42,26 +42,27 @@ class StateStrip:
         self._key: object = None
         self._lines: list[Spans] = []
 
-    def lines(self, times: Times, slot_ns: int, width: int, height: int) -> list[Spans]:
+    def lines(self, times: Times, slot_ns: int, width: int, height: int, end: str = "now") -> list[Spans]:
         """The strip in at most `height` lines of `width` cells.
 
         `times`: nanoseconds in each state, shape (slots, states), oldest first; a slot without any time is unknown.
-        `slot_ns`: how long a slot is. With more lines than states each has a line with its shares over time.
+        `slot_ns`: how long a slot is; `end`: what the newest end is called. With more lines than states each has a
+        line with its shares over time.
         """
-        key = (times.shape, times.tobytes(), slot_ns, width, height)
+        key = (times.shape, times.tobytes(), slot_ns, width, height, end)
         if key != self._key:
             self._key = key
-            self._lines = self._build(times, slot_ns, width, height)
+            self._lines = self._build(times, slot_ns, width, height, end)
         return self._lines
 
-    def _build(self, times: Times, slot_ns: int, width: int, height: int) -> list[Spans]:
+    def _build(self, times: Times, slot_ns: int, width: int, height: int, end: str) -> list[Spans]:
         columns = width - self._names - SHARE_CELLS - 1
         if columns < 10 or height < 1:
             return []
         merged, per_column = in_columns(times, columns)
         seen = merged.sum(axis=1)
         lines: list[Spans] = [[(fit("state", self._names), "head"), *self._letters(merged, columns)]]
-        axis: Spans = [(" " * self._names, "head"), (_axis(columns, per_column * slot_ns), "head")]
+        axis: Spans = [(" " * self._names, "head"), (_axis(columns, per_column * slot_ns, end), "head")]
         if height <= len(self.states):
             return [*lines, *self._legend(merged, width, height - 2), axis][:height]
         if height < len(self.states) + 2:
@@ -124,16 +125,16 @@ def in_columns(times: Times, columns: int) -> tuple[Times, int]:
     return times.reshape(-1, per_column, times.shape[1]).sum(axis=1, dtype=np.int64), per_column
 
 
-def _axis(columns: int, column_ns: int) -> str:
-    """How long ago each mark is, at round times; `now` is the right end."""
-    cells = [" "] * (columns - 3) + [*"now"]
+def _axis(columns: int, column_ns: int, end: str) -> str:
+    """How long before the right end, which has a name, each mark is, at round times."""
+    cells = [" "] * (columns - len(end)) + [*end]
     least = max(1, LABEL_CELLS * column_ns)
     power = 10 ** int(np.log10(least))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
     for back in range(step, columns * column_ns + 1, step):
         text = f"-{format_round_ns(back)}"
         start = columns - round(back / column_ns)
-        if start + len(text) < columns - 3:
+        if start + len(text) < columns - len(end):
             cells[start : start + len(text)] = text
     return "".join(cells)
 

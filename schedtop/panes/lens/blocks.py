@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from schedtop.widgets.strips import Span, Spans, clip, spans_width
+from schedtop.widgets.strips import Span, Spans, clip, spans_width, wrapped
 
 GUTTER = 2
 
@@ -33,11 +33,12 @@ def arranged(blocks: Sequence[Block], width: int, height: int, across: int) -> l
     What does not fit is counted or named, not cut in half.
     """
     cells = block_width(width, across)
+    blocks = [block if block.lines else _said(block, cells) for block in blocks]
     rows = [blocks[at : at + across] for at in range(0, len(blocks), across)]
     left_out: list[Block] = []
     while rows and len(rows) * LEAST_LINES + bool(left_out) > height:
         left_out = [*rows.pop(), *left_out]
-    heights = _shared([1 + max(max(1, len(block.lines)) for block in row) for row in rows], height - bool(left_out))
+    heights = _shared([1 + max(len(block.lines) for block in row) for row in rows], height - bool(left_out))
     lines: list[Spans] = []
     for row, room in zip(rows, heights, strict=True):
         drawn = [_drawn(block, cells, room) for block in row]
@@ -64,7 +65,12 @@ def _drawn(block: Block, width: int, height: int) -> list[Spans]:
     kept = block.lines if many <= height - 1 else block.lines[: max(1, height - 1)]
     more = f" · {many - len(kept)} more" if many > len(kept) else ""
     lines: list[Spans] = [[(clip(block.title + more, width), "key")]]
-    return [*lines, *(kept or [[(clip(block.empty, width), "dim")]])]
+    return [*lines, *kept]
+
+
+def _said(block: Block, width: int) -> Block:
+    """One without lines, with what is to be said instead."""
+    return replace(block, lines=[[(line, "dim")] for line in wrapped(block.empty, width)])
 
 
 def _beside(parts: Sequence[Spans], cells: int) -> list[Span]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from schedtop.lens import STATES
 from schedtop.panes.lens.past import states_over_time
-from schedtop.panes.lens.scene import LensPane, Scene
-from schedtop.rows import Integers
+from schedtop.panes.lens.scene import LensPane, Scene, Status
 from schedtop.units import NS_PER_S
 from schedtop.widgets.state_strip import State, StateStrip
 from schedtop.widgets.strips import Spans
@@ -57,20 +56,28 @@ class StatePane(LensPane, can_focus=False):
         self.set_title(_of_threads(scene))
         width, height = self.inner
         if len(scene.strip):
-            return self._counted(scene.strip, scene.strip_ns, width, height)
+            return self._counted(scene, width, height)
         if scene.past is None:
             return self.sentence(scene.missing("states"))
         times = states_over_time(scene.past.intervals, NS_PER_S, MOST_SLOTS)
-        return self._drawer(PAST).lines(times, NS_PER_S, width, height)
+        return self._drawer(PAST).lines(times, NS_PER_S, width, height, _end(scene))
 
-    def _counted(self, times: Integers, slot_ns: int, width: int, height: int) -> Sequence[Spans]:
+    def _counted(self, scene: Scene, width: int, height: int) -> Sequence[Spans]:
+        times = scene.strip
         there = times.sum(axis=0) > 0
         kept = [place for place, name in enumerate(STATES) if name not in RARE or there[place]]
         states = tuple(SHOWN[STATES[place]] for place in kept)
-        return self._drawer(states).lines(np.ascontiguousarray(times[:, kept]), slot_ns, width, height)
+        return self._drawer(states).lines(
+            np.ascontiguousarray(times[:, kept]), scene.strip_ns, width, height, _end(scene)
+        )
 
     def _drawer(self, states: tuple[State, ...]) -> StateStrip:
         return self._drawers.setdefault(states, StateStrip(states))
+
+
+def _end(scene: Scene) -> str:
+    """What the right end of the strip is."""
+    return "now" if scene.status in (Status.COUNTING, Status.ATTACHING) and not scene.frozen else "end"
 
 
 def _of_threads(scene: Scene) -> str:

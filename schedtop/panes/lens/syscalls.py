@@ -14,6 +14,9 @@ from schedtop.widgets.strips import Spans, clip, steady, whole_parts
 WIDE = 96
 """From here on there is room for several errors of a call."""
 
+LARGE = 1 << 32
+"""A larger result is an address."""
+
 SLOWEST_HEIGHT = 9
 """From here on the slowest calls have a part of the pane."""
 
@@ -35,11 +38,11 @@ def errors_text(call: Syscall, most: int) -> str:
 
 
 _COLUMNS: tuple[Column[Calls], ...] = (
-    Column("call", 11, lambda calls: [steady(call.name) for call in calls.rows], right=False, grow=8, style="strong"),
+    Column("call", 15, lambda calls: [steady(call.name) for call in calls.rows], right=False, grow=8, style="strong"),
     Column("calls/s", 7, lambda calls: [format_rate(rate(call.count, calls.interval_ns)) for call in calls.rows]),
-    Column("time", 8, lambda calls: [format_ns(call.total_ns) for call in calls.rows]),
-    Column("blocked", 8, lambda calls: [format_ns(call.blocked_ns) for call in calls.rows], rank=1),
-    Column("longest", 8, lambda calls: [format_ns(call.max_ns) if call.count else "·" for call in calls.rows]),
+    Column("time", 7, lambda calls: [format_ns(call.total_ns) for call in calls.rows]),
+    Column("blocked", 7, lambda calls: [format_ns(call.blocked_ns) for call in calls.rows], rank=1),
+    Column("longest", 7, lambda calls: [format_ns(call.max_ns) if call.count else "·" for call in calls.rows]),
 )
 
 
@@ -52,11 +55,17 @@ def _errors(width: int, most: int) -> Column[Calls]:
 
 COLUMNS, WIDE_COLUMNS = (*_COLUMNS, _errors(15, 1)), (*_COLUMNS, _errors(44, 3))
 
+
+def _result(call: SlowCall) -> str:
+    """What it returned: an error, a number, or what is none."""
+    return steady(call.error) or (str(call.result) if abs(call.result) < LARGE else "a pointer")
+
+
 SLOW_COLUMNS: tuple[Column[Sequence[SlowCall]], ...] = (
-    Column("slowest", 11, lambda calls: [steady(call.name) for call in calls], right=False, grow=8, style="strong"),
+    Column("slowest", 15, lambda calls: [steady(call.name) for call in calls], right=False, grow=8, style="strong"),
     Column("took", 8, lambda calls: [format_ns(call.duration_ns) for call in calls]),
     Column("blocked", 8, lambda calls: [format_ns(call.blocked_ns) for call in calls]),
-    Column("gave", 9, lambda calls: [steady(call.error) or str(call.result) for call in calls], grow=4, rank=2),
+    Column("gave", 9, lambda calls: [_result(call) for call in calls], grow=4, rank=2),
     Column("ended", 12, lambda calls: [format_clock_ms(call.time_ns) for call in calls], rank=3, style="dim"),
     Column("tid", 7, lambda calls: [str(call.tid) for call in calls], rank=4, style="dim"),
 )

@@ -8,7 +8,7 @@ from schedtop.lens import ConnectionChange, Faults, Lens, Traffic
 from schedtop.panes.lens.blocks import Block, arranged, block_width
 from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_rate, rate
-from schedtop.widgets.strips import Spans, clip, fit, steady
+from schedtop.widgets.strips import Spans, clip, fit, steady, wrapped
 
 SIDE_BY_SIDE = 70
 """From this width on two lists share a line."""
@@ -51,7 +51,7 @@ class TrafficPane(LensPane):
         cells = block_width(width, across)
         found = [
             Block("reads and writes", list(_io(counts, cells)), scene.missing("io") or "none"),
-            Block("page faults", list(_faults(scene, counts.faults)), scene.missing("faults") or "none"),
+            Block("page faults", list(_faults(scene, counts.faults, cells)), scene.missing("faults") or "none"),
             Block("network", list(_network(counts, cells)), scene.missing("network") or "none"),
             Block("connections", list(_connections(counts, cells)), scene.missing("connections") or "no change"),
         ]
@@ -101,7 +101,7 @@ def _io(counts: Lens, cells: int) -> Iterable[Spans]:
         yield [(fit(name, cells - len(numbers) - FAILED) + numbers, "text"), (failed, "preemption")]
 
 
-def _faults(scene: Scene, faults: Faults | None) -> Iterable[Spans]:
+def _faults(scene: Scene, faults: Faults | None, cells: int) -> Iterable[Spans]:
     if faults is None:
         return
     yield [(f"{scene.per_s(faults.minor):>5}/s minor ({format_count(faults.minor)})", "text")]
@@ -110,7 +110,7 @@ def _faults(scene: Scene, faults: Faults | None) -> Iterable[Spans]:
     if faults.time_ns is not None:
         yield [(f"{format_ns(faults.time_ns)} in handling them", "dim")]
     elif reason := scene.missing("fault time"):
-        yield [(f"time: {reason}", "dim")]
+        yield from ([(line, "dim")] for line in wrapped(f"time: {reason}", cells))
 
 
 def _network(counts: Lens, cells: int) -> Iterable[Spans]:

@@ -10,7 +10,7 @@ from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.units import format_count, format_ns, format_rate, format_round_ns, rate
 from schedtop.widgets.columns import header_spans, place, row_lines
-from schedtop.widgets.strips import Spans, clip
+from schedtop.widgets.strips import Spans, clip, whole_parts
 
 PLOT_LEAST = 4
 
@@ -40,7 +40,9 @@ class LensWaitsPane(LensPane):
             placed = place(columns_for(width), width)
             kinds = [(name, waits, per_s) for name, waits, per_s in known]
             lines = [header_spans(placed, None), *row_lines(placed, kinds, len(kinds))]
-        lines.extend([(clip(words, width), "dim")] for words in _past_words(scene))
+        lines.extend(
+            whole_parts([[(words, "dim")] for words in parts], width, (", ", "dim")) for parts in _past_words(scene)
+        )
         if not known:
             lines.append([(clip(scene.missing("waits"), width), "dim")])
         room = height - len(lines)
@@ -58,7 +60,7 @@ def _known(scene: Scene) -> Iterable[tuple[str, Histogram, str]]:
         yield "history", waits, format_rate(rate(waits.count, scene.past.span_ns))
 
 
-def _past_words(scene: Scene) -> Iterable[str]:
+def _past_words(scene: Scene) -> Iterable[Sequence[str]]:
     """What the task table of the History says of its waits."""
     past = scene.past
     if past is None or "latency" in past.unavailable or not len(past.threads):
@@ -66,7 +68,7 @@ def _past_words(scene: Scene) -> Iterable[str]:
     delay, longest = past.sum("run_delay_ns"), int(past.threads["max_wait_ns"].max(initial=0))
     share = delay / past.span_ns if past.span_ns else 0
     span = format_round_ns(max(1, past.span_ns // 10**9) * 10**9)
-    yield f"history, {span}: waited {format_ns(delay)} ({share * 100:.1f} %), longest {format_ns(longest)}"
+    yield [f"history, {span}: waited {format_ns(delay)} ({share * 100:.1f} %)", f"longest {format_ns(longest)}"]
     waiting = int(past.threads["waiting_ns"].max(initial=0))
     if waiting:
-        yield f"▶ waits right now, for {format_ns(waiting)} so far"
+        yield [f"▶ waits right now, for {format_ns(waiting)} so far"]
