@@ -166,9 +166,10 @@ class LensScreen(AttachedScreen[Lens]):
     # What arrives.
 
     def follow(self, view: View) -> None:
-        """Takes what the dashboard shows now."""
+        """Takes what the dashboard shows now. It is drawn with the next counts, which come as often, if any come."""
         self._take_view(view)
-        self._request_draw()
+        if self.status is not Status.COUNTING or self._owner.stands_still:
+            self._request_draw()
 
     def arrived(self, item: Lens) -> None:
         self.arrivals += 1
@@ -207,7 +208,7 @@ class LensScreen(AttachedScreen[Lens]):
         counts = log.counts(self._window_ns)
         return Scene(
             subject=self.subject,
-            status=self._status(counts),
+            status=self.status,
             past=self._past,
             counts=counts,
             strip=log.strip(self._window_ns),
@@ -219,7 +220,10 @@ class LensScreen(AttachedScreen[Lens]):
             anew=log.is_anew,
         )
 
-    def _status(self, counts: Lens | None) -> Status:
+    @property
+    def status(self) -> Status:
+        """How it is with the counts."""
+        counts = self.counted.counts(None)
         if self._source is None:
             return Status.RECORDED
         if counts is not None and counts.ended:

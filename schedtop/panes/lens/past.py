@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from schedtop.histogram import Histogram
 from schedtop.history import sort_pairs, sort_slow_waits
 from schedtop.model import Frame
 from schedtop.rows import (
+    PAIR_DTYPE,
     SLOW_WAIT_DTYPE,
+    TASK_DTYPE,
+    THROTTLING_DTYPE,
     Integers,
     Rows,
+    as_words,
     merge_pairs,
     merge_tasks,
     merge_throttling,
@@ -48,13 +52,15 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """What one Frame says of the subject. Rows as in the Frame."""
+    """What one Frame says of the subject. Rows as in the Frame; `waits`: its histogram, if the Frame has it."""
 
     frame: Frame
     tasks: Rows
     slow_waits: Rows
     suffered: Rows
     caused: Rows
+    throttling: Rows
+    waits: Histogram | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,20 +112,17 @@ class PastReader:
             return None
         intervals = tuple(self._intervals(_window(frames, window_ns)))
         last = frames[-1]
-        tasks = merge_tasks([one.tasks for one in intervals])
-        of_group = np.unique(tasks["cgroup_id"])
-        throttling = merge_throttling(
-            [one.frame.throttling[np.isin(one.frame.throttling["cgroup_id"], of_group)] for one in intervals]
-        )
+        # The last table alone says who waits now.
+        tasks = merge_tasks([_joined([one.tasks for one in intervals[:-1]], TASK_DTYPE), intervals[-1].tasks])
         return Past(
             subject=self.subject,
             span_ns=sum(one.frame.interval_ns for one in intervals),
             threads=tasks,
             slow_waits=sort_slow_waits(_joined([one.slow_waits for one in intervals], SLOW_WAIT_DTYPE), "time_ns"),
-            suffered=sort_pairs(merge_pairs([one.suffered for one in intervals]), "blocker"),
-            caused=sort_pairs(merge_pairs([one.caused for one in intervals]), "blocker"),
-            throttling=throttling,
-            waits=_waits(intervals, self.subject, int(tasks["max_wait_ns"].max(initial=0))),
+            suffered=sort_pairs(merge_pairs([_joined([one.suffered for one in intervals], PAIR_DTYPE)]), "blocker"),
+            caused=sort_pairs(merge_pairs([_joined([one.caused for one in intervals], PAIR_DTYPE)]), "blocker"),
+            throttling=merge_throttling([_joined([one.throttling for one in intervals], THROTTLING_DTYPE)]),
+            waits=_waits(intervals, int(tasks["max_wait_ns"].max(initial=0))),
             intervals=intervals,
             cgroups=last.cgroups,
             unavailable=last.unavailable,
@@ -135,14 +138,24 @@ class PastReader:
             yield found
         self._known = known
 
+    def _waits(self, frame: Frame) -> Histogram | None:
+        """Its waits, if the Frame has them by thread or process, as the subject is."""
+        kind, number = ("tgid", self.subject.tgid) if self.subject.is_process else ("tid", self.subject.tid)
+        groups = frame.groups
+        return groups.histogram([number]) if groups is not None and groups.kind == kind else None
+
     def _look(self, frame: Frame) -> Interval:
         mask = self.subject.mask
+        tasks = frame.tasks[mask(frame.tasks)]
+        of_group = np.isin(frame.throttling["cgroup_id"], tasks["cgroup_id"])
         return Interval(
             frame,
-            frame.tasks[mask(frame.tasks)],
+            tasks,
             frame.slow_waits[mask(frame.slow_waits)],
             frame.pairs[mask(frame.pairs, "victim")],
             frame.pairs[mask(frame.pairs, "other")],
+            frame.throttling[of_group],
+            self._waits(frame),
         )
 
 
@@ -157,15 +170,15 @@ def _window(frames: Sequence[Frame], window_ns: int | None) -> Sequence[Frame]:
 
 
 def _joined(tables: Sequence[Rows], dtype: np.dtype[np.void]) -> Rows:
-    filled = [table for table in tables if len(table)]
-    return np.concatenate(filled) if filled else np.empty(0, dtype)
+    filled = [as_words(table) for table in tables if len(table)]
+    # As plain words: numpy joins structured rows table by table in Python.
+    return np.concatenate(filled).view(dtype).reshape(-1) if filled else np.empty(0, dtype)
 
 
-def _waits(intervals: Sequence[Interval], subject: Subject, longest_ns: int) -> Histogram | None:
-    """Its waits, from those Frames that have them by thread or process, as the subject is."""
-    kind, number = ("tgid", subject.tgid) if subject.is_process else ("tid", subject.tid)
-    tables = [one.frame.groups for one in intervals if one.frame.groups is not None and one.frame.groups.kind == kind]
-    return sum((table.histogram([number], longest_ns) for table in tables), Histogram.empty()) if tables else None
+def _waits(intervals: Sequence[Interval], longest_ns: int) -> Histogram | None:
+    """Its waits, from those Frames that have them."""
+    known = [one.waits for one in intervals if one.waits is not None]
+    return replace(sum(known, Histogram.empty()), max_ns=longest_ns) if known else None
 
 
 def states_over_time(intervals: Sequence[Interval], slot_ns: int, most: int) -> Integers:
