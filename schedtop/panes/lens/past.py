@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from schedtop.rows import (
     merge_tasks,
     merge_throttling,
 )
+
+MINUTE_NS = 60_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,19 @@ class Interval:
     """What one Frame says of the subject. Rows as in the Frame; `waits`: its histogram, if the Frame has it."""
 
     frame: Frame
+    tasks: Rows
+    slow_waits: Rows
+    suffered: Rows
+    caused: Rows
+    throttling: Rows
+    waits: Histogram | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """Several Intervals together, their counters added."""
+
+    intervals: tuple[Interval, ...]
     tasks: Rows
     slow_waits: Rows
     suffered: Rows
@@ -102,6 +118,7 @@ class PastReader:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self._known: dict[int, Interval] = {}
+        self._sums: dict[tuple[int, ...], Sum] = {}
 
     def read(self, frames: Sequence[Frame], window_ns: int | None) -> Past | None:
         """The subject in the Frames of the window that ends with the last one; `None` window: in all of them.
@@ -112,22 +129,36 @@ class PastReader:
             return None
         intervals = tuple(self._intervals(_window(frames, window_ns)))
         last = frames[-1]
+        parts = [*self._minutes(intervals[:-1]), _summed(intervals[-1:])]
         # The last table alone says who waits now.
-        tasks = merge_tasks([_joined([one.tasks for one in intervals[:-1]], TASK_DTYPE), intervals[-1].tasks])
+        tasks = merge_tasks([part.tasks for part in parts])
+        waits = [part.waits for part in parts if part.waits is not None]
+        longest_ns = int(tasks["max_wait_ns"].max(initial=0))
         return Past(
             subject=self.subject,
             span_ns=sum(one.frame.interval_ns for one in intervals),
             threads=tasks,
-            slow_waits=sort_slow_waits(_joined([one.slow_waits for one in intervals], SLOW_WAIT_DTYPE), "time_ns"),
-            suffered=sort_pairs(merge_pairs([_joined([one.suffered for one in intervals], PAIR_DTYPE)]), "blocker"),
-            caused=sort_pairs(merge_pairs([_joined([one.caused for one in intervals], PAIR_DTYPE)]), "blocker"),
-            throttling=merge_throttling([_joined([one.throttling for one in intervals], THROTTLING_DTYPE)]),
-            waits=_waits(intervals, int(tasks["max_wait_ns"].max(initial=0))),
+            slow_waits=sort_slow_waits(_joined([part.slow_waits for part in parts], SLOW_WAIT_DTYPE), "time_ns"),
+            suffered=sort_pairs(merge_pairs([part.suffered for part in parts]), "blocker"),
+            caused=sort_pairs(merge_pairs([part.caused for part in parts]), "blocker"),
+            throttling=merge_throttling([part.throttling for part in parts]),
+            waits=replace(sum(waits, Histogram.empty()), max_ns=longest_ns) if waits else None,
             intervals=intervals,
             cgroups=last.cgroups,
             unavailable=last.unavailable,
             cpus=len(last.cpus.ids),
         )
+
+    def _minutes(self, intervals: Sequence[Interval]) -> list[Sum]:
+        """The sums of each minute. Those that have not changed since the last time are kept."""
+        known: dict[tuple[int, ...], Sum] = {}
+        for _, minute in groupby(intervals, key=lambda one: one.frame.end_ns // MINUTE_NS):
+            part = tuple(minute)
+            key = tuple(map(id, part))
+            # The Sum holds its Intervals, so that an id cannot belong to another one meanwhile.
+            known[key] = self._sums.get(key) or _summed(part)
+        self._sums = known
+        return list(known.values())
 
     def _intervals(self, frames: Iterable[Frame]) -> Iterable[Interval]:
         known: dict[int, Interval] = {}
@@ -175,10 +206,17 @@ def _joined(tables: Sequence[Rows], dtype: np.dtype[np.void]) -> Rows:
     return np.concatenate(filled).view(dtype).reshape(-1) if filled else np.empty(0, dtype)
 
 
-def _waits(intervals: Sequence[Interval], longest_ns: int) -> Histogram | None:
-    """Its waits, from those Frames that have them."""
-    known = [one.waits for one in intervals if one.waits is not None]
-    return replace(sum(known, Histogram.empty()), max_ns=longest_ns) if known else None
+def _summed(intervals: Sequence[Interval]) -> Sum:
+    waits = [one.waits for one in intervals if one.waits is not None]
+    return Sum(
+        tuple(intervals),
+        merge_tasks([_joined([one.tasks for one in intervals], TASK_DTYPE)]),
+        _joined([one.slow_waits for one in intervals], SLOW_WAIT_DTYPE),
+        merge_pairs([_joined([one.suffered for one in intervals], PAIR_DTYPE)]),
+        merge_pairs([_joined([one.caused for one in intervals], PAIR_DTYPE)]),
+        merge_throttling([_joined([one.throttling for one in intervals], THROTTLING_DTYPE)]),
+        sum(waits, Histogram.empty()) if waits else None,
+    )
 
 
 def states_over_time(intervals: Sequence[Interval], slot_ns: int, most: int) -> Integers:

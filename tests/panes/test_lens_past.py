@@ -1,0 +1,81 @@
+"""What the History knows of one task: the same as looking through all Frames, whatever is kept meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.model import Frame, merge
+from schedtop.panes.lens.past import Past, PastReader, Subject, states_over_time
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.units import NS_PER_S
+
+SUBJECTS = [Subject(4242, 4240, "postgres", 3), Subject(0, 4240, "stress")]
+
+
+def frames(count: int = 150) -> list[Frame]:
+    source = SyntheticSource(Scenario(frames=count, slow_waits=20))
+    source.set_grouping("tid")
+    return list(source.frames(threading.Event()))
+
+
+def check(past: Past | None, subject: Subject, wanted: list[Frame]) -> None:
+    assert past is not None
+    whole = merge(wanted)
+    tasks = whole.tasks[subject.mask(whole.tasks)]
+    for name in ("run_ns", "run_delay_ns", "waiting_ns", "max_wait_ns"):
+        assert past.threads[name].tolist() == tasks[name].tolist()
+    waits = whole.slow_waits[subject.mask(whole.slow_waits)]
+    assert sorted(past.slow_waits["time_ns"]) == sorted(waits["time_ns"])
+    assert (np.diff(past.slow_waits["time_ns"]) <= 0).all()
+    for found, role in ((past.suffered, "victim"), (past.caused, "other")):
+        pairs = whole.pairs[subject.mask(whole.pairs, role)]
+        assert int(found["blocked_ns"].sum()) == int(pairs["blocked_ns"].sum())
+        assert len(found) == len(pairs)
+        assert (np.diff(found["blocked_ns"]) <= 0).all()
+    assert past.span_ns == whole.interval_ns
+    groups = np.unique(tasks["cgroup_id"])
+    throttled = whole.throttling[np.isin(whole.throttling["cgroup_id"], groups)]
+    assert past.throttling.tolist() == throttled.tolist()
+    if not subject.is_process:
+        assert past.waits is not None and whole.groups is not None
+        assert past.waits.count == whole.groups.histogram([subject.tid]).count
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=["thread", "process"])
+def test_it_is_what_all_frames_say(subject: Subject) -> None:
+    made, reader = frames(), PastReader(subject)
+    check(reader.read(made[:100], None), subject, made[:100])
+    check(reader.read(made[:101], None), subject, made[:101])
+    # The oldest have gone, two have become one, another window, and back.
+    check(reader.read(made[30:], None), subject, made[30:])
+    check(reader.read([merge(made[30:32]), *made[32:]], None), subject, made[30:])
+    check(reader.read(made, 10 * NS_PER_S), subject, made[-10:])
+    check(reader.read(made, None), subject, made)
+
+
+def test_another_user_of_the_tid_is_not_it() -> None:
+    made = frames(3)
+    reader = PastReader(Subject(4242, 4240, "postgres", 999))
+    past = reader.read(made, None)
+    assert past is not None and not len(past.threads)
+
+
+def test_nothing_without_frames() -> None:
+    assert PastReader(SUBJECTS[0]).read([], None) is None
+
+
+def test_states_are_those_of_the_intervals() -> None:
+    made = frames(5)
+    past = PastReader(SUBJECTS[0]).read(made, None)
+    assert past is not None
+    times = states_over_time(past.intervals, NS_PER_S // 2, 100)
+    assert times.shape == (10, 3)
+    capped = [min(int(one.tasks["run_ns"].sum()), one.frame.interval_ns) for one in past.intervals]
+    assert abs(int(times[:, 0].sum()) - sum(capped)) < 100
+    assert len(states_over_time(past.intervals, NS_PER_S // 2, 4)) == 4
+    idle = replace(past.intervals[0], tasks=past.intervals[0].tasks[:0])
+    assert states_over_time([idle], NS_PER_S, 9).tolist() == [[0, 0, NS_PER_S]]
