@@ -11,47 +11,30 @@ from types import TracebackType
 from typing import ClassVar, Protocol, Self
 
 from textual import events, on
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
-from textual.widgets import Static
 
 from schedtop.history import View
 from schedtop.lens import Lens, LensSource
 from schedtop.model import Host
-from schedtop.panes.lens.head import LensHeader
-from schedtop.panes.lens.overview import OverviewPane
 from schedtop.panes.lens.past import Past, PastReader, Subject
-from schedtop.panes.lens.scene import LensPane, Scene, Status
+from schedtop.panes.lens.scene import Scene, Status
 from schedtop.panes.lens.slow_waits import LensSlowWaitsPane
-from schedtop.panes.lens.states import StatePane
-from schedtop.panes.lens.syscalls import SyscallsPane
 from schedtop.panes.lens.threads import ThreadsPane
-from schedtop.panes.lens.traffic import TrafficPane
-from schedtop.panes.lens.waits import LensWaitsPane
-from schedtop.panes.lens.who import WhoPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.wait_text import wait_lines, wait_title
-from schedtop.ui.attached_screen import AttachedScreen
 from schedtop.ui.bindings import KeyRow, key, key_rows
 from schedtop.ui.export import ExportError
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.lens_export import write_lens
 from schedtop.ui.lens_log import STRIP_NS, LensLog
-from schedtop.ui.terminal import LEAST_COLUMNS, LEAST_LINES
+from schedtop.ui.lens_sections import SectionScreen
 from schedtop.ui.text_screen import TextScreen
 from schedtop.units import NS_PER_S
 from schedtop.widgets.canvas import Canvas
 
 WINDOWS_NS = (None, NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
 """What the key for the window chooses from; None: since the lens was opened, and all of the history."""
-
-CLASSES = ("-tiny", "-low", "-medium", "-wide")
-
-
-SECTIONS = (OverviewPane, SyscallsPane, LensWaitsPane, WhoPane, TrafficPane, LensSlowWaitsPane, ThreadsPane)
-"""The last one only of a process."""
 
 
 class Owner(Protocol):
@@ -66,34 +49,8 @@ class Owner(Protocol):
     def open_lens(self, subject: Subject) -> None: ...
 
 
-class LensScreen(AttachedScreen[Lens]):
+class LensScreen(SectionScreen):
     """Header, strip of states, sections, key bar. `follow` hands it what the dashboard shows, the feed its counts."""
-
-    DEFAULT_CSS = """
-    LensScreen { layout: vertical; }
-    LensScreen #lens-states { height: 9; }
-    LensScreen.-low #lens-states { height: 5; }
-    LensScreen.-medium #lens-states, LensScreen.-wide #lens-states { height: 10; }
-    LensScreen #lens-sections { height: 1fr; layout: grid; grid-size: 1 1; grid-gutter: 0; }
-    LensScreen #lens-sections > LensPane { display: none; width: 100%; height: 100%; }
-    LensScreen #lens-sections > LensPane.current { display: block; }
-    LensScreen.-medium #lens-sections { grid-size: 2 3; }
-    LensScreen.-wide #lens-sections { grid-size: 3 2; }
-    LensScreen.-wide.-process #lens-sections { grid-size: 3 3; grid-rows: 4fr 4fr 3fr; }
-    LensScreen.-medium #lens-sections > LensPane { display: block; }
-    LensScreen.-wide #lens-sections > LensPane { display: block; }
-    LensScreen.-medium #lens-sections > .aside { display: none; }
-    LensScreen.-wide #lens-threads { column-span: 3; }
-    LensScreen #lens-sections.zoomed { grid-size: 1 1; }
-    LensScreen #lens-sections.zoomed > LensPane { display: none; column-span: 1; }
-    LensScreen #lens-sections.zoomed > LensPane.current { display: block; }
-    LensScreen #lens-too-small { display: none; width: 1fr; height: 1fr; content-align: center middle; }
-    LensScreen.-tiny #lens-too-small { display: block; text-align: center; }
-    LensScreen.-tiny Canvas, LensScreen.-tiny #lens-sections { display: none; }
-    """
-
-    AUTO_FOCUS = None
-    ESCAPE_TO_MINIMIZE = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("escape,q", "back", "Close", "Leaves the zoom, else closes the lens: its kernel programs go", shown=True),
@@ -105,27 +62,11 @@ class LensScreen(AttachedScreen[Lens]):
         key("question_mark,h,f1", "help", "Help", "This help", shown=True),
         key("left,comma", "step(-1)", "Back", "While frozen: the history one interval back"),
         key("right,full_stop", "step(1)", "On", "While frozen: the history one interval on"),
-        key("z,enter", "zoom", "Zoom", "The focused section alone, and back"),
-        *(
-            key(str(pane.NUMBER), f"section({pane.NUMBER})", pane.TITLE, f"To {pane.TITLE}")
-            for pane in (
-                OverviewPane,
-                SyscallsPane,
-                LensWaitsPane,
-                WhoPane,
-                TrafficPane,
-                LensSlowWaitsPane,
-                ThreadsPane,
-            )
-        ),
-        key("tab", "next_section(1)", "Next section", "To the next section"),
-        key("shift+tab", "next_section(-1)", "Section before", "To the section before"),
     ]
 
     def __init__(self, subject: Subject, source: LensSource | None, owner: Owner, view: View) -> None:
         """`source`: not open yet; `None` if there is no live kernel. `view`: what the dashboard shows."""
-        super().__init__(_Attachment(source))
-        self.subject = subject
+        super().__init__(subject, _Attachment(source))
         self.counted = LensLog()
         self.arrivals = 0
         self._source = source
@@ -136,31 +77,10 @@ class LensScreen(AttachedScreen[Lens]):
         self._window_ns: int | None = None
         self._held: LensLog | None = None
         self._draw_pending = False
-        self._header = LensHeader(id="lens-header")
-        self._states = StatePane(id="lens-states")
-        self.sections: tuple[LensPane, ...] = (
-            OverviewPane(id="lens-overview"),
-            SyscallsPane(id="lens-syscalls"),
-            LensWaitsPane(id="lens-waits"),
-            WhoPane(id="lens-who"),
-            TrafficPane(id="lens-io"),
-            LensSlowWaitsPane(id="lens-slow"),
-            *((ThreadsPane(id="lens-threads"),) if subject.is_process else ()),
-        )
-        self.set_class(subject.is_process, "-process")
-        self._grid = Container(*self.sections, id="lens-sections")
-        self._too_small = Static(id="lens-too-small", markup=False)
-
-    def compose(self) -> ComposeResult:
-        yield self._header
-        yield self._states
-        yield self._grid
-        yield KeyBar(id="lens-keys")
-        yield self._too_small
 
     def on_mount(self, _event: events.Mount) -> None:
         self._take_view(self._view)
-        self._focus(self.sections[0])
+        self.focus_section(self.sections[0])
         self._show_keys()
 
     # What arrives.
@@ -198,8 +118,8 @@ class LensScreen(AttachedScreen[Lens]):
     def show_scene(self) -> None:
         """Makes the Scene and hands it to the header and every section."""
         scene = self.scene()
-        self._header.take(scene)
-        for pane in (self._states, *self.sections):
+        self.header.take(scene)
+        for pane in (self.states, *self.sections):
             pane.take(scene)
 
     def scene(self) -> Scene:
@@ -234,7 +154,9 @@ class LensScreen(AttachedScreen[Lens]):
 
     def _show_keys(self) -> None:
         words = {"freeze": "Thaw" if self._owner.stands_still else "Freeze" if self._source is not None else "Play"}
-        rows = [row for row in key_rows(self.BINDINGS) if row.shown and (row.action != "process" or self._has_process)]
+        rows = [
+            row for row in key_rows(LensScreen.BINDINGS) if row.shown and (row.action != "process" or self._has_process)
+        ]
         keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
         self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))
@@ -242,63 +164,6 @@ class LensScreen(AttachedScreen[Lens]):
     @property
     def _has_process(self) -> bool:
         return not self.subject.is_process and bool(self.subject.tgid)
-
-    # Sections.
-
-    def on_resize(self, event: events.Resize) -> None:
-        columns, lines = event.size
-        wanted = lens_classes(columns, lines)
-        for name in CLASSES:
-            self.set_class(name in wanted, name)
-        self._too_small.update(
-            f"the terminal is too small: {columns}x{lines}\nschedtop needs {LEAST_COLUMNS}x{LEAST_LINES}"
-        )
-        self.call_after_refresh(self._arranged)
-
-    @property
-    def current(self) -> LensPane:
-        """The section that had the focus last."""
-        return next((pane for pane in self.sections if pane.has_class("current")), self.sections[0])
-
-    def _focus(self, pane: LensPane) -> None:
-        for other in self.sections:
-            other.set_class(other is pane, "current")
-        # Of a process there is one more section than places: the first and the last share one.
-        first, last = self.sections[0], self.sections[-1]
-        if self.subject.is_process and pane in (first, last):
-            first.set_class(pane is not first, "aside")
-            last.set_class(pane is first, "aside")
-        pane.focus(scroll_visible=False)
-        self.call_after_refresh(self._arranged)
-
-    def _arranged(self) -> None:
-        """Names the sections that are not seen, and draws those that are."""
-        hidden = [pane for pane in self.sections if not pane.display]
-        words = " ".join(f"{pane.NUMBER} {pane.SHORT or pane.TITLE}" for pane in hidden)
-        for pane in self.sections:
-            pane.hint = words if pane is self.current else ""
-        self.show_scene()
-        if self.focused is None:
-            self.current.focus(scroll_visible=False)
-
-    def action_section(self, number: int) -> None:
-        """To the section with this number."""
-        for pane in self.sections:
-            if number == pane.NUMBER:
-                self._focus(pane)
-
-    def action_next_section(self, step: int) -> None:
-        """To the section after (or before) the current one."""
-        self._focus(self.sections[(self.sections.index(self.current) + step) % len(self.sections)])
-
-    def action_zoom(self) -> None:
-        """Shows the current section alone, or all again."""
-        self._grid.toggle_class("zoomed")
-        self._focus(self.current)
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        if isinstance(event.widget, LensPane) and event.widget in self.sections and event.widget is not self.current:
-            self._focus(event.widget)
 
     # Time.
 
@@ -335,7 +200,7 @@ class LensScreen(AttachedScreen[Lens]):
         """Drops messages, else leaves the zoom, else closes."""
         if self.query("Toast"):
             self.app.clear_notifications()
-        elif self._grid.has_class("zoomed"):
+        elif self.is_zoomed:
             self.action_zoom()
         else:
             self.dismiss()
@@ -369,9 +234,9 @@ class LensScreen(AttachedScreen[Lens]):
 
     def action_help(self) -> None:
         """Every key, and how to read the sections."""
-        panes = (self._states, *self.sections)
-        owners = (LensSlowWaitsPane, ThreadsPane, Canvas)
-        rows: list[KeyRow] = [*key_rows(self.BINDINGS), *(row for one in owners for row in key_rows(one.BINDINGS))]
+        panes = (self.states, *self.sections)
+        owners = (LensScreen, SectionScreen, LensSlowWaitsPane, ThreadsPane, Canvas)
+        rows: list[KeyRow] = [row for one in owners for row in key_rows(one.BINDINGS)]
         self.app.push_screen(HelpScreen(rows, panes, ()))
 
     async def action_export(self) -> None:
@@ -395,17 +260,6 @@ class LensScreen(AttachedScreen[Lens]):
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
         else:
             self.notify("\n".join(map(str, paths)), title="Exported", timeout=8, markup=False)
-
-
-def lens_classes(columns: int, lines: int) -> set[str]:
-    """Which of CLASSES hold at a size of the terminal."""
-    if columns < LEAST_COLUMNS or lines < LEAST_LINES:
-        return {"-tiny"}
-    if columns >= 150 and lines >= 44:
-        return {"-wide"}
-    if columns >= 100 and lines >= 36:
-        return {"-medium"}
-    return {"-low"} if lines < 22 else set()
 
 
 class _Attachment:
