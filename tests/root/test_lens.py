@@ -363,10 +363,13 @@ def test_a_quota_throttles(quota_group: Path) -> None:
     quota = lens.attributes.quota
     assert quota
     assert (quota.quota_ns, quota.period_ns) == (20 * MS, 100 * MS)
-    assert quota.throttled_periods >= 5
-    waiting = "runnable" if "throttled" in lens.unavailable else "throttled"
-    assert (lens.states.ratio(waiting) or 0) > 0.4
-    assert (lens.states.ratio("running") or 1) < 0.4
+    # Beside others on a busy machine it waits for a CPU, too, and uses up its quota in fewer periods.
+    assert quota.throttled_periods >= 1
+    held_back = lens.states.runnable_ns + lens.states.throttled_ns
+    assert held_back > 0.5 * lens.states.total_ns
+    if "throttled" not in lens.unavailable:
+        assert lens.states.throttled_ns > 20 * MS
+    assert lens.states.running_ns < 0.4 * lens.states.total_ns
 
 
 def test_there_is_no_such_task() -> None:
