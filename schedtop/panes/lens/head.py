@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
-from schedtop.lens import Attributes, Lens, LensLoss
+from schedtop.lens import Attributes, Lens, LensLoss, Quota
 from schedtop.panes.header import SEPARATOR, Parts
-from schedtop.panes.lens.overview import quota_text
 from schedtop.panes.lens.scene import Scene, Status
 from schedtop.panes.lens.syscalls import ongoing_text
 from schedtop.units import format_clock, format_count, format_ns
@@ -127,9 +126,15 @@ def _how(attributes: Attributes, cpus: int) -> Parts:
     of = f" ({attributes.allowed_cpus} of {cpus})" if cpus else ""
     style = "notice" if cpus and attributes.allowed_cpus < cpus else "text"
     parts.append([("CPUs ", "dim"), (f"{clip(steady(attributes.affinity), 24)}{of}", style)])
-    words = quota_text(attributes.quota) if attributes.quota else "none"
+    words = _quota_text(attributes.quota) if attributes.quota else "none"
     throttled = attributes.quota is not None and attributes.quota.throttled_periods
     return [*parts, [("quota ", "dim"), (words, "notice" if throttled else "text")]]
+
+
+def _quota_text(quota: Quota) -> str:
+    """What its group may take of a CPU, and in how many periods it could not take more."""
+    words = f"{quota.quota_ns / quota.period_ns * 100:.0f} %" if quota.period_ns else "none"
+    return f"{words}, throttled {quota.throttled_periods}/{quota.periods}" if quota.throttled_periods else words
 
 
 def clip_left(text: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.lens import Lens, Quota
+from schedtop.lens import Lens
 from schedtop.panes.lens.blocks import Block, arranged, block_width
 from schedtop.panes.lens.past import Past
 from schedtop.panes.lens.scene import LensPane, Scene
@@ -107,12 +107,6 @@ def _cpus(counts: Lens) -> Sequence[str]:
     moves = f"moves {reason}" if reason else f"{format_count(counts.migrations)} moves"
     first = [f"{one.cpu}: {one.run_ns / whole * 100:.0f} %" for one in used[:4]]
     return [*first[:1], moves, *first[1:], *([f"+{len(used) - 4}"] if len(used) > 4 else [])]
-
-
-def quota_text(quota: Quota) -> str:
-    """What a group may take, and how often it could not take more."""
-    words = f"{quota.quota_ns / quota.period_ns * 100:.0f} % of a CPU" if quota.period_ns else "none"
-    return f"{words}, throttled {quota.throttled_periods}/{quota.periods} periods" if quota.throttled_periods else words
 
 
 def _calls(scene: Scene, counts: Lens) -> Iterable[Fact]:

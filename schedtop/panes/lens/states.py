@@ -17,7 +17,7 @@ SHOWN = {
     "running": State("R", "running", "busy"),
     "runnable": State("w", "waits for CPU", "preemption"),
     "sleeping": State("s", "sleeping", "dim"),
-    "uninterruptible": State("D", "D, uninterrupt.", "steal"),
+    "uninterruptible": State("D", "uninterruptible", "steal"),
     "stopped": State("t", "stopped", "head"),
     "throttled": State("T", "throttled", "notice"),
 }

@@ -58,7 +58,7 @@ def blocks(scene: Scene, cells: int, most: int) -> list[Block]:
         found.append(Block("woken by, wakes", [], reason))
         rows = past.suffered[past.suffered["preemptions"] > 0]
         fields = ("preemptions", "preempted_ns")
-        found.append(_pairs("preempted by, in the history", rows, "other", fields, cells, most))
+        found.append(_pairs("preempted by (history)", rows, "other", fields, cells, most))
     if past is not None:
         reason = past.unavailable.get("pairs", "")
         suffered = past.suffered[past.suffered["blocked_ns"] > 0]
