@@ -23,9 +23,6 @@ from schedtop.units import NS_PER_MS, NS_PER_S
 LEARN_NS = 250 * NS_PER_MS
 """How often new stacks are symbolised: a process that is gone by then has no symbols."""
 
-_HURRY_S = 1.2
-"""How long symbols may take after an interrupt (`session.GRACE_S`)."""
-
 _FULL = 0.5
 """How full the kernel's map of rows may be before those of ended threads leave it."""
 
@@ -107,9 +104,9 @@ class LiveOffCpu:
 
     def _learn_until(self, end_ns: int, stop: threading.Event) -> bool:
         """Learns of new stacks until a time, or until `stop` is set: then it is true, and symbols must be quick."""
+        self._symbols.stop = stop
         while (rest := end_ns - time.monotonic_ns()) > 0:
             if stop.wait(min(rest, LEARN_NS) / NS_PER_S):
-                self._symbols.hurry(_HURRY_S)
                 return True
             self._learn()
         return stop.is_set()
@@ -151,7 +148,7 @@ class LiveOffCpu:
         under_way, below = self._maker.waits_under_way(self._programs.tasks(), self._start_ns, now, self._min_ns)
         cpus = self._programs.cpus
         rows = merge_rows(with_processes([*self._ended.rows, *ended, *under_way]))
-        notes += tuple(filter(None, (_HIDDEN if kernel_symbols_hidden() else "", self._symbols.failure)))
+        notes += tuple(filter(None, (_HIDDEN if kernel_symbols_hidden() else "", self._symbols.trouble)))
         return OffCpu(
             host=self.host,
             start_time_ns=self._start_time_ns,

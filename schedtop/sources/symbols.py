@@ -8,6 +8,7 @@ import os
 import selectors
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,24 +20,41 @@ from schedtop.offcpu import Symbol
 KERNEL = 0
 """The pid that stands for the kernel."""
 
-ANSWER_S = 30.0
+ANSWER_S = 15.0
 """A large program's symbols take seconds; a child that takes longer is given up."""
+
+MOST_CHILDREN = 4
+"""After one that failed at a process comes another one, which leaves that process alone; so many in all."""
+
+HURRY_S = 1.2
+"""How long answers may take once somebody waits for the end (`session.GRACE_S`)."""
+
+_LOOK_S = 0.1
 
 _CHILD = "schedtop.sources.symbol_child"
 _END_S = 1.0
+_NO_BCC = 3
 _KALLSYMS = Path("/proc/kallsyms")
 
 
 class Symbols:
-    """Asks the child, one question at a time. It ends with us: by `close`, and when its input does.
+    """Asks the child, one question at a time. It ends with the thread that made this: by `close`, or with it.
 
-    When it fails, every address stays unknown from then on, and `failure` says why.
+    Of a process at which it fails, all is unknown from then on; so is everything when it fails too often, and then
+    `failure` says why. `stop`: once it is set somebody waits for the end, and what takes longer stays unknown.
     """
 
     def __init__(self) -> None:
         self.failure = ""
+        self.stop = threading.Event()
         self._deadline_s = math.inf
+        self._children = 0
+        self._refused: set[int] = set()
+        self._start()
+
+    def _start(self) -> None:
         code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from {_CHILD} import main; main()"
+        self._children += 1
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-c", code],
             stdin=subprocess.PIPE,
@@ -47,6 +65,13 @@ class Symbols:
         self._selector = selectors.DefaultSelector()
         assert self._child.stdout
         self._selector.register(self._child.stdout, selectors.EVENT_READ)
+
+    @property
+    def trouble(self) -> str:
+        """What the user must know, a sentence; empty: nothing."""
+        if self.failure or not self._refused:
+            return self.failure
+        return f"symbols could not be read of processes {', '.join(map(str, sorted(self._refused)))}: it took too long"
 
     def close(self) -> None:
         """Ends the child."""
@@ -61,10 +86,6 @@ class Symbols:
             self._child.kill()
             self._child.wait()
 
-    def hurry(self, within_s: float) -> None:
-        """Somebody waits for the end: what takes longer from now on stays unknown."""
-        self._deadline_s = time.monotonic() + within_s
-
     def remember(self, pid: int) -> bool:
         """Has the child read what a process has mapped, for when it is gone; false: it is gone already."""
         return bool(self._ask(pid, ())["known"])
@@ -75,11 +96,11 @@ class Symbols:
         return [Symbol(name, module, offset, pid == KERNEL) for name, module, offset in answer["symbols"]]
 
     def _ask(self, pid: int, addresses: Sequence[int]) -> dict[str, Any]:
-        if not self.failure:
+        if not self.failure and pid not in self._refused:
             try:
                 return self._exchange({"pid": pid, "addresses": list(addresses)})
             except (OSError, ValueError) as error:
-                self._give_up(str(error))
+                self._give_up(pid, str(error))
         return {"symbols": [["", "", address] for address in addresses], "known": False}
 
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -88,20 +109,31 @@ class Symbols:
         self._child.stdin.write(json.dumps(request).encode() + b"\n")
         self._child.stdin.flush()
         line = b""
+        until_s = time.monotonic() + ANSWER_S
         while not line.endswith(b"\n"):
-            if not self._selector.select(max(0, min(ANSWER_S, self._deadline_s - time.monotonic()))):
-                raise TimeoutError("it took too long")
+            if self.stop.is_set():
+                self._deadline_s = min(self._deadline_s, time.monotonic() + HURRY_S)
+            rest_s = min(until_s, self._deadline_s) - time.monotonic()
+            if not self._selector.select(max(0, min(_LOOK_S, rest_s))):
+                if rest_s <= 0:
+                    raise TimeoutError("it took too long")
+                continue
             piece = os.read(self._child.stdout.fileno(), 1 << 16)
             if not piece:
                 status = self._child.wait()
-                raise ValueError("the bcc Python binding is missing" if status == 3 else f"it ended with {status}")
+                raise ValueError("the bcc Python binding is missing" if status == _NO_BCC else f"it ended with {status}")
             line += piece
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def _give_up(self, why: str) -> None:
-        self.failure = f"the process that reads symbols failed ({why}): what came after has none"
+    def _give_up(self, pid: int, why: str) -> None:
         self._child.kill()
+        self._refused.add(pid)
+        if pid == KERNEL or self._children >= MOST_CHILDREN or self.stop.is_set() or self._child.poll() == _NO_BCC:
+            self.failure = f"the process that reads symbols failed ({why}): what came after has none"
+        else:
+            self.close()
+            self._start()
 
 
 def kernel_symbols_hidden() -> bool:
