@@ -121,7 +121,8 @@ class Symbols:
             piece = os.read(self._child.stdout.fileno(), 1 << 16)
             if not piece:
                 status = self._child.wait()
-                raise ValueError("the bcc Python binding is missing" if status == _NO_BCC else f"it ended with {status}")
+                why = "the bcc Python binding is missing" if status == _NO_BCC else f"it ended with {status}"
+                raise ValueError(why)
             line += piece
         answer: dict[str, Any] = json.loads(line)
         return answer
