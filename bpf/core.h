@@ -350,6 +350,9 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 #endif
 	if (who->tid == old_tid)
 		return;
+	/* It still runs: its slice goes on under the other tid. */
+	if (cpu->current_tid == old_tid)
+		cpu->current_tid = who->tid;
 	slot = tasks.lookup(&index);
 	if (slot && slot->tid != old_tid)
 		slot = overflow.lookup(&old_tid);
