@@ -35,6 +35,11 @@ KEEP_OLD_ENDED = 100
 """How many of the tasks that ended in it a Frame keeps one by one, when a fork storm leaves too little room for the
 time before it; the others are counted as forgotten. They stay among the short-lived ones."""
 
+SHRINK_STEPS = 16
+"""How much of the shrinking one more Frame may cost: the screen waits for it. What is left is done with the next ones.
+
+The first second of a fork storm takes the room of hundreds of small Frames, and gives it back with the next one."""
+
 KEEP_GROUPS_NS = 60 * NS_PER_S
 """How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
 
@@ -171,7 +176,9 @@ class History:
             self._forget_groups(frame.end_ns - KEEP_GROUPS_NS)
         while len(self._frames) > 1 and frame.end_ns - self._frames[0].end_ns > KEEP_NS:
             self._bytes -= frame_bytes(self._frames.popleft())
-        while self._bytes > self.keep_bytes and len(self._frames) > 2:
+        for _ in range(SHRINK_STEPS):
+            if self._bytes <= self.keep_bytes or len(self._frames) <= 2:
+                break
             self._shrink()
 
     def copy(self) -> History:

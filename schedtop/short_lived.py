@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.rows import Integers, Rows, neighbours, take_rows, text
+from schedtop.units import format_rate, rate
 
 SHORT_LIVED_DTYPE = np.dtype(
     [
@@ -197,6 +198,13 @@ def ending_words(status: int | None, number: int | None) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def often(count: int, interval_ns: int) -> str:
+    """How often a second so many in an interval are, as it is spoken: `×1,200/s`."""
+    per_second = rate(count, interval_ns)
+    is_read_whole = per_second is not None and 999.5 <= per_second < 99_999.5
+    return f"×{f'{per_second:,.0f}' if is_read_whole else format_rate(per_second)}/s"
 
 
 def command_name(command: np.void) -> str:

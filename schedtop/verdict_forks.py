@@ -17,6 +17,7 @@ from schedtop.short_lived import (
     ending_words,
     exit_signal,
     exit_status,
+    often,
 )
 from schedtop.units import NS_PER_MS, format_count, format_ns, format_rate, rate
 
@@ -41,14 +42,14 @@ def forks(f: Facts) -> Forks | None:
     rows, frame = f.view.short_lived, f.frame
     busy_ns = 0 if "busy" in frame.unavailable else frame.total("busy_ns")
     count, run_ns = int(rows["count"].sum()), int(rows["run_ns"].sum())
-    often = rate(count, frame.interval_ns) or 0.0
-    if not busy_ns or often < LEAST_RATE or run_ns > LONGEST_MEAN_NS * count:
+    per_s = rate(count, frame.interval_ns) or 0.0
+    if not busy_ns or per_s < LEAST_RATE or run_ns > LONGEST_MEAN_NS * count:
         return None
     share = min(1.0, run_ns / busy_ns)
     if share < NOTABLE_SHARE or run_ns < LEAST_LOAD * frame.interval_ns * len(frame.cpus.ids):
         return None
     waited = int(rows["run_delay_ns"].sum()) // count
-    evidence = (f"{format_rate(often)} a second ran {format_ns(run_ns // count)} and waited {format_ns(waited)} each",)
+    evidence = (f"{format_rate(per_s)} a second ran {format_ns(run_ns // count)} and waited {format_ns(waited)} each",)
     return Forks(_names(rows, frame.interval_ns), share, evidence + _failures(rows))
 
 
@@ -65,17 +66,17 @@ def _names(rows: Rows, interval_ns: int) -> str:
     if top["run_ns"] >= MAIN_SHARE * whole:
         own = rows[(rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"])]
         name = f"{command_name(top)}{' threads' if top['is_thread'] else ''}"
-        return f"{name} ×{_rate(own, interval_ns)}{_starter(own)}"
+        return f"{name} {_often(own, interval_ns)}{_starter(own)}"
     starters = by_parent(rows)
     for starter in starters[:1]:
         own = take_rows(rows, np.flatnonzero(rows["parent"] == starter.comm))
         if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-            return f"{len(by_command(own))} commands ×{_rate(own, interval_ns)}{_starter(own)}"
-    return f"{len(commands)} commands ×{_rate(rows, interval_ns)}, most of them {command_name(commands[0])},"
+            return f"{len(by_command(own))} commands {_often(own, interval_ns)}{_starter(own)}"
+    return f"{len(commands)} commands {_often(rows, interval_ns)}, most of them {command_name(commands[0])},"
 
 
-def _rate(rows: Rows, interval_ns: int) -> str:
-    return f"{format_rate(rate(int(rows['count'].sum()), interval_ns))}/s"
+def _often(rows: Rows, interval_ns: int) -> str:
+    return often(int(rows["count"].sum()), interval_ns)
 
 
 def _starter(rows: Rows) -> str:

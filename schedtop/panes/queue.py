@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedtop.history import View
-from schedtop.panes.pane import Pane
+from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.queue_rows import COLUMNS, QueueRows
 from schedtop.tables import QueueTable, length_ranges
@@ -85,7 +85,8 @@ class QueuePane(Pane):
         rows = QueueRows.of(queue, ids[self.top : self.top + shown])
         hidden = len(ids) > shown
         position = f"CPUs {self.top + 1}-{self.top + len(rows.ids)} of {len(ids)}" if hidden else ""
-        self.set_title(_detail(queue, ids), position)
+        detail = _detail(queue, ids)
+        self.set_title(detail if len(self.TITLE) + len(detail) + TITLE_FRAME <= self.size.width else "", position)
         placed = place(COLUMNS, width)
         return [header_spans(placed, None), *row_lines(placed, rows, len(rows.ids))]
 

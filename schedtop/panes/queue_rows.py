@@ -29,8 +29,13 @@ class QueueRows:
         return cls(ids, *([queue.lengths(kind, [cpu]) for cpu in ids] for kind in QUEUE_KINDS))
 
 
+def mean_words(mean: float) -> str:
+    """An average length in at most five characters: `0.25`, `120.5`, `4096`."""
+    return f"{mean:.2f}" if mean < 99.995 else f"{mean:.1f}" if mean < 999.95 else format_count(mean)
+
+
 def _means(lengths: Sequence[QueueLengths]) -> list[str]:
-    return ["·" if one.mean is None else f"{one.mean:.2f}" for one in lengths]
+    return ["·" if one.mean is None else mean_words(one.mean) for one in lengths]
 
 
 def _p99(context: QueueRows) -> list[str]:
@@ -54,7 +59,7 @@ COLUMNS: tuple[Column[QueueRows], ...] = (
     Column("avg", 5, lambda context: _means(context.whole)),
     Column("fair", 5, lambda context: _means(context.fair), rank=2, style="dim"),
     Column("p99", 3, _p99, rank=1),
-    Column("max", 3, _longest, rank=3),
+    Column("max", 5, _longest, rank=3),
     Column("wait %", 6, _waiting),
     Column("", _BAR, _bars, right=False, rank=4, style="preemption"),
 )

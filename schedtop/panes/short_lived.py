@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from schedtop.history import View
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
-from schedtop.panes.short_lived_rows import COLUMNS, CommandRows, rate_words
+from schedtop.panes.short_lived_rows import COLUMNS, CommandRows
 from schedtop.rows import Rows
-from schedtop.short_lived import SORTS, by_command, sort_commands
+from schedtop.short_lived import SORTS, by_command, often, sort_commands
 from schedtop.units import format_round_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -77,7 +77,7 @@ def _sums(view: View) -> str:
     if not len(rows):
         return ""
     counts = [
-        f"{rate_words(int(rows['count'][chosen].sum()), frame.interval_ns)[1:]} {word}"
+        f"{often(int(rows['count'][chosen].sum()), frame.interval_ns)[1:]} {word}"
         for word, chosen in (("processes", rows["is_thread"] == 0), ("threads", rows["is_thread"] != 0))
         if chosen.any()
     ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from schedtop.panes.percent import percent
 from schedtop.rows import Rows
-from schedtop.short_lived import command_name, parent_name
-from schedtop.units import format_count, format_ns, format_rate, rate
+from schedtop.short_lived import command_name, often, parent_name
+from schedtop.units import format_count, format_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import steady
 
@@ -22,17 +22,12 @@ class CommandRows:
     unavailable: Collection[str]
 
 
-def rate_words(count: int, interval_ns: int) -> str:
-    """`×1,200/s`."""
-    return f"×{format_rate(rate(count, interval_ns))}/s"
-
-
 def _commands(context: CommandRows) -> list[str]:
     return [f"{steady(command_name(row))}{' (threads)' if row['is_thread'] else ''}" for row in context.rows]
 
 
 def _rates(context: CommandRows) -> list[str]:
-    return [rate_words(count, context.interval_ns) for count in context.rows["count"].tolist()]
+    return [often(count, context.interval_ns) for count in context.rows["count"].tolist()]
 
 
 def _parents(context: CommandRows) -> list[str]:

@@ -125,8 +125,13 @@ class Dashboard(LensKeys):
         """Whether another screen hides the panes: they are drawn when it goes."""
         return any(isinstance(screen, AttachedScreen) for screen in self.app.screen_stack)
 
+    def on_screen_suspend(self) -> None:
+        """Another screen comes over the panes."""
+        self._sample_queues()
+
     def on_screen_resume(self) -> None:
         """Shows what has arrived while something was over the panes."""
+        self._sample_queues()
         self._request_draw()
 
     def end(self) -> None:
@@ -188,7 +193,8 @@ class Dashboard(LensKeys):
 
     def _sample_queues(self) -> None:
         """The run queues are sampled only while somebody looks at them, or they are recorded."""
-        wanted = not self.query_one(QueuePane).hidden or bool(self.recordings)
+        seen = not self.query_one(QueuePane).hidden and not self.is_covered
+        wanted = seen or bool(self.recordings)
         if wanted != self._samples:
             self._samples = wanted
             self._source.set_sampling(wanted)

@@ -131,6 +131,21 @@ async def test_closing_detaches_and_the_dashboard_goes_on() -> None:
             assert not screen.is_running or not screen.is_attached
 
 
+async def test_run_queues_are_not_sampled_behind_it() -> None:
+    source = GivenSource()
+    app = SchedtopApp(source, on_demand=OnDemand(make_offcpu=Opened()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await collected(pilot, source, 2)
+        await pilot.press("7")
+        await until(pilot, lambda: source.samplings == [True])
+        await pilot.press("question_mark")
+        await pilot.pause()
+        await pilot.press("escape", "o")
+        await until(pilot, lambda: source.samplings == [True, False])
+        await pilot.press("escape")
+        await until(pilot, lambda: source.samplings == [True, False, True])
+
+
 async def test_the_end_of_the_program_detaches() -> None:
     for key in ("ctrl+c",):
         async with offcpu_screen() as (pilot, _screen, make):

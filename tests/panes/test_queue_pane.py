@@ -11,6 +11,7 @@ import pytest
 
 from schedtop.model import Frame, Host
 from schedtop.panes.queue import QueuePane
+from schedtop.panes.queue_rows import mean_words
 from schedtop.tables import QueueTable
 
 from .conftest import MakeView, without
@@ -81,6 +82,23 @@ async def test_the_worst_cpus_come_first_when_not_all_fit(make_view: MakeView) -
 async def test_long_queues_are_told_in_ranges(make_view: MakeView) -> None:
     screen = await shown(make_view(frames=1, change=known([0] * 50 + [300] * 50, [0] * 100)), (78, 16))
     assert any("256-511" in line for line in screen)
+
+
+async def test_no_number_is_cut_and_no_title_either(make_view: MakeView) -> None:
+    table = known([300] * 100)(make_view(frames=1).frame).queue
+    assert table is not None
+    longest = replace(table, longest=np.full((2, 1), 1200), sums=np.full((2, 1), 120_050))
+    screen = await shown(make_view(frames=1, change=lambda frame: replace(frame, queue=longest)))
+    assert re.search(r" 0 +1200 +1200 +300 +1200 +100", "\n".join(screen))
+    assert [mean_words(mean) for mean in (0.25, 99.994, 99.999, 120.45, 999.96)] == [
+        "0.25",
+        "99.99",
+        "100.0",
+        "120.5",
+        "1000",
+    ]
+    narrow = await shown(make_view(frames=1, sampling=True), (20, 12))
+    assert "7 Run queue" in narrow[0] and "…" not in narrow[0]
 
 
 @pytest.mark.parametrize(

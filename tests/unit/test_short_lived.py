@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schedtop.filters import Filter
 from schedtop.frame_fields import fields_of, frame_of
-from schedtop.history import KEEP_OLD_SHORT_LIVED, History, ViewSettings, frame_bytes, thinned
+from schedtop.history import KEEP_OLD_SHORT_LIVED, SHRINK_STEPS, History, ViewSettings, frame_bytes, thinned
 from schedtop.model import Frame, Host, merge
 from schedtop.rows import Rows
 from schedtop.short_lived import (
@@ -33,6 +33,7 @@ from schedtop.short_lived import (
     folded,
     merge_short_lived,
     no_short_lived,
+    often,
     parent_name,
     sort_commands,
 )
@@ -208,6 +209,13 @@ def test_a_recorded_frame_has_them_and_an_old_one_says_that_it_has_not() -> None
         frame_of(fields, times, made.cgroups)
 
 
+def test_rates_are_read_whole() -> None:
+    counts = (0, 3, 62, 1200, 99_999, 120_000)
+    assert [often(count, 10**9) for count in counts] == ["×0/s", "×3/s", "×62/s", "×1,200/s", "×99,999/s", "×120k/s"]
+    assert often(3, 2 * 10**9) == "×1.5/s"
+    assert often(1, 0) == "×-/s"
+
+
 def test_a_storm_leaves_room_for_the_time_before_it() -> None:
     history, first = History(HOST), frame()
     storm = np.zeros(5000, first.tasks.dtype)
@@ -229,6 +237,21 @@ def test_a_storm_leaves_room_for_the_time_before_it() -> None:
     told = sum(np.count_nonzero(each.tasks["ended"]) + each.loss.tasks_forgotten for each in frames)
     assert told == 300 * 5000
     assert history.copy().view(ViewSettings()).frame.tasks.size == 5040
+
+
+def test_the_begin_of_a_storm_costs_one_frame_no_more_than_any_other() -> None:
+    history, first = History(HOST), frame()
+    storm = np.zeros(30_000, first.tasks.dtype)
+    storm["ended"] = 1
+    for second in range(590):
+        history.append(replace(first, end_ns=second * 10**9, start_time_ns=second * 10**9))
+    before = len(history.frames)
+    for second in range(590, 620):
+        tasks = np.concatenate((first.tasks, storm)) if second == 590 else first.tasks
+        history.append(replace(first, tasks=tasks, end_ns=second * 10**9, start_time_ns=second * 10**9))
+        assert before + 1 - len(history.frames) <= SHRINK_STEPS, "the screen waits for each of them"
+        before = len(history.frames)
+    assert sum(map(frame_bytes, history.frames)) <= history.keep_bytes
 
 
 def test_a_storm_of_ten_minutes_keeps_its_counts_in_bounded_memory() -> None:

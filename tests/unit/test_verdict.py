@@ -457,7 +457,7 @@ def test_a_fork_storm_is_named_with_its_rate_and_who_starts_it() -> None:
     storm = short_lived(1200, MS)
     verdict = judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=(1.0, 1.0), short_lived=storm))
     assert (verdict.rule, verdict.level) == ("forks", "notice")
-    assert verdict.headline == "sh ×1200/s by make (12) take 60 % of the busy CPU time"
+    assert verdict.headline == "sh ×1,200/s by make (12) take 60 % of the busy CPU time"
     assert verdict.evidence[0] == "1200 a second ran 1.00 ms and waited 1.00 ms each"
     # Without slow waits it is worth a notice, unless there is another reason for waits to come.
     assert judged(frame(busy=(0.5, 0.5), short_lived=short_lived(500, MS))).rule == "forks"
@@ -487,10 +487,10 @@ def test_a_storm_of_many_commands_is_named_by_its_parent_and_says_that_it_fails(
     many = np.concatenate([short_lived(50, MS, f"job{number}".encode(), b"cron", 0) for number in range(20)])
     many["exit_code"] = 1 << 8
     verdict = judged(frame(busy=(0.9, 0.9), short_lived=many))
-    assert verdict.headline == "20 commands ×1000/s by cron take 56 % of the busy CPU time"
+    assert verdict.headline == "20 commands ×1,000/s by cron take 56 % of the busy CPU time"
     assert "most of them do not end well: 1000 exit 1" in verdict.evidence
     many["parent"] = [f"p{number}".encode() for number in range(20)]
-    assert judged(frame(busy=(0.9, 0.9), short_lived=many)).headline.startswith("20 commands ×1000/s, most of them ")
+    assert judged(frame(busy=(0.9, 0.9), short_lived=many)).headline.startswith("20 commands ×1,000/s, most of them ")
 
 
 # --- Few slow waits, or none -----------------------------------------------------------------------------------------
