@@ -249,8 +249,8 @@ static __always_inline struct lens_totals *all(void)
 
 /*
  * The record of a thread; a new one is in `state` since the lens was opened (or, if all that lived then are known, since
- * now). There is none if there is no room: then
- * nothing at all is counted for it.
+ * now). There is none if there is no room: then nothing at all is counted for it, and from when there is room again it
+ * is not known since when a thread without a record is what it is: since now.
  */
 static __always_inline struct lens_thread *thread_of(struct lens_config *settings, u32 tid, u32 state)
 {
@@ -275,7 +275,7 @@ static __always_inline struct lens_thread *thread_of(struct lens_config *setting
 #ifdef NEW_THREADS_ARE_YOUNG
 	thread->since_ns = bpf_ktime_get_ns();
 #else
-	thread->since_ns = settings->start_ns;
+	thread->since_ns = totals->threads_untracked ? bpf_ktime_get_ns() : settings->start_ns;
 #endif
 	return thread;
 }
@@ -489,6 +489,41 @@ static __always_inline void born(struct lens_config *settings, u32 tid, u64 now)
 	thread->state = LENS_RUNNABLE;
 	thread->exiting = 0;
 	thread->call = NO_CALL;
+}
+
+/*
+ * The current thread has replaced its process's program, and goes on under the number of the leader, which has ended:
+ * what it is doing is the leader's record's from now on. `old_tid`: its own until then.
+ */
+static __always_inline void renamed(struct lens_config *settings, u32 old_tid, u64 exec_ns, u64 now)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct lens_thread *thread, *old;
+
+	if (old_tid == tid)
+		return;
+	thread = thread_of(settings, tid, LENS_RUNNING);
+	if (!thread)
+		return;
+	old = threads.lookup(&old_tid);
+	if (old) {
+		/* If it has been switched since it has the new number, the leader's record has that time already. */
+		if (thread->state >= LENS_STATES)
+			account(old, old->state, now);
+		thread->call = old->call;
+		thread->call_enter_ns = old->call_enter_ns;
+		thread->call_blocked_ns = old->call_blocked_ns;
+		old->state = LENS_ENDED;
+		old->call = NO_CALL;
+	}
+	if (thread->state >= LENS_STATES) {
+		thread->since_ns = now;
+		thread->exec_ns = exec_ns;
+		thread->state = LENS_RUNNING;
+		thread->cpu_and_one = bpf_get_smp_processor_id() + 1;
+	}
+	thread->exiting = 0;
+	thread->exit_code = 0;
 }
 
 static __always_inline void call_begins(struct lens_config *settings, u32 number, u32 read_kind, u32 write_kind,

@@ -189,6 +189,15 @@ int btf_sched_process_exit(u64 *ctx)
 	return 0;
 }
 
+int btf_sched_process_exec(u64 *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+
+	if (settings)
+		renamed(settings, ctx[1], exec_ns(ctx[0]), bpf_ktime_get_ns());
+	return 0;
+}
+
 /* What a descriptor of the current task stands for, plus one. */
 static __always_inline u32 kind_of(u64 descriptor)
 {

@@ -113,6 +113,17 @@ int tracepoint_sched_migrate_task(void *ctx)
 }
 #endif
 
+#ifdef HAVE_SCHED_PROCESS_EXEC
+int tracepoint_sched_process_exec(void *ctx)
+{
+	struct lens_config *settings = settings_for_current();
+
+	if (settings)
+		renamed(settings, FIELD(u32, ctx, EXEC_OLD_PID_FIELD), 0, bpf_ktime_get_ns());
+	return 1;
+}
+#endif
+
 #ifdef HAVE_SYS_ENTER
 int tracepoint_sys_enter(void *ctx)
 {

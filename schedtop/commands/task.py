@@ -66,7 +66,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     who = identify(options["tid"])
     whole = options["whole_process"]
     if whole is None:
-        whole = who.tid == who.tgid and who.threads > 1
+        whole = who.tid == who.tgid
     threshold = options["threshold"] if options["slow_waits"] else None
     lens_options = {"source": options["source"], "column_ns": options["interval"]}
     interval = min(options["duration"], NS_PER_S)

@@ -146,7 +146,8 @@ def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Pat
         first, *words = (proc / str(tgid) / "task" / str(tid) / "syscall").read_text().split()
     except (OSError, ValueError):
         return CallUnderWay()
-    if not first.isdigit():
+    # A thread of the kernel has no program that could have called: its address is 0.
+    if not first.isdigit() or not int(words[-1], 16):
         return CallUnderWay()
     name = names.get(int(first), "")
 

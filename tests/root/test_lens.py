@@ -290,6 +290,35 @@ def test_threads_of_a_process_and_one_alone(front_end: str) -> None:
     assert not alone.syscall("clock_nanosleep")
 
 
+EXEC = """
+def replace():
+    time.sleep(0.2)
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+threading.Thread(target=replace).start()
+time.sleep(60)
+"""
+
+
+def test_a_thread_that_replaces_the_program_goes_on_as_the_leader(front_end: str) -> None:
+    with program(EXEC) as one:
+
+        def act() -> None:
+            one.go_on()
+            time.sleep(1)
+
+        lens = looked_at(one.pid, act, front_end=front_end)
+    leader, old = sorted(lens.threads, key=lambda thread: thread.tid)
+    assert (leader.tid, leader.state, leader.exit_code) == (one.pid, "sleeping", None)
+    assert old.state == "ended"
+    # Both sleep most of the time: nobody is left behind as running.
+    assert lens.states.running_ns < lens.interval_ns / 2
+    assert lens.states.total_ns < 1.5 * lens.interval_ns
+    execve = lens.syscall("execve")
+    assert execve
+    assert execve.count == 1
+    assert [call.name for call in lens.ongoing] == ["clock_nanosleep"]
+
+
 MANY_THREADS = """
 for _ in range(60):
     threads = [threading.Thread(target=lambda: os.stat("/")) for _ in range(100)]

@@ -82,6 +82,9 @@ def test_the_call_that_a_thread_is_in(proc: Path, tmp_path: Path) -> None:
     assert current_call(7, 7, names, proc) == CallUnderWay(202)
     (proc / "7/task/7/syscall").write_text("running\n")
     assert current_call(7, 7, names, proc) == CallUnderWay()
+    # A thread of the kernel calls nothing, but is told to be in call 0.
+    (proc / "7/task/7/syscall").write_text("0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n")
+    assert current_call(7, 7, names, proc) == CallUnderWay()
 
 
 def test_who_has_a_number() -> None:
