@@ -34,10 +34,10 @@ class TrafficPane(LensPane):
     SHORT = "I/O"
     READING = (
         "Reads and writes are system calls by what the descriptor stands for, with calls a second, bytes a second, "
-        "and the time that the calls took; what goes through mapped memory, io_uring or splice is not seen. Network is "
-        "the payload that the task sent and received itself, and the connections of it that changed their state, newest "
-        "first. A minor fault maps memory that is there, a major one waits for a disk. What this kernel cannot count is "
-        "named in its place."
+        "and the time that the calls took; what goes through mapped memory, io_uring or splice is not seen. Network "
+        "is the payload that the task sent and received itself, and the connections of it that changed their state, "
+        "newest first. A minor fault maps memory that is there, a major one waits for a disk. What this kernel cannot "
+        "count is named in its place."
     )
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:
