@@ -4,8 +4,7 @@
  * the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
- * Flags: STACK_DEPTH; OWN_FRAMES (how many frames of the program itself a kernel stack begins with); WAKERS (the waker and
- * its stacks are kept); FILTERED and SELECTED(s), as in blame.h.
+ * Flags: STACK_DEPTH; WAKERS (the waker and its stacks are kept); FILTERED and SELECTED(s), as in blame.h.
  */
 
 #define COMM_BYTES 16
@@ -20,6 +19,8 @@
 #define STACK_NEW_TASK -3
 #define STACK_FAULT -14
 #define STACK_TAKEN -17
+
+#define MORE_STACKS (1 << 24) /* the ids of the second table begin here */
 
 enum off_state {
 	OFF_RUNNABLE,
@@ -122,6 +123,7 @@ struct off_stack {
 BPF_TABLE("hash", u32, struct off_task, tasks, 1);
 BPF_TABLE("hash", struct off_key, struct off_row, rows, 1);
 BPF_TABLE("stacktrace", int, struct off_stack, stacks, 1);
+BPF_TABLE("stacktrace", int, struct off_stack, more_stacks, 1);
 BPF_F_TABLE("array", u32, struct off_cpu, cpus, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct off_config, config, 1, BPF_F_MMAPABLE);
 
@@ -189,22 +191,26 @@ static __always_inline struct off_task *task_entry(struct who *who, struct off_c
 	return task;
 }
 
+/* A stack whose place in the first table another one has goes to the second one, where few meet. */
+static __always_inline s32 take_stack(void *ctx, u64 side)
+{
+	s32 stack = stacks.get_stackid(ctx, side);
+
+	if (stack != STACK_TAKEN)
+		return stack;
+	stack = more_stacks.get_stackid(ctx, side);
+	return stack < 0 ? stack : stack + MORE_STACKS;
+}
+
 static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, bool has_user_side, s32 *user, s32 *kernel)
 {
-	*kernel = stacks.get_stackid(ctx, KERNEL_STACK);
-#ifdef OWN_FRAMES
-	/* Another stack has its place. Without the frames of the program itself it has another one. */
-	if (*kernel == STACK_TAKEN)
-		*kernel = stacks.get_stackid(ctx, KERNEL_STACK | 1);
-	if (*kernel == STACK_TAKEN)
-		*kernel = stacks.get_stackid(ctx, KERNEL_STACK | OWN_FRAMES);
-#endif
+	*kernel = take_stack(ctx, KERNEL_STACK);
 	if (*kernel < 0)
 		cpu->kernel_stacks_lost++;
 	*user = STACK_NONE;
 	if (!has_user_side)
 		return;
-	*user = stacks.get_stackid(ctx, USER_STACK);
+	*user = take_stack(ctx, USER_STACK);
 	if (*user < 0 && *user != STACK_FAULT)
 		cpu->user_stacks_lost++;
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -143,6 +143,11 @@ class OffCpuRow:
         return self.times.total_ns
 
     @property
+    def thread(self) -> tuple[int, str]:
+        """Whose it is: the tid, and the name of those that have ended."""
+        return self.tid, "" if self.tid else self.comm
+
+    @property
     def is_blocked(self) -> bool:
         """Whether something else than a CPU was missing."""
         return self.state not in (RUNNABLE, IDLE)
@@ -174,6 +179,11 @@ class ThreadSummary:
     share: float | None
 
     @property
+    def thread(self) -> tuple[int, str]:
+        """As `OffCpuRow.thread`."""
+        return self.tid, "" if self.tid else self.comm
+
+    @property
     def total_ns(self) -> int:
         """All time in which it wanted to run or waited for something."""
         return self.runnable.total_ns + self.blocked.total_ns
@@ -201,14 +211,6 @@ class OffCpuLoss:
     unknown_frames: int = 0
     late_processes: int = 0
 
-    def __add__(self, other: OffCpuLoss) -> OffCpuLoss:
-        return OffCpuLoss(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(OffCpuLoss)))
-
-    @property
-    def any(self) -> bool:
-        """Whether anything at all was lost."""
-        return any(getattr(self, f.name) for f in fields(OffCpuLoss))
-
 
 @dataclass(frozen=True)
 class OffCpu:
@@ -230,24 +232,6 @@ class OffCpu:
     loss: OffCpuLoss = OffCpuLoss()
     notes: tuple[str, ...] = ()
 
-    def __add__(self, later: OffCpu) -> OffCpu:
-        """Both, one after the other. A wait that was under way in between counts in both."""
-        merged = {(row.tid, row.tgid, row.state, row.user, row.kernel, row.waker): row for row in self.rows}
-        for row in later.rows:
-            key = (row.tid, row.tgid, row.state, row.user, row.kernel, row.waker)
-            known = merged.get(key)
-            merged[key] = replace(row, times=known.times + row.times) if known else row
-        return replace(
-            later,
-            start_time_ns=self.start_time_ns,
-            duration_ns=self.duration_ns + later.duration_ns,
-            rows=tuple(merged.values()),
-            below_count=self.below_count + later.below_count,
-            below_ns=self.below_ns + later.below_ns,
-            loss=self.loss + later.loss,
-            notes=tuple(dict.fromkeys((*self.notes, *later.notes))),
-        )
-
     @cached_property
     def blocked_ns(self) -> int:
         """The blocked time of all threads: what shares are of."""
@@ -264,11 +248,10 @@ class OffCpu:
         states: dict[tuple[int, str], dict[str, Times]] = {}
         last: dict[tuple[int, str], OffCpuRow] = {}
         for row in self.rows:
-            thread = (row.tid, "" if row.tid else row.comm)
-            times = states.setdefault(thread, {})
+            times = states.setdefault(row.thread, {})
             for key in (row.state, "blocked") if row.is_blocked else (row.state,):
                 times[key] = times.get(key, Times()) + row.times
-            last[thread] = row
+            last[row.thread] = row
         found = [self._summary(last[thread], times) for thread, times in states.items()]
         return tuple(sorted(found, key=lambda one: (-one.blocked.total_ns, -one.runnable.total_ns, one.tid)))
 

@@ -176,5 +176,5 @@ class LiveOffCpu:
             events=self._missed,
             negative=total("negative"),
             unknown_frames=self._stacks.unknown_frames,
-            late_processes=len(self._stacks.late_processes),
+            late_processes=self._stacks.late_processes,
         )

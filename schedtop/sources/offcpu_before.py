@@ -11,6 +11,7 @@ from pathlib import Path
 
 from schedtop.offcpu import Stack, Symbol
 from schedtop.sources.scope import Scope
+from schedtop.sources.task_cgroups import cpu_group
 
 STATE_LETTERS = "RSDITtP"
 """As `ps` shows the states of `offcpu.STATES`, in their order."""
@@ -82,11 +83,8 @@ def _is_in(scope: Scope, thread: Thread, root: Path) -> bool:
 def _is_in_group(thread: Thread, path: str, root: Path) -> bool:
     """In the group, or below it, of the hierarchy that has the cpu controller."""
     try:
-        lines = (root / str(thread.tgid) / "task" / str(thread.tid) / "cgroup").read_text().splitlines()
+        text = os.fsdecode((root / str(thread.tgid) / "task" / str(thread.tid) / "cgroup").read_bytes())
     except OSError:
         return False
-    groups = [line.split(":", 2) for line in lines]
-    with_cpu = [group for _, controllers, group in groups if "cpu" in controllers.split(",")]
-    group = (with_cpu or [group for _, controllers, group in groups if not controllers] or [""])[0]
-    wanted = "/" + path.strip("/")
+    group, wanted = cpu_group(text), "/" + path.strip("/")
     return group == wanted or group.startswith(wanted.rstrip("/") + "/")

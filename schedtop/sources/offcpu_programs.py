@@ -28,15 +28,16 @@ WANTED_IDS = 8
 """How many pids, and how many tids, a scope may name: WANTED_IDS of bpf/offcpu.h."""
 
 _DEEPEST = 127
-_OWN_FRAMES = 2
-"""The program and what calls it (bpf_trace_run4): a typed tracepoint's stack begins with these."""
+MORE_STACKS = 1 << 24
+"""MORE_STACKS of bpf/offcpu.h."""
 
 _MAX_STACK = Path("/proc/sys/kernel/perf_event_max_stack")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much the kernel side holds: threads, distinct keys of waits, and distinct stacks (about 1 KB each)."""
+    """How much the kernel side holds: threads, distinct keys of waits, and distinct stacks (about 1 KB each), and a
+    quarter as many again for those that meet another one in the table of stacks."""
 
     tasks: int = 1 << 15
     rows: int = 1 << 15
@@ -54,7 +55,7 @@ class OffCpuPrograms(Loader):
         super().__init__(_build(front_end, scope, wakers=wakers), front_end.hooks)
         with self._opening():
             sizes = {"tasks": limits.tasks, "rows": limits.rows, "stacks": limits.stacks}
-            self._create_maps({**sizes, "cpus": cpus})
+            self._create_maps({**sizes, "more_stacks": max(1, limits.stacks // 4), "cpus": cpus})
             self.cpus = self._view("cpus")
             self._config = self._view("config", writable=True)
             for ids, places, flag in ((scope.tgids, "tgids", "by_tgid"), (scope.tids, "tids", "by_tid")):
@@ -110,8 +111,9 @@ class OffCpuPrograms(Loader):
 
     def addresses(self, stack: int) -> list[int]:
         """The addresses of a stack, leaf first."""
-        spec = self._compiled.maps["stacks"]
-        value = calls.element(self._fds["stacks"], stack.to_bytes(4, "little"), spec.value_bytes)
+        name, place = ("stacks", stack) if stack < MORE_STACKS else ("more_stacks", stack - MORE_STACKS)
+        spec = self._compiled.maps[name]
+        value = calls.element(self._fds[name], place.to_bytes(4, "little"), spec.value_bytes)
         found = np.frombuffer(value or b"", np.uint64)
         return [int(address) for address in found[found != 0]]
 
@@ -131,8 +133,6 @@ def _build(front_end: FrontEnd, scope: Scope, *, wakers: bool) -> Compiled:
     group = ["cgroup.h"] if front_end.name == "btf" else []
     text = joined_text(directory, "offcpu.h", *group, f"offcpu_{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}", *(["-DWAKERS"] if wakers else []))
-    if front_end.name == "btf":
-        flags += (f"-DOWN_FRAMES={_OWN_FRAMES}",)
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")
     # Numbers are told to the programs when they run: only what is compiled in makes programs of its own.

@@ -10,11 +10,16 @@ import numpy as np
 
 from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Stack, Times
 from schedtop.rows import Rows, text
+from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, WOKEN_EARLY
 from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
 
 MOST_ENDED = 50_000
 """So many rows of ended threads are kept; beyond them the smallest are counted as lost."""
+
+
+MOST_NAMES = 1 << 16
+"""So many names of processes are kept."""
 
 
 class RowMaker:
@@ -86,6 +91,8 @@ class RowMaker:
         return before or self._stacks.kernel(stack)
 
     def _process(self, tgid: int) -> str:
+        if len(self._processes) >= MOST_NAMES:
+            self._processes.clear()
         if tgid not in self._processes:
             self._processes[tgid] = process_name(tgid)
         return self._processes[tgid]
@@ -148,9 +155,18 @@ def _under_way(ns: int) -> Times:
 
 
 def _runnable_since(task: Any, start: int, now: int) -> int:
-    """As runnable_since() of bpf/offcpu.h."""
+    """As runnable_since() of bpf/offcpu.h.
+
+    But there the wait has ended, so something woke it. An early wakeup may also be that of a sleep which the thread then
+    did without; whether it sleeps now /proc knows.
+    """
     if STATES[task["state"]] == RUNNABLE:
         return start
     if task["woken_ns"]:
         return int(task["woken_ns"])
-    return start if task["flags"] & WOKEN_EARLY else now
+    return start if task["flags"] & WOKEN_EARLY and not _sleeps(int(task["tid"])) else now
+
+
+def _sleeps(tid: int) -> bool:
+    thread = read_thread(tid, tid)
+    return thread is not None and thread.state is not None and STATES[thread.state] != RUNNABLE

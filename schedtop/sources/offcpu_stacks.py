@@ -31,12 +31,13 @@ class Stacks:
         self._processes: dict[int, bool] = {}
         self._kernel_threads: dict[int, bool] = {}
         self._unknown: set[tuple[int, int]] = set()
-        self.late_processes: set[int] = set()
+        self._unknown_before = 0
+        self.late_processes = 0
 
     @property
     def unknown_frames(self) -> int:
         """Distinct frames of which nothing is known."""
-        return len(self._unknown)
+        return self._unknown_before + len(self._unknown)
 
     def kernel(self, stack: int) -> Stack:
         """The kernel side of a stack id."""
@@ -67,9 +68,10 @@ class Stacks:
 
     def _remember(self, tgid: int) -> None:
         if tgid not in self._processes:
+            if len(self._processes) >= _MOST_KEPT:
+                self._processes.clear()
             self._processes[tgid] = self._symbols.remember(tgid)
-            if not self._processes[tgid]:
-                self.late_processes.add(tgid)
+            self.late_processes += not self._processes[tgid]
 
     def _symbolised(self, pid: int, stack: int) -> Stack:
         if stack not in self._addresses:
@@ -82,6 +84,9 @@ class Stacks:
             Symbol(symbol.name, symbol.module, symbol.offset + less, symbol.kernel)
             for symbol, less in zip(self._symbols.of(pid, places), back, strict=True)
         )
+        if len(self._unknown) >= _MOST_KEPT:
+            self._unknown_before += len(self._unknown)
+            self._unknown.clear()
         self._unknown |= {
             (pid, address)
             for symbol, address in zip(symbols, addresses, strict=True)
@@ -91,6 +96,8 @@ class Stacks:
 
     def _is_kernel_thread(self, tgid: int) -> bool:
         if tgid not in self._kernel_threads:
+            if len(self._kernel_threads) >= _MOST_KEPT:
+                self._kernel_threads.clear()
             thread = read_thread(tgid, tgid)
             self._kernel_threads[tgid] = bool(thread and thread.is_kernel)
         return self._kernel_threads[tgid]

@@ -29,7 +29,7 @@ def write_offcpu(offcpu: OffCpu, directory: Path) -> list[Path]:
     ]
 
 
-def only(offcpu: OffCpu, tids: Collection[int], note: str) -> OffCpu:
+def only(offcpu: OffCpu, threads: Collection[tuple[int, str]], note: str) -> OffCpu:
     """The measurement of some of its threads; what is left out is said in a note."""
-    rows = tuple(row for row in offcpu.rows if row.tid in tids)
+    rows = tuple(row for row in offcpu.rows if row.thread in threads)
     return replace(offcpu, rows=rows, notes=(*offcpu.notes, *([note] if note else [])))

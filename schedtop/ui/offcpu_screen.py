@@ -332,10 +332,12 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     async def _export(self, shown: Measured, listed: list[ThreadLine]) -> None:
         left_out = len(shown.lines) - len(listed)
-        note = f"{left_out} of {len(shown.lines)} threads were not listed on the screen and are left out"
-        tids = {line.thread.tid for line in listed}
+        note = (
+            f"{left_out} of {len(shown.lines)} threads were not listed on the screen and are left out, also of shares"
+        )
+        threads = {line.thread.thread for line in listed}
         try:
-            chosen_ones = only(shown.offcpu, tids, note if left_out else "")
+            chosen_ones = only(shown.offcpu, threads, note if left_out else "")
             paths = await asyncio.to_thread(write_offcpu, chosen_ones, self.export_dir)
         except ExportError as problem:
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)

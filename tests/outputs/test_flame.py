@@ -64,6 +64,8 @@ def test_names_after_the_hyphen_are_the_kernels_and_say_so() -> None:
         ("read_[k]", "kernel"),
         ("[sleeping]", "blocked"),
     ]
+    # A task may have any name.
+    assert [kind for _, kind in boxes_of(("-", "[idle]", "main", "-", "read"))] == ["task", "task", "user", "kernel"]
     # As flamegraph.pl's tools write it.
     assert boxes_of(("p", "t", "main", "schedule_[k]"))[3] == ("schedule_[k]", "kernel")
 

@@ -13,6 +13,7 @@ from schedtop.panes.offcpu.places import place_of
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
 from schedtop.sources.synthetic_offcpu import SyntheticOffCpu, scene
+from schedtop.ui.offcpu_export import only
 from schedtop.units import NS_PER_MS, NS_PER_S
 
 from .screen import OnePane, assert_widths, text
@@ -197,6 +198,22 @@ async def test_short_stacks_leave_out_what_all_have_and_say_how_much_is_cut() ->
         await pilot.pause()
         screen = text(pilot.app)
         assert screen.count("a_rather_long") == 41 and "__schedule ← schedule" in screen
+
+
+async def test_ended_threads_of_different_names_are_different() -> None:
+    ended = [
+        row(0, ms, f"schedule {place}", comm=comm) for ms, place, comm in ((5, "pipe_read", "a"), (3, "pause", "b"))
+    ]
+    shown = measured(offcpu(*ended))
+    assert [(line.held_ns, line.place, len(line.stacks)) for line in shown.lines] == [
+        (5 * NS_PER_MS, "pipe", 1),
+        (3 * NS_PER_MS, "pause", 1),
+    ]
+    assert [kept.comm for kept in only(shown.offcpu, {(0, "b")}, "").rows] == ["b"]
+    async with OnePane(pane := ThreadsPane()).run_test(size=(160, 20)) as pilot:
+        pane.take(shown.lines, "held", "2")
+        await pilot.pause()
+        assert pane.rows is not None and len(set(pane.rows["tid"].tolist())) == 2
 
 
 def test_losses_in_words() -> None:

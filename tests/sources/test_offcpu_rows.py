@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from schedtop.offcpu import OffCpuRow, Stack, Symbol, Times, Waker
+from schedtop.offcpu import STATES, OffCpuRow, Stack, Symbol, Times, Waker
 from schedtop.sources import offcpu_rows
-from schedtop.sources.offcpu_rows import EndedThreads, merge_rows, with_processes
-from schedtop.sources.offcpu_stacks import waker_of
+from schedtop.sources.offcpu_programs import NONE, WOKEN_EARLY
+from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
+from schedtop.sources.offcpu_stacks import Stacks, waker_of
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True),))
 ROW = OffCpuRow(7, 7, "one", "one", "sleeping", Stack(), KERNEL, Times(2, 30, 10, 20))
@@ -41,6 +46,36 @@ def test_a_thread_has_ended_when_it_was_gone_twice() -> None:
     assert not len(ended.among(rows, tasks))
     assert ended.among(rows[:2], tasks)["tid"].tolist() == [2]
     assert not len(ended.among(rows[:1], tasks))
+
+
+class NoStacks:
+    """Every stack is empty."""
+
+    def user(self, _tgid: int, _stack: int) -> Stack:
+        return Stack()
+
+    def kernel(self, _stack: int) -> Stack:
+        return KERNEL
+
+
+def test_an_early_wakeup_is_none_of_what_still_sleeps() -> None:
+    """It may be that of a sleep from which the thread turned back: only /proc knows."""
+    numbers = [(name, "<i8") for name in ("tid", "tgid", "state", "flags", "out_ns", "woken_ns", "user_stack")]
+    layout = [*numbers, ("kernel_stack", "<i8"), ("waker_kernel_stack", "<i8"), ("comm", "S16")]
+    maker = RowMaker(cast(Stacks, NoStacks()), {})
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        while (Path("/proc") / str(sleeper.pid) / "stat").read_text().rpartition(") ")[2][0] != "S":
+            pass
+        waits = [
+            (tid, tid, STATES.index("sleeping"), WOKEN_EARLY, 100, 0, 0, 0, NONE, b"x")
+            for tid in (sleeper.pid, os.getpid())
+        ]
+        rows, _ = maker.waits_under_way(np.array(waits, layout), 50, 400, 0)
+        sleeper.kill()
+    assert [(row.tid, row.state, row.total_ns) for row in rows] == [
+        (sleeper.pid, "sleeping", 300),
+        (os.getpid(), "runnable", 300),
+    ]
 
 
 def test_a_new_threads_process_is_known_later() -> None:

@@ -9,7 +9,6 @@ import pytest
 from schedtop.model import Host
 from schedtop.offcpu import (
     OffCpu,
-    OffCpuLoss,
     OffCpuRow,
     Stack,
     Symbol,
@@ -80,16 +79,6 @@ def test_who_slept_all_the_time_comes_last() -> None:
     assert [thread.tid for thread in top_blocking(offcpu)] == [3, 2, 1]
     assert [found.tid for found in top_rows(offcpu)] == [3, 2, 1]
     assert (offcpu.blocked_ns, offcpu.runnable_ns) == (2 * whole + 600, 0)
-
-
-def test_two_measurements_add_up() -> None:
-    both = measured(row(1, "sleeping", 600, 2), below_count=1, below_ns=7) + measured(
-        row(1, "sleeping", 100), row(1, "runnable", 5), below_count=2, below_ns=3, loss=OffCpuLoss(rows=4), notes=("x",)
-    )
-    assert (both.start_time_ns, both.duration_ns, both.below_count, both.below_ns) == (1_000, 10_000_000, 3, 10)
-    assert both.loss.rows == 4 and both.loss.any and both.notes == ("x",)
-    times = {found.state: found.times for found in both.rows}
-    assert times == {"sleeping": Times(3, 700, 100, 300), "runnable": Times(1, 5, 5, 5)}
 
 
 def test_a_path_goes_from_the_process_to_the_state() -> None:

@@ -82,15 +82,15 @@ def boxes_of(names: Sequence[str]) -> list[tuple[str, str]]:
     boxes = []
     part = "user"
     for index, name in enumerate(names[:MOST_DEPTH]):
-        if name == SEPARATOR and part == "user":
+        if index < 2:
+            boxes.append((name, "task"))
+        elif name == SEPARATOR and part == "user":
             part = "kernel"
         elif part == "waker" or name.startswith(WAKER_PREFIXES):
             part = "waker"
             boxes.append((name, part))
         elif name in STATES:
             boxes.append((name, "runnable" if name == RUNNABLE else "blocked"))
-        elif index < 2 and part == "user":
-            boxes.append((name, "task"))
         elif part == "kernel" or name.endswith(KERNEL_SUFFIX):
             boxes.append((name if name.endswith(KERNEL_SUFFIX) else name + KERNEL_SUFFIX, "kernel"))
         else:

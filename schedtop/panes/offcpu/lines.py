@@ -86,11 +86,13 @@ def waits_of(line: ThreadLine) -> Times:
 
 def measured(offcpu: OffCpu) -> Measured:
     """The threads of a measurement. It is made in the thread of the source: it takes long when there is much."""
-    rows: dict[int, list[OffCpuRow]] = {}
+    rows: dict[tuple[int, str], list[OffCpuRow]] = {}
     for row in offcpu.rows:
-        rows.setdefault(row.tid, []).append(row)
+        rows.setdefault(row.thread, []).append(row)
     least_ns = offcpu.duration_ns // IDLE_PART
-    lines = (_line(thread, rows[thread.tid], least_ns, slept_throughout(offcpu, thread)) for thread in offcpu.threads)
+    lines = (
+        _line(thread, rows[thread.thread], least_ns, slept_throughout(offcpu, thread)) for thread in offcpu.threads
+    )
     return Measured(offcpu, tuple(lines))
 
 

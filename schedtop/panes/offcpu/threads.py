@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 
@@ -73,6 +74,11 @@ def _words(text: Callable[[ThreadLine], str]) -> Callable[[ThreadRows], list[str
     return lambda rows: rows.cells(lambda line: steady(text(line)))
 
 
+def _key(line: ThreadLine) -> int:
+    """The tid; those that have ended have none, and are told apart by their name."""
+    return line.thread.tid or -1 - crc32(line.thread.comm.encode())
+
+
 def _process(line: ThreadLine) -> str:
     return f"{line.thread.tgid} {line.thread.process}"
 
@@ -136,7 +142,7 @@ class ThreadsPane(Pane, KeyedTable[ThreadRows]):
         """Shows lines in this order; `count_words` say how many there are and are not."""
         self._threads, self._words, self.count_words = lines, None, count_words
         rows = np.zeros(len(lines), _ROW)
-        rows["tid"] = [line.thread.tid for line in lines]
+        rows["tid"] = [_key(line) for line in lines]
         rows["index"] = np.arange(len(lines))
         self.set_rows(rows, order)
         self.draw()
