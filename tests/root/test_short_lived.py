@@ -144,13 +144,13 @@ def test_commands_parents_and_exit_codes_are_those_of_the_script(collect, front_
 def test_nothing_of_a_fork_storm_is_lost(collect, front_end: str) -> None:
     before = forks()
     with collect(front_end, interval_ns=500 * NS_PER_MS) as collector:
-        storms = [python(_FORKS, "sl-storm", "4000") for _ in range(2)]
+        storms = [python(_FORKS, "sl-storm", "1500") for _ in range(2)]
         with ended(*storms):
             assert [storm.wait() for storm in storms] == [0, 0]
     frame, kernel = collector.frame, forks() - before
     storm = frame.short_lived[frame.short_lived["comm"] == b"sl-storm"]
     # What was forked lived shorter than an interval, unless it was kept waiting for half a second.
-    assert 7_980 <= int(storm["count"].sum()) <= 8_000
+    assert 2_980 <= int(storm["count"].sum()) <= 3_000
     assert int(frame.short_lived["count"].sum()) <= kernel
     assert frame.loss.short_lived_dropped == 0
     assert [(parent.comm, parent.tgid) for parent in by_parent(storm)] == [(b"sl-storm", 0)], "two parents, one name"
@@ -160,8 +160,9 @@ def test_nothing_of_a_fork_storm_is_lost(collect, front_end: str) -> None:
     )
 
 
-def test_threads_are_counted_apart(collect, front_end: str) -> None:
-    with collect(front_end, interval_ns=SECOND_NS) as collector:
+def test_threads_are_counted_apart(collect) -> None:
+    # The front end that must find out whose thread it is.
+    with collect("tracepoint", interval_ns=SECOND_NS) as collector:
         script = python(_THREADS, "sl-threads")
         with ended(script):
             assert script.wait() == 0
@@ -225,7 +226,7 @@ def test_run_time_and_run_delay_are_the_kernels_own(collect) -> None:
 
 @contextmanager
 def collecting(limits: Limits) -> Iterator[Collector]:
-    with LiveSource(500 * NS_PER_MS, 5 * NS_PER_MS, "btf", limits) as source, Collector(source) as collector:
+    with LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, "btf", limits) as source, Collector(source) as collector:
         yield collector
 
 
@@ -238,7 +239,7 @@ def test_what_finds_no_room_is_counted() -> None:
         script = python(code, "sl-many")
         with ended(script):
             assert script.wait() == 0
-        time.sleep(1.2)  # the places of what was read are free again
+        time.sleep(0.6)  # the places of what was read are free again
         again = python(_FORKS, "sl-again", "50")
         with ended(again):
             assert again.wait() == 0
