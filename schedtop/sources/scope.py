@@ -78,6 +78,9 @@ def find_scope(
         for number in numbers:
             if not number or not Path(f"/proc/{number}").exists():
                 raise ValueError(f"--{kind}: there is no task {number} on this host")
+    for number in pids:
+        if (process := _process_of(number)) != number:
+            raise ValueError(f"--pid: {number} is a thread of process {process}: use --tid {number} or --pid {process}")
     for comm in comms:
         if len(comm.encode()) > COMM_BYTES:
             raise ValueError(f"--comm: the kernel keeps {COMM_BYTES} bytes of a name, {comm!r} has more")
@@ -95,6 +98,15 @@ def find_scope(
     except ValueError as error:
         raise ValueError(f"--pidns: {error}") from error
     return Scope(tids, pids, comms, group, namespace)
+
+
+def _process_of(tid: int) -> int:
+    """Whose thread it is; its own if that cannot be told any more."""
+    try:
+        with open(f"/proc/{tid}/status", "rb") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
+    except (OSError, StopIteration):
+        return tid
 
 
 def _any_of(field: str, values: tuple[int, ...]) -> str:

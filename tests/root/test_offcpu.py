@@ -310,8 +310,11 @@ def test_threads_that_have_ended_make_room() -> None:
     """All of them have more rows than the map."""
     process = python(BORN_AND_GONE, process_group=0)
     try:
-        with LiveOffCpu(limits=Limits(rows=1024)) as source:
-            offcpu = source.take(2 * NS_PER_S, threading.Event())
+        with LiveOffCpu(limits=Limits(rows=512), interval_ns=NS_PER_S // 4) as source:
+            deadline = time.monotonic() + 20
+            for offcpu in source.frames(threading.Event()):
+                if any(not row.tid and row.comm == "python" for row in offcpu.rows) or time.monotonic() > deadline:
+                    break
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,15 @@ def test_an_existing_file_is_seen_before_the_work(tmp_path: Path) -> None:
     done = run(tmp_path, "-o", "out")
     assert done.returncode == 1 and "--force" in done.stderr
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_thread_is_no_process(tmp_path: Path) -> None:
+    going_on = threading.Event()
+    thread = threading.Thread(target=going_on.wait)
+    thread.start()
+    try:
+        done = run(tmp_path, "--pid", str(thread.native_id))
+    finally:
+        going_on.set()
+    assert done.returncode == 2
+    assert f"is a thread of process {os.getpid()}: use --tid" in done.stderr and len(done.stderr.splitlines()) == 1
