@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 from schedtop.model import Host
+from schedtop.stacks import Stack, Waker
 from schedtop.units import NS_PER_US
 
 RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE = "runnable", "sleeping", "uninterruptible", "idle"
@@ -24,70 +25,8 @@ STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE, "stopped", "traced", "parke
 STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
 """What `selected` and `--state` take."""
 
-INTERRUPT = "[interrupt]"
-"""The name of a waker that is an interrupt: a timer, a disk, a network card."""
-
 SEPARATOR = "-"
 """Stands between the user part of a path and its kernel part, as in the field's folded stacks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """One place in code. `name`: the function (demangled), empty: not known; `offset`: within it, else within `module`.
-
-    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address.
-    """
-
-    name: str
-    module: str
-    offset: int
-    kernel: bool
-
-    @property
-    def label(self) -> str:
-        """The function, else `libc.so.6+0x1234`, else `[unknown]`."""
-        if self.name:
-            return self.name
-        return f"{self.module.rpartition('/')[2]}+{self.offset:#x}" if self.module else "[unknown]"
-
-
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """The symbols of one side (user or kernel) of a stack, leaf first.
-
-    `missing`: why there are none, in a word or two (`lost`, `not seen`, `unreadable`); empty although there are none:
-    there is no such side (a kernel thread, a task in user space). `truncated`: it was deeper than what is kept.
-    """
-
-    symbols: tuple[Symbol, ...] = ()
-    missing: str = ""
-    truncated: bool = False
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names from root to leaf, as a path shows them; what is missing is in brackets."""
-        if self.missing:
-            return (f"[{self.missing}]",)
-        names = tuple(symbol.label for symbol in reversed(self.symbols))
-        return ("[truncated]", *names) if self.truncated else names
-
-
-NO_STACK = Stack()
-
-
-@dataclass(frozen=True, slots=True)
-class Waker:
-    """Who ended waits, with its stacks. An interrupt has the tid 0: whom it interrupted has nothing to do with it."""
-
-    tid: int
-    comm: str
-    user: Stack = NO_STACK
-    kernel: Stack = NO_STACK
-
-    @property
-    def name(self) -> str:
-        """As a path shows it."""
-        return f"{self.comm}-{self.tid}" if self.tid else self.comm
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from schedtop import __version__
 from schedtop.offcpu import (
     OffCpu,
     OffCpuRow,
-    Stack,
     ThreadSummary,
     Times,
-    Waker,
     folded,
     paths,
     selected,
@@ -23,6 +21,7 @@ from schedtop.offcpu import (
     top_rows,
 )
 from schedtop.outputs.table import table
+from schedtop.stacks import Stack, Waker
 from schedtop.units import (
     exact_duration,
     format_count,

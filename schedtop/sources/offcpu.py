@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Stack
+from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow
 from schedtop.sources import proc
 from schedtop.sources.offcpu_before import kernel_stack, read_thread, threads_in
 from schedtop.sources.offcpu_front_end import choose_offcpu_front_end
@@ -18,6 +18,7 @@ from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, wit
 from schedtop.sources.offcpu_stacks import Stacks
 from schedtop.sources.scope import Scope
 from schedtop.sources.symbols import Symbols, kernel_symbols_hidden
+from schedtop.stacks import Stack
 from schedtop.units import NS_PER_MS, NS_PER_S
 
 LEARN_NS = 250 * NS_PER_MS

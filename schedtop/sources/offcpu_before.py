@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedtop.offcpu import Stack, Symbol
 from schedtop.sources.scope import Scope
 from schedtop.sources.task_cgroups import cpu_group
+from schedtop.stacks import Stack, Symbol
 
 STATE_LETTERS = "RSDITtP"
 """As `ps` shows the states of `offcpu.STATES`, in their order."""

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Stack, Times
+from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Times
 from schedtop.rows import Rows, text
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, WOKEN_EARLY
 from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
+from schedtop.stacks import Stack
 
 MOST_ENDED = 50_000
 """So many rows of ended threads are kept; beyond them the smallest are counted as lost."""

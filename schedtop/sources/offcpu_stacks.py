@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from schedtop.offcpu import INTERRUPT, NO_STACK, Stack, Symbol, Waker
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, OffCpuPrograms
 from schedtop.sources.symbols import KERNEL, Symbols
+from schedtop.stacks import INTERRUPT, NO_STACK, Stack, Symbol, Waker
 
 _OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
 """How the frames begin that a tracepoint and its program put on top of what it is about."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from schedtop.offcpu import Symbol
+from schedtop.stacks import Symbol
 
 KERNEL = 0
 """The pid that stands for the kernel."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Stack, Symbol, Times, Waker
+from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.stacks import Stack, Symbol, Waker
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Stack, Symbol, Times, Waker
+from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
 from schedtop.outputs.offcpu import FORMATS, document, to_folded, to_json, to_svg, to_text
+from schedtop.stacks import Stack, Symbol, Waker
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))
 USER = Stack((Symbol("", "/usr/lib/libc.so.6", 0x1234, False), Symbol("ns::Lock<int>::take()", "/bin/app", 1, False)))

@@ -6,13 +6,14 @@ import pytest
 
 from schedtop.filters import Filter
 from schedtop.model import Host
-from schedtop.offcpu import NO_STACK, OffCpu, OffCpuLoss, OffCpuRow, Stack, Symbol, Times, Waker
+from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
 from schedtop.panes.offcpu.header import loss_words
 from schedtop.panes.offcpu.lines import ORDERS, chosen, measured
 from schedtop.panes.offcpu.places import place_of
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
 from schedtop.sources.synthetic_offcpu import SyntheticOffCpu, scene
+from schedtop.stacks import NO_STACK, Stack, Symbol, Waker
 from schedtop.ui.offcpu_export import only
 from schedtop.units import NS_PER_MS, NS_PER_S
 

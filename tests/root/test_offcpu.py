@@ -19,10 +19,11 @@ import pytest
 from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
-from schedtop.offcpu import OffCpu, OffCpuRow, Symbol, ThreadSummary, top_rows
+from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary, top_rows
 from schedtop.sources.offcpu import LiveOffCpu
 from schedtop.sources.offcpu_programs import MORE_STACKS, Limits
 from schedtop.sources.scope import Scope, find_scope
+from schedtop.stacks import Symbol
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000

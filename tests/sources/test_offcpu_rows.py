@@ -11,11 +11,12 @@ from typing import cast
 import numpy as np
 import pytest
 
-from schedtop.offcpu import STATES, OffCpuRow, Stack, Symbol, Times, Waker
+from schedtop.offcpu import STATES, OffCpuRow, Times
 from schedtop.sources import offcpu_rows
 from schedtop.sources.offcpu_programs import NONE, WOKEN_EARLY
 from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
 from schedtop.sources.offcpu_stacks import Stacks, waker_of
+from schedtop.stacks import Stack, Symbol, Waker
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True),))
 ROW = OffCpuRow(7, 7, "one", "one", "sleeping", Stack(), KERNEL, Times(2, 30, 10, 20))

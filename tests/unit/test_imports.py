@@ -12,10 +12,11 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived"}
+VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived", "stacks"}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
+    "stacks": set(),
     "histogram": {"units"},
     "rows": {"units"},
     "short_lived": {"units", "rows"},

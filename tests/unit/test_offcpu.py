@@ -7,19 +7,8 @@ from dataclasses import replace
 import pytest
 
 from schedtop.model import Host
-from schedtop.offcpu import (
-    OffCpu,
-    OffCpuRow,
-    Stack,
-    Symbol,
-    Times,
-    Waker,
-    folded,
-    paths,
-    selected,
-    top_blocking,
-    top_rows,
-)
+from schedtop.offcpu import OffCpu, OffCpuRow, Times, folded, paths, selected, top_blocking, top_rows
+from schedtop.stacks import Stack, Symbol, Waker
 
 HOST = Host("box", "6.18", "btf")
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))

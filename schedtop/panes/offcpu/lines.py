@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from schedtop.filters import Filter
-from schedtop.offcpu import RUNNABLE, OffCpu, OffCpuRow, Stack, ThreadSummary, Times, Waker, slept_throughout
+from schedtop.offcpu import RUNNABLE, OffCpu, OffCpuRow, ThreadSummary, Times, slept_throughout
 from schedtop.panes.offcpu.places import place_of
+from schedtop.stacks import Stack, Waker
 from schedtop.units import NS_PER_MS
 
 IDLE_PART = 1000

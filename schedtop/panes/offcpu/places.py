@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from schedtop.offcpu import IDLE, RUNNABLE, SLEEPING, OffCpuRow, Stack
+from schedtop.offcpu import IDLE, RUNNABLE, SLEEPING, OffCpuRow
+from schedtop.stacks import Stack
 
 _IDLE_PLACES: Mapping[str, str] = {
     "timer": "do_nanosleep hrtimer_nanosleep common_nsleep",

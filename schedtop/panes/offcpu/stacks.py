@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.offcpu import RUNNABLE, STATES, Stack, Times
+from schedtop.offcpu import RUNNABLE, STATES, Times
 from schedtop.panes.offcpu.lines import StackLine
 from schedtop.panes.offcpu.places import CPU
 from schedtop.panes.pane import Pane
+from schedtop.stacks import Stack
 from schedtop.units import format_count, format_ns, format_ratio
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.strips import Span, Spans, clip, fit, steady, whole_parts, width_of, wrapped
