@@ -14,6 +14,7 @@ from schedtop.histogram import Histogram
 from schedtop.lens.parts import (
     CHANGES_KEPT,
     SLOW_WAITS_KEPT,
+    THREADS_KEPT,
     Attributes,
     Column,
     ConnectionChange,
@@ -87,9 +88,12 @@ class Lens:
     def __add__(self, later: Lens) -> Lens:
         connections = self.connections + later.connections
         waits = np.concatenate((self.slow_waits, later.slow_waits))
+        threads = _merged(self.threads, later.threads, lambda one: one.tid, thread_order)
+        kept = _kept_threads(threads)
         forgotten = LensLoss(
             connections_forgotten=max(0, len(connections) - CHANGES_KEPT),
             slow_waits_forgotten=max(0, len(waits) - SLOW_WAITS_KEPT),
+            threads_forgotten=len(threads) - len(kept),
         )
         return replace(
             later,
@@ -113,7 +117,7 @@ class Lens:
             io=_merged(self.io, later.io, lambda one: (one.kind, one.direction), io_order),
             traffic=_merged(self.traffic, later.traffic, traffic_key, traffic_key),
             connections=connections[-CHANGES_KEPT:],
-            threads=_merged(self.threads, later.threads, lambda one: one.tid, thread_order),
+            threads=kept,
             unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),
             loss=self.loss + later.loss + forgotten,
         )
@@ -129,6 +133,16 @@ def longest_waits(waits: Rows) -> Rows:
         return waits
     kept: Rows = waits[np.sort(np.argsort(-waits["wait_ns"], kind="stable")[:SLOW_WAITS_KEPT])]
     return kept
+
+
+def _kept_threads(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """Those of THREADS_KEPT, in their order."""
+    if len(threads) <= THREADS_KEPT:
+        return threads
+    room = THREADS_KEPT - sum(thread.state != "ended" for thread in threads)
+    ended = [thread.tid for thread in threads if thread.state == "ended"]
+    dropped = set(ended[max(0, room) :])
+    return tuple(thread for thread in threads if thread.tid not in dropped)
 
 
 class LensSource(Protocol):

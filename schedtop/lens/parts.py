@@ -296,6 +296,7 @@ class LensLoss:
     switches_unseen: int = 0
     connections_forgotten: int = 0
     slow_waits_forgotten: int = 0
+    threads_forgotten: int = 0
 
     def __add__(self, other: LensLoss) -> LensLoss:
         return _sum_fields(self, other)
@@ -311,6 +312,9 @@ CHANGES_KEPT = 2000
 
 SLOW_WAITS_KEPT = 2000
 """How many slow waits it keeps: the longest."""
+
+THREADS_KEPT = 1000
+"""How many threads it keeps: those that live, however many they are, and of those that have ended the busiest."""
 
 SLOWEST = 10
 """How many slow calls a Lens keeps."""

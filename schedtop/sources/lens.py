@@ -152,6 +152,7 @@ class LiveLensSource:
             self._pidfd = os.pidfd_open(who.tgid)
         self._faults: dict[int, tuple[int, int]] = {}
         self._run_ns: dict[int, int] = {}
+        self._comms: dict[int, str] = {}
         start = time.monotonic_ns()
         self._programs.aim(who.tgid, 0 if self._whole else who.tid, start)
         for tid in self._tids:
@@ -293,7 +294,7 @@ class LiveLensSource:
         """Threads that had ended before the interval: a process may start and end many in its life."""
         self._programs.forget(tids)
         for tid in tids:
-            for kept in (self._shown, self._thread_base, self._faults, self._run_ns):
+            for kept in (self._shown, self._thread_base, self._faults, self._run_ns, self._comms):
                 kept.pop(tid, None)
 
     def _thread(self, row: Rows, old: Rows | None, now_ns: int, gone: bool) -> Thread:
@@ -306,9 +307,14 @@ class LiveLensSource:
         base = self._thread_base.get(tid, np.zeros(len(STATES), np.int64))
         self._thread_base[tid] = times
         exiting = bool(row["exiting"])
+        faults = Faults(0, 0, self._fault_ns())
+        # Of one that has done nothing since the last interval /proc tells nothing new: most of a large pool.
+        if old is None or row["state"] == RUNNING or row.tobytes() != old.tobytes():
+            self._comms[tid] = comm(self.who.tgid, tid) or text(bytes(row["comm"]))
+            faults = self._thread_faults(tid, row, change("fault_ns"))
         return Thread(
             tid=tid,
-            comm=comm(self.who.tgid, tid) or text(bytes(row["comm"])),
+            comm=self._comms[tid],
             states=tables.state_times(times - base),
             state="ended" if gone else STATES[row["state"]],
             state_ns=max(0, now_ns - int(row["since_ns"])),
@@ -316,7 +322,7 @@ class LiveLensSource:
             voluntary_switches=change("voluntary"),
             involuntary_switches=change("involuntary"),
             migrations=change("migrations"),
-            faults=self._thread_faults(tid, row, change("fault_ns")),
+            faults=faults,
             exit_code=os.waitstatus_to_exitcode(int(row["exit_code"])) if gone and exiting else None,
         )
 

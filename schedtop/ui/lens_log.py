@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from schedtop.lens import STATES, Column, Lens, Thread
+from schedtop.lens import STATES, Column, Lens
 from schedtop.rows import Integers
 
 STRIP_NS = 100_000_000
@@ -20,8 +20,8 @@ MOST_PIECES = 6000
 KEEP_NS = 60_000_000_000
 """How much is kept in single intervals: the longest window."""
 
-MOST_CHANGES, MOST_THREADS = 200, 1000
-"""How many changes of connections and how many threads are kept; the latest, and those that live."""
+MOST_CHANGES = 200
+"""How many changes of connections are kept: the latest."""
 
 
 class LensLog:
@@ -99,20 +99,7 @@ def _pieces(column: Column) -> Iterable[Integers]:
 
 
 def _bounded(lens: Lens) -> Lens:
-    """The same with only so many connections and threads."""
-    if len(lens.connections) <= MOST_CHANGES and len(lens.threads) <= MOST_THREADS:
+    """The same with only so many connections."""
+    if len(lens.connections) <= MOST_CHANGES:
         return lens
-    return replace(lens, connections=lens.connections[-MOST_CHANGES:], threads=_most_alive(lens.threads))
-
-
-def _most_alive(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
-    ended = sum(thread.state == "ended" for thread in threads)
-    room = max(0, MOST_THREADS - (len(threads) - ended))
-    kept = []
-    for thread in threads:
-        if thread.state == "ended":
-            if room <= 0:
-                continue
-            room -= 1
-        kept.append(thread)
-    return tuple(kept)
+    return replace(lens, connections=lens.connections[-MOST_CHANGES:])

@@ -12,6 +12,7 @@ from schedtop.lens import (
     CHANGES_KEPT,
     SLOW_WAITS_KEPT,
     STATES,
+    THREADS_KEPT,
     Attributes,
     Column,
     ConnectionChange,
@@ -97,3 +98,17 @@ def test_what_is_kept_one_by_one_is_bounded_and_the_rest_counted() -> None:
     assert len(both.slow_waits) == SLOW_WAITS_KEPT
     assert both.slow_waits["wait_ns"].min() == 1
     assert (both.loss.connections_forgotten, both.loss.slow_waits_forgotten) == (1, 1)
+
+
+def test_threads_that_live_are_kept_and_the_busiest_that_have_ended() -> None:
+    def threads(first: int, state: str, run_ns: int) -> tuple[Thread, ...]:
+        times = StateTimes(running_ns=run_ns)
+        return tuple(Thread(tid, "x", times, state) for tid in range(first, first + THREADS_KEPT))
+
+    living, idle, busy = threads(10_000, "sleeping", 0), threads(20_000, "ended", 1), threads(30_000, "ended", 2)
+    ended = lens(0, threads=idle) + lens(100, threads=busy)
+    assert {one.tid for one in ended.threads} == {one.tid for one in busy}
+    assert ended.loss.threads_forgotten == THREADS_KEPT
+    both = ended + lens(200, threads=living)
+    assert {one.tid for one in both.threads} == {one.tid for one in living}
+    assert both.loss.threads_forgotten == 2 * THREADS_KEPT

@@ -46,7 +46,8 @@ def _head(lens: Lens, host: Host, ended_early: str) -> str:
     facts += [iso_time(lens.start_time_ns), f"over {format_ns(lens.interval_ns)}"]
     name = printable(lens.comm)
     if lens.whole_process:
-        threads = "1 thread" if len(lens.threads) == 1 else f"all {len(lens.threads)} threads"
+        count = _thread_count(lens)
+        threads = "1 thread" if count == 1 else f"all {count} threads"
         who = f"Process {lens.tgid} ({name}), {threads}"
     else:
         inside = "" if lens.tid == lens.tgid else f", of process {lens.tgid} ({printable(lens.process)})"
@@ -145,7 +146,11 @@ def _threads(lens: Lens) -> str:
         )
         for thread in lens.threads[:THREADS]
     ]
-    return _titled("Threads by run time", len(lens.threads), header, rows, left=("comm", "now"))
+    return _titled("Threads by run time", _thread_count(lens), header, rows, left=("comm", "now"))
+
+
+def _thread_count(lens: Lens) -> int:
+    return len(lens.threads) + lens.loss.threads_forgotten
 
 
 def _waits(lens: Lens) -> str:

@@ -75,7 +75,7 @@ def _peers(title: str, peers: Sequence[Peer], cells: int, most: int, reason: str
 
 def peer_text(peer: Peer) -> str:
     """`name (tid)`; what is no task is an interrupt."""
-    return f"{steady(peer.comm)} ({peer.tid})" if peer.tid else "interrupt, CPU idle"
+    return f"{steady(peer.comm)} ({peer.tid})" if peer.tid else "an interrupt"
 
 
 def _pairs(
