@@ -58,10 +58,11 @@ def task(signals: Signals, /, **options: Any) -> int:
 def _look(options: dict[str, Any], stop: threading.Event) -> str:
     """The report as text."""
     from schedtop.commands.task_waits import SlowWaits
+    from schedtop.model import SourceError
     from schedtop.outputs.lens.fields import to_json
     from schedtop.outputs.lens.text import to_text
     from schedtop.sources.lens import LiveLensSource
-    from schedtop.sources.lens_tasks import identify
+    from schedtop.sources.lens_tasks import ended_before, identify
 
     who = identify(options["tid"])
     whole = options["whole_process"]
@@ -70,11 +71,15 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     threshold = options["threshold"] if options["slow_waits"] else None
     lens_options = {"source": options["source"], "column_ns": options["interval"]}
     interval = min(options["duration"], NS_PER_S)
-    with (
-        SlowWaits(who.tgid, 0 if whole else who.tid, threshold, options["source"]) as waits,
-        LiveLensSource(who.tid, whole, interval, **lens_options) as source,
-    ):
-        lens = source.look(options["duration"], stop)
+    try:
+        with (
+            SlowWaits(who.tgid, 0 if whole else who.tid, threshold, options["source"]) as waits,
+            LiveLensSource(who.tid, whole, interval, **lens_options) as source,
+        ):
+            lens = source.look(options["duration"], stop)
+    except SourceError as error:
+        gone = not Path(f"/proc/{who.tgid}/task/{who.tid}").exists()
+        raise (ended_before(who) if gone else error) from error
     lens = waits.added_to(lens)
     early = "it was interrupted" if stop.is_set() and not lens.ended else ""
     writers = {"json": to_json, "text": to_text}

@@ -40,6 +40,7 @@ from schedtop.sources.lens_tasks import (
     CallUnderWay,
     comm,
     current_call,
+    ended_before,
     identify,
     open_sockets,
     read_stat,
@@ -162,6 +163,8 @@ class LiveLensSource:
                 self._run_ns[tid] = run_ns(who.tgid, tid)
                 call = CallUnderWay() if stat.state == RUNNING else current_call(who.tgid, tid, self._names)
                 self._programs.seed_thread(tid, stat.state, start, call)
+        if not self._faults:
+            raise ended_before(who)
         self._attributes = AttributeReader(who.tgid, who.tid if not self._whole else who.tgid)
         self._attributes.read()
         self._shown: dict[int, tables.Times] = {}

@@ -74,6 +74,11 @@ def identify(tid: int, proc: Path = Path("/proc")) -> Who:
     return who
 
 
+def ended_before(who: Who) -> SourceError:
+    """To be raised if it ended while programs were compiled and attached for it."""
+    return SourceError(f"task {who.tid} ({who.comm}) ended before it could be looked at")
+
+
 def require_host_numbers() -> None:
     """Raises SourceError where tids are those of a container: the kernel programs know the host's alone."""
     try:

@@ -20,13 +20,17 @@ import pytest
 from lens_programs import looked_at, program
 from loads import kernel_numbers
 
+from schedtop.commands.task import _look as look_at
 from schedtop.lens import Lens
 from schedtop.model import SourceError
+from schedtop.sources import lens as lens_source
 from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.frontend import Hook
 from schedtop.sources.lens import LiveLensSource
 from schedtop.sources.lens_front_end import choose_lens_front_end
 from schedtop.sources.lens_programs import LensPrograms
+from schedtop.sources.lens_tasks import current_call
+from schedtop.sources.syscalls import syscall_names
 
 MS = 1_000_000
 
@@ -290,29 +294,38 @@ def test_threads_of_a_process_and_one_alone(front_end: str) -> None:
     assert not alone.syscall("clock_nanosleep")
 
 
-EXEC = """
+NEW_PROGRAM = "import time; time.sleep(60)"
+
+EXEC = f"""
 def replace():
     time.sleep(0.2)
-    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+    os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "{NEW_PROGRAM}"])
 threading.Thread(target=replace).start()
 time.sleep(60)
 """
 
 
 def test_a_thread_that_replaces_the_program_goes_on_as_the_leader(front_end: str) -> None:
+    names = syscall_names()
     with program(EXEC) as one:
+        cmdline = Path(f"/proc/{one.pid}/cmdline")
 
         def act() -> None:
             one.go_on()
-            time.sleep(1)
+            while not (NEW_PROGRAM.encode() + b"\0" in cmdline.read_bytes() and sleeps()):
+                time.sleep(0.01)
+            time.sleep(0.2)
+
+        def sleeps() -> bool:
+            return names.get(current_call(one.pid, one.pid, names).number) == "clock_nanosleep"
 
         lens = looked_at(one.pid, act, front_end=front_end)
-    leader, old = sorted(lens.threads, key=lambda thread: thread.tid)
+    leader, old = sorted(lens.threads, key=lambda thread: thread.tid != one.pid)
     assert (leader.tid, leader.state, leader.exit_code) == (one.pid, "sleeping", None)
     assert old.state == "ended"
     # Both sleep most of the time: nobody is left behind as running.
     assert lens.states.running_ns < lens.interval_ns / 2
-    assert lens.states.total_ns < 1.5 * lens.interval_ns
+    assert old.states.running_ns < lens.interval_ns / 4
     execve = lens.syscall("execve")
     assert execve
     assert execve.count == 1
@@ -399,6 +412,23 @@ def test_a_quota_throttles(quota_group: Path) -> None:
     if "throttled" not in lens.unavailable:
         assert lens.states.throttled_ns > 20 * MS
     assert lens.states.running_ns < 0.4 * lens.states.total_ns
+
+
+@pytest.mark.parametrize("moment", ["require_host_numbers", "choose_lens_front_end"])
+def test_a_task_that_ends_while_the_lens_opens(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it is asked who it is, and while the programs are compiled."""
+    with program("") as one:
+        step = getattr(lens_source, moment)
+
+        def end_first(*arguments: str) -> object:
+            one.end()
+            return step(*arguments)
+
+        monkeypatch.setattr(lens_source, moment, end_first)
+        options = {"tid": one.pid, "whole_process": None, "duration": MS, "interval": MS, "threshold": MS}
+        options |= {"slow_waits": False, "source": "auto", "format_name": "text"}
+        with pytest.raises(SourceError, match=f"task {one.pid} .* ended before"):
+            look_at(options, threading.Event())
 
 
 def test_there_is_no_such_task() -> None:
