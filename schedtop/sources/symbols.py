@@ -32,7 +32,6 @@ HURRY_S = 1.2
 _LOOK_S = 0.1
 
 _CHILD = "schedtop.sources.symbol_child"
-_END_S = 1.0
 _NO_BCC = 3
 _KALLSYMS = Path("/proc/kallsyms")
 
@@ -74,17 +73,14 @@ class Symbols:
         return f"symbols could not be read of processes {', '.join(map(str, sorted(self._refused)))}: it took too long"
 
     def close(self) -> None:
-        """Ends the child."""
+        """Ends the child, which has nothing to put in order."""
+        self._child.kill()
         self._selector.close()
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe:
                 with suppress(OSError):
                     pipe.close()
-        try:
-            self._child.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
+        self._child.wait()
 
     def remember(self, pid: int) -> bool:
         """Has the child read what a process has mapped, for when it is gone; false: it is gone already."""
