@@ -38,6 +38,7 @@ from schedtop.sources.lens_tasks import (
     RUNNING,
     AttributeReader,
     CallUnderWay,
+    Who,
     comm,
     current_call,
     ended_before,
@@ -225,7 +226,8 @@ class LiveLensSource:
         ended: bool,
     ) -> Lens:
         epoch = self._programs.next_interval()
-        later, earlier, who = self._programs.read(time.monotonic_ns()), self._earlier, self.who
+        later, earlier = self._programs.read(time.monotonic_ns()), self._earlier
+        who = self._who_now()
         slow, slow_lost = self._take_slow(*taken_calls)
         # The next interval is likely to be as this one; if it is not, the one after that starts from the bottom.
         self._programs.keep_from(slow[-1].duration_ns // 2 if len(slow) == SLOWEST else 0)
@@ -246,7 +248,7 @@ class LiveLensSource:
             tgid=who.tgid,
             whole_process=self._whole,
             comm=comm(who.tgid, leader) or who.comm,
-            process=comm(who.tgid, who.tgid) or who.process,
+            process=who.process,
             command_line=who.command_line,
             states=sum((column.states for column in columns), StateTimes()),
             strip=tuple(columns),
@@ -273,6 +275,13 @@ class LiveLensSource:
             ended=ended,
             exit_code=os.waitstatus_to_exitcode(int(known["exit_code"][0])) if exited else None,
         )
+
+    def _who_now(self) -> Who:
+        """With another name it has another program, too, which was called otherwise."""
+        if comm(self.who.tgid, self.who.tgid) not in ("", self.who.process):
+            with suppress(SourceError):
+                self.who = identify(self.who.tid)
+        return self.who
 
     def _fault_ns(self) -> int | None:
         return None if "fault time" in self._unavailable else 0

@@ -82,7 +82,7 @@ def _states(lens: Lens) -> str:
         bars = "".join(_bar(column.states.ratio(state)) for column in columns)
         lines.append(f"  {state:<15}{format_ratio(lens.states.ratio(state)):>7} {format_ns(ns):>8}  |{bars}|")
     piece = f"; each column is {format_ns(columns[0].duration_ns)}" if columns else ""
-    of_threads = ", threads added up" if lens.whole_process else ""
+    of_threads = ", threads added up" if lens.whole_process and _thread_count(lens) != 1 else ""
     return f"State over time{of_threads}{piece}\n" + "\n".join(lines)
 
 
