@@ -4,16 +4,6 @@
  * is known of the one that leaves, which is the current one. All programs return 1, as there.
  */
 
-#define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
-
-/* An offset of 0 stands for a name that the record does not hold as an array; then there is none. */
-#define HALF(ctx, offset) ((u64)FIELD(u32, ctx, offset) | (u64)FIELD(u32, ctx, (offset) + 4) << 32)
-#define COPY_NAME(to, ctx, offset)                                                                                     \
-	do {                                                                                                           \
-		(to)[0] = (offset) ? HALF(ctx, offset) : 0;                                                            \
-		(to)[1] = (offset) ? HALF(ctx, (offset) + 8) : 0;                                                      \
-	} while (0)
-
 /* The bits of prev_state in the record, include/trace/events/sched.h. */
 #define REPORTED_RUNNING 0xff /* if none of these is set */
 #define REPORTED_INTERRUPTIBLE 0x01

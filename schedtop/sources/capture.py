@@ -233,7 +233,8 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
 
 def _build(front_end: FrontEnd) -> Compiled:
     directory = source_directory()
-    text = joined_text(directory, "capture.h", f"capture_{front_end.name}.c")
+    record = ["record.h"] if front_end.name == "tracepoint" else []
+    text = joined_text(directory, "capture.h", *record, f"capture_{front_end.name}.c")
     return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
 
 

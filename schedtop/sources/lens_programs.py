@@ -45,7 +45,8 @@ class LensPrograms(Loader):
     def __init__(self, front_end: LensFrontEnd, cpus: int) -> None:
         """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""
         directory = source_directory()
-        text = joined_text(directory, "histogram.h", "lens.h", f"lens_{front_end.name}.c")
+        record = ["record.h"] if front_end.name == "tracepoint" else []
+        text = joined_text(directory, "histogram.h", "lens.h", *record, f"lens_{front_end.name}.c")
         compiled = compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
         mandatory = {f"{front_end.name}_{event}" for event in MANDATORY}
         super().__init__(compiled, front_end.hooks, front_end.hooks.keys() - mandatory)

@@ -130,8 +130,8 @@ class OffCpuPrograms(Loader):
 
 def _build(front_end: FrontEnd, scope: Scope, *, wakers: bool) -> Compiled:
     directory = source_directory()
-    group = ["cgroup.h"] if front_end.name == "btf" else []
-    text = joined_text(directory, "offcpu.h", *group, f"offcpu_{front_end.name}.c")
+    fields = "cgroup.h" if front_end.name == "btf" else "record.h"
+    text = joined_text(directory, "offcpu.h", fields, f"offcpu_{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}", *(["-DWAKERS"] if wakers else []))
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")
