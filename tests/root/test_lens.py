@@ -481,13 +481,25 @@ def task_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+def looking_command(tid: int, *options: str) -> subprocess.Popen[str]:
+    """The command, once its programs are attached and it looks."""
+    command = [sys.executable, "-m", "schedtop", "task", str(tid), "--no-renice", "--no-slow-waits", *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while len([entry for entry in held_by(running.pid) if "bpf_link" in entry or "bpf-link" in entry]) < 10:
+        assert time.monotonic() < deadline, held_by(running.pid)
+        time.sleep(0.05)
+    time.sleep(0.5)
+    return running
+
+
 def test_the_command_reports_until_the_end() -> None:
-    with program("time.sleep(3); os._exit(3)") as one:
+    with program("os._exit(3)") as one:
+        running = looking_command(one.pid, "--duration", "30s", "--format", "json")
         one.go_on()
-        options = ("--duration", "30s", "--format", "json", "--no-renice", "--no-slow-waits")
-        done = task_command(str(one.pid), *options)
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
+        written, complaint = running.communicate(timeout=20)
+    assert running.returncode == 0, complaint
+    data = json.loads(written)
     assert data["task"]["ended"] is True
     assert data["task"]["exit_code"] == 3
     assert data["slow_waits"] is None
@@ -496,13 +508,7 @@ def test_the_command_reports_until_the_end() -> None:
 
 def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
     with program("") as one:
-        command = [sys.executable, "-m", "schedtop", "task", str(one.pid), "--duration", "60s", "--no-slow-waits"]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 30
-        while len([entry for entry in held_by(running.pid) if "bpf_link" in entry or "bpf-link" in entry]) < 10:
-            assert time.monotonic() < deadline, held_by(running.pid)
-            time.sleep(0.05)
-        time.sleep(0.5)
+        running = looking_command(one.pid, "--duration", "60s")
         running.send_signal(signal.SIGINT)
         written, complaint = running.communicate(timeout=20)
     assert running.returncode == 0, complaint
