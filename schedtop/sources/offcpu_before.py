@@ -58,13 +58,14 @@ def read_thread(tgid: int, tid: int, root: Path = Path("/proc")) -> Thread | Non
 
 
 def kernel_stack(tgid: int, tid: int, root: Path = Path("/proc")) -> Stack | None:
-    """The kernel side of a sleeping thread's stack, if /proc shows it (root, CONFIG_STACKTRACE)."""
+    """The kernel side of a sleeping thread's stack, if /proc shows one (root, CONFIG_STACKTRACE)."""
     try:
         text = (root / str(tgid) / "task" / str(tid) / "stack").read_text()
     except OSError:
         return None
     found = _LINE.findall(text)
-    return Stack(tuple(Symbol(name, module or "[kernel]", int(offset, 16), True) for name, offset, module in found))
+    symbols = tuple(Symbol(name, module or "[kernel]", int(offset, 16), True) for name, offset, module in found)
+    return Stack(symbols) if symbols else None
 
 
 def _numbers(directory: Path) -> list[int]:

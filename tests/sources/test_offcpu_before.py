@@ -67,6 +67,8 @@ def test_a_stack_is_read_with_modules(root: Path) -> None:
         ("jbd2_log", "jbd2", 0xDE),
     ]
     assert kernel_stack(10, 11, root) is None
+    (root / "10" / "task" / "11" / "stack").write_text("")
+    assert kernel_stack(10, 11, root) is None
 
 
 def test_we_find_ourselves() -> None:
