@@ -133,7 +133,8 @@ static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot,
 	u32 fresh = total - slot->arrivals;
 
 	slot->arrivals = total;
-	return fresh;
+	/* After an exec by a thread, another task stands behind the slot: this tells nothing about the time before. */
+	return (s32)fresh < 0 ? now_one : fresh;
 #else
 	return 1;
 #endif

@@ -362,6 +362,8 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 	}
 	slot = task_slot(who, cpu);
 	if (slot) {
+		/* Its own arrivals count from here on, not those of the leader. */
+		new_arrivals(who, slot, 0);
 		slot->wait_start_ns = 0;
 		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
 	}
