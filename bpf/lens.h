@@ -297,10 +297,14 @@ static __always_inline struct lens_call *call_of(s32 number)
 	return calls.lookup(&index);
 }
 
-/* What has passed since the thread's last change, as time in `state`. */
+/*
+ * What has passed since the thread's last change, as time in `state`. If switches were not seen, the change was before
+ * the call: the call has no part in what was blocked until it began.
+ */
 static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 now)
 {
 	u64 passed = now - thread->since_ns, place = state;
+	u64 in_call = thread->since_ns < thread->call_enter_ns ? now - thread->call_enter_ns : passed;
 	struct lens_totals *totals = all();
 	struct lens_call *call;
 
@@ -314,11 +318,11 @@ static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 no
 		return 0;
 	}
 	thread->state_ns[place] += passed;
-	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->call != NO_CALL) {
-		thread->call_blocked_ns += passed;
+	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->call != NO_CALL && (s64)in_call > 0) {
+		thread->call_blocked_ns += in_call;
 		call = call_of(thread->call);
 		if (call)
-			__sync_fetch_and_add(&call->blocked_ns, passed);
+			__sync_fetch_and_add(&call->blocked_ns, in_call);
 	}
 	return passed;
 }

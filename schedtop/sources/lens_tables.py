@@ -210,7 +210,8 @@ def _blocked_by_call(reading: LensReading) -> Times:
     blocked: Times = reading.calls["blocked_ns"].astype(np.int64)
     state, call = reading.threads["state"], reading.threads["call"]
     rows = reading.threads[((state == SLEEPING) | (state == UNINTERRUPTIBLE)) & (call != NO_CALL)]
-    np.add.at(blocked, rows["call"].astype(np.int64), _since(rows, reading.time_ns))
+    began = np.maximum(rows["since_ns"], rows["call_enter_ns"]).astype(np.int64)  # as account() of bpf/lens.h
+    np.add.at(blocked, rows["call"].astype(np.int64), np.maximum(reading.time_ns - began, 0))
     return blocked
 
 

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lens_programs import looked_at, program
 from loads import kernel_numbers
 
 from schedtop.commands.task import _look as look_at
-from schedtop.lens import Lens
+from schedtop.lens import STATES, Lens
 from schedtop.model import SourceError
 from schedtop.sources import lens as lens_source
 from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
@@ -186,7 +187,7 @@ def test_page_faults_are_the_kernels() -> None:
     assert lens.faults.major == one.kernel["major"]
 
 
-STATES = """
+BUSY_AND_IDLE = """
 end = time.thread_time_ns() + 200_000_000
 while time.thread_time_ns() < end: pass
 time.sleep(0.3)
@@ -195,7 +196,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def test_states_are_those_of_the_program(front_end: str) -> None:
-    with program(STATES, ("taskset", "-c", "1")) as one:
+    with program(BUSY_AND_IDLE, ("taskset", "-c", "1")) as one:
 
         def act() -> None:
             before = kernel_numbers(one.pid)
@@ -222,6 +223,41 @@ def test_states_are_those_of_the_program(front_end: str) -> None:
     assert abs(sum(use.run_ns for use in lens.cpus) - lens.states.running_ns) < 5 * MS
     assert lens.attributes
     assert (lens.attributes.affinity, lens.attributes.allowed_cpus, lens.attributes.policy) == ("1", 1, "other")
+
+
+UNSEEN = """
+import select
+while not select.select([0], [], [], 0)[0]: pass
+for _ in range(4): os.read(0, 1)
+"""
+
+
+def test_a_call_was_not_blocked_before_it_began() -> None:
+    """As where a guest leaves idle without the tracepoint: of two waits in a row no switch is seen."""
+    with program(UNSEEN) as one:
+        programs = LensPrograms(choose_lens_front_end(), os.cpu_count() or 1)
+        try:
+            programs.aim(one.pid, 0, time.monotonic_ns())
+            one.go_on()
+            programs._detach("btf_sched_switch")
+            while programs.threads()["state"].tolist() != [STATES.index("running")]:
+                programs._attach("btf_sched_switch")
+                time.sleep(0.001)
+                programs._detach("btf_sched_switch")
+            one.go_on()
+            time.sleep(0.3)  # in its second wait for a line
+            one.go_on()
+            time.sleep(0.1)
+            programs._attach("btf_sched_switch")
+            one.go_on()
+            time.sleep(0.1)
+            rows = programs.take_slow_calls()[0]
+        finally:
+            programs.close()
+    last = rows[np.argmax(rows["end_ns"])]
+    assert last["duration_ns"] > 50 * MS
+    assert (rows["blocked_ns"] <= rows["duration_ns"]).all()
+    assert last["blocked_ns"] > 50 * MS
 
 
 PAIR = """
