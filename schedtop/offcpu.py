@@ -7,8 +7,8 @@ which it left the CPU; from its wakeup on it is `runnable`. A thread that was pr
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -151,13 +151,28 @@ class OffCpuLoss:
     late_processes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LockHolder:
+    """A process that has a lock of a file for which a thread waits. `pid` is 0, `comm` empty: the kernel names nobody
+    (a lock of an open file description, or a holder in another pid namespace)."""
+
+    pid: int
+    comm: str
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"{self.comm or 'process'}-{self.pid}" if self.pid else "a process that the kernel does not name"
+
+
 @dataclass(frozen=True)
 class OffCpu:
     """All waits of a time, from `start_time_ns` (wall clock) on for `duration_ns`. `host.scope`: which threads alone.
 
     `min_ns`: shorter waits are not in `rows`, but in `below_count` and `below_ns`; 0: every wait is in them. Waits that
     had not ended are in, up to the end. `wakers`: whether they were asked for. `notes`: what else the user must know
-    (hidden kernel symbols, an early end), a sentence each. `rows` are in no order.
+    (hidden kernel symbols, an early end), a sentence each. `rows` are in no order. `lock_holders`: by tid, of threads
+    that were blocked in a lock of a file at the end; several where a process waits for several.
     """
 
     host: Host
@@ -170,6 +185,7 @@ class OffCpu:
     wakers: bool = False
     loss: OffCpuLoss = OffCpuLoss()
     notes: tuple[str, ...] = ()
+    lock_holders: Mapping[int, tuple[LockHolder, ...]] = field(default_factory=dict)
 
     @cached_property
     def blocked_ns(self) -> int:
@@ -237,38 +253,6 @@ def selected(state: str) -> Callable[[OffCpuRow], bool]:
     if state == "blocked":
         return lambda row: row.is_blocked
     return lambda row: row.state == state
-
-
-def top_blocking(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[ThreadSummary, ...]:
-    """The threads with the most time in a state (one of STATE_CHOICES), most first, none without any of it.
-
-    Those that slept all the time come last: nearly every daemon does, and nobody waits for it.
-    """
-
-    def times(thread: ThreadSummary) -> Times:
-        found = thread.runnable + thread.blocked if state == "all" else getattr(thread, state)
-        assert isinstance(found, Times)
-        return found
-
-    found = [thread for thread in offcpu.threads if times(thread).count]
-    return tuple(sorted(found, key=lambda one: (slept_throughout(offcpu, one), -times(one).total_ns, one.tid))[:count])
-
-
-def top_rows(offcpu: OffCpu, count: int | None = 10, state: str = "blocked") -> tuple[OffCpuRow, ...]:
-    """The rows with the most time in a state (one of STATE_CHOICES), most first; sleeping all the time comes last."""
-    wanted = selected(state)
-    found = [row for row in offcpu.rows if row.total_ns and wanted(row)]
-
-    def key(row: OffCpuRow) -> tuple[Any, ...]:
-        throughout = bool(row.tid) and row.state != UNINTERRUPTIBLE and row.total_ns >= offcpu.duration_ns
-        return throughout, -row.total_ns, row.tid, row.path
-
-    return tuple(sorted(found, key=key)[:count])
-
-
-def slept_throughout(offcpu: OffCpu, thread: ThreadSummary) -> bool:
-    """Whether a thread never had a CPU because it slept (or was stopped); waiting so long for a disk is none of it."""
-    return bool(thread.tid) and thread.blocked.total_ns - thread.uninterruptible.total_ns >= offcpu.duration_ns
 
 
 def paths(rows: Iterable[OffCpuRow]) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.options import Duration, Number, output_options, output_path
-from schedtop.units import NS_PER_S
+from schedtop.units import NS_PER_S, printable
 
 if TYPE_CHECKING:
     from schedtop.offcpu import OffCpu
+    from schedtop.outputs.offcpu import Asked
     from schedtop.session import Signals
     from schedtop.sources.offcpu import LiveOffCpu
 
@@ -31,11 +32,12 @@ MOST_IDS = 8
               help="Leave out shorter waits; they are counted.  [default: 0, every wait]")  # fmt: skip
 @click.option("--state", type=click.Choice(["all", "blocked", "runnable", "sleeping", "uninterruptible"]),
               default="all", help="Show only this state.  [default: all]")  # fmt: skip
+@click.option("--idle", is_flag=True, help="Show also threads that only waited for work; of chosen ones all are shown.")
 @click.option("--waker", is_flag=True, help="Tell who woke, with its stacks.")
 @click.option("--format", "format_name", type=click.Choice(["text", "json", "folded", "svg"]), default="text",
               help="svg: a flame graph; folded: for flamegraph.pl, in microseconds.  [default: text]")  # fmt: skip
-@click.option("--top", type=Number(least=1), metavar="N",
-              help="How many threads and stacks in text and json.  [default: 10 and all]")  # fmt: skip
+@click.option("--top", type=Number({"all": 0}, least=1), metavar="N|all",
+              help="How many threads and stacks in text, stacks in json.  [default: 10 and 1000]")  # fmt: skip
 @output_options
 @click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
               help="How to see the kernel's events.  [default: auto]")  # fmt: skip
@@ -60,14 +62,22 @@ def offcpu(signals: Signals, /, **options: Any) -> int:
     with progress("measuring"):
         taken = in_thread(lambda: _take(source, options["duration"], signals), signals)
     status = signals.answered()
+    if not taken.rows and not taken.below_count:
+        click.echo(f"schedtop: no thread matched: {printable(taken.host.scope or 'all threads')}", err=True)
     with signals.raising():
-        data = FORMATS[options["format_name"]](taken, options["state"], options["top"])
+        data = FORMATS[options["format_name"]](taken, _asked(options))
         if output:
             write_file(output, data, force=options["force"])
         else:
             write_stdout(data)
     # Who ends it early has what was asked for.
     return 0 if status == 128 + signal.SIGINT else status
+
+
+def _asked(options: dict[str, Any]) -> Asked:
+    from schedtop.outputs.offcpu import Asked
+
+    return Asked(options["state"], options["top"], options["idle"])
 
 
 def _take(source: LiveOffCpu, duration_ns: int, signals: Signals) -> OffCpu:

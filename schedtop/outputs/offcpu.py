@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from schedtop import __version__
 from schedtop.offcpu import (
+    LockHolder,
     OffCpu,
     OffCpuRow,
-    ThreadSummary,
     Times,
     folded,
     paths,
     selected,
-    slept_throughout,
-    top_blocking,
-    top_rows,
 )
+from schedtop.offcpu_places import is_in_file_lock
+from schedtop.offcpu_threads import Measured, ThreadLine, alike, measured, top_rows, top_threads
 from schedtop.outputs.table import table
 from schedtop.stacks import Stack, Waker
 from schedtop.units import (
@@ -36,10 +35,53 @@ SCHEMA = "schedtop.offcpu/1"
 TOP = 10
 """How many threads and stacks a text shows, and how many threads are the top ones in JSON."""
 
+MOST_STACKS = 1000
+"""How many stacks JSON has, unless it is told: of everybody, while processes come and go, there are 20 MB of them."""
 
-def document(offcpu: OffCpu, state: str = "all", top: int | None = None) -> dict[str, Any]:
-    """The measurement as data; `state` chooses stacks and threads, `top` how many of them (`None`: all)."""
-    chosen = selected(state)
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user wants to see: a state (one of STATE_CHOICES), how many threads and stacks (`None`: as usual, 0: all),
+    and whether also threads that only waited for work; where the measurement is of some threads alone, they always are.
+    """
+
+    state: str = "all"
+    top: int | None = None
+    idle: bool = False
+
+    def count(self, usual: int) -> int | None:
+        """How many, `None` for all."""
+        return (usual if self.top is None else self.top) or None
+
+    def lists_idle(self, offcpu: OffCpu) -> bool:
+        """Whether idle threads are shown of this measurement."""
+        return self.idle or bool(offcpu.host.scope)
+
+
+ASKED = Asked()
+
+
+def document(offcpu: OffCpu, asked: Asked = ASKED) -> dict[str, Any]:
+    """The measurement as data, always of all threads; `asked.top` is how many stacks."""
+    found, state = measured(offcpu), asked.state
+    threads, stacks = top_threads(found, state), top_rows(found, state)
+    most = asked.count(MOST_STACKS)
+    left_out = stacks[most:] if most else ()
+    blocked = [line for line in top_threads(found, "blocked") if line.thread.blocked.count]
+    return {
+        **_about(offcpu, state),
+        "thread_count": len(threads),
+        "idle_thread_count": sum(line.is_idle for line in threads),
+        "stack_count": len(stacks),
+        "top_blocking": [line.thread.tid for line in blocked[: asked.count(TOP)]],
+        "threads": [_thread(line, offcpu) for line in threads],
+        "stacks": [_row(row) for row in stacks[:most]],
+        "stacks_left_out": {"count": len(left_out), "total_ns": sum(row.total_ns for row in left_out)},
+    }
+
+
+def _about(offcpu: OffCpu, state: str) -> dict[str, Any]:
+    """What was measured, as data."""
     by_state = {name: sum(row.total_ns for row in offcpu.rows if row.state == name) for name in _states(offcpu)}
     return {
         "schema": SCHEMA,
@@ -55,51 +97,51 @@ def document(offcpu: OffCpu, state: str = "all", top: int | None = None) -> dict
         "below_min": {"count": offcpu.below_count, "total_ns": offcpu.below_ns},
         "wakers": offcpu.wakers,
         "totals": {"blocked_ns": offcpu.blocked_ns, "runnable_ns": offcpu.runnable_ns, "by_state_ns": by_state},
-        "thread_count": len(top_blocking(offcpu, None, state)),
-        "stack_count": sum(1 for row in offcpu.rows if chosen(row)),
-        "top_blocking": [thread.tid for thread in top_blocking(offcpu, TOP if top is None else top)],
-        "threads": [_thread(thread) for thread in top_blocking(offcpu, top, state)],
-        "stacks": [_row(row) for row in top_rows(offcpu, top, state)],
         "loss": asdict(offcpu.loss),
         "notes": list(offcpu.notes),
     }
 
 
-def to_json(offcpu: OffCpu, state: str = "all", top: int | None = None) -> str:
+def to_json(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     """The document as text."""
-    return json.dumps(document(offcpu, state, top), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(document(offcpu, asked), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def to_folded(offcpu: OffCpu, state: str = "all", _top: int | None = None) -> str:
+def to_folded(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     """A line for each path, in microseconds, as flamegraph.pl reads them: nothing else has a place there."""
-    return "".join(f"{printable(line)}\n" for line in folded(offcpu, state))
+    return "".join(f"{printable(line)}\n" for line in folded(offcpu, asked.state))
 
 
-def to_svg(offcpu: OffCpu, state: str = "all", _top: int | None = None) -> str:
-    """The flame graph."""
+def to_svg(offcpu: OffCpu, asked: Asked = ASKED) -> str:
+    """The flame graph, of everybody without those that only waited for work."""
     from schedtop.outputs.flame import flame_svg
 
-    chosen = selected(state)
-    about = {key: value for key, value in document(offcpu, state, 0).items() if key not in ("threads", "stacks")}
-    title = "Off-CPU time" + (f", {state}" if state != "all" else "")
-    lines = ["  ".join(_origin(offcpu)), *_measured(offcpu), *_trouble(offcpu)]
-    return flame_svg(
-        paths(row for row in offcpu.rows if chosen(row)), title=title, subtitle=lines, unit="ns", about=about
-    )
+    chosen = selected(asked.state)
+    found = measured(offcpu)
+    drawn = {line.thread.thread for line in found.lines if asked.lists_idle(offcpu) or not line.is_idle}
+    rows = (row for row in offcpu.rows if chosen(row) and row.thread in drawn)
+    title = "Off-CPU time" + (f", {asked.state}" if asked.state != "all" else "")
+    lines = ["  ".join(_origin(offcpu)), *_measured(offcpu)]
+    lines += [_idle_words(len(found.lines) - len(drawn))] if len(drawn) < len(found.lines) else []
+    lines += _trouble(offcpu)
+    return flame_svg(paths(rows), title=title, subtitle=lines, unit="ns", about=_about(offcpu, asked.state))
 
 
-def to_text(offcpu: OffCpu, state: str = "all", top: int | None = None) -> str:
+def to_text(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     """A report to read: what was measured, the top threads, the top stacks."""
-    count = TOP if top is None else top
-    # Shares are of blocked time: that is what is shown first, unless something else is asked for.
-    order = "blocked" if state == "all" else state
+    found = measured(offcpu)
     parts = ["\n".join(["  ".join(_origin(offcpu)), *_measured(offcpu)])]
-    parts += [_threads(offcpu, count, order), _stacks(offcpu, count, state)]
+    parts += [_threads(found, asked), _stacks(found, asked)]
     parts += ["\n".join(lines)] if (lines := _trouble(offcpu)) else []
     return "\n\n".join(parts) + "\n"
 
 
-FORMATS: dict[str, Callable[[OffCpu, str, int | None], str]] = {
+def _idle_words(count: int) -> str:
+    threads = "1 thread that only waited for work is" if count == 1 else f"{count} that only waited for work are"
+    return f"{threads} not shown (--idle shows them), but in every sum above"
+
+
+FORMATS: dict[str, Callable[[OffCpu, Asked], str]] = {
     "text": to_text,
     "json": to_json,
     "folded": to_folded,
@@ -124,16 +166,26 @@ def _times(times: Times) -> dict[str, Any]:
     }
 
 
-def _thread(thread: ThreadSummary) -> dict[str, Any]:
+def _thread(line: ThreadLine, offcpu: OffCpu) -> dict[str, Any]:
+    thread = line.thread
     names = ("blocked", "sleeping", "uninterruptible", "runnable")
+    holders = offcpu.lock_holders.get(thread.tid)
     return {
         "tid": thread.tid,
         "tgid": thread.tgid,
         "comm": thread.comm,
         "process": thread.process,
         "blocked_share_ratio": thread.share,
+        "held_up_ns": line.held_ns,
+        "idle": line.is_idle,
+        "mostly_in": line.place or None,
+        "lock_holders": None if holders is None else [_holder(holder) for holder in holders],
         **{name: _times(getattr(thread, name)) for name in names},
     }
+
+
+def _holder(holder: LockHolder) -> dict[str, Any]:
+    return {"pid": holder.pid or None, "comm": holder.comm or None}
 
 
 def _row(row: OffCpuRow) -> dict[str, Any]:
@@ -188,31 +240,36 @@ def _trouble(offcpu: OffCpu) -> list[str]:
     return [*(f"note: {note}" for note in offcpu.notes), *(["lost: " + ", ".join(lost)] if lost else [])]
 
 
-def _threads(offcpu: OffCpu, count: int, order: str) -> str:
-    every = top_blocking(offcpu, None, order)
-    waits = ("blocked", "share", "waits", "average", "min", "max", "uninterruptible")
-    header = ("tid", "comm", "process", *waits, "runnable", "delays", "longest")
+def _threads(found: Measured, asked: Asked) -> str:
+    listed = top_threads(found, asked.state, idle=asked.lists_idle(found.offcpu))
+    hidden = len(top_threads(found, asked.state)) - len(listed)
+    waits = ("held up", "blocked", "share", "waits", "average", "min", "max", "uninterruptible")
+    header = ("tid", "comm", "process", *waits, "runnable", "delays", "longest", "mostly in")
+    count = asked.count(TOP)
     rows = [
         (
-            str(thread.tid),
-            printable(thread.comm),
-            printable(thread.process or str(thread.tgid)),
-            format_ns(thread.blocked.total_ns),
-            format_ratio(thread.share),
-            _count(thread.blocked),
-            *_lengths(thread.blocked),
-            format_ns(thread.uninterruptible.total_ns),
-            format_ns(thread.runnable.total_ns),
-            _count(thread.runnable),
-            _lengths(thread.runnable)[-1],
+            str(line.thread.tid or "ended"),
+            printable(line.thread.comm),
+            printable(line.thread.process or str(line.thread.tgid)),
+            format_ns(line.held_ns),
+            format_ns(line.thread.blocked.total_ns),
+            format_ratio(line.thread.share),
+            _count(line.thread.blocked),
+            *_lengths(line.thread.blocked),
+            format_ns(line.thread.uninterruptible.total_ns),
+            format_ns(line.thread.runnable.total_ns),
+            _count(line.thread.runnable),
+            _lengths(line.thread.runnable)[-1],
+            printable(line.place),
         )
-        for thread in every[:count]
+        for line in listed[:count]
     ]
-    title = f"Top threads by {order} time: {len(rows)} of {len(every)} (+: one of the waits is still under way)"
-    asleep = sum(slept_throughout(offcpu, thread) for thread in every)
-    if asleep and len(every) > 1:
-        title += f"\n{asleep} of them slept all the time, and come last"
-    return f"{title}\n" + table(header, rows, left=("comm", "process"))
+    by = "held up" if asked.state in ("all", "blocked") else f"{asked.state} time"
+    title = [f"Top threads by {by}: {len(rows)} of {len(listed)} (+: one of the waits is still under way)"]
+    asleep = sum(line.slept for line in listed)
+    title += [f"{asleep} of them slept all the time, and come last"] if asleep and len(listed) > 1 else []
+    title += [_idle_words(hidden)] if hidden else []
+    return "\n".join(title) + "\n" + table(header, rows, left=("comm", "process", "mostly in"))
 
 
 def _count(times: Times) -> str:
@@ -225,19 +282,27 @@ def _lengths(times: Times) -> list[str]:
     return [format_ns(ns) for ns in (times.average_ns, times.min_ns, times.max_ns)]
 
 
-def _stacks(offcpu: OffCpu, count: int, state: str) -> str:
-    every = top_rows(offcpu, None, "blocked" if state == "all" else state)
-    title = f"Top stacks by {'blocked' if state == 'all' else state} time: {min(count, len(every))} of {len(every)}"
-    return "\n\n".join([title, *(_stack_lines(row) for row in every[:count])])
+def _stacks(found: Measured, asked: Asked) -> str:
+    # What a thread waits for is told apart from that it then waits for a CPU, unless that is asked for.
+    state = "blocked" if asked.state == "all" else asked.state
+    # Alike first: several that look the same may be more than one that is larger than each.
+    seen = replace(found, offcpu=replace(found.offcpu, rows=tuple(alike(found.offcpu.rows))))
+    every = top_rows(seen, state, idle=asked.lists_idle(found.offcpu))
+    count = asked.count(TOP)
+    title = f"Top stacks by {state} time, waits for work last: {len(every[:count])} of {len(every)}"
+    holders = found.offcpu.lock_holders
+    return "\n\n".join([title, *(_stack_lines(row, holders.get(row.tid, ())) for row in every[:count])])
 
 
-def _stack_lines(row: OffCpuRow) -> str:
+def _stack_lines(row: OffCpuRow, holders: Iterable[LockHolder]) -> str:
     average, shortest, longest = _lengths(row.times)
     waits = f"{format_count(row.times.count)} {'wait' if row.times.count == 1 else 'waits'}"
     waits += " (still under way)" if row.times.under_way else ""
     head = f"{format_ns(row.total_ns)} {row.state}  {waits}  average {average}, min {shortest}, max {longest}"
-    who = f"  {printable(row.comm)} ({row.tid}) of {printable(row.process or str(row.tgid))}"
+    who = f"  {printable(row.comm)} ({row.tid or 'ended'}) of {printable(row.process or str(row.tgid))}"
     lines = [head + who, *_frames(row.kernel), *_frames(row.user)]
+    if row.times.under_way and is_in_file_lock(row):
+        lines += [f"  the lock is held by {printable(holder.name)}" for holder in holders]
     if row.waker:
         lines.append(f"  woken by {printable(row.waker.name)}")
         lines += [*_frames(row.waker.kernel), *_frames(row.waker.user)]

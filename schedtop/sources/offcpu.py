@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow
+from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow
+from schedtop.offcpu_places import is_in_file_lock
 from schedtop.sources import proc
+from schedtop.sources.file_locks import lock_holders
 from schedtop.sources.offcpu_before import kernel_stack, read_thread, threads_in
 from schedtop.sources.offcpu_front_end import choose_offcpu_front_end
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, Limits, OffCpuPrograms
@@ -161,6 +163,7 @@ class LiveOffCpu:
             wakers=self._wakers,
             loss=self._loss(rows),
             notes=notes,
+            lock_holders=_lock_holders(under_way),
         )
 
     def _loss(self, rows: list[OffCpuRow]) -> OffCpuLoss:
@@ -179,3 +182,10 @@ class LiveOffCpu:
             unknown_frames=self._stacks.unknown_frames,
             late_processes=self._stacks.late_processes,
         )
+
+
+def _lock_holders(under_way: list[OffCpuRow]) -> dict[int, tuple[LockHolder, ...]]:
+    """Who has the locks of files in which threads are blocked now; read only if there are such threads."""
+    waiters = {row.tid: row.tgid for row in under_way if is_in_file_lock(row)}
+    holders = lock_holders(set(waiters.values())) if waiters else {}
+    return {tid: holders[tgid] for tid, tgid in waiters.items() if tgid in holders}

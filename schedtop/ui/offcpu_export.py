@@ -19,11 +19,11 @@ def write_offcpu(offcpu: OffCpu, directory: Path) -> list[Path]:
 
     Raises one of ExportError.
     """
-    from schedtop.outputs.offcpu import to_folded, to_json, to_svg
+    from schedtop.outputs.offcpu import Asked, to_folded, to_json, to_svg
 
     stem = file_stem(offcpu.host.name, offcpu.start_time_ns + offcpu.duration_ns)
     base = free_base(directory, stem, ENDINGS)
-    texts = (to_svg(offcpu), to_folded(offcpu), to_json(offcpu))
+    texts = (to_svg(offcpu, Asked(idle=True)), to_folded(offcpu), to_json(offcpu))
     return [
         write_file(base.with_name(f"{base.name}{ending}"), text) for ending, text in zip(ENDINGS, texts, strict=True)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from schedtop.offcpu import OffCpuSource
-from schedtop.panes.offcpu.lines import Measured, measured
+from schedtop.offcpu_threads import Measured, measured
 
 LARGEST_SHARE = 0.2
 """Of a CPU, for reading and preparing what was measured: the screen must stay quick, and so must the host."""

@@ -13,8 +13,9 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from schedtop.filters import Filter
+from schedtop.offcpu_threads import Measured, ThreadLine
 from schedtop.panes.offcpu.header import OffCpuHeader
-from schedtop.panes.offcpu.lines import ORDERS, Measured, ThreadLine, chosen
+from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen

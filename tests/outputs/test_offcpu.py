@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
-from schedtop.outputs.offcpu import FORMATS, document, to_folded, to_json, to_svg, to_text
+from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.outputs.offcpu import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
 from schedtop.stacks import Stack, Symbol, Waker
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))
@@ -56,7 +57,7 @@ def test_json_has_the_issues_numbers() -> None:
 
 
 def test_a_state_and_a_number_choose_rows() -> None:
-    data = document(DATA, "runnable", 1)
+    data = document(DATA, Asked("runnable", 1))
     assert [(row["tid"], row["state"]) for row in data["stacks"]] == [(11, "runnable")]
     assert [thread["tid"] for thread in data["threads"]] == [11]
     assert (data["thread_count"], data["stack_count"]) == (1, 1)
@@ -68,7 +69,7 @@ def test_text_says_what_was_measured_and_what_was_lost() -> None:
     for words in (
         "only pid:10", "over 10.0 ms", "waits of 1 µs and longer (--min 1us)", "7 shorter ones, 3.50 µs in all",
         "blocked 10.0 ms in all (sleeping 8.00 ms, uninterruptible 2.00 ms)", "runnable without a CPU 3.00 µs",
-        "idle kernel threads 9.00 ms", "Top threads by blocked time: 2 of 2", "80.0 %", "    ns::Lock<int>::take()",
+        "idle kernel threads 9.00 ms", "Top threads by held up: 2 of 2", "80.0 %", "    ns::Lock<int>::take()",
         "    libc.so.6+0x1234", "    [lost]", "woken by [interrupt]", "note: it was interrupted",
         "lost: kernel stacks: 2",
     ):  # fmt: skip
@@ -81,7 +82,7 @@ def test_folded_and_picture_hold_any_name() -> None:
     lines = to_folded(DATA).splitlines()
     assert len(lines) == 4 and all(re.fullmatch(r"[^;]+(;[^;]+)* [0-9]+", line) for line in lines)
     assert "app;worker-11;ns::Lock<int>::take();libc.so.6+0x1234;-;futex_wait;__schedule;[sleeping] 8000" in lines
-    assert to_folded(DATA, "uninterruptible").count("\n") == 1
+    assert to_folded(DATA, Asked("uninterruptible")).count("\n") == 1
     picture = to_svg(DATA)
     assert "<svg" in picture and "\x1b" not in picture and "<b>" not in picture
     assert "only pid:10" in picture and "kernel stacks: 2" in picture
@@ -98,3 +99,55 @@ def test_the_document_names_every_field() -> None:
     page = (Path(__file__).parents[2] / "docs" / "offcpu.md").read_text()
     told = set(re.findall(r"`(\w+)`", page))
     assert not fields_of(document(DATA)) - told
+
+
+EPOLL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("ep_poll", "[kernel]", 5, True)))
+FLOCK = Stack((Symbol("locks_lock_inode_wait", "[kernel]", 5, True),))
+WHOLE = Times(1, 10_000_000, 10_000_000, 10_000_000, 1)
+EVERYBODY = OffCpu(
+    Host("box", "6.18", "btf"), 0, 10_000_000,
+    (
+        *(OffCpuRow(tid, tid, "daemon", "daemon", "sleeping", USER, EPOLL, WHOLE) for tid in range(100, 200)),
+        OffCpuRow(11, 10, "worker", "app", "sleeping", USER, KERNEL, Times(4, 8_000_000, 1_000_000, 5_000_000)),
+        OffCpuRow(12, 12, "stuck", "stuck", "sleeping", USER, FLOCK, WHOLE),
+    ),
+    lock_holders={12: (LockHolder(77, "holder"),)},
+)  # fmt: skip
+
+
+def test_of_everybody_who_only_waited_for_work_is_counted_and_not_shown() -> None:
+    text, picture = to_text(EVERYBODY), to_svg(EVERYBODY)
+    assert "Top threads by held up: 2 of 2" in text and "daemon" not in text and "ep_poll" not in text
+    assert text.index("stuck") < text.index("worker")
+    for words in (text, picture):
+        assert "100 that only waited for work are not shown (--idle shows them)" in words
+    assert "daemon" not in picture and "worker" in picture
+    everything = Asked(idle=True, top=0)
+    assert to_text(EVERYBODY, everything).count(" daemon (1") == 100
+    assert "daemon" in to_svg(EVERYBODY, everything) and "not shown" not in to_text(EVERYBODY, everything)
+    # Who asks for some threads gets them.
+    assert "daemon" in to_text(replace(EVERYBODY, host=replace(EVERYBODY.host, scope="comm:daemon")))
+
+
+def test_json_has_all_threads_with_what_lists_make_of_them() -> None:
+    data = document(EVERYBODY, Asked(top=2))
+    assert (data["thread_count"], data["idle_thread_count"], len(data["threads"])) == (102, 100, 102)
+    stuck, worker, first = data["threads"][:3]
+    assert (stuck["tid"], stuck["held_up_ns"], stuck["idle"], stuck["mostly_in"]) == (12, 10**7, False, "file lock")
+    assert stuck["lock_holders"] == [{"pid": 77, "comm": "holder"}] and worker["lock_holders"] is None
+    assert (first["idle"], first["held_up_ns"], first["mostly_in"]) == (True, 0, "epoll")
+    assert data["top_blocking"] == [12, 11]
+    assert (len(data["stacks"]), data["stack_count"]) == (2, 102)
+    assert data["stacks_left_out"] == {"count": 100, "total_ns": 10**9}
+    assert len(document(EVERYBODY)["stacks"]) == 102
+
+
+def test_who_has_the_lock_is_told() -> None:
+    assert "  the lock is held by holder-77" in to_text(EVERYBODY)
+
+
+def test_stacks_that_look_the_same_are_one_in_text() -> None:
+    elsewhere = Stack((replace(KERNEL.symbols[0], offset=77), KERNEL.symbols[1]))
+    row = EVERYBODY.rows[100]
+    text = to_text(replace(EVERYBODY, rows=(row, replace(row, kernel=elsewhere))))
+    assert text.count("futex_wait") == 1 and "16.0 ms sleeping  8 waits" in text

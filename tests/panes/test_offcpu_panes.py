@@ -7,9 +7,10 @@ import pytest
 from schedtop.filters import Filter
 from schedtop.model import Host
 from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.offcpu_places import place_of
+from schedtop.offcpu_threads import measured
 from schedtop.panes.offcpu.header import loss_words
-from schedtop.panes.offcpu.lines import ORDERS, chosen, measured
-from schedtop.panes.offcpu.places import place_of
+from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
 from schedtop.sources.synthetic_offcpu import SyntheticOffCpu, scene

@@ -19,8 +19,10 @@ import pytest
 from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
-from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary, top_rows
-from schedtop.outputs.offcpu import FORMATS
+from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary
+from schedtop.offcpu_threads import measured as lists_of
+from schedtop.offcpu_threads import top_rows, top_threads
+from schedtop.outputs.offcpu import ASKED, FORMATS, to_text
 from schedtop.sources.offcpu import LiveOffCpu
 from schedtop.sources.offcpu_programs import MORE_STACKS, Limits
 from schedtop.sources.scope import Scope, find_scope
@@ -88,7 +90,7 @@ def names(symbols: tuple[Symbol, ...]) -> list[str]:
 
 
 def heaviest(offcpu: OffCpu, tid: int, state: str = "blocked") -> OffCpuRow:
-    return next(row for row in top_rows(offcpu, None, state) if row.tid == tid)
+    return next(row for row in top_rows(lists_of(offcpu), state) if row.tid == tid)
 
 
 def test_sleeps_are_as_long_as_they_were_asked_to_be(front_end: str, blocker: Blocker) -> None:
@@ -178,6 +180,33 @@ def test_who_holds_the_lock_is_the_waker(blocker: Blocker) -> None:
     # The holder itself is woken by its timer, whoever is interrupted by that.
     naps = [row for row in offcpu.rows if row.tid == holder and row.is_blocked and not row.times.under_way]
     assert naps and {row.waker.name for row in naps if row.waker} == {"[interrupt]"}
+
+
+HAVE_LOCK = """
+import fcntl, sys, time
+with open(sys.argv[1], 'w') as file:
+    fcntl.{how}(file, fcntl.LOCK_EX)
+    print(1, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("how", ["flock", "lockf"])
+def test_who_has_the_lock_of_a_file_for_which_one_waits_for_ever(how: str, tmp_path: Path) -> None:
+    code, file = HAVE_LOCK.format(how=how), str(tmp_path / "file")
+    holder = subprocess.Popen([sys.executable, "-c", code, file], stdout=subprocess.PIPE)
+    with ended(holder):
+        assert holder.stdout and holder.stdout.readline() == b"1\n"
+        waiter = subprocess.Popen([sys.executable, "-c", code, file])
+        with ended(waiter):
+            until(lambda: re.search("lock|setlk", Path(f"/proc/{waiter.pid}/stack").read_text()))
+            offcpu = measured(duration_ns=NS_PER_S // 4)
+    (found,) = offcpu.lock_holders[waiter.pid]
+    assert found.pid == holder.pid and found.comm.startswith("python")
+    # It comes before all that only waited for work.
+    first = [line.thread.tid for line in top_threads(lists_of(offcpu), idle=False) if not line.slept]
+    assert waiter.pid in first[:3]
+    assert f"the lock is held by {found.name}" in to_text(offcpu)
 
 
 PING_PONG = """
@@ -357,7 +386,7 @@ def test_the_command_and_all_forms(blocker: Blocker) -> None:
         offcpu = measured(process.pid, duration_ns=NS_PER_S // 4)
     assert (child.returncode, error) == (0, b"")
     assert b"only pid:" in text and b"take_a_nap" in text and b"no minimum" in text
-    data, folded, svg = (FORMATS[name](offcpu, "all", None) for name in ("json", "folded", "svg"))
+    data, folded, svg = (FORMATS[name](offcpu, ASKED) for name in ("json", "folded", "svg"))
     document = json.loads(data)
     assert document["schema"] == "schedtop.offcpu/1" and document["top_blocking"] == [process.pid]
     lines = [line.rsplit(" ", 1) for line in folded.splitlines()]

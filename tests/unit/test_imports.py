@@ -37,18 +37,20 @@ MAY_IMPORT = {
     "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_forks", "verdict_words"},
     "capture": VALUES | {"model"},
     "offcpu": VALUES | {"model"},
+    "offcpu_places": VALUES | {"offcpu"},
+    "offcpu_threads": VALUES | {"offcpu", "offcpu_places"},
     "lens": VALUES | {"model", "lens"},
-    "sources": VALUES | {"model", "recording", "capture", "lens", "offcpu", "sources"},
+    "sources": VALUES | {"model", "recording", "capture", "lens", "offcpu", "offcpu_places", "sources"},
     "outputs": VALUES
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
-    | {"lens", "offcpu"},
+    | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES
     | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
-    | {"lens", "offcpu"},
+    | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"triggers", "offcpu", "lens"},
+    | {"triggers", "offcpu", "offcpu_threads", "lens"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,

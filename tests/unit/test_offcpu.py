@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuRow, Times, folded, paths, selected, top_blocking, top_rows
+from schedtop.offcpu import OffCpu, OffCpuRow, Times, folded, paths, selected
+from schedtop.offcpu_threads import alike, top_rows, top_threads
+from schedtop.offcpu_threads import measured as lists_of
 from schedtop.stacks import Stack, Symbol, Waker
 
 HOST = Host("box", "6.18", "btf")
@@ -47,27 +49,55 @@ def test_without_blocked_time_there_is_no_share() -> None:
     assert measured().threads == ()
 
 
+def tids(offcpu: OffCpu, state: str = "blocked", **more: bool) -> list[int]:
+    return [line.thread.tid for line in top_threads(lists_of(offcpu), state, **more)]
+
+
 def test_top_is_by_the_state_that_is_asked_for() -> None:
     offcpu = measured(row(1, "sleeping", 600), row(2, "runnable", 50), row(3, "uninterruptible", 20))
-    assert [thread.tid for thread in top_blocking(offcpu)] == [1, 3]
-    assert [thread.tid for thread in top_blocking(offcpu, 1)] == [1]
-    assert [thread.tid for thread in top_blocking(offcpu, state="runnable")] == [2]
-    assert [thread.tid for thread in top_blocking(offcpu, state="all")] == [1, 2, 3]
-    assert [found.tid for found in top_rows(offcpu, state="uninterruptible")] == [3]
+    assert tids(offcpu) == [1, 3]
+    assert tids(offcpu, "runnable") == [2]
+    assert tids(offcpu, "all") == [1, 2, 3]
+    assert [found.tid for found in top_rows(lists_of(offcpu), "uninterruptible")] == [3]
     assert [found.tid for found in offcpu.rows if selected("all")(found)] == [1, 2, 3]
 
 
-def test_who_slept_all_the_time_comes_last() -> None:
-    whole = 5_000_000
+WHOLE = 5_000_000
+FLOCK = Stack(tuple(Symbol(name, "[kernel]", 5, True) for name in ("__schedule", "locks_lock_inode_wait")))
+EPOLL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("ep_poll", "[kernel]", 5, True)))
+
+
+def test_who_slept_all_the_time_comes_last_but_not_who_waits_for_a_lock_of_a_file() -> None:
     offcpu = measured(
-        row(1, "sleeping", whole, under_way=1),
-        row(2, "sleeping", 600),
-        row(3, "uninterruptible", whole, under_way=1),
-        row(4, "idle", whole),
+        row(1, "sleeping", WHOLE, under_way=1),
+        row(2, "sleeping", 600_000),
+        row(3, "uninterruptible", WHOLE, under_way=1),
+        row(4, "idle", WHOLE),
+        row(5, "sleeping", WHOLE, under_way=1, kernel=FLOCK),
     )
-    assert [thread.tid for thread in top_blocking(offcpu)] == [3, 2, 1]
-    assert [found.tid for found in top_rows(offcpu)] == [3, 2, 1]
-    assert (offcpu.blocked_ns, offcpu.runnable_ns) == (2 * whole + 600, 0)
+    assert tids(offcpu) == [3, 5, 2, 1]
+    assert [found.tid for found in top_rows(lists_of(offcpu), "blocked")] == [3, 5, 2, 1]
+    assert (offcpu.blocked_ns, offcpu.runnable_ns) == (3 * WHOLE + 600_000, 0)
+
+
+def test_who_only_waits_for_work_is_behind_the_others_or_not_listed() -> None:
+    offcpu = measured(row(1, "sleeping", WHOLE, kernel=EPOLL), row(2, "sleeping", 600_000), row(1, "runnable", 400))
+    assert tids(offcpu, "all") == [2, 1] and tids(offcpu, "all", idle=False) == [2]
+    assert [found.tid for found in top_rows(lists_of(offcpu), "blocked")] == [2, 1]
+    assert [found.tid for found in top_rows(lists_of(offcpu), "blocked", idle=False)] == [2]
+
+
+def test_rows_that_look_the_same_are_one() -> None:
+    elsewhere = Stack((replace(KERNEL.symbols[0], offset=77), KERNEL.symbols[1]))
+    first, other = row(1, "sleeping", 600), row(1, "sleeping", 400, kernel=elsewhere)
+    offcpu = measured(first, other, row(2, "sleeping", 1), row(1, "runnable", 3))
+    assert [(found.tid, found.total_ns, found.times.count) for found in alike(offcpu.rows)] == [
+        (1, 1000, 2),
+        (2, 1, 1),
+        (1, 3, 1),
+    ]
+    lines = {line.thread.tid: line for line in lists_of(offcpu).lines}
+    assert [stack.total_ns for stack in lines[1].stacks] == [1003]
 
 
 def test_a_path_goes_from_the_process_to_the_state() -> None:

@@ -1,68 +1,13 @@
-"""An off-CPU measurement as the screen shows it: a line a thread, and what is behind each line."""
+"""Which threads of an off-CPU measurement the screen lists, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from schedtop.filters import Filter
-from schedtop.offcpu import RUNNABLE, OffCpu, OffCpuRow, ThreadSummary, Times, slept_throughout
-from schedtop.panes.offcpu.places import place_of
-from schedtop.stacks import Stack, Waker
-from schedtop.units import NS_PER_MS
-
-IDLE_PART = 1000
-IDLE_NS = NS_PER_MS
-"""A thread is idle if it was held up for less than a thousandth of the time, and never for as long as this."""
-
-
-@dataclass(frozen=True, slots=True)
-class StackLine:
-    """The waits of one thread with the same stacks, in all states."""
-
-    tid: int
-    comm: str
-    user: Stack
-    kernel: Stack
-    place: str
-    states: Mapping[str, Times]
-    wakers: tuple[tuple[str, int], ...]
-    """Who ended the waits, and the time of those, most first."""
-    held_ns: int
-    """As in ThreadLine."""
-
-    @property
-    def total_ns(self) -> int:
-        """All time without a CPU."""
-        return sum(times.total_ns for times in self.states.values())
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadLine:
-    """One thread. `held_ns`: its time without a CPU, other than what it spent waiting for work to do.
-
-    `place`: where most of `held_ns` was spent, of an idle thread most of all; `states`: nanoseconds in each; `slept`:
-    all the time, and so nobody knows whether it is held up; `stacks`: most time first.
-    """
-
-    thread: ThreadSummary
-    held_ns: int
-    is_idle: bool
-    slept: bool
-    states: Mapping[str, int]
-    place: str
-    waker: str
-    stacks: tuple[StackLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A measurement and its threads, in no order."""
-
-    offcpu: OffCpu
-    lines: tuple[ThreadLine, ...]
-
+from schedtop.offcpu import ThreadSummary, Times
+from schedtop.offcpu_threads import ThreadLine
 
 Order = Callable[[ThreadLine], tuple[int, ...]]
 
@@ -83,18 +28,6 @@ ORDERS: Mapping[str, tuple[str, Order]] = MappingProxyType(
 def waits_of(line: ThreadLine) -> Times:
     """What count, average and longest are of: the blocked waits, else the waits for a CPU."""
     return line.thread.blocked if line.thread.blocked.count else line.thread.runnable
-
-
-def measured(offcpu: OffCpu) -> Measured:
-    """The threads of a measurement. It is made in the thread of the source: it takes long when there is much."""
-    rows: dict[tuple[int, str], list[OffCpuRow]] = {}
-    for row in offcpu.rows:
-        rows.setdefault(row.thread, []).append(row)
-    least_ns = offcpu.duration_ns // IDLE_PART
-    lines = (
-        _line(thread, rows[thread.thread], least_ns, slept_throughout(offcpu, thread)) for thread in offcpu.threads
-    )
-    return Measured(offcpu, tuple(lines))
 
 
 def chosen(
@@ -120,63 +53,3 @@ def _passes(row: ThreadSummary, wanted: Filter) -> bool:
         and (not wanted.numbers or row.tid in wanted.numbers or row.tgid in wanted.numbers)
         and (not wanted.comms or any(part.lower() in names for part in wanted.comms))
     )
-
-
-def _line(thread: ThreadSummary, rows: list[OffCpuRow], least_ns: int, slept: bool) -> ThreadLine:
-    held: dict[str, int] = {}
-    every: dict[str, int] = {}
-    wakers: dict[str, int] = {}
-    states: dict[str, int] = {}
-    longest_ns = 0
-    for row in rows:
-        place, idle = place_of(row)
-        every[place] = every.get(place, 0) + row.total_ns
-        states[row.state] = states.get(row.state, 0) + row.total_ns
-        if not idle:
-            held[place] = held.get(place, 0) + row.total_ns
-            longest_ns = max(longest_ns, row.times.max_ns)
-        if row.waker and row.state != RUNNABLE:
-            name = waker_name(row.waker)
-            wakers[name] = wakers.get(name, 0) + row.total_ns
-    held_ns = sum(held.values())
-    is_idle = held_ns < least_ns and longest_ns < IDLE_NS
-    places = every if is_idle else held
-    return ThreadLine(
-        thread, held_ns, is_idle, slept, MappingProxyType(states), _largest(places), _largest(wakers), _stacks(rows)
-    )
-
-
-def _stacks(rows: Iterable[OffCpuRow]) -> tuple[StackLine, ...]:
-    groups: dict[tuple[Stack, Stack], list[OffCpuRow]] = {}
-    for row in rows:
-        groups.setdefault((row.user, row.kernel), []).append(row)
-    return tuple(sorted(map(_stack, groups.values()), key=lambda stack: -stack.total_ns))
-
-
-def _stack(rows: list[OffCpuRow]) -> StackLine:
-    states: dict[str, Times] = {}
-    wakers: dict[str, int] = {}
-    places: dict[str, int] = {}
-    held_ns = 0
-    for row in rows:
-        place, idle = place_of(row)
-        states[row.state] = states.get(row.state, Times()) + row.times
-        held_ns += 0 if idle else row.total_ns
-        # Where it slept says more than that it then waited for a CPU.
-        places[place] = places.get(place, 0) + (row.total_ns + 1 if row.state != RUNNABLE else 0)
-        if row.waker and row.state != RUNNABLE:
-            wakers[waker_name(row.waker)] = wakers.get(waker_name(row.waker), 0) + row.total_ns
-    first = rows[0]
-    ordered = tuple(sorted(wakers.items(), key=lambda item: (-item[1], item[0])))
-    return StackLine(
-        first.tid, first.comm, first.user, first.kernel, _largest(places), MappingProxyType(states), ordered, held_ns
-    )
-
-
-def waker_name(waker: Waker) -> str:
-    """Who woke, in words."""
-    return f"{waker.comm}-{waker.tid}" if waker.tid else "interrupt"
-
-
-def _largest(sums: Mapping[str, int]) -> str:
-    return max(sums, key=lambda name: (sums[name], name), default="")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.offcpu import RUNNABLE, STATES, Times
-from schedtop.panes.offcpu.lines import StackLine
-from schedtop.panes.offcpu.places import CPU
+from schedtop.offcpu_places import CPU
+from schedtop.offcpu_threads import StackLine
 from schedtop.panes.pane import Pane
 from schedtop.stacks import Stack
 from schedtop.units import format_count, format_ns, format_ratio
@@ -128,6 +128,9 @@ def _head(stack: StackLine, total_ns: int, width: int, named: bool) -> Spans:
         [(f"average {format_ns(waits.average_ns)}", "text")],
         *_wakers(stack),
     ]
+    if stack.holders:
+        names = ", ".join(steady(holder.name) for holder in stack.holders)
+        words.insert(1 + named, [("the lock is held by ", "dim"), (names, "notice")])
     if waits.under_way:
         words.insert(2, [(f"▶ {waits.under_way} under way", "notice")])
     return [*head, ("  ", "text"), *whole_parts(words, width - BAR_CELLS - 18, ("  ", "text"))]

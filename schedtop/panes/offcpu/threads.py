@@ -9,7 +9,8 @@ from zlib import crc32
 import numpy as np
 
 from schedtop.offcpu import STATES, Times
-from schedtop.panes.offcpu.lines import ORDERS, ThreadLine, waits_of
+from schedtop.offcpu_threads import ThreadLine
+from schedtop.panes.offcpu.lines import ORDERS, waits_of
 from schedtop.panes.pane import Pane
 from schedtop.rows import Rows
 from schedtop.units import format_count, format_ns, format_ratio
@@ -117,7 +118,8 @@ class ThreadsPane(Pane, KeyedTable[ThreadRows]):
         "stopped, small: hardly. Waits, average and longest are those of blocked waits; share is of the blocked "
         "time of all threads. Mostly in names the place in the kernel where it was held up longest. Threads that "
         "were hardly held up at all are idle: they are hidden and counted, and i shows them. Those that slept all"
-        " the time come last: they may be stuck, but mostly nobody waits for them."
+        " the time come last: they may be stuck, but mostly nobody waits for them; but a lock of a file, or an "
+        "uninterruptible wait, that lasts all the time is at its place: nobody waits for work there."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

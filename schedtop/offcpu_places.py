@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from schedtop.offcpu import IDLE, RUNNABLE, SLEEPING, OffCpuRow
+from schedtop.offcpu import IDLE, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, OffCpuRow
 from schedtop.stacks import Stack
 
 _IDLE_PLACES: Mapping[str, str] = {
@@ -72,6 +72,11 @@ _CONDITIONS = ("pthread_cond_", "condition_variable", "Condvar", "runtime.notesl
 
 CPU = "a CPU"
 
+FILE_LOCK = "file lock"
+
+_NEVER_FOR_WORK = frozenset((FILE_LOCK, "mutex", "rwsem", "fuse", "nfs"))
+"""Places where a thread that is there all the time is stuck: nobody waits there for work."""
+
 
 def place_of(row: OffCpuRow) -> tuple[str, bool]:
     """Where a row's time was spent, and whether it merely waited for work there."""
@@ -87,6 +92,16 @@ def place_of(row: OffCpuRow) -> tuple[str, bool]:
     # uninterruptibly.
     idle = idle or any(symbol.name == "kthread" for symbol in row.kernel.symbols)
     return word or row.state, row.state in (IDLE, "parked") or (idle and row.state == SLEEPING)
+
+
+def is_stuck_in(row: OffCpuRow) -> bool:
+    """Whether nobody waits for work in such a row, however long it is: an uninterruptible wait, a lock of a file."""
+    return row.state == UNINTERRUPTIBLE or (row.is_blocked and _in_kernel(row.kernel)[0] in _NEVER_FOR_WORK)
+
+
+def is_in_file_lock(row: OffCpuRow) -> bool:
+    """Whether it is blocked in a lock of a file (flock, fcntl)."""
+    return row.is_blocked and _in_kernel(row.kernel)[0] == FILE_LOCK
 
 
 @lru_cache(maxsize=8192)
