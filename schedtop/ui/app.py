@@ -22,6 +22,7 @@ from schedtop.model import Source
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
+from schedtop.ui.key_order import KeyOrder
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
@@ -33,7 +34,7 @@ RECORDING_TIMEOUT_S = 10.0
 """How long the end waits until the disk has what was recorded."""
 
 
-class SchedtopApp(App[int]):
+class SchedtopApp(KeyOrder[int]):
     """The dashboard over an open Source. `return_code` is the exit status, `failure` says why it failed."""
 
     TITLE = "schedtop"
