@@ -113,6 +113,7 @@ struct lens_totals {
 	u64 errors_untracked;
 	u64 negative_times;
 	u64 switches_unseen; /* the kernel does not report each switch: who leaves is not always who came */
+	u64 threads_started; /* of the process, also if one of its threads alone is looked at */
 };
 
 /* Written by its CPU alone, but for run_ns and timeslices. */

@@ -150,9 +150,13 @@ int btf_sched_waking(u64 *ctx)
 int btf_sched_wakeup_new(u64 *ctx)
 {
 	u64 task = ctx[0];
-	struct lens_config *settings = settings_for(TID(task), TGID(task));
+	struct lens_config *settings = configuration();
+	struct lens_totals *totals = all();
 
-	if (settings)
+	if (!settings || !totals || !settings->tgid || settings->tgid != TGID(task))
+		return 0;
+	__sync_fetch_and_add(&totals->threads_started, 1);
+	if (is_aimed_at(settings, TID(task), TGID(task)))
 		born(settings, TID(task), bpf_ktime_get_ns());
 	return 0;
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("task")
 @click.argument("tid", type=Number(least=1), metavar="TID")
 @click.option("--process/--thread", "whole_process", default=None,
-              help="All threads of its process, or only this.  [default: all, if TID is a process]")  # fmt: skip
+              help="All threads of its process, or this alone.  [default: all, if TID is a process's]")  # fmt: skip
 @click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), default=5 * NS_PER_S, metavar="TIME",
               help="How long to look, 0.1s to 1h.  [default: 5s]")  # fmt: skip
 @click.option("--interval", type=Duration(10 * NS_PER_MS, 10 * NS_PER_S), default=100 * NS_PER_MS, metavar="TIME",
@@ -38,7 +38,8 @@ def task(signals: Signals, /, **options: Any) -> int:
     """Looks at one task closely for a while, and tells what it did.
 
     States over time, waits and wakers, CPUs, system calls, page faults, reads and writes, network. TID is a thread's
-    number, or a process's. Ctrl-C ends it early and writes what there is.
+    number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
+    early and writes what there is.
     """
     from schedtop.outputs.files import check_target
     from schedtop.session import in_thread, progress, raise_priority
@@ -62,7 +63,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     from schedtop.outputs.lens.fields import to_json
     from schedtop.outputs.lens.text import to_text
     from schedtop.sources.lens import LiveLensSource
-    from schedtop.sources.lens_tasks import ended_before, identify
+    from schedtop.sources.lens_tasks import ended_before, has_gone, identify
 
     who = identify(options["tid"])
     whole = options["whole_process"]
@@ -78,8 +79,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
         ):
             lens = source.look(options["duration"], stop)
     except SourceError as error:
-        gone = not Path(f"/proc/{who.tgid}/task/{who.tid}").exists()
-        raise (ended_before(who) if gone else error) from error
+        raise (ended_before(who) if has_gone(who) else error) from error
     lens = waits.added_to(lens)
     early = "it was interrupted" if stop.is_set() and not lens.ended else ""
     writers = {"json": to_json, "text": to_text}

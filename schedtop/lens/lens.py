@@ -49,6 +49,8 @@ class Lens:
     `process`: of its leader. `states` is the sum of all threads, `strip` the same over time, oldest first. `waits`:
     those for a CPU that ended. Tables: what matters first. `slow_waits`: rows of SLOW_WAIT_DTYPE, with blockers, if
     whoever made the Lens had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
+    `process_threads`: how many threads its process has at the end, 0 if that is not known; `threads_started`: how many
+    it has started in the interval, also if one thread alone is looked at; `None` where the kernel does not tell.
     """
 
     start_time_ns: int
@@ -79,6 +81,8 @@ class Lens:
     traffic: tuple[Traffic, ...] = ()
     connections: tuple[ConnectionChange, ...] = ()
     threads: tuple[Thread, ...] = ()
+    process_threads: int = 0
+    threads_started: int | None = None
     command_line: str = ""
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     loss: LensLoss = field(default_factory=LensLoss)
@@ -118,6 +122,7 @@ class Lens:
             traffic=_merged(self.traffic, later.traffic, traffic_key, traffic_key),
             connections=connections[-CHANGES_KEPT:],
             threads=kept,
+            threads_started=_both(self.threads_started, later.threads_started),
             unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),
             loss=self.loss + later.loss + forgotten,
         )
@@ -173,6 +178,10 @@ def _merged(
     for one in later:
         found[key(one)] = found[key(one)] + one if key(one) in found else one
     return tuple(sorted(found.values(), key=order))
+
+
+def _both(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _peer_key(peer: Peer) -> Hashable:

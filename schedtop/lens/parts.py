@@ -320,6 +320,13 @@ SLOWEST = 10
 """How many slow calls a Lens keeps."""
 
 
+def exit_words(code: int | None) -> str:
+    """How it ended, to be put behind "ended": ` with status 3`, ` by signal 9`, or nothing if that is not known."""
+    if code is None:
+        return ""
+    return f" with status {code}" if code >= 0 else f" by signal {-code}"
+
+
 def slowest(calls: Iterable[SlowCall]) -> tuple[SlowCall, ...]:
     """The SLOWEST of them, the slowest first."""
     return tuple(sorted(calls, key=lambda call: -call.duration_ns)[:SLOWEST])

@@ -47,6 +47,7 @@ from schedtop.sources.lens_tasks import (
     read_stat,
     require_host_numbers,
     run_ns,
+    thread_count,
     thread_ids,
 )
 from schedtop.sources.syscalls import syscall_names
@@ -90,6 +91,8 @@ class LiveLensSource:
         self.host = proc.identify_host(front_end.name)
         self._programs = LensPrograms(front_end, proc.possible_cpus())
         self._pidfd = -1
+        # Records of tracepoints do not say whose thread a new one is.
+        self._tells_births = front_end.name == "btf"
         try:
             self._unavailable = dict(front_end.unavailable)
             for name, why in self._programs.refused.items():
@@ -269,6 +272,8 @@ class LiveLensSource:
             traffic=tables.traffic(earlier, later),
             connections=changes[-CHANGES_KEPT:],
             threads=threads,
+            process_threads=thread_count(who.tgid),
+            threads_started=self._threads_started(earlier, later),
             unavailable=MappingProxyType(self._unavailable),
             loss=tables.loss(earlier, later, slow_lost, changes_lost)
             + LensLoss(connections_forgotten=max(0, len(changes) - CHANGES_KEPT)),
@@ -282,6 +287,11 @@ class LiveLensSource:
             with suppress(SourceError):
                 self.who = identify(self.who.tid)
         return self.who
+
+    def _threads_started(self, earlier: LensReading, later: LensReading) -> int | None:
+        if not self._tells_births:
+            return None
+        return int(later.totals["threads_started"][0]) - int(earlier.totals["threads_started"][0])
 
     def _fault_ns(self) -> int | None:
         return None if "fault time" in self._unavailable else 0

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schedtop.lens import IO_KINDS, Attributes, Quota
+from schedtop.lens import IO_KINDS, Attributes, Quota, exit_words
 from schedtop.model import SourceError
 from schedtop.rows import text
 from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
@@ -27,7 +27,7 @@ NO_CALL = -1
 _STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
 # Fields of /proc/TID/stat from the state on (man 5 proc, there numbered from 3).
-_STATE, _MIN_FLT, _MAJ_FLT, _NICE, _RT_PRIORITY, _POLICY = 0, 7, 9, 16, 37, 38
+_STATE, _MIN_FLT, _MAJ_FLT, _NICE, _THREADS, _RT_PRIORITY, _POLICY, _EXIT_CODE = 0, 7, 9, 16, 17, 37, 38, 49
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _LISTEN = "0A"
 _MOST_SOCKETS = 4096
@@ -74,9 +74,17 @@ def identify(tid: int, proc: Path = Path("/proc")) -> Who:
     return who
 
 
-def ended_before(who: Who) -> SourceError:
+def has_gone(who: Who, proc: Path = Path("/proc")) -> bool:
+    """Whether it has ended, whoever may still have to ask how."""
+    return read_stat(who.tgid, who.tid, proc) is None
+
+
+def ended_before(who: Who, proc: Path = Path("/proc")) -> SourceError:
     """To be raised if it ended while programs were compiled and attached for it."""
-    return SourceError(f"task {who.tid} ({who.comm}) ended before it could be looked at")
+    fields = _stat_fields(who.tgid, who.tid, proc)
+    # Told as long as its parent has not asked for it.
+    how = exit_words(os.waitstatus_to_exitcode(int(fields[_EXIT_CODE]))) if fields else ""
+    return SourceError(f"task {who.tid} ({who.comm}) ended while the lens was attached{how}")
 
 
 def require_host_numbers() -> None:
@@ -107,12 +115,8 @@ def comm(tgid: int, tid: int, proc: Path = Path("/proc")) -> str:
 
 def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | None:
     """What a thread is now, `None` if it is gone."""
-    try:
-        line = (proc / str(tgid) / "task" / str(tid) / "stat").read_text(errors="replace")
-    except OSError:
-        return None
-    fields = line.rpartition(")")[2].split()
-    if fields[_STATE] in "ZX":
+    fields = _stat_fields(tgid, tid, proc)
+    if not fields or fields[_STATE] in "ZX":
         return None
     return ThreadStat(
         _STATES.get(fields[_STATE], SLEEPING),
@@ -122,6 +126,21 @@ def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | N
         int(fields[_RT_PRIORITY]),
         _POLICIES.get(int(fields[_POLICY]), f"policy {fields[_POLICY]}"),
     )
+
+
+def thread_count(tgid: int, proc: Path = Path("/proc")) -> int:
+    """How many threads a process has, 0 if it is gone."""
+    fields = _stat_fields(tgid, tgid, proc)
+    return int(fields[_THREADS]) if fields else 0
+
+
+def _stat_fields(tgid: int, tid: int, proc: Path) -> list[str]:
+    """Of /proc/TGID/task/TID/stat, from the state on; nothing if it is gone."""
+    try:
+        line = (proc / str(tgid) / "task" / str(tid) / "stat").read_text(errors="replace")
+    except OSError:
+        return []
+    return line.rpartition(")")[2].split()
 
 
 def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:

@@ -54,6 +54,7 @@ class LensScenario:
     number: int = 4240
     whole_process: bool = False
     threads: int = 1
+    process_threads: int = 1
     comm: str = "stress"
     ends_after: int | None = None
     exit_code: int = 9
@@ -136,6 +137,8 @@ def make_lens(
         ),
         connections=_connections(rng, number, start_ns),
         threads=_threads(scenario, states, ended),
+        process_threads=0 if ended else max(scenario.threads, scenario.process_threads),
+        threads_started=0,
         command_line=f"/usr/bin/{scenario.comm} --config /etc/{scenario.comm}.conf",
         ended=ended,
         exit_code=scenario.exit_code if ended else None,

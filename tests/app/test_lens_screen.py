@@ -116,6 +116,20 @@ async def counted(pilot: Pilot[int], screen: LensScreen, lens: GivenLens, count:
     await until(pilot, lambda: screen.arrivals == before + count)
 
 
+async def test_a_thread_is_not_taken_for_its_process() -> None:
+    source, lenses = GivenSource(), Lenses(process_threads=12)
+    async with app_with(source, lenses).run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot, source, lenses, "5", "down", "enter")
+        lenses.last.change = lambda lens: replace(lens, threads_started=390)
+        await counted(pilot, screen, lenses.last)
+        await shown(pilot, "1 thread of 12, 390 started, p: all")
+        number = lenses.last.scenario.number
+        await pilot.press("p")
+        await until(pilot, lambda: len(lenses.made) == 2)
+        assert lenses.last.scenario.whole_process
+        assert lenses.last.scenario.number == number // 4 * 4
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("process", [False, True])
 async def test_every_size_shows_every_section(size: tuple[int, int], process: bool) -> None:

@@ -148,6 +148,28 @@ def test_the_text_says_it_all() -> None:
     assert max(map(len, told.splitlines())) < 250
 
 
+def test_whose_threads_are_meant_is_told() -> None:
+    lens = make_lens()
+    told = to_text(replace(lens, threads_started=1), HOST, None)
+    assert "Process 7 (victim), all 2 threads, 1 of them started meanwhile\n" in told
+    assert "Process 7 (victim), its only thread\n" in to_text(replace(lens, threads=lens.threads[:1]), HOST, None)
+    alone = replace(lens, whole_process=False)
+    assert "Task 7 (victim), this thread alone\n" in to_text(replace(alone, process_threads=1), HOST, None)
+    told = to_text(replace(alone, process_threads=2, threads_started=390), HOST, None)
+    assert "this thread alone: the process has 2 threads and started 390 meanwhile (--process)\n" in told
+    told = to_text(replace(alone, tid=11, process_threads=2), HOST, None)
+    assert "Task 11 (victim), this thread of process 7 (victim) alone: the process has 2 threads" in told
+
+
+def test_an_end_before_its_time_has_a_reason() -> None:
+    lens = make_lens()
+    assert json.loads(to_json(lens, HOST, None))["ended_early"] is None
+    assert json.loads(to_json(lens, HOST, None, "it was interrupted"))["ended_early"] == "it was interrupted"
+    killed = replace(lens, ended=True, exit_code=-9)
+    assert json.loads(to_json(killed, HOST, None))["ended_early"] == "it has ended by signal 9"
+    assert json.loads(to_json(replace(killed, exit_code=None), HOST, None))["ended_early"] == "it has ended"
+
+
 def test_ends_are_told() -> None:
     lens = make_lens()
     assert "ended with status 3" in to_text(replace(lens, ended=True, exit_code=3), HOST, None)

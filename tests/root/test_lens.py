@@ -86,6 +86,13 @@ near.close(); far.close(); listener.close()
 """
 
 
+def report_of(tid: int, **options: object) -> str:
+    """What the command writes."""
+    usual = {"tid": tid, "whole_process": None, "duration": MS, "interval": 100 * MS, "threshold": MS}
+    usual |= {"slow_waits": False, "source": "auto", "format_name": "json"}
+    return look_at(usual | options, threading.Event())
+
+
 def io_of(lens: Lens, kind: str, direction: str) -> tuple[int, int, int]:
     found = [one for one in lens.io if (one.kind, one.direction) == (kind, direction)]
     return (found[0].count, found[0].bytes, found[0].errors) if found else (0, 0, 0)
@@ -367,6 +374,31 @@ def test_a_thread_that_replaces_the_program_goes_on_as_the_leader(front_end: str
     assert [call.name for call in lens.ongoing] == ["clock_nanosleep"]
 
 
+LATER_THREADS = """
+def work(): time.sleep(0.002); os.getppid()
+while True:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("whole", [None, False])
+def test_a_process_is_looked_at_whole_even_if_it_has_one_thread_now(whole: bool | None) -> None:
+    """As a server that starts a thread for each request."""
+    with program(LATER_THREADS) as one:
+        one.go_on()
+        data = json.loads(report_of(one.pid, whole_process=whole, duration=500 * MS))
+    task, calls = data["task"], {call["name"]: call["count"] for call in data["syscalls"]}
+    assert task["whole_process"] is (whole is None)
+    assert task["threads_started"] > 10
+    assert 1 <= task["process_threads"] <= 2
+    # It is the threads that call it.
+    assert (calls.get("getppid", 0) > 10) is (whole is None)
+    if whole is None:
+        assert abs(task["threads_started"] - (len(data["threads"]) - 1)) <= 2
+
+
 MANY_THREADS = """
 for _ in range(60):
     threads = [threading.Thread(target=lambda: os.stat("/")) for _ in range(100)]
@@ -460,10 +492,23 @@ def test_a_task_that_ends_while_the_lens_opens(moment: str, monkeypatch: pytest.
             return step(*arguments)
 
         monkeypatch.setattr(lens_source, moment, end_first)
-        options = {"tid": one.pid, "whole_process": None, "duration": MS, "interval": MS, "threshold": MS}
-        options |= {"slow_waits": False, "source": "auto", "format_name": "text"}
-        with pytest.raises(SourceError, match=f"task {one.pid} .* ended before"):
-            look_at(options, threading.Event())
+        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the lens was attached"):
+            report_of(one.pid)
+
+
+def test_how_it_ended_meanwhile_is_told_if_its_parent_has_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with program("") as one:
+        step = lens_source.require_host_numbers
+
+        def end_first() -> None:
+            os.kill(one.pid, signal.SIGKILL)
+            while "Z (zombie)" not in Path(f"/proc/{one.pid}/status").read_text():
+                time.sleep(0.005)
+            step()
+
+        monkeypatch.setattr(lens_source, "require_host_numbers", end_first)
+        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the lens was attached by signal 9"):
+            report_of(one.pid)
 
 
 def test_there_is_no_such_task() -> None:
@@ -538,6 +583,7 @@ def test_the_command_reports_until_the_end() -> None:
     data = json.loads(written)
     assert data["task"]["ended"] is True
     assert data["task"]["exit_code"] == 3
+    assert data["ended_early"] == "it has ended with status 3"
     assert data["slow_waits"] is None
     assert data["unavailable"]["slow waits"]
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from schedtop import __version__
-from schedtop.lens import Attributes, Lens, StateTimes
+from schedtop.lens import Attributes, Lens, StateTimes, exit_words
 from schedtop.model import Host
 from schedtop.outputs.blame import task_ref
 from schedtop.outputs.snapshot import histogram_fields
@@ -27,7 +27,7 @@ def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: s
     """The Lens as plain objects; what is not available is `None`.
 
     `threshold_ns`: from where on a wait is slow, `None`: none were looked for. `ended_early`: why it is shorter than it
-    was to be; empty: it is not.
+    was to be; empty: it is not, unless the task has ended.
     """
     has = Available(lens)
     return {
@@ -39,7 +39,7 @@ def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: s
         "start_time": iso_time(lens.start_time_ns),
         "interval_ns": lens.interval_ns,
         "threshold_ns": threshold_ns,
-        "ended_early": ended_early or None,
+        "ended_early": early_words(lens, ended_early) or None,
         "task": {
             "tid": lens.tid,
             "tgid": lens.tgid,
@@ -49,6 +49,8 @@ def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: s
             "command_line": lens.command_line,
             "ended": lens.ended,
             "exit_code": lens.exit_code,
+            "process_threads": lens.process_threads or None,
+            "threads_started": lens.threads_started,
         },
         "states": _states(lens.states, has),
         "strip": [{"duration_ns": c.duration_ns, "states": _states(c.states, has)} for c in lens.strip],
@@ -81,6 +83,11 @@ def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: s
         "unavailable": dict(lens.unavailable),
         "loss": asdict(lens.loss),
     }
+
+
+def early_words(lens: Lens, otherwise: str) -> str:
+    """Why it is shorter than it was to be: because the task has ended, or what else there is."""
+    return f"it has ended{exit_words(lens.exit_code)}" if lens.ended else otherwise
 
 
 class Available:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from schedtop import __version__
 from schedtop.blame import explain
-from schedtop.lens import STATES, Column, Lens, Peer, StateTimes
+from schedtop.lens import STATES, Column, Lens, Peer, StateTimes, exit_words
 from schedtop.model import Host
 from schedtop.outputs.table import table
 from schedtop.units import (
@@ -45,28 +45,31 @@ def _head(lens: Lens, host: Host, ended_early: str) -> str:
     facts = [f"schedtop {__version__}", f"host {host.name}", f"kernel {host.kernel}", f"source {host.source}"]
     facts += [iso_time(lens.start_time_ns), f"over {format_ns(lens.interval_ns)}"]
     name = printable(lens.comm)
-    if lens.whole_process:
-        count = _thread_count(lens)
-        threads = "1 thread" if count == 1 else f"all {count} threads"
-        who = f"Process {lens.tgid} ({name}), {threads}"
-    else:
-        inside = "" if lens.tid == lens.tgid else f", of process {lens.tgid} ({printable(lens.process)})"
-        who = f"Task {lens.tid} ({name}){inside}"
-    lines = ["  ".join(facts), who]
+    who = f"Process {lens.tgid} ({name}), " if lens.whole_process else f"Task {lens.tid} ({name}), "
+    lines = ["  ".join(facts), who + (_all_threads(lens) if lens.whole_process else _one_thread(lens))]
     if lens.command_line:
         command = lens.command_line
         lines.append("  " + command[:_COMMAND_CHARACTERS] + ("..." if len(command) > _COMMAND_CHARACTERS else ""))
     if lens.ended:
-        lines.append(f"  It has ended{_exit_words(lens.exit_code)}; what follows is up to then.")
+        lines.append(f"  It has ended{exit_words(lens.exit_code)}; what follows is up to then.")
     elif ended_early:
         lines.append(f"  This is shorter than it was to be: {ended_early}.")
     return "\n".join(lines)
 
 
-def _exit_words(code: int | None) -> str:
-    if code is None:
-        return ""
-    return f" with status {code}" if code >= 0 else f" by signal {-code}"
+def _all_threads(lens: Lens) -> str:
+    """How many they are: who is looked at."""
+    count, started = _thread_count(lens), lens.threads_started
+    threads = "its only thread" if count == 1 else f"all {count} threads"
+    return f"{threads}, {started} of them started meanwhile" if started else threads
+
+
+def _one_thread(lens: Lens) -> str:
+    """That it is one alone, and who else there is in its process."""
+    inside = "" if lens.tid == lens.tgid else f" of process {lens.tgid} ({printable(lens.process)})"
+    facts = [f"has {lens.process_threads} threads"] if lens.process_threads > 1 else []
+    facts += [f"started {lens.threads_started} meanwhile"] if lens.threads_started else []
+    return f"this thread{inside} alone" + (f": the process {' and '.join(facts)} (--process)" if facts else "")
 
 
 def _states(lens: Lens) -> str:

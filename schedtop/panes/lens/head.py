@@ -78,6 +78,8 @@ def _who(scene: Scene, width: int) -> Parts:
         process = steady(counts.process) if counts else _past_process(scene)
         if subject.tgid and subject.tgid != subject.tid:
             parts.append([("of process ", "dim"), (clip(f"{process} ({subject.tgid})", 30), "text")])
+        if counts is not None and (words := _others(counts)):
+            parts.append([(words, "notice")])
     if scene.counts is not None:
         parts.append([(scene.counted_words, "text")])
     if counts is not None and counts.loss.any:
@@ -85,6 +87,14 @@ def _who(scene: Scene, width: int) -> Parts:
     if counts is not None and counts.command_line:
         parts.append([(clip(steady(counts.command_line), max(20, width // 3)), "dim")])
     return parts
+
+
+def _others(counts: Lens) -> str:
+    """Of how many threads it is one, so that it is not taken for the process; nothing if it is alone there."""
+    if counts.process_threads <= 1 and not counts.threads_started:
+        return ""
+    started = f", {format_count(counts.threads_started)} started" if counts.threads_started else ""
+    return f"1 thread of {max(1, counts.process_threads)}{started}, p: all"
 
 
 def _past_process(scene: Scene) -> str:
