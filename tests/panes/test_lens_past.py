@@ -36,7 +36,7 @@ def check(past: Past | None, subject: Subject, wanted: list[Frame]) -> None:
         assert int(found["blocked_ns"].sum()) == int(pairs["blocked_ns"].sum())
         assert len(found) == len(pairs)
         assert (np.diff(found["blocked_ns"]) <= 0).all()
-    assert past.span_ns == whole.interval_ns
+    assert whole.interval_ns - past.span_ns < 1000  # its tasks began in the first nanoseconds
     groups = np.unique(tasks["cgroup_id"])
     throttled = whole.throttling[np.isin(whole.throttling["cgroup_id"], groups)]
     assert past.throttling.tolist() == throttled.tolist()
@@ -62,6 +62,38 @@ def test_another_user_of_the_tid_is_not_it() -> None:
     reader = PastReader(Subject(4242, 4240, "postgres", 999))
     past = reader.read(made, None)
     assert past is not None and not len(past.threads)
+
+
+@pytest.mark.parametrize("tells_start", [True, False])
+def test_it_begins_with_the_task(tells_start: bool) -> None:
+    """A task that is there for the last 15.5 s of 40 s, in a kernel that tells when it began, or does not."""
+    made = frames(40)
+    begin = made[24].end_ns - NS_PER_S // 2
+    young = [without_rows(frame) for frame in made[:24]]
+    for frame in made[24:]:
+        tasks = frame.tasks.copy()
+        tasks["start_ns"][tasks["tid"] == 4242] = begin if tells_start else 0
+        tasks["run_ns"][tasks["tid"] == 4242] = NS_PER_S // 4
+        young.append(replace(frame, tasks=tasks))
+    reader = PastReader(Subject(4242, 4240, "postgres"))
+    past = reader.read(young, None)
+    assert past is not None
+    span = 15.5 if tells_start else 16
+    assert past.span_ns == span * NS_PER_S
+    assert past.sum("run_ns") / past.span_ns == pytest.approx(4 / span)
+    assert len(past.intervals) == 16
+    times = states_over_time(past.intervals, NS_PER_S, 100, past.begin_ns)
+    assert len(times) == 16
+    assert int(times.sum()) == pytest.approx(past.span_ns, rel=0.02)
+    # A window in which it does nothing is not before its time.
+    idle = [*young, *(without_rows(frame) for frame in frames(80)[40:])]
+    past = reader.read(idle, 10 * NS_PER_S)
+    assert past is not None
+    assert past.span_ns == 10 * NS_PER_S
+
+
+def without_rows(frame: Frame) -> Frame:
+    return replace(frame, tasks=frame.tasks[frame.tasks["tid"] != 4242])
 
 
 def test_nothing_without_frames() -> None:

@@ -83,12 +83,14 @@ class Sum:
 class Past:
     """What the History knows of the subject over `span_ns`, to the end of the window.
 
+    Time before the subject began (`begin_ns`, CLOCK_MONOTONIC; 0 if that is before the window) is not part of it.
     `threads`: merged rows of TASK_DTYPE, one a thread; `slow_waits`: newest first; `suffered`: pairs with the subject
     as victim, `caused`: as the other; `throttling`: rows of its cgroups; `waits`: its histogram, `None` unless the
     Frames were grouped so. `intervals`: oldest first. `unavailable`: parts that the source does not have, with why.
     """
 
     subject: Subject
+    begin_ns: int
     span_ns: int
     threads: Rows
     slow_waits: Rows
@@ -117,6 +119,7 @@ class PastReader:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self._begin_ns: int | None = None
         self._known: dict[int, Interval] = {}
         self._sums: dict[tuple[int, ...], Sum] = {}
 
@@ -134,20 +137,33 @@ class PastReader:
         tasks = merge_tasks([part.tasks for part in parts])
         waits = [part.waits for part in parts if part.waits is not None]
         longest_ns = int(tasks["max_wait_ns"].max(initial=0))
+        begin_ns = self._begin(intervals, tasks)
+        lived = tuple(one for one in intervals if lived_ns(one, begin_ns)) or intervals[-1:]
         return Past(
             subject=self.subject,
-            span_ns=sum(one.frame.interval_ns for one in intervals),
+            begin_ns=begin_ns,
+            span_ns=sum(lived_ns(one, begin_ns) for one in lived) or last.interval_ns,
             threads=tasks,
             slow_waits=sort_slow_waits(_joined([part.slow_waits for part in parts], SLOW_WAIT_DTYPE), "time_ns"),
             suffered=sort_pairs(merge_pairs([part.suffered for part in parts]), "blocker"),
             caused=sort_pairs(merge_pairs([part.caused for part in parts]), "blocker"),
             throttling=merge_throttling([part.throttling for part in parts]),
             waits=replace(sum(waits, Histogram.empty()), max_ns=longest_ns) if waits else None,
-            intervals=intervals,
+            intervals=lived,
             cgroups=last.cgroups,
             unavailable=last.unavailable,
             cpus=len(last.cpus.ids),
         )
+
+    def _begin(self, intervals: Sequence[Interval], tasks: Rows) -> int:
+        """When it began, 0 if nothing tells: the start of the thread that is longest there, or its first sight."""
+        known = self._begin_ns
+        if len(tasks):
+            starts = tasks["start_ns"]
+            first = next(one.frame for one in intervals if len(one.tasks))
+            begin = int(starts.min()) if starts.all() else first.end_ns - first.interval_ns
+            self._begin_ns = begin if known is None else min(known, begin)
+        return self._begin_ns or 0
 
     def _minutes(self, intervals: Sequence[Interval]) -> list[Sum]:
         """The sums of each minute. Those that have not changed since the last time are kept."""
@@ -219,18 +235,25 @@ def _summed(intervals: Sequence[Interval]) -> Sum:
     )
 
 
-def states_over_time(intervals: Sequence[Interval], slot_ns: int, most: int) -> Integers:
+def lived_ns(interval: Interval, begin_ns: int) -> int:
+    """How much of an interval came after a moment of CLOCK_MONOTONIC."""
+    frame = interval.frame
+    return max(0, min(frame.interval_ns, frame.end_ns - begin_ns))
+
+
+def states_over_time(intervals: Sequence[Interval], slot_ns: int, most: int, begin_ns: int = 0) -> Integers:
     """Nanoseconds running, waiting for a CPU, and neither, shape (at most `most` slots of `slot_ns`, 3), oldest first.
 
     An interval is spread evenly over its slots: what is known of it is its sum. A task that does not appear in an
-    interval did nothing in it.
+    interval did nothing in it; before `begin_ns` it did not exist, and has no slots.
     """
     parts: list[Integers] = []
     slots = 0
     for one in reversed(intervals):
-        count = max(1, round(one.frame.interval_ns / slot_ns))
+        lived = lived_ns(one, begin_ns)
+        count = max(1, round(lived / slot_ns))
         run, delay = int(one.tasks["run_ns"].sum()), int(one.tasks["run_delay_ns"].sum())
-        whole = one.frame.interval_ns * max(1, len(one.tasks))
+        whole = lived * max(1, len(one.tasks))
         state = np.array([min(run, whole), min(delay, whole), max(0, whole - run - delay)], np.int64)
         parts.append(np.tile(state // count, (count, 1)))
         slots += count

@@ -59,7 +59,7 @@ class StatePane(LensPane, can_focus=False):
             return self._counted(scene, width, height)
         if scene.past is None:
             return self.sentence(scene.missing("states"))
-        times = states_over_time(scene.past.intervals, NS_PER_S, MOST_SLOTS)
+        times = states_over_time(scene.past.intervals, NS_PER_S, MOST_SLOTS, scene.past.begin_ns)
         return self._drawer(PAST).lines(times, NS_PER_S, width, height, _end(scene))
 
     def _counted(self, scene: Scene, width: int, height: int) -> Sequence[Spans]:
