@@ -4,7 +4,7 @@
  * the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
- * Flags: STACK_DEPTH; WAKERS (the waker and its stacks are kept); FILTERED and SELECTED(s), as in blame.h.
+ * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in blame.h.
  */
 
 #define COMM_BYTES 16
@@ -17,6 +17,8 @@
 #define STACK_NONE -1 /* there is no such side */
 #define STACK_NOT_SEEN -2 /* it was off the CPU already when we came */
 #define STACK_NEW_TASK -3
+#define STACK_NOT_TAKEN -5 /* a task woke */
+#define STACK_INTERRUPT -6 /* an interrupt woke */
 #define STACK_FAULT -14
 #define STACK_TAKEN -17
 
@@ -31,6 +33,16 @@ enum off_state {
 	OFF_TRACED,
 	OFF_PARKED,
 	OFF_GONE, /* it never comes back */
+};
+
+/* off_config.wakers: what is kept of who woke. Whether it was an interrupt, if that is cheap to know, always is. */
+#define WAKER_NAMES 1
+#define WAKER_STACKS 2
+
+enum interrupted {
+	NOT_INTERRUPTED,
+	BY_INTERRUPT,
+	MAYBE_INTERRUPTED, /* after an interrupt, or in what the task does itself: only the stack tells */
 };
 
 /* off_task.flags */
@@ -101,6 +113,7 @@ struct off_cpu {
 	u64 rows_lost;
 	u64 user_stacks_lost;
 	u64 kernel_stacks_lost;
+	u64 waker_stacks_lost;
 	u64 wakeups_unseen;
 	u64 negative;
 };
@@ -112,6 +125,8 @@ struct off_config {
 	u64 min_ns;
 	u32 by_tgid;
 	u32 by_tid;
+	u32 wakers;
+	u32 reserved;
 	u32 tgids[WANTED_IDS];
 	u32 tids[WANTED_IDS];
 };
@@ -142,6 +157,7 @@ struct who {
 
 static __always_inline void describe(struct who *who, struct off_task *task);
 static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who);
+static __always_inline enum interrupted interrupted(void);
 
 static __always_inline bool is_among(u32 *ids, u32 id)
 {
@@ -202,17 +218,46 @@ static __always_inline s32 take_stack(void *ctx, u64 side)
 	return stack < 0 ? stack : stack + MORE_STACKS;
 }
 
-static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, bool has_user_side, s32 *user, s32 *kernel)
+static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, struct who *who, struct off_task *task)
 {
-	*kernel = take_stack(ctx, KERNEL_STACK);
-	if (*kernel < 0)
+	task->kernel_stack = take_stack(ctx, KERNEL_STACK);
+	if (task->kernel_stack < 0)
 		cpu->kernel_stacks_lost++;
-	*user = STACK_NONE;
-	if (!has_user_side)
+	task->user_stack = STACK_NONE;
+	if (!who->has_user_side)
 		return;
-	*user = take_stack(ctx, USER_STACK);
-	if (*user < 0 && *user != STACK_FAULT)
+	task->user_stack = take_stack(ctx, USER_STACK);
+	if (task->user_stack < 0 && task->user_stack != STACK_FAULT)
 		cpu->user_stacks_lost++;
+}
+
+/* Names are cheap, stacks are not: without them only that is walked which tells a task from an interrupt. */
+static __always_inline void keep_waker(void *ctx, struct off_config *settings, struct off_cpu *cpu,
+				       struct off_task *task)
+{
+	enum interrupted how = interrupted();
+	u64 current = bpf_get_current_pid_tgid();
+
+	if (settings->wakers < WAKER_STACKS && how == BY_INTERRUPT) {
+		task->waker_kernel_stack = STACK_INTERRUPT;
+		return;
+	}
+	if (settings->wakers < WAKER_NAMES)
+		return;
+	task->waker_tid = current;
+	task->waker_tgid = current >> 32;
+	bpf_get_current_comm(task->waker_comm, COMM_BYTES);
+	task->waker_kernel_stack = STACK_NOT_TAKEN;
+	if (settings->wakers == WAKER_NAMES && how == NOT_INTERRUPTED)
+		return;
+	task->waker_kernel_stack = take_stack(ctx, KERNEL_STACK);
+	if (task->waker_kernel_stack < 0)
+		cpu->waker_stacks_lost++;
+	if (settings->wakers < WAKER_STACKS || !task->waker_tid)
+		return;
+	task->waker_user_stack = take_stack(ctx, USER_STACK);
+	if (task->waker_user_stack < 0 && task->waker_user_stack != STACK_FAULT)
+		cpu->waker_stacks_lost++;
 }
 
 static __always_inline struct off_row *row_of(struct off_task *task, struct off_cpu *cpu)
@@ -337,7 +382,7 @@ static __always_inline void switch_out(void *ctx, struct off_cpu *cpu, struct wh
 		task->out_ns = 0;
 		return;
 	}
-	take_stacks(ctx, cpu, who->has_user_side, &task->user_stack, &task->kernel_stack);
+	take_stacks(ctx, cpu, who, task);
 	begin_wait(task, state, now);
 }
 
@@ -392,12 +437,7 @@ static __always_inline void on_waking(void *ctx, struct who *who)
 	if (task->woken_ns || task->state == OFF_RUNNABLE)
 		return;
 	task->woken_ns = bpf_ktime_get_ns();
-#ifdef WAKERS
-	task->waker_tid = bpf_get_current_pid_tgid();
-	task->waker_tgid = bpf_get_current_pid_tgid() >> 32;
-	bpf_get_current_comm(task->waker_comm, COMM_BYTES);
-	take_stacks(ctx, cpu, task->waker_tid, &task->waker_user_stack, &task->waker_kernel_stack);
-#endif
+	keep_waker(ctx, settings, cpu, task);
 }
 
 /* A new thread waits for its first CPU. */

@@ -10,6 +10,35 @@
 #define STATE_DEAD 0x80
 #define STATE_IDLE 0x402
 
+/* The bits of hard interrupts and NMIs, and the one of what is done right after them, include/linux/preempt.h. */
+#define INTERRUPT_MASK 0x00ff0000
+#define SOFTIRQ_BIT 0x00000100
+
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* By the current CPU's preempt_count. */
+static __always_inline enum interrupted interrupted(void)
+{
+#if defined(TASK_PREEMPT_COUNT_OFFSET)
+	u32 count = pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
+#elif defined(RQ_TO_PREEMPT_COUNT)
+	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+	u32 count = pointer_at(queue + RQ_TO_PREEMPT_COUNT);
+#else
+	u32 count = SOFTIRQ_BIT;
+#endif
+
+	if (count & INTERRUPT_MASK)
+		return BY_INTERRUPT;
+	return count & SOFTIRQ_BIT ? MAYBE_INTERRUPTED : NOT_INTERRUPTED;
+}
+
 static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who)
 {
 	return is_wanted(settings, who->tid, who->tgid);

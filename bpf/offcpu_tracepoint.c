@@ -19,6 +19,12 @@ static __always_inline bool may_be_wanted(struct off_config *settings, struct wh
 	return true;
 }
 
+/* Names need the stack here. */
+static __always_inline enum interrupted interrupted(void)
+{
+	return MAYBE_INTERRUPTED;
+}
+
 static __always_inline void describe(struct who *who, struct off_task *task)
 {
 	if (who->tgid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -24,6 +25,15 @@ STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE, "stopped", "traced", "parke
 
 STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
 """What `selected` and `--state` take."""
+
+
+class Wakers(IntEnum):
+    """What is kept of who ended waits: that it was an interrupt (where that is cheap to know), names, stacks too."""
+
+    INTERRUPTS = 0
+    NAMES = 1
+    STACKS = 2
+
 
 SEPARATOR = "-"
 """Stands between the user part of a path and its kernel part, as in the field's folded stacks."""
@@ -133,7 +143,8 @@ class OffCpuLoss:
     """What was not seen or not kept, counted. All zero means: nothing was lost.
 
     `tasks`, `rows`: waits of threads, or of stacks, that found no room: their time is missing. `user_stacks`,
-    `kernel_stacks`: waits whose stack found no room; their time is there. `unreadable_stacks`: user stacks that could
+    `kernel_stacks`: waits whose stack found no room; their time is there. `waker_stacks`: the same of wakers.
+    `unreadable_stacks`: user stacks that could
     not be read. `wakeups`: waits whose wakeup was not seen: they count as blocked. `events`: that the kernel kept from
     our programs. `negative`: waits that ended before they began, by the clocks of two CPUs. `unknown_frames`: distinct
     frames without any name or module. `late_processes`: that were gone before their symbols could be read.
@@ -143,6 +154,7 @@ class OffCpuLoss:
     rows: int = 0
     user_stacks: int = 0
     kernel_stacks: int = 0
+    waker_stacks: int = 0
     unreadable_stacks: int = 0
     wakeups: int = 0
     events: int = 0
@@ -170,7 +182,7 @@ class OffCpu:
     """All waits of a time, from `start_time_ns` (wall clock) on for `duration_ns`. `host.scope`: which threads alone.
 
     `min_ns`: shorter waits are not in `rows`, but in `below_count` and `below_ns`; 0: every wait is in them. Waits that
-    had not ended are in, up to the end. `wakers`: whether they were asked for. `notes`: what else the user must know
+    had not ended are in, up to the end. `wakers`: what was kept of them. `notes`: what else the user must know
     (hidden kernel symbols, an early end), a sentence each. `rows` are in no order. `lock_holders`: by tid, of threads
     that were blocked in a lock of a file at the end; several where a process waits for several.
     """
@@ -182,7 +194,7 @@ class OffCpu:
     min_ns: int = 0
     below_count: int = 0
     below_ns: int = 0
-    wakers: bool = False
+    wakers: Wakers = Wakers.INTERRUPTS
     loss: OffCpuLoss = OffCpuLoss()
     notes: tuple[str, ...] = ()
     lock_holders: Mapping[int, tuple[LockHolder, ...]] = field(default_factory=dict)
@@ -255,9 +267,9 @@ def selected(state: str) -> Callable[[OffCpuRow], bool]:
     return lambda row: row.state == state
 
 
-def paths(rows: Iterable[OffCpuRow]) -> Iterator[tuple[tuple[str, ...], int]]:
+def paths(rows: Iterable[OffCpuRow], *, wakers: bool = True) -> Iterator[tuple[tuple[str, ...], int]]:
     """Names from root to leaf (`OffCpuRow.path`) and nanoseconds of each row: what a flame graph is drawn from."""
-    return ((row.path, row.total_ns) for row in rows)
+    return ((row.path if wakers or not row.waker else row.path[:-1], row.total_ns) for row in rows)
 
 
 def folded(offcpu: OffCpu, state: str = "all") -> Iterator[str]:
@@ -267,7 +279,7 @@ def folded(offcpu: OffCpu, state: str = "all") -> Iterator[str]:
     """
     wanted = selected(state)
     sums: dict[tuple[str, ...], int] = {}
-    for path, ns in paths(row for row in offcpu.rows if wanted(row)):
+    for path, ns in paths(filter(wanted, offcpu.rows), wakers=bool(offcpu.wakers)):
         sums[path] = sums.get(path, 0) + ns
     for path, ns in sorted(sums.items()):
         if ns:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedtop.history import ViewSettings
     from schedtop.lens import LensSource
     from schedtop.model import Source
-    from schedtop.offcpu import OffCpuSource
+    from schedtop.offcpu import OffCpuSource, Wakers
     from schedtop.session import Signals
     from schedtop.triggers.plan import Plan
     from schedtop.ui.on_demand import OnDemand
@@ -76,12 +76,12 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     )
 
 
-def live_offcpu(options: dict[str, Any], min_ns: int) -> OffCpuSource:
-    """The off-CPU time of the live kernel: of the same tasks as the dashboard, with who woke them."""
+def live_offcpu(options: dict[str, Any], min_ns: int, wakers: Wakers) -> OffCpuSource:
+    """The off-CPU time of the live kernel: of the same tasks as the dashboard."""
     from schedtop.commands.options import scope_of
     from schedtop.sources.offcpu import LiveOffCpu
 
-    return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=True, source=options["source"])
+    return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=wakers, source=options["source"])
 
 
 def live_lens(options: dict[str, Any], tid: int, whole_process: bool) -> LensSource:

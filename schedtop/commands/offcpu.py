@@ -87,6 +87,7 @@ def _take(source: LiveOffCpu, duration_ns: int, signals: Signals) -> OffCpu:
 
 
 def _source_of(options: dict[str, Any]) -> LiveOffCpu:
+    from schedtop.offcpu import Wakers
     from schedtop.sources.offcpu import LiveOffCpu
     from schedtop.sources.scope import find_scope
 
@@ -99,4 +100,5 @@ def _source_of(options: dict[str, Any]) -> LiveOffCpu:
         scope = find_scope(options["pid"], options["tid"], options["comm"], options["cgroup"], None)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    return LiveOffCpu(scope, min_ns=options["min_ns"], wakers=options["waker"], source=options["source"])
+    wakers = Wakers.STACKS if options["waker"] else Wakers.INTERRUPTS
+    return LiveOffCpu(scope, min_ns=options["min_ns"], wakers=wakers, source=options["source"])

@@ -13,6 +13,7 @@ from schedtop.offcpu import (
     OffCpu,
     OffCpuRow,
     Times,
+    Wakers,
     folded,
     paths,
     selected,
@@ -95,7 +96,8 @@ def _about(offcpu: OffCpu, state: str) -> dict[str, Any]:
         "state": state,
         "min_ns": offcpu.min_ns,
         "below_min": {"count": offcpu.below_count, "total_ns": offcpu.below_ns},
-        "wakers": offcpu.wakers,
+        "wakers": offcpu.wakers >= Wakers.NAMES,
+        "waker_stacks": offcpu.wakers is Wakers.STACKS,
         "totals": {"blocked_ns": offcpu.blocked_ns, "runnable_ns": offcpu.runnable_ns, "by_state_ns": by_state},
         "loss": asdict(offcpu.loss),
         "notes": list(offcpu.notes),
@@ -124,7 +126,8 @@ def to_svg(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     lines = ["  ".join(_origin(offcpu)), *_measured(offcpu)]
     lines += [_idle_words(len(found.lines) - len(drawn))] if len(drawn) < len(found.lines) else []
     lines += _trouble(offcpu)
-    return flame_svg(paths(rows), title=title, subtitle=lines, unit="ns", about=_about(offcpu, asked.state))
+    stacks = paths(rows, wakers=bool(offcpu.wakers))
+    return flame_svg(stacks, title=title, subtitle=lines, unit="ns", about=_about(offcpu, asked.state))
 
 
 def to_text(offcpu: OffCpu, asked: Asked = ASKED) -> str:

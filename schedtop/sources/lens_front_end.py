@@ -107,7 +107,7 @@ def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:
     if not btf.has_field("task_struct", "throttled"):
         unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
     flags += (
-        _interrupt_flags(btf)
+        interrupt_flags(btf)
         + _file_flags(btf, unavailable)
         + _argument_flags(btf, machine or platform.machine(), unavailable)
     )
@@ -170,8 +170,8 @@ def _task_flags(btf: Btf) -> list[str]:
     return [f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()]
 
 
-def _interrupt_flags(btf: Btf) -> list[str]:
-    """Flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
+def interrupt_flags(btf: Btf) -> list[str]:
+    """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
 
     Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
     run queue, which the current task leads to.

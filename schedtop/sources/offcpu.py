@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow
+from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Wakers
 from schedtop.offcpu_places import is_in_file_lock
 from schedtop.sources import proc
 from schedtop.sources.file_locks import lock_holders
@@ -48,7 +48,7 @@ class LiveOffCpu:
         *,
         interval_ns: int = NS_PER_S,
         min_ns: int = 0,
-        wakers: bool = False,
+        wakers: Wakers = Wakers.INTERRUPTS,
         source: str = "auto",
         limits: Limits = _USUAL,
     ) -> None:
@@ -64,7 +64,7 @@ class LiveOffCpu:
         front_end = choose_offcpu_front_end(self._wanted)
         self.host = replace(proc.identify_host(front_end.name), scope=str(self._scope))
         cpus = proc.possible_cpus()
-        self._programs = OffCpuPrograms(front_end, self._scope, cpus, self._limits, wakers=self._wakers)
+        self._programs = OffCpuPrograms(front_end, self._scope, cpus, self._limits, self._wakers)
         try:
             self._symbols = Symbols()
         except BaseException:
@@ -75,7 +75,7 @@ class LiveOffCpu:
         self._ended = EndedThreads()
         try:
             before = self._tell_of_sleepers(time.monotonic_ns())
-            self._maker = RowMaker(self._stacks, before)
+            self._maker = RowMaker(self._stacks, before, self._wakers)
             self._start_time_ns = time.time_ns()
             self._start_ns = time.monotonic_ns()
             self._programs.open(self._start_ns, _FOREVER, self._min_ns)
@@ -176,6 +176,7 @@ class LiveOffCpu:
             user_stacks=total("user_stacks_lost"),
             kernel_stacks=total("kernel_stacks_lost"),
             unreadable_stacks=sum(row.times.count for row in rows if row.user.missing == "unreadable"),
+            waker_stacks=total("waker_stacks_lost"),
             wakeups=total("wakeups_unseen"),
             events=self._missed,
             negative=total("negative"),

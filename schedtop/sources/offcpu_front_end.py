@@ -5,6 +5,7 @@ from __future__ import annotations
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.frontend import FrontEnd, cgroup_flags, has_v1_cpu_controller, record_flags
+from schedtop.sources.lens_front_end import interrupt_flags
 from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
@@ -28,6 +29,7 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in fields.items()]
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
+    flags += interrupt_flags(btf)
     flags += cgroup_flags(btf, has_v1_cpu_controller())
     return FrontEnd("btf", tuple(flags), {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS})
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from schedtop.model import SourceError
+from schedtop.offcpu import Wakers
 from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
 from schedtop.sources.compiler import Compiled, compile_programs, joined_text, source_directory
@@ -18,7 +19,7 @@ from schedtop.sources.loader import Loader
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.scope import Scope
 
-NONE, NOT_SEEN, NEW_TASK, FAULT = -1, -2, -3, -14
+NONE, NOT_SEEN, NEW_TASK, NOT_TAKEN, BY_INTERRUPT, FAULT = -1, -2, -3, -5, -6, -14
 """Stack ids that are none (STACK_* of bpf/offcpu.h)."""
 
 WOKEN_EARLY = 1
@@ -50,9 +51,9 @@ class OffCpuPrograms(Loader):
     `tasks()` and `rows()` give `struct off_task` and `struct off_row`, `cpus` is `struct off_cpu` of each CPU.
     """
 
-    def __init__(self, front_end: FrontEnd, scope: Scope, cpus: int, limits: Limits, *, wakers: bool) -> None:
+    def __init__(self, front_end: FrontEnd, scope: Scope, cpus: int, limits: Limits, wakers: Wakers) -> None:
         """Loads and attaches. Raises SourceError."""
-        super().__init__(_build(front_end, scope, wakers=wakers), front_end.hooks)
+        super().__init__(_build(front_end, scope), front_end.hooks)
         with self._opening():
             sizes = {"tasks": limits.tasks, "rows": limits.rows, "stacks": limits.stacks}
             self._create_maps({**sizes, "more_stacks": max(1, limits.stacks // 4), "cpus": cpus})
@@ -62,6 +63,7 @@ class OffCpuPrograms(Loader):
                 if ids:
                     self._config[places][0] = [*ids, *[ids[0]] * (WANTED_IDS - len(ids))]
                     self._config[flag] = 1
+            self._config["wakers"] = wakers
             self._start()
 
     def open(self, start_ns: int, end_ns: int, min_ns: int) -> None:
@@ -128,11 +130,11 @@ class OffCpuPrograms(Loader):
         return np.frombuffer(values, spec.dtype)
 
 
-def _build(front_end: FrontEnd, scope: Scope, *, wakers: bool) -> Compiled:
+def _build(front_end: FrontEnd, scope: Scope) -> Compiled:
     directory = source_directory()
     fields = "cgroup.h" if front_end.name == "btf" else "record.h"
     text = joined_text(directory, "offcpu.h", fields, f"offcpu_{front_end.name}.c")
-    flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}", *(["-DWAKERS"] if wakers else []))
+    flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}")
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")
     # Numbers are told to the programs when they run: only what is compiled in makes programs of its own.

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Times
+from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Times, Wakers
 from schedtop.rows import Rows, text
 from schedtop.sources.offcpu_before import read_thread
-from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, WOKEN_EARLY
+from schedtop.sources.offcpu_programs import BY_INTERRUPT, NONE, NOT_SEEN, WOKEN_EARLY
 from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
-from schedtop.stacks import Stack
+from schedtop.stacks import INTERRUPT, Stack, Waker
 
 MOST_ENDED = 50_000
 """So many rows of ended threads are kept; beyond them the smallest are counted as lost."""
@@ -26,8 +26,9 @@ MOST_NAMES = 1 << 16
 class RowMaker:
     """Makes rows, and keeps those that have not changed. `before`: kernel stacks of threads that were off the CPU."""
 
-    def __init__(self, stacks: Stacks, before: Mapping[int, Stack]) -> None:
+    def __init__(self, stacks: Stacks, before: Mapping[int, Stack], wakers: Wakers = Wakers.INTERRUPTS) -> None:
         self._stacks = stacks
+        self._wakers = wakers
         self._before = before
         self._processes: dict[int, str] = {}
         self._made: dict[bytes, tuple[OffCpuRow, ...]] = {}
@@ -75,17 +76,21 @@ class RowMaker:
         tid, tgid, comm = int(row["tid"]), int(row["tgid"]), text(bytes(row["comm"]))
         stacks = self._stacks
         user, kernel = stacks.user(tgid, int(row["user_stack"])), self._kernel(tid, int(row["kernel_stack"]))
-        waker = None
-        if row["waker_kernel_stack"] != NONE:
-            sides = (
-                stacks.user(int(row["waker_tgid"]), int(row["waker_user_stack"])),
-                stacks.kernel(int(row["waker_kernel_stack"])),
-            )
-            waker = waker_of(int(row["waker_tid"]), text(bytes(row["waker_comm"])), *sides)
+        waker = self._waker(row)
         process = comm if tid == tgid else self._process(tgid)
         for state, times in ((STATES[row["state"]], blocked), (RUNNABLE, runnable)):
             if times.count:
                 yield OffCpuRow(tid, tgid, comm, process, state, user, kernel, times, waker)
+
+    def _waker(self, row: Any) -> Waker | None:
+        stack = int(row["waker_kernel_stack"])
+        if stack == NONE:
+            return None
+        if stack == BY_INTERRUPT:
+            return Waker(0, INTERRUPT)
+        user = self._stacks.user(int(row["waker_tgid"]), int(row["waker_user_stack"]))
+        waker = waker_of(int(row["waker_tid"]), text(bytes(row["waker_comm"])), user, self._stacks.kernel(stack))
+        return waker if self._wakers is Wakers.STACKS else Waker(waker.tid, waker.comm)
 
     def _kernel(self, tid: int, stack: int) -> Stack:
         before = self._before.get(tid) if stack == NOT_SEEN else None

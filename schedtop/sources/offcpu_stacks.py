@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from schedtop.sources.offcpu_before import read_thread
-from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, OffCpuPrograms
+from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, NOT_TAKEN, OffCpuPrograms
 from schedtop.sources.symbols import KERNEL, Symbols
 from schedtop.stacks import INTERRUPT, NO_STACK, Stack, Symbol, Waker
 
@@ -127,4 +127,4 @@ def process_name(tgid: int, root: Path = Path("/proc")) -> str:
 
 def _absent(stack: int) -> Stack:
     reasons = {NOT_SEEN: "not seen", NEW_TASK: "just started", FAULT: "unreadable"}
-    return NO_STACK if stack == NONE else Stack(missing=reasons.get(stack, "lost"))
+    return NO_STACK if stack in (NONE, NOT_TAKEN) else Stack(missing=reasons.get(stack, "lost"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
 from schedtop.stacks import Stack, Symbol, Waker
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
@@ -55,9 +56,10 @@ _SCENE: tuple[tuple[str, int, str, int, str, str, str, int, int, tuple[int, str]
 class SyntheticOffCpu:
     """An OffCpuSource that shows one scene, a second more each time, every `pace_s` seconds."""
 
-    def __init__(self, min_ns: int = 0, pace_s: float = 1.0) -> None:
+    def __init__(self, min_ns: int = 0, wakers: Wakers = Wakers.NAMES, pace_s: float = 1.0) -> None:
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
         self._min_ns = min_ns
+        self._wakers = wakers
         self._pace_s = pace_s
 
     def __enter__(self) -> Self:
@@ -71,7 +73,7 @@ class SyntheticOffCpu:
         seconds = 0
         while not stop.wait(self._pace_s):
             seconds += 1
-            yield scene(self.host, seconds, self._min_ns)
+            yield replace(scene(self.host, seconds, self._min_ns), wakers=self._wakers)
 
 
 def scene(host: Host, seconds: int, min_ns: int = 0) -> OffCpu:
@@ -87,7 +89,7 @@ def scene(host: Host, seconds: int, min_ns: int = 0) -> OffCpu:
         min_ns,
         sum(row.times.count for row in below),
         sum(row.total_ns for row in below),
-        wakers=True,
+        wakers=Wakers.NAMES,
         loss=OffCpuLoss(unreadable_stacks=3 * seconds),
     )
 

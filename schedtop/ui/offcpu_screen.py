@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from schedtop.filters import Filter
+from schedtop.offcpu import Wakers
 from schedtop.offcpu_threads import Measured, ThreadLine
 from schedtop.panes.offcpu.header import OffCpuHeader
 from schedtop.panes.offcpu.lines import ORDERS, chosen
@@ -81,6 +82,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         key("z,enter", "zoom", "Zoom", "The stacks alone and in their whole length, and back", shown=True),
         key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter waits: attaches anew"),
         key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every wait: attaches anew"),
+        key("W", "waker_stacks", "Wakers", "Who woke with stacks, or names alone (cheaper): attaches anew"),
         key("x", "anew", "Anew", "Forgets what was measured: attaches anew", shown=True),
         key("e", "export", "Export", "Writes the listed threads: a flame graph, folded stacks, JSON", shown=True),
         key("question_mark,h,f1", "help", "Help", "This help", shown=True),
@@ -97,7 +99,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
         """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle."""
         self._make_source = make_source
         self.min_ns = min_ns
-        super().__init__(prepared(make_source(min_ns)))
+        self.wakers = Wakers.NAMES
+        super().__init__(prepared(make_source(min_ns, self.wakers)))
         self.export_dir = export_dir
         self.filter = wanted
         self.order = "held"
@@ -152,7 +155,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
     def _attach_anew(self) -> None:
         self.shown = self._latest = None
         self._frozen = False
-        self.attach(prepared(self._make_source(self.min_ns)))
+        self.attach(prepared(self._make_source(self.min_ns, self.wakers)))
         self._show_keys()
         self.show_state()
 
@@ -203,6 +206,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown else []
+        if self.wakers is Wakers.STACKS:
+            words.append(("with wakers' stacks (W)", "notice"))
         if self.filter:
             words.append((f"filter {steady(str(self.filter))}", "notice"))
         return words
@@ -267,6 +272,11 @@ class OffCpuScreen(AttachedScreen[Measured]):
             self._choosing.stop()
         self._choosing = self.set_timer(CHOOSING_S, self._attach_anew)
         self._show_header()
+
+    def action_waker_stacks(self) -> None:
+        """Wakers with their stacks, or by name alone."""
+        self.wakers = Wakers.NAMES if self.wakers is Wakers.STACKS else Wakers.STACKS
+        self._attach_anew()
 
     def action_anew(self) -> None:
         """Begins anew."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.lens import LensSource
-from schedtop.offcpu import OffCpuSource
+from schedtop.offcpu import OffCpuSource, Wakers
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
 """Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.
 
 Raises SourceError or OutputError."""
 
-MakeOffCpu = Callable[[int], OffCpuSource]
-"""The source of off-CPU time, not open yet, that measures the waits of so many nanoseconds and more."""
+MakeOffCpu = Callable[[int, Wakers], OffCpuSource]
+"""The source of off-CPU time, not open yet, of waits of so many nanoseconds and more; what is kept of wakers."""
 
 MakeLens = Callable[[int, bool], LensSource]
 """The source of a lens, not open yet: on a tid, or (true) on all threads of the process of that tgid."""

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
 from schedtop.model import SourceError
-from schedtop.offcpu import OffCpu
+from schedtop.offcpu import OffCpu, Wakers
 from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.offcpu_screen import OffCpuScreen
@@ -32,8 +32,9 @@ IDLE = "cron"
 class Watched(SyntheticOffCpu):
     """A source whose opening and closing can be seen, and that can fail."""
 
-    def __init__(self, min_ns: int, *, opening: str = "", later: str = "") -> None:
-        super().__init__(min_ns, pace_s=0.1)
+    def __init__(self, min_ns: int, wakers: Wakers, *, opening: str = "", later: str = "") -> None:
+        super().__init__(min_ns, wakers, pace_s=0.1)
+        self.wakers = wakers
         self.min_ns = min_ns
         self.opening, self.later = opening, later
         self.opened = self.closed = False
@@ -61,8 +62,8 @@ class Opened:
         self.given = given
         self.sources: list[Watched] = []
 
-    def __call__(self, min_ns: int) -> Watched:
-        self.sources.append(Watched(min_ns, **self.given))
+    def __call__(self, min_ns: int, wakers: Wakers) -> Watched:
+        self.sources.append(Watched(min_ns, wakers, **self.given))
         return self.sources[-1]
 
 
@@ -241,6 +242,19 @@ async def test_another_minimum_attaches_anew_once() -> None:
         await until(pilot, lambda: screen.shown and screen.shown.offcpu.min_ns == NS_PER_MS)
         await pilot.pause()
         assert "waits > 1 ms (not " in text(pilot.app)
+
+
+async def test_wakers_stacks_are_taken_only_when_asked_for() -> None:
+    async with offcpu_screen((160, 40)) as (pilot, screen, make):
+        assert make.sources[0].wakers is Wakers.NAMES and "wakers' stacks" not in text(pilot.app)
+        assert "java-pool-2-2232" in text(pilot.app)
+        await pilot.press("W")
+        await until(pilot, lambda: len(make.sources) == 2 and screen.shown)
+        await pilot.pause()
+        assert make.sources[1].wakers is Wakers.STACKS and "with wakers' stacks (W)" in text(pilot.app)
+        await pilot.press("W")
+        await until(pilot, lambda: len(make.sources) == 3 and screen.shown)
+        assert make.sources[2].wakers is Wakers.NAMES
 
 
 async def test_anew_forgets() -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from schedtop.model import SourceError
+from schedtop.offcpu import Wakers
 from schedtop.sources.offcpu import LiveOffCpu
 from schedtop.sources.scope import Scope
 from tests.bench import tools
@@ -42,7 +43,8 @@ def _attachments() -> list[Attachment]:
         Attachment("nothing", "nothing", _nothing),
         Attachment("all", "schedtop offcpu, all threads, btf", lambda: _offcpu(Scope())),
         Attachment("elsewhere", "schedtop offcpu of another process, btf", lambda: _offcpu(ourselves)),
-        Attachment("wakers", "schedtop offcpu --waker, all threads, btf", lambda: _offcpu(Scope(), wakers=True)),
+        Attachment("names", "schedtop, key o, all threads, btf", lambda: _offcpu(Scope(), wakers=Wakers.NAMES)),
+        Attachment("wakers", "schedtop offcpu --waker, all, btf", lambda: _offcpu(Scope(), wakers=Wakers.STACKS)),
         Attachment("tracepoint", "schedtop offcpu, all threads, tracepoint", lambda: _offcpu(Scope(), "tracepoint")),
         Attachment("offcputime", "libbpf-tools offcputime, all threads", _offcputime),
         Attachment("offcputime_elsewhere", "libbpf-tools offcputime of another process", _offcputime_elsewhere),
@@ -60,7 +62,7 @@ def _nothing() -> Iterator[Tend]:
 
 
 @contextmanager
-def _offcpu(scope: Scope, front_end: str = "btf", *, wakers: bool = False) -> Iterator[Tend]:
+def _offcpu(scope: Scope, front_end: str = "btf", *, wakers: Wakers = Wakers.INTERRUPTS) -> Iterator[Tend]:
     try:
         with LiveOffCpu(scope, source=front_end, wakers=wakers):
             yield lambda: None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.model import Host
-from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
 from schedtop.outputs.offcpu import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
 from schedtop.stacks import Stack, Symbol, Waker
 
@@ -28,7 +28,7 @@ ROWS = (
 )  # fmt: skip
 DATA = OffCpu(
     Host("box", "6.18", "btf", scope="pid:10"), 1_700_000_000_000_000_000, 10_000_000, ROWS, 1_000, 7, 3_500,
-    wakers=True, loss=OffCpuLoss(kernel_stacks=2), notes=("it was interrupted, and ended early",),
+    wakers=Wakers.STACKS, loss=OffCpuLoss(kernel_stacks=2), notes=("it was interrupted, and ended early",),
 )  # fmt: skip
 
 

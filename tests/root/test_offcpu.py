@@ -19,7 +19,7 @@ import pytest
 from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
-from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary
+from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary, Wakers
 from schedtop.offcpu_threads import measured as lists_of
 from schedtop.offcpu_threads import top_rows, top_threads
 from schedtop.outputs.offcpu import ASKED, FORMATS, to_text
@@ -169,7 +169,7 @@ def test_who_holds_the_lock_is_the_waker(blocker: Blocker) -> None:
     with ended(process):
         time.sleep(0.05)
         holder = next(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
-        offcpu = measured(process.pid, wakers=True, duration_ns=NS_PER_S // 2)
+        offcpu = measured(process.pid, wakers=Wakers.STACKS, duration_ns=NS_PER_S // 2)
     waits = [row for row in offcpu.rows if row.tid == process.pid and "futex_wait" in " ".join(row.path)]
     blocked = max((row for row in waits if row.is_blocked), key=lambda row: row.total_ns)
     assert blocked.waker and (blocked.waker.tid, blocked.waker.comm) == (holder, "holder")
@@ -189,6 +189,26 @@ with open(sys.argv[1], 'w') as file:
     print(1, flush=True)
     time.sleep(60)
 """
+
+
+def test_without_stacks_wakers_have_the_same_names(blocker: Blocker, front_end: str) -> None:
+    process = blocker("lock")
+    with ended(process):
+        time.sleep(0.05)
+        holder = next(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+        named = measured(process.pid, wakers=Wakers.NAMES, source=front_end, duration_ns=NS_PER_S // 2)
+        bare = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 4)
+    blocked = [row for row in named.rows if row.is_blocked and not row.times.under_way]
+    by_waker: dict[int, set[str]] = {process.pid: set(), holder: set()}
+    for row in blocked:
+        assert row.waker and not row.waker.user.symbols and not row.waker.kernel.symbols
+        by_waker[row.tid].add(row.waker.name)
+    # A timer wakes the holder; one gives the lock to the other.
+    assert f"holder-{holder}" in by_waker[process.pid] and "[interrupt]" in by_waker[holder]
+    assert not named.loss.waker_stacks
+    kept = {row.waker.name if row.waker else "" for row in bare.rows if row.is_blocked}
+    assert kept == ({"", "[interrupt]"} if front_end == "btf" else {""})
+    assert not any("woken by" in line for line in FORMATS["folded"](bare, ASKED).splitlines())
 
 
 @pytest.mark.parametrize("how", ["flock", "lockf"])
@@ -223,7 +243,7 @@ def test_two_wake_each_other(front_end: str) -> None:
     try:
         time.sleep(0.2)
         child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
-        offcpu = measured(process.pid, child, source=front_end, wakers=True, duration_ns=NS_PER_S // 2)
+        offcpu = measured(process.pid, child, source=front_end, wakers=Wakers.STACKS, duration_ns=NS_PER_S // 2)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
