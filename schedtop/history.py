@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,28 +11,27 @@ import numpy as np
 from schedtop.filters import NO_CGROUPS
 from schedtop.filters import Filter as Filter
 from schedtop.histogram import Histogram
-from schedtop.model import Attribution, Frame, Host, Loss, merge
-from schedtop.rows import PAIR_DTYPE, Integers, Rows, take_rows
-from schedtop.short_lived import folded, no_short_lived
+from schedtop.model import Frame, Host, merge
+from schedtop.rows import PAIR_DTYPE, Rows, take_rows
+from schedtop.short_lived import no_short_lived
+from schedtop.thinning import SPARSE, THINNED, WHOLE, with_detail
+from schedtop.thinning import frame_bytes as frame_bytes
 from schedtop.units import NS_PER_S
 from schedtop.windows import WindowMerger, window_of
 
 KEEP_NS = 600 * NS_PER_S
-"""How far back a History reaches at most. At least half of it stays at full resolution memory permitting."""
+"""How far back a History reaches at most."""
 
 KEEP_BYTES, KEEP_BYTES_PER_CPU = 9 << 20, 256 << 10
-"""Above this (at most 512 CPUs count) old Frames are merged in pairs: the span stays, its old part gets coarser."""
+"""Above this (at most 512 CPUs count) the span stays, and old Frames get coarser, in this order: first they lose
+rows where they have thousands, then they are merged in pairs up to SHORT_STEP_NS, then they keep few rows, and at last
+they get longer. Of the newest Frame, which is kept as it came, no more than half of this counts."""
 
-KEEP_OLD_TASKS, KEEP_OLD_SLOW_WAITS, KEEP_OLD_PAIRS = 1000, 250, 250
-"""How many a merged Frame keeps of those that lived or happened only once; the others are counted in its loss, the
-waits of pairs among the others of its attribution."""
+SHORT_STEP_NS = 10 * NS_PER_S
+"""Old Frames that are together no longer than this are merged before more of their rows are given up."""
 
-KEEP_OLD_SHORT_LIVED = 100
-"""How many rows of short-lived tasks a merged Frame keeps; the tasks of the others are counted without a name."""
-
-KEEP_OLD_ENDED = 100
-"""How many of the tasks that ended in it a Frame keeps one by one, when a fork storm leaves too little room for the
-time before it; the others are counted as forgotten. They stay among the short-lived ones."""
+OLD_SHARE = 1 / 2
+"""Of the Frames those that may be merged, or lose most of their rows: what is recent keeps its resolution."""
 
 SHRINK_STEPS = 16
 """How much of the shrinking one more Frame may cost: the screen waits for it. What is left is done with the next ones.
@@ -42,9 +40,6 @@ The first second of a fork storm takes the room of hundreds of small Frames, and
 
 KEEP_GROUPS_NS = 60 * NS_PER_S
 """How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
-
-FRAME_BYTES = 4 << 10
-"""What a Frame costs besides its arrays, about."""
 
 TASK_SORTS = {
     "run_delay_ns": "run delay",
@@ -140,9 +135,11 @@ class History:
         """`keep_bytes`: how much it may hold, by default as much as suits the number of CPUs."""
         self.host = host
         self._keep_bytes = keep_bytes
-        self._frames: deque[Frame] = deque()
-        self._bytes = 0
-        self._thinned_ns = -1
+        self._frames: list[Frame] = []
+        self._sizes: list[int] = []
+        self._details: list[int] = []
+        """How far each Frame is thinned, an index of DETAILS."""
+        self._beginning = "schedtop began to collect here"
         self._merger = WindowMerger()
         for frame in frames:
             self.append(frame)
@@ -161,6 +158,11 @@ class History:
         return self._frames[-1].end_ns if self._frames else 0
 
     @property
+    def beginning(self) -> str:
+        """Why it reaches back no further, in words."""
+        return self._beginning
+
+    @property
     def keep_bytes(self) -> int:
         """How much it may hold."""
         if self._keep_bytes is not None:
@@ -171,20 +173,22 @@ class History:
     def append(self, frame: Frame) -> None:
         """Adds the newest Frame; drops what is too old and coarsens what is too large."""
         self._frames.append(frame)
-        self._bytes += frame_bytes(frame)
+        self._sizes.append(frame_bytes(frame))
+        self._details.append(WHOLE)
         if frame.groups is not None:
             self._forget_groups(frame.end_ns - KEEP_GROUPS_NS)
         while len(self._frames) > 1 and frame.end_ns - self._frames[0].end_ns > KEEP_NS:
-            self._bytes -= frame_bytes(self._frames.popleft())
+            self._drop_oldest(f"{KEEP_NS // (60 * NS_PER_S)} minutes are kept")
         for _ in range(SHRINK_STEPS):
-            if self._bytes <= self.keep_bytes or len(self._frames) <= 2:
+            if len(self._frames) <= 2 or self._counted(self._sizes) <= self.keep_bytes:
                 break
             self._shrink()
 
     def copy(self) -> History:
         """A History that stays as this one is now (it shares the Frames, which never change)."""
         twin = History(self.host, keep_bytes=self._keep_bytes)
-        twin._frames, twin._bytes, twin._thinned_ns = deque(self._frames), self._bytes, self._thinned_ns
+        twin._frames, twin._sizes, twin._details = self._frames.copy(), self._sizes.copy(), self._details.copy()
+        twin._beginning = self._beginning
         return twin
 
     def step(self, end_ns: int, steps: int) -> int:
@@ -217,110 +221,62 @@ class History:
             if frame.end_ns >= before_ns:
                 return
             if frame.groups is not None:
-                self._frames[index] = replace(frame, groups=None)
-                self._bytes += frame_bytes(self._frames[index]) - frame_bytes(frame)
+                self._put(index, replace(frame, groups=None), self._details[index])
+
+    def _put(self, index: int, frame: Frame, detail: int) -> bool:
+        """Puts a Frame in the place of another; whether it takes less room."""
+        before = self._sizes[index]
+        self._frames[index], self._sizes[index], self._details[index] = frame, frame_bytes(frame), detail
+        return self._sizes[index] < before
+
+    def _counted(self, sizes: Sequence[int]) -> int:
+        """What counts of these sizes up to the newest Frame's: one second of a fork storm may take all the room."""
+        return sum(sizes) - max(0, self._sizes[-1] - self.keep_bytes // 2)
 
     def _shrink(self) -> None:
-        """Merges the two neighbours of the older half that are shortest together, or else drops the oldest Frame.
+        """One step, because the screen waits for it: detail goes before time does."""
+        if not (self._thin_recent() or self._merge_two(SHORT_STEP_NS) or self._thin_old() or self._merge_two(KEEP_NS)):
+            self._drop_oldest("older time was dropped, because there is too much in each second")
 
-        One pair at a time, because the screen waits for it. What is recent keeps its resolution.
-        """
-        if self._forget_ended():
-            return
-        frames = self._frames
-        index = min(
-            range(max(1, len(frames) // 2 - 1)),
-            key=lambda place: frames[place].interval_ns + frames[place + 1].interval_ns,
-        )
-        one, other = frames[index], frames[index + 1]
-        merged = thinned(merge((one, other)))
-        if merged.end_ns <= self._thinned_ns:
-            merged = without_ended(merged)
-        saved = frame_bytes(one) + frame_bytes(other) - frame_bytes(merged)
-        if saved >= frame_bytes(other) / 2:
-            frames[index] = merged
-            del frames[index + 1]
-            self._bytes -= saved
-        else:
-            # Tasks that lived once do not add up to less; then the memory bound wins over the span.
-            self._bytes -= frame_bytes(frames.popleft())
-
-    def _forget_ended(self) -> bool:
-        """Takes most of the tasks that ended out of the oldest Frame that has them all; false if that is no help.
-
-        Without this a fork storm would leave a handful of Frames, each of a minute.
-        """
-        whole = [place for place, frame in enumerate(self._frames) if frame.end_ns > self._thinned_ns]
-        if sum(frame_bytes(self._frames[place]) for place in whole) <= self.keep_bytes / 2:
-            return False
-        for place in whole[:-1]:
+    def _thin_recent(self) -> bool:
+        """Takes most rows out of the oldest Frame that has them all, where such Frames take half of the room."""
+        whole = [place for place, detail in enumerate(self._details) if detail == WHOLE]
+        sizes = [self._sizes[place] for place in whole]
+        for number, place in enumerate(whole[:-1]):
+            if self._counted(sizes[number:]) <= self.keep_bytes / 2:
+                break
             frame = self._frames[place]
-            self._thinned_ns = frame.end_ns
-            fewer = without_ended(frame)
-            if fewer is not frame:
-                self._frames[place] = fewer
-                self._bytes += frame_bytes(fewer) - frame_bytes(frame)
+            if self._put(place, replace(with_detail(frame, THINNED), groups=frame.groups), THINNED):
                 return True
         return False
 
+    def _thin_old(self) -> bool:
+        """Leaves few rows of the oldest Frame that has more."""
+        for place in range(int(len(self._frames) * OLD_SHARE)):
+            if self._details[place] < SPARSE and self._put(place, with_detail(self._frames[place], SPARSE), SPARSE):
+                return True
+        return False
 
-def frame_bytes(frame: Frame) -> int:
-    """What a Frame takes, in bytes."""
-    arrays = [frame.cpus.counters, frame.latency.counts, frame.tasks, frame.slow_waits, frame.pairs, frame.throttling]
-    arrays.append(frame.short_lived)
-    if frame.groups is not None:
-        arrays.append(frame.groups.counts)
-    if frame.queue is not None:
-        arrays.append(frame.queue.counts)
-    return FRAME_BYTES + sum(array.nbytes for array in arrays)
+    def _merge_two(self, most_ns: int) -> bool:
+        """Merges the two old neighbours that are shortest together, if they are no longer than this."""
+        frames = self._frames
+        lengths = [frame.interval_ns for frame in frames[: max(2, int(len(frames) * OLD_SHARE))]]
+        place = min(range(len(lengths) - 1), key=lambda place: lengths[place] + lengths[place + 1])
+        if lengths[place] + lengths[place + 1] > most_ns:
+            return False
+        detail = max(self._details[place : place + 2])
+        merged = with_detail(merge(frames[place : place + 2]), detail)
+        # Tasks that lived once do not add up to less: there is another way to save room, but for the last one.
+        saved = sum(self._sizes[place : place + 2]) - frame_bytes(merged)
+        if saved <= 0 or (detail < SPARSE and saved < self._sizes[place + 1] / 2):
+            return False
+        self._put(place, merged, detail)
+        del self._frames[place + 1], self._sizes[place + 1], self._details[place + 1]
+        return True
 
-
-def thinned(
-    frame: Frame,
-    keep_tasks: int = KEEP_OLD_TASKS,
-    keep_slow_waits: int = KEEP_OLD_SLOW_WAITS,
-    keep_pairs: int = KEEP_OLD_PAIRS,
-) -> Frame:
-    """The Frame without its least tasks, slow waits and pairs, where it has many, and without histograms by group.
-
-    Least are those with the least run delay and run time together, and the shortest waits. They are counted.
-    """
-    weight = frame.tasks["run_delay_ns"] + frame.tasks["run_ns"]
-    tasks = _heaviest(frame.tasks, weight, keep_tasks)
-    slow_waits = _heaviest(frame.slow_waits, frame.slow_waits["wait_ns"], keep_slow_waits)
-    pairs = _heaviest(frame.pairs, frame.pairs["blocked_ns"] + frame.pairs["preempted_ns"], keep_pairs)
-    forgotten = Loss(
-        tasks_forgotten=len(frame.tasks) - len(tasks), slow_waits_forgotten=len(frame.slow_waits) - len(slow_waits)
-    )
-    unnamed = Attribution(others_ns=int(frame.pairs["blocked_ns"].sum() - pairs["blocked_ns"].sum()))
-    return replace(
-        frame,
-        tasks=tasks,
-        slow_waits=slow_waits,
-        loss=frame.loss + forgotten,
-        pairs=pairs,
-        attribution=frame.attribution + unnamed,
-        short_lived=folded(frame.short_lived, KEEP_OLD_SHORT_LIVED),
-        groups=None,
-    )
-
-
-def without_ended(frame: Frame, keep: int = KEEP_OLD_ENDED) -> Frame:
-    """The Frame with only so many of the tasks that ended in it, where there are more; the others are counted."""
-    has_ended = frame.tasks["ended"] != 0
-    if np.count_nonzero(has_ended) <= keep:
-        return frame
-    weight = np.where(has_ended, frame.tasks["run_delay_ns"] + frame.tasks["run_ns"], np.iinfo(np.int64).max)
-    tasks = _heaviest(frame.tasks, weight, keep + int(np.count_nonzero(~has_ended)))
-    forgotten = Loss(tasks_forgotten=len(frame.tasks) - len(tasks))
-    return replace(frame, tasks=tasks, loss=frame.loss + forgotten)
-
-
-def _heaviest(rows: Rows, weight: Integers, most: int) -> Rows:
-    """The rows of the largest weights, in their order."""
-    if len(rows) <= most:
-        return rows
-    return take_rows(rows, np.sort(np.argsort(-weight, kind="stable")[:most]))
+    def _drop_oldest(self, why: str) -> None:
+        self._beginning = why
+        del self._frames[0], self._sizes[0], self._details[0]
 
 
 def sort_tasks(rows: Rows, key: str) -> Rows:

@@ -233,7 +233,8 @@ class Dashboard(LensKeys):
         before = self.timeline.end_ns
         self.set_timeline(self.timeline.step(self.live, steps))
         if self.timeline.end_ns == before:
-            self.notify("this is the oldest interval kept" if steps < 0 else "this is now", timeout=2)
+            history = self.timeline.frozen or self.live
+            self.notify(f"the history begins here: {history.beginning}" if steps < 0 else "this is now", timeout=4)
 
     def action_window(self) -> None:
         """The next window."""

@@ -7,11 +7,12 @@ import pytest
 
 from schedtop.filters import Filter
 from schedtop.histogram import BUCKETS
-from schedtop.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks, thinned
+from schedtop.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
 from schedtop.model import Attribution, Frame, Host, merge
 from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.synthetic import Scenario, make_frame
 from schedtop.tables import GroupLatency
+from schedtop.thinning import thinned
 from schedtop.units import NS_PER_S
 
 HOST = Host("test", "6.18.0", "synthetic")
@@ -284,3 +285,65 @@ def test_hidden_processes_are_in_no_table() -> None:
     assert hidden not in view.tasks["tgid"]
     assert hidden not in view.slow_waits["tgid"]
     assert len(view.tasks) == len(everybody.tasks) - 4
+
+
+def seconds_of(kind: str, number: int) -> Frame:
+    """One second of a flood (500 busy tasks, 4,000 slow waits) or of a storm (10,000 tasks that live once)."""
+    frame, end_ns = EVERYDAY[kind], (number + 1) * NS_PER_S
+    rng = np.random.default_rng(number)
+    tasks = frame.tasks
+    if kind != "flood":
+        storm = np.zeros(10_000, TASK_DTYPE)
+        storm["tid"], storm["ended"] = 10_000 + 10_000 * number + np.arange(10_000), 1
+        storm["run_ns"], storm["run_delay_ns"] = rng.integers(1, 10**6, (2, 10_000))
+        tasks = np.concatenate((tasks, storm))
+    pairs = np.zeros(1024, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["other_tid"] = rng.integers(1, 10**6, (2, 1024))
+    pairs["blocked_ns"] = rng.integers(1, 10**6, 1024)
+    return replace(frame, tasks=tasks, pairs=pairs, end_ns=end_ns, start_time_ns=end_ns)
+
+
+EVERYDAY = {
+    "flood": frames(1, tasks=500, slow_waits=4000)[0],
+    "storm": frames(1, tasks=60, slow_waits=1000)[0],
+    "both": frames(1, tasks=500, slow_waits=4000)[0],
+}
+
+
+@pytest.mark.parametrize("kind", list(EVERYDAY))
+def test_ten_minutes_stay_however_much_there_is_in_each_second(kind: str) -> None:
+    history = History(HOST)
+    for number in range(660):
+        history.append(seconds_of(kind, number))
+        if number % 60 == 0:
+            assert sum(map(frame_bytes, history.frames)) <= history.keep_bytes
+    lengths = [frame.interval_ns // NS_PER_S for frame in history.frames]
+    assert sum(lengths) >= 600
+    assert max(lengths) <= 45
+    assert lengths[-15:] == [1] * 15
+    assert history.beginning == "10 minutes are kept"
+    assert len(history.frames[0].tasks) <= 200, "of what is long past the heaviest tasks"
+    assert len(history.frames[-10].tasks) >= 160, "of what is recent more"
+
+
+def test_one_second_larger_than_all_the_room_takes_no_time_away() -> None:
+    frame = frames(1)[0]
+    storm = np.zeros(70_000, TASK_DTYPE)
+    storm["ended"] = 1
+    history = History(HOST)
+    for second in range(1, 301):
+        tasks = np.concatenate((frame.tasks, storm)) if second > 290 else frame.tasks
+        history.append(replace(frame, tasks=tasks, end_ns=second * NS_PER_S, start_time_ns=second * NS_PER_S))
+        assert sum(map(frame_bytes, history.frames[:-1])) <= history.keep_bytes
+    assert frame_bytes(history.frames[-1]) > history.keep_bytes
+    assert sum(each.interval_ns for each in history.frames) == 300 * NS_PER_S
+    assert len(history) > 50
+
+
+def test_it_says_why_it_begins_where_it_begins() -> None:
+    made = frames(3, slow_waits=2)
+    history = History(HOST, made)
+    assert history.beginning == "schedtop began to collect here"
+    assert history.copy().beginning == history.beginning
+    history.append(replace(made[0], end_ns=700 * NS_PER_S))
+    assert history.beginning == "10 minutes are kept"

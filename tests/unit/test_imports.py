@@ -26,7 +26,8 @@ MAY_IMPORT = {
     "groups": VALUES | {"model"},
     "filters": VALUES | {"model", "groups"},
     "windows": VALUES | {"model"},
-    "history": VALUES | {"model", "filters", "groups", "windows"},
+    "thinning": VALUES | {"model"},
+    "history": VALUES | {"model", "filters", "groups", "thinning", "windows"},
     "blame": VALUES | {"model"},
     "facts": VALUES | {"model", "history"},
     "frame_fields": VALUES | {"model"},
@@ -43,7 +44,7 @@ MAY_IMPORT = {
     "sources": VALUES | {"model", "recording", "capture", "lens", "offcpu", "offcpu_places", "sources"},
     "outputs": VALUES
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
-    | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
+    | {"lens", "offcpu", "offcpu_places", "offcpu_threads", "thinning"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES
     | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schedtop.filters import Filter
 from schedtop.frame_fields import fields_of, frame_of
-from schedtop.history import KEEP_OLD_SHORT_LIVED, SHRINK_STEPS, History, ViewSettings, frame_bytes, thinned
+from schedtop.history import SHRINK_STEPS, History, ViewSettings, frame_bytes
 from schedtop.model import Frame, Host, merge
 from schedtop.rows import Rows
 from schedtop.short_lived import (
@@ -38,6 +38,7 @@ from schedtop.short_lived import (
     sort_commands,
 )
 from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.thinning import DETAILS, WHOLE, thinned
 
 HOST = Host("test", "6.18.0", "synthetic")
 
@@ -264,5 +265,5 @@ def test_a_storm_of_ten_minutes_keeps_its_counts_in_bounded_memory() -> None:
     seconds = sum(each.interval_ns for each in history.frames) // every.interval_ns
     assert kept == seconds * 4000
     old = thinned(every)
-    assert len(old.short_lived) <= KEEP_OLD_SHORT_LIVED + 1
+    assert len(old.short_lived) <= DETAILS[WHOLE].short_lived + 1
     assert sums(old.short_lived) == sums(rows)

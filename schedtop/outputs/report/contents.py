@@ -16,12 +16,13 @@ import numpy as np
 
 from schedtop.blame import explain
 from schedtop.histogram import LOW_NS
-from schedtop.history import History, View, ViewSettings, thinned
+from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Host, merge
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.snapshot import snapshot
 from schedtop.rows import Rows
 from schedtop.tables import GroupLatency
+from schedtop.thinning import Detail, thinned
 from schedtop.units import NS_PER_S, iso_time
 from schedtop.verdict import Verdict, judge
 
@@ -30,7 +31,7 @@ SCHEMA = "schedtop.report/1"
 SERIES, STRETCHES = 600, 20
 """At most so many rows over time, and stretches with a verdict of their own."""
 
-KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_GROUPS = 20_000, 100_000, 20_000, 4096
+KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_SHORT_LIVED, KEEP_GROUPS = 20_000, 100_000, 20_000, 100, 4096
 """How many a report adds up; what is less is forgotten, and counted as lost. 42 MB, and twice that while it adds."""
 
 TASK_LINES = 6
@@ -177,7 +178,7 @@ def _bounded(frame: Frame) -> Frame:
     if groups is not None and len(groups.ids) > KEEP_GROUPS:
         kept = np.sort(np.argsort(-groups.sum_ns, kind="stable")[:KEEP_GROUPS])
         groups = GroupLatency(groups.kind, groups.ids[kept], groups.counts[kept], groups.sum_ns[kept])
-    return replace(thinned(frame, KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS), groups=groups)
+    return replace(thinned(frame, Detail(KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_SHORT_LIVED)), groups=groups)
 
 
 def _badness(view: View) -> tuple[float, float]:
