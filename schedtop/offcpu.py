@@ -198,6 +198,8 @@ class OffCpu:
     loss: OffCpuLoss = OffCpuLoss()
     notes: tuple[str, ...] = ()
     lock_holders: Mapping[int, tuple[LockHolder, ...]] = field(default_factory=dict)
+    end_ns: int = 0
+    """CLOCK_MONOTONIC at its end, 0: not known. Until it is shown some time may pass."""
 
     @cached_property
     def blocked_ns(self) -> int:

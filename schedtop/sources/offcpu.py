@@ -164,6 +164,7 @@ class LiveOffCpu:
             loss=self._loss(rows),
             notes=notes,
             lock_holders=_lock_holders(under_way),
+            end_ns=now,
         )
 
     def _loss(self, rows: list[OffCpuRow]) -> OffCpuLoss:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -73,7 +74,7 @@ class SyntheticOffCpu:
         seconds = 0
         while not stop.wait(self._pace_s):
             seconds += 1
-            yield replace(scene(self.host, seconds, self._min_ns), wakers=self._wakers)
+            yield replace(scene(self.host, seconds, self._min_ns), wakers=self._wakers, end_ns=time.monotonic_ns())
 
 
 def scene(host: Host, seconds: int, min_ns: int = 0) -> OffCpu:

@@ -93,10 +93,14 @@ class FilterBar(Horizontal):
             self.post_message(self.Changed(value))
             self._close()
 
+    def parsed(self, text: str) -> Filter:
+        """The filter. Raises ValueError with a sentence for the user."""
+        return Filter.parse(text)
+
     def _parsed(self, text: str) -> Filter | None:
         """The filter, `None` after saying what is wrong with it."""
         try:
-            return Filter.parse(text)
+            return self.parsed(text)
         except ValueError as problem:
             self._note(str(problem), wrong=True)
             return None

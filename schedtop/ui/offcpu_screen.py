@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -40,6 +42,9 @@ MINIMA_NS = (0, 10 * NS_PER_US, 100 * NS_PER_US, NS_PER_MS, 10 * NS_PER_MS, 100 
 CHOOSING_S = 0.6
 """How long after + or - the programs are attached anew: one may press it more than once."""
 
+OLD_NS = 5 * NS_PER_S // 2
+"""It is read once a second: what is older than this says so."""
+
 EVERYBODY = Filter()
 
 ATTACHING = "attaching to the kernel: the very first time it takes a second to compile the programs"
@@ -49,6 +54,18 @@ class ThreadFilterBar(FilterBar):
     """A filter of threads by name and number."""
 
     HINT = "name tid:1 tgid:1  Enter keeps, Esc clears"
+
+    def parsed(self, text: str) -> Filter:
+        """As everywhere, but for what a measurement does not know."""
+        value = Filter.parse(text)
+        if value != of_threads(value):
+            raise ValueError("cgroup:, cpu: and pidns: filter nothing here: comm: tid: tgid:")
+        return value
+
+
+def of_threads(wanted: Filter) -> Filter:
+    """What of a filter is about names and numbers."""
+    return replace(wanted, cpus=(), cgroups=(), pid_namespaces=())
 
 
 class OffCpuScreen(AttachedScreen[Measured]):
@@ -72,7 +89,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
             "escape",
             "back",
             "Close",
-            "Leaves the zoom, else closes the screen and detaches from the kernel",
+            "Leaves the zoom, else drops the filter, else closes the screen and detaches from the kernel",
             shown=True,
         ),
         key("s", "sort(1)", "Sort", "Next order of the threads", shown=True),
@@ -102,7 +119,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.wakers = Wakers.NAMES
         super().__init__(prepared(make_source(min_ns, self.wakers)))
         self.export_dir = export_dir
-        self.filter = wanted
+        self.filter = of_threads(wanted)
+        self._wanted = wanted
         self.order = "held"
         self.shows_idle = False
         self.shown: Measured | None = None
@@ -130,7 +148,9 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.threads.focus()
         self._show_keys()
         self.show_state()
-        self._say_what_filters()
+        if self._wanted != self.filter:
+            self.notify("cgroup:, cpu: and pidns: filter nothing here", severity="warning", timeout=6)
+        self.set_interval(1, self._show_header)
 
     def on_resize(self, event: events.Resize) -> None:
         tiny = event.size.width < LEAST_COLUMNS or event.size.height < LEAST_LINES
@@ -202,7 +222,10 @@ class OffCpuScreen(AttachedScreen[Measured]):
             return (" FAILED " if self.shown is None else " ENDED ", "alarm")
         if self._frozen:
             return (" FROZEN ", "frozen")
-        return ("attaching ...", "notice") if self.is_attaching else ("● LIVE", "live")
+        if self.is_attaching:
+            return ("attaching ...", "notice")
+        age_ns = time.monotonic_ns() - self.shown.offcpu.end_ns if self.shown and self.shown.offcpu.end_ns else 0
+        return (f"● LIVE, read {age_ns // NS_PER_S} s ago", "notice") if age_ns > OLD_NS else ("● LIVE", "live")
 
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown else []
@@ -251,11 +274,6 @@ class OffCpuScreen(AttachedScreen[Measured]):
     def _filter_changed(self, event: FilterBar.Changed) -> None:
         self.filter = event.value
         self.show_state()
-        self._say_what_filters()
-
-    def _say_what_filters(self) -> None:
-        if self.filter.cpus or self.filter.cgroups or self.filter.pid_namespaces:
-            self.notify("cgroup:, cpu: and pidns: filter nothing here", severity="warning", timeout=6)
 
     @on(FilterBar.Closed)
     def _filter_closed(self) -> None:
@@ -316,11 +334,14 @@ class OffCpuScreen(AttachedScreen[Measured]):
         (self.threads if number == self.threads.NUMBER else self.stacks).focus(scroll_visible=False)
 
     def action_back(self) -> None:
-        """Drops messages, else leaves the zoom, else closes."""
+        """Drops messages, else leaves the zoom, else drops the filter, else closes."""
         if self.query("Toast"):
             self.app.clear_notifications()
         elif self.stacks.is_whole:
             self.action_zoom()
+        elif self.filter:
+            self.filter = EVERYBODY
+            self.show_state()
         else:
             self.dismiss()
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 from xml.etree import ElementTree
@@ -21,7 +24,7 @@ from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.offcpu_screen import OffCpuScreen
 from schedtop.ui.on_demand import OnDemand
-from schedtop.units import NS_PER_MS
+from schedtop.units import NS_PER_MS, NS_PER_S
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
 from .drive import GivenSource, collected
@@ -229,6 +232,30 @@ async def test_a_filter_by_name_and_the_dashboards_is_taken_over() -> None:
         await pilot.press("slash", "escape")
         await pilot.pause()
         assert not screen.filter and "postgres" in text(pilot.app)
+        await pilot.press("slash", *"cpu:1")
+        await until(pilot, lambda: "filter nothing here: comm: tid: tgid:" in text(pilot.app))
+        assert not screen.filter
+
+
+async def test_escape_drops_the_filter_first_then_closes() -> None:
+    async with offcpu_screen() as (pilot, screen, _make):
+        await pilot.press("slash", *"tar", "enter")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not screen.filter and pilot.app.screen is screen and "postgres" in text(pilot.app)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+
+
+async def test_numbers_that_are_old_say_so() -> None:
+    async with offcpu_screen() as (pilot, screen, _make):
+        assert "● LIVE " in text(pilot.app) and " ago" not in text(pilot.app)
+        assert screen.shown
+        old = replace(screen.shown.offcpu, end_ns=time.monotonic_ns() - 12 * NS_PER_S)
+        screen.arrived = lambda item: None  # type: ignore[method-assign]
+        screen.shown = replace(screen.shown, offcpu=old)
+        await until(pilot, lambda: re.search(r"● LIVE, read 1[2-9] s ago", text(pilot.app)))
 
 
 async def test_another_minimum_attaches_anew_once() -> None:
