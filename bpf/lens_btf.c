@@ -386,9 +386,17 @@ int btf_inet_sock_set_state(u64 *ctx)
 	u64 sock = ctx[0];
 	u32 remote = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET), local = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
 	struct lens_change *change;
+	u16 source = 0;
 
-	if (!is_open() || !is_mine(sock, ctx[1], ctx[2], local, is_known_inode(sock)))
+	if (ctx[1] == ctx[2] || !is_open() || !is_mine(sock, ctx[1], ctx[2], local, is_known_inode(sock)))
 		return 0;
+#ifdef SOCK_SOURCE_PORT_OFFSET
+	if (!local) {
+		/* Of a larger structure than what the verifier knows it to be. */
+		bpf_probe_read_kernel(&source, sizeof(source), (void *)(sock + SOCK_SOURCE_PORT_OFFSET));
+		local = HOST_ORDER(source);
+	}
+#endif
 	change = begin_change(ctx[1], ctx[2]);
 	if (!change)
 		return 0;

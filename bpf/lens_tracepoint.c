@@ -177,7 +177,7 @@ int tracepoint_inet_sock_set_state(void *ctx)
 	u32 local = FIELD(u16, ctx, INET_SOCK_SET_STATE_SPORT_FIELD);
 	struct lens_change *change;
 
-	if (!is_open() || !is_mine(sock, old_state, new_state, local, false))
+	if (old_state == new_state || !is_open() || !is_mine(sock, old_state, new_state, local, false))
 		return 1;
 	change = begin_change(old_state, new_state);
 	if (!change)

@@ -4,6 +4,14 @@ Counters add: `earlier + later` is the Lens of both. What a kernel cannot give i
 PARTS -> why); its values are then `None` or empty, never to be shown as zero.
 """
 
+from schedtop.lens.connections import (
+    Transition,
+    connection_counts,
+    counts_words,
+    entered,
+    transition_order,
+    transitions,
+)
 from schedtop.lens.lens import Lens, LensSource, longest_waits
 from schedtop.lens.parts import (
     CHANGES_KEPT,
@@ -61,6 +69,10 @@ __all__ = [
     "Syscall",
     "Thread",
     "Traffic",
+    "Transition",
+    "connection_counts",
+    "counts_words",
+    "entered",
     "exit_words",
     "io_order",
     "longest_waits",
@@ -68,4 +80,6 @@ __all__ = [
     "syscall_order",
     "thread_order",
     "traffic_key",
+    "transition_order",
+    "transitions",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from schedtop.histogram import Histogram
+from schedtop.lens.connections import Transition, transition_order
 from schedtop.lens.parts import (
     CHANGES_KEPT,
     SLOW_WAITS_KEPT,
@@ -49,6 +50,7 @@ class Lens:
     `process`: of its leader. `states` is the sum of all threads, `strip` the same over time, oldest first. `waits`:
     those for a CPU that ended. Tables: what matters first. `slow_waits`: rows of SLOW_WAIT_DTYPE, with blockers, if
     whoever made the Lens had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
+    `connections`: the last changes one by one, `transitions`: all of them, counted.
     `process_threads`: how many threads its process has at the end, 0 if that is not known; `threads_started`: how many
     it has started in the interval, also if one thread alone is looked at; `None` where the kernel does not tell.
     """
@@ -80,6 +82,7 @@ class Lens:
     io: tuple[Io, ...] = ()
     traffic: tuple[Traffic, ...] = ()
     connections: tuple[ConnectionChange, ...] = ()
+    transitions: tuple[Transition, ...] = ()
     threads: tuple[Thread, ...] = ()
     process_threads: int = 0
     threads_started: int | None = None
@@ -121,6 +124,7 @@ class Lens:
             io=_merged(self.io, later.io, lambda one: (one.kind, one.direction), io_order),
             traffic=_merged(self.traffic, later.traffic, traffic_key, traffic_key),
             connections=connections[-CHANGES_KEPT:],
+            transitions=_merged(self.transitions, later.transitions, lambda one: (one.old, one.new), transition_order),
             threads=kept,
             threads_started=_both(self.threads_started, later.threads_started),
             unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),

@@ -26,6 +26,7 @@ from schedtop.lens import (
     StateTimes,
     Thread,
     slowest,
+    transitions,
 )
 from schedtop.model import Host, SourceError
 from schedtop.rows import Rows, text
@@ -271,6 +272,7 @@ class LiveLensSource:
             io=tables.io(earlier, later),
             traffic=tables.traffic(earlier, later),
             connections=changes[-CHANGES_KEPT:],
+            transitions=transitions(changes),
             threads=threads,
             process_threads=thread_count(who.tgid),
             threads_started=self._threads_started(earlier, later),

@@ -243,8 +243,10 @@ def _socket_flags(btf: Btf) -> list[str]:
         "SOCK_LOCAL6": ("sock", "__sk_common.skc_v6_rcv_saddr"),
         "SOCK_REMOTE6": ("sock", "__sk_common.skc_v6_daddr"),
     }
+    # The port in the order of the network outlives the binding.
+    source = {"SOCK_SOURCE_PORT": ("inet_sock", "inet_sport")}
     flags = _flags(btf, places)
-    return flags + _flags(btf, sixes) if flags else []
+    return flags + _flags(btf, sixes) + _flags(btf, source) if flags else []
 
 
 def _flags(btf: Btf, places: dict[str, tuple[str, str]]) -> list[str]:

@@ -28,6 +28,7 @@ from schedtop.lens import (
     Syscall,
     Thread,
     Traffic,
+    transitions,
 )
 from schedtop.model import Host
 from schedtop.units import NS_PER_S
@@ -135,7 +136,8 @@ def make_lens(
             ),
             Traffic("udp", "ipv6", int(rng.integers(200, 900)), 2, int(rng.integers(200, 900)), 2),
         ),
-        connections=_connections(rng, number, start_ns),
+        connections=(changes := _connections(rng, number, start_ns)),
+        transitions=transitions(changes),
         threads=_threads(scenario, states, ended),
         process_threads=0 if ended else max(scenario.threads, scenario.process_threads),
         threads_started=0,

@@ -97,6 +97,7 @@ class LensScreen(SectionScreen):
         self._request_draw()
 
     def failed(self) -> None:
+        self._show_keys()
         self._request_draw()
 
     def _take_view(self, view: View) -> None:
@@ -154,9 +155,10 @@ class LensScreen(SectionScreen):
 
     def _show_keys(self) -> None:
         words = {"freeze": "Thaw" if self._owner.stands_still else "Freeze" if self._source is not None else "Play"}
-        rows = [
-            row for row in key_rows(LensScreen.BINDINGS) if row.shown and (row.action != "process" or self._has_process)
-        ]
+        useless = set() if self._has_process else {"process"}
+        # Without counts there are none to begin anew.
+        useless |= {"anew"} if self.status in (Status.RECORDED, Status.FAILED) else set()
+        rows = [row for row in key_rows(LensScreen.BINDINGS) if row.shown and row.action not in useless]
         keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
         self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))

@@ -63,6 +63,11 @@ def clip(text: str, width: int) -> str:
     return _head(text, width - 1) + "…"
 
 
+def clip_left(text: str, width: int) -> str:
+    """The end of a text that says most there, such as a path; all cells are one wide."""
+    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+
+
 def _head(text: str, width: int) -> str:
     """As many whole characters as `width` cells hold."""
     if text.isascii():

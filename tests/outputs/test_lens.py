@@ -30,6 +30,7 @@ from schedtop.lens import (
     Syscall,
     Thread,
     Traffic,
+    Transition,
 )
 from schedtop.model import Host
 from schedtop.outputs.lens.fields import to_json
@@ -76,6 +77,7 @@ def make_lens() -> Lens:
         io=(Io("file", "read", 4, 4096, 900, 1),),
         traffic=(Traffic("tcp", "ipv4", 1000, 2, 3000, 4),),
         connections=(ConnectionChange(NS_PER_S, "tcp", "CLOSED", "SYN_SENT", "127.0.0.1:0", "127.0.0.1:80"),),
+        transitions=(Transition("CLOSED", "SYN_SENT", 1),),
         threads=(Thread(7, "victim", states, "running", 5, 1), Thread(11, "two", states, "ended", exit_code=0)),
         command_line="/usr/bin/victim --flag",
     )
@@ -159,6 +161,33 @@ def test_whose_threads_are_meant_is_told() -> None:
     assert "this thread alone: the process has 2 threads and started 390 meanwhile (--process)\n" in told
     told = to_text(replace(alone, tid=11, process_threads=2), HOST, None)
     assert "Task 11 (victim), this thread of process 7 (victim) alone: the process has 2 threads" in told
+
+
+def test_threads_have_their_run_time() -> None:
+    told = to_text(make_lens(), HOST, None)
+    assert re.search(r"^ *7  victim  running +100 ms +200 ms +10.0 %", told, re.MULTILINE)
+
+
+def test_connections_are_summed_up_first() -> None:
+    counted = (
+        Transition("SYN_RECV", "ESTABLISHED", 1500),
+        Transition("FIN_WAIT_2", "CLOSED", 1400),
+        Transition("LAST_ACK", "CLOSED", 99),
+        Transition("SYN_SENT", "ESTABLISHED", 3),
+        Transition("SYN_SENT", "CLOSED", 2),
+        Transition("LISTEN", "CLOSED", 1),
+    )
+    change = ConnectionChange(NS_PER_S, "tcp", "CLOSED", "SYN_SENT", "127.0.0.1:0", "127.0.0.1:80")
+    told = to_text(replace(make_lens(), transitions=counted, connections=(change,) * 50), HOST, None)
+    assert "Connections: 3 opened, 1,500 accepted, 1,499 closed, 2 failed" in told
+    assert "changes to ESTABLISHED 1503, CLOSED 1502" in told
+    assert "the last changes: 10 of 3005" in told
+    assert told.count("SYN_SENT  -      127.0.0.1:80") == 10
+
+
+def test_a_call_that_has_just_begun_has_no_time() -> None:
+    lens = replace(make_lens(), ongoing=(OngoingCall(7, 202, "futex", 0),))
+    assert "Now in: futex\n" in to_text(lens, HOST, None)
 
 
 def test_an_end_before_its_time_has_a_reason() -> None:

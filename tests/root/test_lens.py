@@ -170,6 +170,14 @@ def test_traffic_and_connections(front_end: str) -> None:
     assert ("CLOSED", "LISTEN") in [(change.old, change.new) for change in lens.connections]
     client = [(change.old, change.new) for change in lens.connections if change.remote == port]
     assert client[:2] == [("CLOSED", "SYN_SENT"), ("SYN_SENT", "ESTABLISHED")]
+    assert all(change.old != change.new for change in lens.connections)
+    closed = [change for change in lens.connections if change.new == "CLOSED"]
+    assert closed
+    assert not [change for change in closed if change.local.endswith(":0")]
+    assert {(one.old, one.new) for one in lens.transitions} >= {
+        ("SYN_SENT", "ESTABLISHED"),
+        ("SYN_RECV", "ESTABLISHED"),
+    }
     served = [change for change in lens.connections if change.local == port and change.old == "SYN_RECV"]
     assert [change.new for change in served] == ["ESTABLISHED"]
 

@@ -25,6 +25,8 @@ from schedtop.lens import (
     StateTimes,
     Syscall,
     Thread,
+    connection_counts,
+    transitions,
 )
 from schedtop.rows import SLOW_WAIT_DTYPE
 
@@ -84,6 +86,13 @@ def test_a_thread_that_was_there_once_stays() -> None:
     here = Thread(9, "here", StateTimes(running_ns=4), "running")
     both = lens(0, threads=(gone, here)) + lens(100, threads=(here,))
     assert [(thread.tid, thread.states.running_ns) for thread in both.threads] == [(9, 8), (8, 5)]
+
+
+def test_transitions_add_and_count_all() -> None:
+    changes = [ConnectionChange(1, "tcp", old, "ESTABLISHED", "a", "b") for old in ("SYN_SENT", "SYN_RECV", "SYN_RECV")]
+    both = lens(0, transitions=transitions(changes)) + lens(100, transitions=transitions(changes[:1]))
+    assert {(one.old, one.count) for one in both.transitions} == {("SYN_SENT", 2), ("SYN_RECV", 2)}
+    assert connection_counts(both.transitions) == {"opened": 2, "accepted": 2, "closed": 0, "failed": 0}
 
 
 def test_what_is_kept_one_by_one_is_bounded_and_the_rest_counted() -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from schedtop import __version__
-from schedtop.lens import Attributes, Lens, StateTimes, exit_words
+from schedtop.lens import Attributes, Lens, StateTimes, connection_counts, exit_words
 from schedtop.model import Host
 from schedtop.outputs.blame import task_ref
 from schedtop.outputs.snapshot import histogram_fields
@@ -75,6 +75,8 @@ def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: s
         "connections": has(
             "connections", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in lens.connections]
         ),
+        "connection_counts": has("connections", connection_counts(lens.transitions)),
+        "connection_transitions": has("connections", [asdict(one) for one in lens.transitions]),
         "threads": [
             {name: value for name, value in asdict(thread).items() if name != "states"}
             | {"states": _states(thread.states, has)}

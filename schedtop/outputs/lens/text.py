@@ -8,7 +8,7 @@ from itertools import groupby
 
 from schedtop import __version__
 from schedtop.blame import explain
-from schedtop.lens import STATES, Column, Lens, Peer, StateTimes, exit_words
+from schedtop.lens import STATES, Column, Lens, Peer, StateTimes, counts_words, entered, exit_words
 from schedtop.model import Host
 from schedtop.outputs.table import table
 from schedtop.units import (
@@ -23,7 +23,7 @@ from schedtop.units import (
 )
 
 STRIP_COLUMNS = 60
-SYSCALLS, PEERS, THREADS, WAITS, CHANGES = 25, 8, 20, 10, 30
+SYSCALLS, PEERS, THREADS, WAITS, CHANGES = 25, 8, 20, 10, 10
 """How many rows of each are shown at most."""
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -137,12 +137,26 @@ def _attributes(lens: Lens) -> str:
 def _threads(lens: Lens) -> str:
     if not lens.whole_process or len(lens.threads) < 2:
         return ""
-    header = ("tid", "comm", "now", "running", "runnable", "sleeping", "uninterruptible", "switches", "cpu")
+    header = (
+        "tid",
+        "comm",
+        "now",
+        "run time",
+        "run delay",
+        "running",
+        "runnable",
+        "sleeping",
+        "uninterruptible",
+        "switches",
+        "cpu",
+    )
     rows = [
         (
             str(thread.tid),
             printable(thread.comm),
             thread.state,
+            format_ns(thread.states.running_ns),
+            format_ns(thread.states.runnable_ns),
             *(format_ratio(thread.states.ratio(state)) for state in STATES[:4]),
             format_count(thread.voluntary_switches + thread.involuntary_switches),
             str(thread.cpu) if thread.cpu >= 0 else "-",
@@ -244,9 +258,11 @@ def _ongoing(lens: Lens) -> str:
     for name, group in groupby(calls, key=lambda call: call.name):
         same = list(group)
         longest = max(same, key=lambda call: call.duration_ns)
-        threads = f"{len(same)} threads, " if len(same) > 1 else ""
         at_least = "at least " if longest.at_least else ""
-        parts.append(f"{name} ({threads}{at_least}{format_ns(longest.duration_ns)} so far)")
+        # 0: it has only just begun, within the reading.
+        lasted = [f"{at_least}{format_ns(longest.duration_ns)} so far"] if longest.duration_ns else []
+        facts = ", ".join([*([f"{len(same)} threads"] if len(same) > 1 else []), *lasted])
+        parts.append(f"{name} ({facts})" if facts else name)
     return "Now in: " + (", ".join(parts) or "no system call")
 
 
@@ -284,14 +300,23 @@ def _network(lens: Lens) -> str:
 
 
 def _connections(lens: Lens) -> str:
-    if not lens.connections:
+    if not lens.transitions:
         return ""
+    by_state = ", ".join(f"{state} {format_count(count)}" for state, count in entered(lens.transitions).items())
+    whole = sum(one.count for one in lens.transitions)
+    sums = f"Connections: {counts_words(lens.transitions) or 'none opened or closed'}\n  changes to {by_state}"
     header = ("time", "", "from", "to", "local", "remote")
     rows = [
-        (format_clock_ms(c.time_ns), c.protocol, c.old, c.new, c.local, c.remote) for c in lens.connections[-CHANGES:]
+        (format_clock_ms(c.time_ns), c.protocol, c.old, c.new, bound(c.local), bound(c.remote))
+        for c in lens.connections[-CHANGES:]
     ]
     left = ("", "from", "to", "local", "remote")
-    return _titled("Connections that changed", len(lens.connections), header, rows, left=left)
+    return f"{sums}\n" + _titled("the last changes", whole, header, rows, left=left)
+
+
+def bound(address: str) -> str:
+    """An address with its port, nothing for one that has none yet."""
+    return "-" if address.endswith(":0") else address
 
 
 def _slow_waits(lens: Lens, threshold_ns: int | None) -> str:

@@ -11,7 +11,7 @@ from schedtop.panes.lens.scene import Scene, Status
 from schedtop.panes.lens.syscalls import ongoing_text
 from schedtop.units import format_clock, format_count, format_ns
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
+from schedtop.widgets.strips import Span, clip, clip_left, spans_width, steady, whole_parts
 
 STATUS_WORDS = {
     Status.ATTACHING: ("◌ ATTACHING", "frozen"),
@@ -147,18 +147,13 @@ def _quota_text(quota: Quota) -> str:
     return f"{words}, throttled {quota.throttled_periods}/{quota.periods}" if quota.throttled_periods else words
 
 
-def clip_left(text: str, width: int) -> str:
-    """The end of a path, which says most."""
-    return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
-
-
 def _now(scene: Scene, width: int) -> Parts:
     """What it does now, or why that is not known."""
     counts = scene.counts
     if scene.status is Status.FAILED:
         return [[(clip(f"{scene.reason}; what the history knows is shown", width), "notice")]]
     if scene.status is Status.RECORDED:
-        words = "what the recording holds; calls, faults, I/O and network only the live kernel tells"
+        words = "what the recording holds; states, calls, faults, I/O and network only the live kernel tells"
         return [[(clip(words, width), "dim")]]
     if counts is None:
         return [[("attaching kernel programs to it, a second or two; until then what the history knows", "dim")]]

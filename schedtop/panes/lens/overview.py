@@ -33,7 +33,8 @@ class OverviewPane(LensPane):
     READING = (
         "ran, waited: shares of the span in which the task ran, and waited for a CPU (of a process, of one CPU). "
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
-        "lines of the other sections. `before` is from the history, which reaches back to before the lens was opened."
+        "lines of the other sections. `history` is what was known before the lens was opened: up to ten minutes, since "
+        "the task began."
     )
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:
@@ -44,7 +45,7 @@ class OverviewPane(LensPane):
             cells = block_width(width, 2)
             blocks = [Block(title, [_fact(*fact, cells) for fact in facts], empty) for title, facts, empty in lists]
             return arranged(blocks, width, height, 2)
-        facts = [fact for title, found, _ in lists for fact in (_headed(found, title))]
+        facts = [fact for title, found, _ in lists for fact in _headed(found, title)]
         if scene.counts is None:
             return [*self.sentence(scene.missing("states")), *(_fact(*fact, width) for fact in facts)][:height]
         kept = len(facts) if len(facts) <= height else height - 1
@@ -54,10 +55,10 @@ class OverviewPane(LensPane):
 
 def _headed(facts: Sequence[Fact], title: str) -> Sequence[Fact]:
     """Where there are no headings, each of the history's facts says that it is one."""
-    return [(f"before: {term}", parts) for term, parts in facts] if title.startswith(BEFORE) else facts
+    return [(f"{HISTORY}: {term}", parts) for term, parts in facts] if title.startswith(HISTORY) else facts
 
 
-BEFORE = "history"
+HISTORY = "history"
 
 
 def _lists(scene: Scene) -> Iterable[tuple[str, Sequence[Fact], str]]:
@@ -71,7 +72,7 @@ def _lists(scene: Scene) -> Iterable[tuple[str, Sequence[Fact], str]]:
         yield "counted by the lens", [], scene.missing("states")
     if past is not None:
         span = format_round_ns(max(1, past.span_ns // 10**9) * 10**9)
-        yield f"{BEFORE}, {span}", list(_before(past)), "it did not run or wait in that time"
+        yield f"{HISTORY}, {span}", list(_before(past)), "it did not run or wait in that time"
     if counts is None and past is not None:
         yield "people, in the history", list(_people(scene)), "nobody"
 
@@ -159,8 +160,8 @@ def _before(past: Past) -> Iterable[Fact]:
         worst = format_ns(int(past.slow_waits["wait_ns"].max()))
         yield "slow waits", [str(len(past.slow_waits)), f"longest {worst}"]
     for row in past.throttling:
-        words = f"its cgroup in {int(row['throttled_periods'])} of {int(row['periods'])} periods"
-        yield "throttled", [words, format_ns(int(row["throttled_ns"]))]
+        words = f"{int(row['throttled_periods'])} of {int(row['periods'])} periods"
+        yield "throttled", [words, format_ns(int(row["throttled_ns"])), "its cgroup"]
     cpus = ", ".join(map(str, sorted({int(cpu) for cpu in past.threads["last_cpu"]})[:8]))
     yield "CPUs", [f"last on {cpus}", f"{format_count(past.sum('migrations'))} moves"]
     allowed = int(past.threads["allowed_cpus"].max(initial=0))

@@ -56,7 +56,7 @@ class Scene:
         if self.counts is not None:
             return self.counts.unavailable.get(part, "")
         if self.status is Status.RECORDED:
-            return "only the live kernel can tell: no recording holds it"
+            return "not recorded"
         if self.status is Status.FAILED:
             return f"not counted: {self.reason}"
         return "attaching to the kernel …" if self.status is Status.ATTACHING else "nothing counted yet"

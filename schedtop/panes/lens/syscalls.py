@@ -72,9 +72,11 @@ SLOW_COLUMNS: tuple[Column[Sequence[SlowCall]], ...] = (
 
 
 def ongoing_text(call: OngoingCall) -> str:
-    """The call that a thread is in, and for how long."""
+    """The call that a thread is in, and for how long, if that can be told."""
     least = "at least " if call.at_least else ""
-    return f"in {steady(call.name)} for {least}{format_ns(call.duration_ns)}"
+    # 0: it has begun within the reading.
+    lasted = f" for {least}{format_ns(call.duration_ns)}" if call.duration_ns else ""
+    return f"in {steady(call.name)}{lasted}"
 
 
 class SyscallsPane(LensPane):

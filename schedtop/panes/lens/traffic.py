@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.lens import ConnectionChange, Faults, Lens, Traffic
+from schedtop.lens import ConnectionChange, Faults, Lens, Traffic, counts_words
 from schedtop.panes.lens.blocks import Block, arranged, block_width
 from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.units import format_bytes, format_clock, format_count, format_ns, format_rate, rate
-from schedtop.widgets.strips import Spans, clip, fit, steady, wrapped
+from schedtop.widgets.strips import Spans, clip, clip_left, fit, steady, wrapped
 
 SIDE_BY_SIDE = 70
 """From this width on two lists share a line."""
@@ -35,8 +35,9 @@ class TrafficPane(LensPane):
     READING = (
         "Reads and writes are system calls by what the descriptor stands for, with calls a second, bytes a second, "
         "and the time that the calls took; what goes through mapped memory, io_uring or splice is not seen. Network "
-        "is the payload that the task sent and received itself, and the connections of it that changed their state, "
-        "newest first. A minor fault maps memory that is there, a major one waits for a disk. What this kernel cannot "
+        "is the payload that the task sent and received itself; below it its connections: how many were opened, "
+        "accepted, closed, or came to nothing (failed), then the last changes, newest first, the remote end behind "
+        "`to`. A minor fault maps memory that is there, a major one waits for a disk. What this kernel cannot "
         "count is named in its place."
     )
 
@@ -129,13 +130,35 @@ def _both_ways(one: Traffic, interval_ns: int, cells: int) -> Spans:
 
 
 def _connections(counts: Lens, cells: int) -> Iterable[Spans]:
+    """All in sum, then the last changes, the newest first."""
+    if words := counts_words(counts.transitions):
+        yield from ([(line, "strong")] for line in wrapped(words, cells))
     for change in reversed(counts.connections):
-        yield [(clip(connection_text(change, cells), cells), "text")]
+        yield [(connection_text(change, cells), "text")]
 
 
 def connection_text(change: ConnectionChange, cells: int) -> str:
-    """One change of a connection in a line; where there is little room without the local end."""
-    became = f"{change.old.lower()}→{change.new.lower()}"
-    remote = f"{format_clock(change.time_ns)} {became} {change.remote}"
-    whole = f"{format_clock(change.time_ns)} {became} {change.local} ↔ {change.remote}"
-    return steady(whole if len(whole) <= cells else remote)
+    """One change of a connection in a line: with less room what it was before goes, the local end, the time."""
+    clock, new = format_clock(change.time_ns), change.new.lower()
+    became = f"{change.old.lower()}→{new}"
+    local, remote = (end(address) for address in (change.local, change.remote))
+    if change.new == "LISTEN" or change.old == "LISTEN":
+        forms = [f"{clock} {became} at {local}", f"{clock} {new} at {local}", f"{new} at {local}"]
+    else:
+        forms = [
+            f"{clock} {became} {local} ↔ {remote}",
+            f"{clock} {became} to {remote}",
+            f"{clock} {new} to {remote}",
+            f"{new} to {remote}",
+        ]
+    found = next((form for form in forms if len(form) <= cells), None)
+    if found is None:
+        head, _, address = forms[-1].rpartition(" ")
+        # The port says more than the beginning of the address.
+        found = f"{head} {clip_left(address, max(2, cells - len(head) - 1))}"
+    return clip(steady(found), cells)
+
+
+def end(address: str) -> str:
+    """An address with its port; one that has no port yet is not told."""
+    return "-" if address.endswith(":0") else address
