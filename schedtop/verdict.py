@@ -360,7 +360,7 @@ def _forks(f: Facts) -> Verdict | None:
     if found is None or found.share < FORK_SHARE:
         return None
     evidence = (*found.evidence, *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f, "forks"))
-    headline = f"{found.words} take {percent(found.share)} of the busy CPU time"
+    headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
     action = "Start fewer processes: do more in each, or keep workers (pane 8)"
     level = f.level if f.enough else "notice"
     return Verdict(level, "forks", headline, evidence, action)
