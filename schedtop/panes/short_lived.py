@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from schedtop.history import View
 from schedtop.panes.pane import TITLE_FRAME, Pane
@@ -28,7 +34,8 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         "Processes (and threads, in lines of their own) that ended and had lived no longer than one interval: they "
         "come and go between two looks at a list of tasks. Every one is counted: `sh ×1,200/s` are 1,200 a second. "
         "A command is the name at the end, so after an exec; started by is the process that forked most of them, "
-        "`+2`: two other names did, too. run % is what they took of one CPU together, run delay how long they waited "
+        "`+2`: two other names did, too; i, Enter or a double click names all of them and every exit code. "
+        "run % is what they took of one CPU together, run delay how long they waited "
         "for one, each is the mean of one, lived its life from fork to end. ended: how many had another exit status "
         "than 0, or were killed by a signal. "
         "Thousands a second that run for a millisecond each are work that mostly starts and ends processes: have the "
@@ -36,9 +43,51 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         "tries again and again."
     )
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "i",
+            "details",
+            "Command",
+            show=False,
+            id="short.details",
+            tooltip="In Short-lived: who started the selected command, how they ended, what they took",
+        ),
+        Binding(
+            "enter", "details_of_selected", "Command", show=False, id="short.enter", tooltip="In Short-lived: the same"
+        ),
+    ]
+
+    class DetailsRequested(Message):
+        """All about the selected command is wanted: a row of COMMAND_DTYPE."""
+
+        def __init__(self, row: np.void) -> None:
+            super().__init__()
+            self.row = row
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._grouped: tuple[View | None, Rows | None] = (None, None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Without a selection Enter is for the screen.
+        return action != "details_of_selected" or self.selected_row is not None
+
+    def action_details(self) -> None:
+        """Asks for all about the selected command; without a selection, about the first one."""
+        if self.selected_row is None and self.rows is not None and len(self.rows):
+            self.select(self.top)
+        self.action_details_of_selected()
+
+    def action_details_of_selected(self) -> None:
+        """Asks for all about the selected command."""
+        if self.selected_row is not None:
+            self.post_message(self.DetailsRequested(self.selected_row))
+
+    def on_click(self, event: events.Click) -> None:
+        super().on_click(event)
+        offset = event.get_content_offset(self)
+        if event.chain == 2 and offset is not None and offset.y > 0:
+            self.action_details()
 
     def table_columns(self) -> Sequence[Column[CommandRows]]:
         return COLUMNS
@@ -64,8 +113,9 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         order = SORTS[view.settings.short_lived_sort]
         sums = _sums(view)
         both = " · ".join(part for part in (sums, order) if part)
-        self.set_title(both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else order,
-                       self.position_text())  # fmt: skip
+        keys = "i details" if self.has_focus and self.selected_key else ""
+        place = " · ".join(filter(None, (self.position_text(), keys)))
+        self.set_title(both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else order, place)
         if not len(self.rows):
             return self.sentence(_empty_text(view))
         return list(self.table_lines())

@@ -19,6 +19,7 @@ from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.queue import QueuePane
 from schedtop.panes.short_lived import ShortLivedPane
+from schedtop.panes.short_lived_text import command_lines, command_title, rows_of
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
@@ -275,6 +276,13 @@ class Dashboard(LensKeys):
             lines = partial(wait_lines, event.row, frame.cgroups, len(frame.cpus.ids))
             self.app.push_screen(TextScreen(wait_title(event.row), lines))
 
+    @on(ShortLivedPane.DetailsRequested)
+    def _show_command(self, event: ShortLivedPane.DetailsRequested) -> None:
+        if self.view is not None:
+            frame, own = self.view.frame, rows_of(event.row, self.view.short_lived)
+            lines = partial(command_lines, event.row, own, frame.interval_ns, frame.cgroups)
+            self.app.push_screen(TextScreen(command_title(event.row, frame.interval_ns), lines))
+
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""
         self.query_one(FilterBar).open(self.timeline.settings.filter)
@@ -334,7 +342,7 @@ class Dashboard(LensKeys):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        others = (Canvas, CpusPane, SlowWaitsPane, BlamePane, FilterBar, type(self.app))
+        others = (Canvas, CpusPane, SlowWaitsPane, BlamePane, ShortLivedPane, FilterBar, type(self.app))
         return [*self.own_keys(), *(row for owner in others for row in key_rows(owner.BINDINGS))]
 
     def own_keys(self) -> list[KeyRow]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from textual.pilot import Pilot
 
 from schedtop.panes.short_lived import ShortLivedPane
+from schedtop.panes.short_lived_text import command_lines, rows_of
 from schedtop.panes.tasks import TasksPane
-from schedtop.short_lived import SORTS
+from schedtop.short_lived import FOLDED, SHORT_LIVED_DTYPE, SORTS, by_command
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .test_dashboard import running
@@ -46,6 +50,49 @@ async def test_s_and_the_header_order_it() -> None:
         pane = dashboard.query_one(ShortLivedPane)
         await _click_header(pilot, pane, "run %")
         assert dashboard.timeline.settings.short_lived_sort == "run_ns"
+
+
+@pytest.mark.parametrize("opening", ["i", "enter"])
+async def test_all_who_started_a_command_can_be_found(opening: str) -> None:
+    rows = np.zeros(5, SHORT_LIVED_DTYPE)
+    rows["comm"], rows["parent"] = b"true", (b"sh", b"sh", b"bash", b"[red]", b"make")
+    rows["parent_tgid"], rows["count"] = (1165, 1165, 77, 5, 6), (700, 109, 450, 8, 2)
+    rows["exit_code"], rows["run_ns"], rows["cgroup_id"] = (0, 3 << 8, 9, 0, 0), 10**8, 2102
+    async with running((120, 40)) as (pilot, source, dashboard):
+        source.put(replace(dashboard.live.frames[-1], short_lived=rows, end_ns=dashboard.live.latest_ns + 10**9))
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if dashboard.view is not None and len(dashboard.view.short_lived) == 5:
+                break
+        await pilot.press("8")
+        assert "sh (1165) +3" in text(pilot.app)
+        if opening == "enter":
+            await pilot.press("down")
+        await pilot.press(opening)
+        await pilot.pause()
+        shown = text(pilot.app)
+        assert_widths(pilot.app)
+        assert "true: ×1,269/s short-lived processes" in shown
+        for words in ("sh (1165)", "×809/s", "63.8 %", "bash (77)", "×450/s", "[red] (5)", "make (6)"):
+            assert words in shown
+        for words in ("exit 0", "exit 3", "SIGKILL", "500 ms together", "nginx"):
+            assert words in shown, words
+        await pilot.press("escape")
+        assert pilot.app.screen is dashboard
+
+
+async def test_enter_without_a_selection_zooms_as_everywhere() -> None:
+    async with running((120, 40)) as (pilot, _source, dashboard):
+        await pilot.press("8", "enter")
+        assert dashboard.is_zoomed
+
+
+async def test_what_was_too_many_to_be_told_apart_says_so() -> None:
+    rows = np.zeros(1, SHORT_LIVED_DTYPE)
+    rows["exit_code"], rows["count"] = FOLDED, 30
+    command = by_command(rows)[0]
+    lines = list(command_lines(command, rows_of(command, rows), 10**9, {}, 60))
+    assert any("Too many commands" in words for line in lines for words, _ in line)
 
 
 async def _click_header(pilot: Pilot[int], pane: ShortLivedPane, header: str) -> None:
