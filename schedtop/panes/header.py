@@ -32,6 +32,19 @@ LOSS_WORDS = {
     "events_missed": "events missed",
 }
 
+SHORT_WORDS = {
+    "ring_dropped": "events",
+    "slow_waits_suppressed": "slow waits",
+    "tasks_untracked": "untracked",
+    "tasks_evicted": "evicted",
+    "short_lived_dropped": "names",
+    "negative_waits": "negative",
+    "switches_unseen": "unseen",
+    "late_ticks": "late",
+    "events_missed": "missed",
+}
+"""The same where there is little room."""
+
 Parts = list[list[Span]]
 """Pieces of a line in order of importance; the last ones go when the width does not suffice."""
 
@@ -137,13 +150,7 @@ class HeaderPane(Canvas, can_focus=False):
         if self.wanted_threshold_ns not in (None, frame.threshold_ns) and not view.frozen:
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
         parts.append(threshold)
-        if frame.loss.any:
-            # Unseen switches are still counted, and some guests have them all the time: nothing is lost.
-            if replace(frame.loss, switches_unseen=0).any:
-                parts.append([(f" lost: {loss_text(frame.loss, loss_level)} ", "alarm")])
-            else:
-                unseen = format_count(frame.loss.switches_unseen)
-                parts.append([(f"{unseen} unseen" if loss_level else f"{unseen} switches unseen", "dim")])
+        parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
         if settings.filter:
@@ -154,6 +161,8 @@ class HeaderPane(Canvas, can_focus=False):
         if level.sign:
             parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])
         parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
+        if old := _old_rows(frame.loss):
+            parts.append([(f"{format_count(old)} old rows{'' if loss_level else ' forgotten'}", "dim")])
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts
@@ -189,14 +198,31 @@ def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
     return spans
 
 
+def _loss_parts(loss: Loss, level: int) -> Parts:
+    """What was lost. Rows that the past keeps no longer are no loss of what happened then."""
+    lost = replace(loss, tasks_forgotten=0, slow_waits_forgotten=0)
+    parts: Parts = []
+    # Unseen switches are still counted, and some guests have them all the time: nothing is lost.
+    if replace(lost, switches_unseen=0).any:
+        parts.append([(f" lost: {loss_text(lost, level)} ", "alarm")])
+    elif lost.any:
+        unseen = format_count(lost.switches_unseen)
+        parts.append([(f"{unseen} unseen" if level else f"{unseen} switches unseen", "dim")])
+    return parts
+
+
+def _old_rows(loss: Loss) -> int:
+    """How many tasks and slow waits old parts of the history have without their rows."""
+    return loss.tasks_forgotten + loss.slow_waits_forgotten
+
+
 def loss_text(loss: Loss, level: int = 0) -> str:
-    """What was lost. Level 0: each kind counted and named; 1: the largest one, and how many more; 2: the sum alone."""
+    """What was lost. Level 0: each kind counted and named; 1: the largest one, and how many more; 2: in short words."""
+    words = SHORT_WORDS if level >= 2 else LOSS_WORDS
     counts = [
-        (getattr(loss, field.name), LOSS_WORDS.get(field.name, field.name.replace("_", " "))) for field in fields(Loss)
+        (getattr(loss, field.name), words.get(field.name, field.name.replace("_", " "))) for field in fields(Loss)
     ]
     counts = [(count, word) for count, word in counts if count]
-    if level >= 2:
-        return format_count(sum(count for count, _ in counts))
     if level and len(counts) > 1:
         count, word = max(counts)
         return f"{format_count(count)} {word}, +{len(counts) - 1}"

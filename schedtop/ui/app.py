@@ -65,7 +65,8 @@ class SchedtopApp(KeyOrder[int]):
         self.failure = ""
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
-        self.dashboard = make_screen(source, settings or ViewSettings(), export_dir, own_pid)
+        # Whoever reads where a file has gone need not know where schedtop was started.
+        self.dashboard = make_screen(source, settings or ViewSettings(), export_dir.absolute(), own_pid)
         self.dashboard.on_demand = on_demand
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -102,7 +102,10 @@ async def test_every_percentile_at_ordinary_sizes(size: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize("words", ["", "nginx", "comm:a-longer-name cpu:0,1"])
-@pytest.mark.parametrize("lost", [Loss(switches_unseen=3), Loss(1, 28_123, 3, 4, 5, 249, 7)])
+@pytest.mark.parametrize(
+    "lost",
+    [Loss(switches_unseen=3), Loss(1, 28_123, 3, 4, 5, 249, 7), Loss(1, 28_123, tasks_forgotten=38_100)],
+)
 async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Loss) -> None:
     async with running((80, 24)) as (pilot, source, dashboard):
         source.put(replace(make_frame(source.scenario, 3, np.random.default_rng(1)), loss=lost))
@@ -113,7 +116,21 @@ async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Lo
         # Switches that were not seen are counted all the same.
         assert re.search("lost: " if lost.ring_dropped else "3 (switches )?unseen", line)
         assert ("lost" in line) == bool(lost.ring_dropped)
+        assert not lost.ring_dropped or re.search(r"lost: 28\.1k slow waits(, \+\d| not kept)", line), "of a kind"
         assert "self " in line or words
+
+
+@pytest.mark.parametrize("words", ["", "comm:a-longer-name cpu:0,1"])
+async def test_old_rows_that_were_forgotten_are_no_loss(words: str) -> None:
+    loss = Loss(tasks_forgotten=38_000, slow_waits_forgotten=100)
+    async with running((80, 24)) as (pilot, source, dashboard):
+        source.put(replace(make_frame(source.scenario, 3, np.random.default_rng(1)), loss=loss))
+        dashboard.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
+        source.made += 1
+        await collected(pilot, source, 1)
+        line = lines(pilot.app)[1]
+        assert "lost" not in line
+        assert "38.1k old rows" in line or words, "if there is room"
 
 
 async def test_waiting_for_the_first_interval() -> None:
@@ -436,6 +453,15 @@ async def test_export_writes_both_files(tmp_path: Path) -> None:
         assert "Exported" not in svg
         assert "Exported" in text(pilot.app)
         assert files[0].name[:20] in text(pilot.app)
+
+
+async def test_the_message_of_an_export_has_the_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with running((200, 60), export_dir=Path(".")) as (pilot, _source, dashboard):
+        assert dashboard.export_dir == tmp_path
+        await exported(pilot)
+        toast = next(iter(pilot.app._notifications))
+        assert toast.message.splitlines() == sorted(str(path) for path in tmp_path.iterdir())
 
 
 async def test_export_that_fails_is_said(tmp_path: Path) -> None:
