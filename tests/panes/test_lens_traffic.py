@@ -1,10 +1,11 @@
-"""Connections in the lens, at any width: which end it is, and where, is there."""
+"""Connections in the lens at any width: which end it is, and where, is there. Lists: what is not shown is counted."""
 
 from __future__ import annotations
 
 import pytest
 
 from schedtop.lens import ConnectionChange, OngoingCall
+from schedtop.panes.lens.blocks import Block, arranged
 from schedtop.panes.lens.syscalls import ongoing_text
 from schedtop.panes.lens.traffic import connection_text
 
@@ -30,3 +31,10 @@ def test_a_port_that_is_not_there_yet_is_not_told() -> None:
 def test_a_call_that_has_just_begun_has_no_time() -> None:
     assert ongoing_text(OngoingCall(1, 202, "futex", 0)) == "in futex"
     assert ongoing_text(OngoingCall(1, 202, "futex", 5_000_000)) == "in futex for 5.00 ms"
+
+
+def test_what_is_left_out_of_a_list_is_counted_even_if_it_was_never_made() -> None:
+    block = Block("wakes", [[(str(number), "text")] for number in range(5)], whole=200)
+    lines = arranged([block], 30, 4, 1)
+    assert lines[0][0][0] == "wakes · 197 more"
+    assert len(lines) == 4

@@ -15,11 +15,15 @@ LEAST_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, and lines of what it is about; `empty` is said instead if there are none."""
+    """A heading, and lines of what it is about; `empty` is said instead if there are none.
+
+    `whole`: how many lines there would be, if only the first ones are made.
+    """
 
     title: str
     lines: Sequence[Spans]
     empty: str = "nobody"
+    whole: int = 0
 
 
 def block_width(width: int, across: int) -> int:
@@ -61,8 +65,8 @@ def _shared(wanted: Sequence[int], height: int) -> list[int]:
 
 
 def _drawn(block: Block, width: int, height: int) -> list[Spans]:
-    many = len(block.lines)
-    kept = block.lines if many <= height - 1 else block.lines[: max(1, height - 1)]
+    many = max(len(block.lines), block.whole)
+    kept = block.lines[: max(1, height - 1)]
     more = f" · {many - len(kept)} more" if many > len(kept) else ""
     lines: list[Spans] = [[(clip(block.title + more, width), "key")]]
     return [*lines, *kept]

@@ -167,8 +167,11 @@ def _now(scene: Scene, width: int) -> Parts:
 def _state_now(counts: Lens) -> Parts:
     if counts.whole_process:
         many = Counter(thread.state for thread in counts.threads)
+        gone = many.pop("ended", 0) + counts.loss.threads_forgotten
         words = ", ".join(f"{count} {state}" for state, count in many.most_common())
-        parts: Parts = [[("threads ", "dim"), (f"{len(counts.threads)}: {words}", "text")]]
+        parts: Parts = [[("threads ", "dim"), (f"{many.total()}: {words}", "text")]]
+        if gone:
+            parts.append([(f"{format_count(gone)} ended", "text"), (" since", "dim")])
     else:
         thread = next((one for one in counts.threads if one.tid == counts.tid), None)
         if thread is None:

@@ -33,8 +33,10 @@ class OverviewPane(LensPane):
     READING = (
         "ran, waited: shares of the span in which the task ran, and waited for a CPU (of a process, of one CPU). "
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
-        "lines of the other sections. `history` is what was known before the lens was opened: up to ten minutes, since "
-        "the task began."
+        "lines of the other sections. `history` is what was known before the lens was opened: up to ten minutes, "
+        "since the task began. Much waited: 4 and 6 say for whom, priority (nice, cpu.weight) or another CPU help. "
+        "Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
+        "cgroup's quota."
     )
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:

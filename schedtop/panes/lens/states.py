@@ -37,11 +37,13 @@ class StatePane(LensPane, can_focus=False):
 
     TITLE = "State over time"
     READING = (
-        "One column is the time that the axis says, 100 ms or more; its letter is what took most of it, and each state "
-        "has its share as a bar. R: on a CPU. w: ready, but others have the CPU. s: sleeping, it waits for something. "
-        "D: uninterruptible, mostly a disk. T: taken off its CPU by its cgroup's quota. Of a process all threads "
-        "together. Before the lens has counted anything, and in a replay, whole intervals from the history stand "
-        "here, and those do not tell why it was neither running nor waiting for a CPU."
+        "One column is the time that the axis says, 100 ms or more; its letter is what took most of it, and each "
+        "state has its share as a bar. R: on a CPU. w: ready, but others have the CPU. s: sleeping, it waits for "
+        "something. D: uninterruptible, mostly a disk. T: taken off its CPU by its cgroup's quota. Of a process all "
+        "threads together. Before the lens has counted anything, and in a replay, whole intervals from the history "
+        "stand here, and those do not tell why it was neither running nor waiting for a CPU; before the task began it "
+        "is blank. Much R: it is busy, profile it. Much w: too little CPU, see 3, 4 and 6. Much s or D: see what it "
+        "waits for in 2. T: raise the quota."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -86,4 +88,4 @@ def _of_threads(scene: Scene) -> str:
     if not len(scene.strip):
         return "all threads, from the history, by interval"
     many = len(scene.counts.threads) if scene.counts else 0
-    return f"all {many} threads together" if many else "all threads together"
+    return "its only thread" if many == 1 else f"all {many} threads together" if many else "all threads together"

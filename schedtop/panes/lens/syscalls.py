@@ -90,7 +90,9 @@ class SyscallsPane(LensPane):
         "Calls that ended, most time first. time is from entering to leaving the kernel, blocked the part of it in "
         "which the task was not ready to run (a call that is still under way counts there, too): time without "
         "blocked is work in the kernel, or waiting for a CPU. errors: what it returned, how often. Below, the slowest "
-        "single calls with what they gave back. Counted by the kernel at each call, none is sampled."
+        "single calls with what they gave back. Counted by the kernel at each call, none is sampled. Much blocked in "
+        "futex: a lock, see 4 for who wakes it; in poll or epoll_wait: it only waits for work; in read, write, fsync: "
+        "see 5. Many short calls: batch them. Key o of the dashboard shows the stacks of what blocks."
     )
 
     @property

@@ -61,6 +61,7 @@ COLUMNS: tuple[Column[ThreadRows], ...] = (
            grow=6, style="strong"),
     Column("state", 15, lambda context: [text(name) for name in context.rows["state"].tolist()], right=False, rank=2),
     Column("CPU", 3, lambda context: [str(cpu) if cpu >= 0 else "·" for cpu in context.rows["cpu"].tolist()], rank=4),
+    Column("run time", 8, lambda context: [format_ns(ns) for ns in context.rows["run_ns"].tolist()], rank=3),
     Column("run %", 6, lambda context: context.shares("run_ns")),
     Column("wait %", 6, lambda context: context.shares("run_delay_ns")),
     Column("blocked %", 9, lambda context: context.shares("blocked_ns"), rank=3),
@@ -78,8 +79,10 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
     TITLE = "Threads"
     KEY = ("tid",)
     READING = (
-        "The threads of the process, those that ended among them, the most run time first; Enter looks at the selected "
-        "one alone. run, wait (for a CPU) and blocked are shares of the span."
+        "The threads of the process, those that ended among them, the most run time first; Enter looks at the "
+        "selected one alone, p comes back. run, wait (for a CPU) and blocked are shares of the span, not of the "
+        "thread's life: one that ran 1 ms in 10 s has 0.0 %. A number behind `ended` is its exit status, below 0 its "
+        "signal. One thread near 100 % while the others are blocked: look at it alone, the rest waits for it."
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -19,6 +19,9 @@ LOW = 10
 NAME = 13
 TITLES = {"io": "read, write"}
 
+MOST_CHANGES = 100
+"""So many changes of connections are listed at most."""
+
 FAILED = 13
 """Cells for how many calls failed."""
 
@@ -37,7 +40,9 @@ class TrafficPane(LensPane):
         "and the time that the calls took; what goes through mapped memory, io_uring or splice is not seen. Network "
         "is the payload that the task sent and received itself; below it its connections: how many were opened, "
         "accepted, closed, or came to nothing (failed), then the last changes, newest first, the remote end behind "
-        "`to`. A minor fault maps memory that is there, a major one waits for a disk. What this kernel cannot "
+        "`to`. A minor fault maps memory that is there, a major one waits for a disk. Major faults: "
+        "memory is short, or a file is read for the first time. failed connections: nobody listens there. Many small "
+        "reads or writes: larger buffers. What this kernel cannot "
         "count is named in its place."
     )
 
@@ -112,7 +117,8 @@ def _faults(scene: Scene, faults: Faults | None, cells: int) -> Iterable[Spans]:
     if faults.time_ns is not None:
         yield [(f"{format_ns(faults.time_ns)} in handling them", "dim")]
     elif reason := scene.missing("fault time"):
-        yield from ([(line, "dim")] for line in wrapped(f"time: {reason}", cells))
+        whole = f"time: {reason}"
+        yield [(whole if len(whole) <= cells else "time in them: not available", "dim")]
 
 
 def _network(counts: Lens, cells: int) -> Iterable[Spans]:
@@ -133,30 +139,46 @@ def _connections(counts: Lens, cells: int) -> Iterable[Spans]:
     """All in sum, then the last changes, the newest first."""
     if words := counts_words(counts.transitions):
         yield from ([(line, "strong")] for line in wrapped(words, cells))
-    for change in reversed(counts.connections):
-        yield [(connection_text(change, cells), "text")]
+    last = counts.connections[: -MOST_CHANGES - 1 : -1]
+    # All in the same form, that of the longest.
+    form = max((_form(_forms(change), cells) for change in last), default=0)
+    for change in last:
+        yield [(connection_text(change, cells, form), "text")]
 
 
-def connection_text(change: ConnectionChange, cells: int) -> str:
-    """One change of a connection in a line: with less room what it was before goes, the local end, the time."""
+def connection_text(change: ConnectionChange, cells: int, least: int = 0) -> str:
+    """One change of a connection in a line: with less room what it was before goes, the local end, the time.
+
+    `least`: so many of these are left out in any case.
+    """
+    forms = _forms(change)
+    found = forms[max(least, _form(forms, cells))]
+    if len(found) > cells:
+        # The port says more than the beginning of the address.
+        head, _, address = found.rpartition(" ")
+        found = f"{head} {clip_left(address, max(2, cells - len(head) - 1))}"
+    return clip(steady(found), cells)
+
+
+def _form(forms: Sequence[str], cells: int) -> int:
+    """Which is the longest that fits, the shortest if none does."""
+    return next((place for place, form in enumerate(forms) if len(form) <= cells), len(forms) - 1)
+
+
+def _forms(change: ConnectionChange) -> tuple[str, str, str, str]:
+    """What can be said of it, longest first."""
     clock, new = format_clock(change.time_ns), change.new.lower()
     became = f"{change.old.lower()}→{new}"
     local, remote = (end(address) for address in (change.local, change.remote))
     if change.new == "LISTEN" or change.old == "LISTEN":
-        forms = [f"{clock} {became} at {local}", f"{clock} {new} at {local}", f"{new} at {local}"]
-    else:
-        forms = [
-            f"{clock} {became} {local} ↔ {remote}",
-            f"{clock} {became} to {remote}",
-            f"{clock} {new} to {remote}",
-            f"{new} to {remote}",
-        ]
-    found = next((form for form in forms if len(form) <= cells), None)
-    if found is None:
-        head, _, address = forms[-1].rpartition(" ")
-        # The port says more than the beginning of the address.
-        found = f"{head} {clip_left(address, max(2, cells - len(head) - 1))}"
-    return clip(steady(found), cells)
+        where = f"at {local}"
+        return f"{clock} {became} {where}", f"{clock} {became} {where}", f"{clock} {new} {where}", f"{new} {where}"
+    return (
+        f"{clock} {became} {local} ↔ {remote}",
+        f"{clock} {became} to {remote}",
+        f"{clock} {new} to {remote}",
+        f"{new} to {remote}",
+    )
 
 
 def end(address: str) -> str:

@@ -24,7 +24,8 @@ class LensWaitsPane(LensPane):
     READING = (
         "Every wait of the task for a CPU: as the lens counted them, and as the history has them from before. Both "
         "axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's threshold. "
-        "Of a process the waits of all its threads."
+        "Of a process the waits of all its threads. A long tail (p99.9, max): look at 6 for who had the CPU in those; "
+        "many middling ones: too many tasks for the CPUs that it may use."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

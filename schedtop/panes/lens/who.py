@@ -33,7 +33,8 @@ class WhoPane(LensPane):
         "often, and how long it then waited. The first three are counted by the lens. had its CPU: who ran "
         "while it waited (the blockers of the history, of waits of 100 µs and more). waited for it: whose waits it was "
         "in, the other way round. An interrupt is taken for the task that it interrupted; on an idle CPU it is "
-        "`interrupt`."
+        "`interrupt`. A blocker at the top of had its CPU: move one of both to other CPUs, or give it less weight. A "
+        "waker that is a thread of its own process hands it a lock or work."
     )
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:
@@ -70,7 +71,7 @@ def blocks(scene: Scene, cells: int, most: int) -> list[Block]:
 
 def _peers(title: str, peers: Sequence[Peer], cells: int, most: int, reason: str) -> Block:
     lines = [_line(peer_text(peer), peer.count, peer.wait_ns, cells) for peer in peers[:most]]
-    return Block(title, lines, reason or "nobody yet")
+    return Block(title, lines, reason or "nobody yet", len(peers))
 
 
 def peer_text(peer: Peer) -> str:
@@ -85,7 +86,7 @@ def _pairs(
     for row in rows[:most]:
         name = task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"])
         lines.append(_line(name, int(row[fields[0]]), int(row[fields[1]]), cells))
-    return Block(title, lines, f"not available: {reason}" if reason else "nobody")
+    return Block(title, lines, f"not available: {reason}" if reason else "nobody", len(rows))
 
 
 def _line(name: str, count: int, ns: int, cells: int) -> Spans:
