@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -144,10 +144,12 @@ class OffCpuLoss:
 
     `tasks`, `rows`: waits of threads, or of stacks, that found no room: their time is missing. `user_stacks`,
     `kernel_stacks`: waits whose stack found no room; their time is there. `waker_stacks`: the same of wakers.
-    `unreadable_stacks`: user stacks that could
-    not be read. `wakeups`: waits whose wakeup was not seen: they count as blocked. `events`: that the kernel kept from
-    our programs. `negative`: waits that ended before they began, by the clocks of two CPUs. `unknown_frames`: distinct
-    frames without any name or module. `late_processes`: that were gone before their symbols could be read.
+    `unreadable_stacks`: user stacks that could not be read. `wakeups`: waits whose wakeup was not seen: they count as
+    blocked. `events`: that the kernel kept from our programs. `negative`: waits that ended before they began, by the
+    clocks of two CPUs.
+
+    Of what is there: `unknown_frames`, `waker_unknown_frames`: distinct frames without any name or module, of threads
+    and of their wakers. `late_processes`: that had ended before their user stacks were looked at.
     """
 
     tasks: int = 0
@@ -160,7 +162,17 @@ class OffCpuLoss:
     events: int = 0
     negative: int = 0
     unknown_frames: int = 0
+    waker_unknown_frames: int = 0
     late_processes: int = 0
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """What is not there, by name."""
+        return {name: count for name, count in asdict(self).items() if count and name not in _UNNAMED}
+
+
+_UNNAMED = ("unknown_frames", "waker_unknown_frames", "late_processes")
+"""Parts of OffCpuLoss whose time is there, but no names."""
 
 
 @dataclass(frozen=True, slots=True)

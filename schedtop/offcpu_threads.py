@@ -164,7 +164,7 @@ def _stack(rows: list[_Placed], holders: tuple[LockHolder, ...]) -> StackLine:
 
 def waker_name(waker: Waker) -> str:
     """Who woke, in words."""
-    return f"{waker.comm}-{waker.tid}" if waker.tid else "interrupt"
+    return waker.name if waker.tid else "interrupt"
 
 
 def _add(sums: dict[str, int], name: str, ns: int) -> None:

@@ -52,9 +52,13 @@ class Stack:
 NO_STACK = Stack()
 
 
+ENDED = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Waker:
-    """Who ended waits, with its stacks. An interrupt has the tid 0: whom it interrupted has nothing to do with it."""
+    """Who ended waits, with its stacks. An interrupt has the tid 0: whom it interrupted has nothing to do with it. The
+    tid ENDED: tasks of that name that have ended themselves, added up when there are very many."""
 
     tid: int
     comm: str
@@ -64,4 +68,6 @@ class Waker:
     @property
     def name(self) -> str:
         """As a path shows it."""
+        if self.tid == ENDED:
+            return f"{self.comm} (ended)"
         return f"{self.comm}-{self.tid}" if self.tid else self.comm

@@ -21,7 +21,7 @@ from schedtop.offcpu import (
 from schedtop.offcpu_places import is_in_file_lock
 from schedtop.offcpu_threads import Measured, ThreadLine, alike, measured, top_rows, top_threads
 from schedtop.outputs.table import table
-from schedtop.stacks import Stack, Waker
+from schedtop.stacks import ENDED, Stack, Waker
 from schedtop.units import (
     exact_duration,
     format_count,
@@ -206,7 +206,8 @@ def _row(row: OffCpuRow) -> dict[str, Any]:
 
 
 def _waker(waker: Waker) -> dict[str, Any]:
-    return {"tid": waker.tid, "comm": waker.comm, "user": _stack(waker.user), "kernel": _stack(waker.kernel)}
+    tid = None if waker.tid == ENDED else waker.tid
+    return {"tid": tid, "comm": waker.comm, "user": _stack(waker.user), "kernel": _stack(waker.kernel)}
 
 
 def _stack(stack: Stack) -> dict[str, Any]:
@@ -239,8 +240,17 @@ def _measured(offcpu: OffCpu) -> list[str]:
 
 
 def _trouble(offcpu: OffCpu) -> list[str]:
-    lost = [f"{name.replace('_', ' ')}: {count}" for name, count in asdict(offcpu.loss).items() if count]
-    return [*(f"note: {note}" for note in offcpu.notes), *(["lost: " + ", ".join(lost)] if lost else [])]
+    loss = offcpu.loss
+    lost = [f"{name.replace('_', ' ')}: {count}" for name, count in loss.lost.items()]
+    unnamed = [f"{loss.unknown_frames} frames"] if loss.unknown_frames else []
+    unnamed += [f"{loss.waker_unknown_frames} frames of wakers"] if loss.waker_unknown_frames else []
+    late = loss.late_processes
+    unnamed += [f"the stacks of {late} processes that ended before they were looked at"] if late else []
+    return [
+        *(f"note: {note}" for note in offcpu.notes),
+        *(["lost: " + ", ".join(lost)] if lost else []),
+        *(["without names: " + ", ".join(unnamed)] if unnamed else []),
+    ]
 
 
 def _threads(found: Measured, asked: Asked) -> str:

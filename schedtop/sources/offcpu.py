@@ -17,7 +17,7 @@ from schedtop.sources.offcpu_before import kernel_stack, read_thread, threads_in
 from schedtop.sources.offcpu_front_end import choose_offcpu_front_end
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, Limits, OffCpuPrograms
 from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
-from schedtop.sources.offcpu_stacks import Stacks
+from schedtop.sources.offcpu_stacks import Stacks, unnamed
 from schedtop.sources.scope import Scope
 from schedtop.sources.symbols import Symbols, kernel_symbols_hidden
 from schedtop.stacks import Stack
@@ -26,7 +26,10 @@ from schedtop.units import NS_PER_MS, NS_PER_S
 LEARN_NS = 250 * NS_PER_MS
 """How often new stacks are symbolised: a process that is gone by then has no symbols."""
 
-_FULL = 0.5
+LARGEST_SHARE = 0.2
+"""Of a CPU, for reading and for what is made of it: the screen must stay quick, and so must the host."""
+
+_FULL = 0.25
 """How full the kernel's map of rows may be before those of ended threads leave it."""
 
 _FOREVER = (1 << 63) - 1
@@ -92,9 +95,13 @@ class LiveOffCpu:
         """All that was measured so far, each interval and at last when `stop` is set."""
         due = self._start_ns + self._interval_ns
         while not self._learn_until(due, stop):
+            before_ns = time.thread_time_ns()
             self._missed = self._programs.misses()
             yield self._measured(time.monotonic_ns())
-            due += self._interval_ns * max(1, -(-(time.monotonic_ns() - due) // self._interval_ns))
+            # The longer it measures, the more there is to read, and to do for who takes it: then it reads less often.
+            # What is new in the kernel's maps is looked at as often as ever: they must not fill.
+            spent_ns = time.thread_time_ns() - before_ns
+            due = max(due + self._interval_ns, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns)
         yield self._finished(time.monotonic_ns(), "")
 
     def take(self, duration_ns: int, stop: threading.Event) -> OffCpu:
@@ -171,6 +178,7 @@ class LiveOffCpu:
         def total(field: str) -> int:
             return int(self._programs.cpus[field].sum())
 
+        wakers = [row.waker for row in rows if row.waker]
         return OffCpuLoss(
             tasks=total("tasks_lost"),
             rows=total("rows_lost") + self._ended.lost,
@@ -181,8 +189,9 @@ class LiveOffCpu:
             wakeups=total("wakeups_unseen"),
             events=self._missed,
             negative=total("negative"),
-            unknown_frames=self._stacks.unknown_frames,
-            late_processes=self._stacks.late_processes,
+            unknown_frames=unnamed(side for row in rows for side in (row.user, row.kernel)),
+            waker_unknown_frames=unnamed(side for waker in wakers for side in (waker.user, waker.kernel)),
+            late_processes=self._ended.late_processes(rows),
         )
 
 

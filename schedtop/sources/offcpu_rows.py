@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from schedtop.offcpu import RUNNABLE, STATES, OffCpuRow, Times, Wakers
 from schedtop.rows import Rows, text
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import BY_INTERRUPT, NONE, NOT_SEEN, WOKEN_EARLY
-from schedtop.sources.offcpu_stacks import Stacks, process_name, waker_of
-from schedtop.stacks import INTERRUPT, Stack, Waker
+from schedtop.sources.offcpu_stacks import LATE, Stacks, process_name, waker_of
+from schedtop.stacks import ENDED, INTERRUPT, Stack, Waker
 
 MOST_ENDED = 50_000
 """So many rows of ended threads are kept; beyond them the smallest are counted as lost."""
 
+
+PROC = Path("/proc")
 
 MOST_NAMES = 1 << 16
 """So many names of processes are kept."""
@@ -105,28 +108,64 @@ class RowMaker:
 
 
 class EndedThreads:
-    """Rows of threads that have ended, moved out of the kernel's map when that fills; added up by name here."""
+    """Rows of threads that have ended, or were woken by such, moved out of the kernel's map when that fills.
+
+    They are added up here by names: of the tasks, and of what is in their stacks.
+    """
 
     def __init__(self) -> None:
         self.rows: list[OffCpuRow] = []
         self.lost = 0
         self._gone: set[int] = set()
+        self._ended: set[int] = set()
+        self._alive: set[int] = set()
+        self._known: dict[tuple[str, ...], Stack] = {}
+        self._late_now: set[int] = set()
+        self._late = 0
+
+    def late_processes(self, rows: Iterable[OffCpuRow]) -> int:
+        """How many processes had ended before their stacks were looked at, of these rows and of those in here."""
+        late = {row.tgid for row in rows if row.user is LATE and row.tid}
+        return self._late + len(late | self._late_now)
 
     def among(self, rows: Rows, tasks: Rows) -> Rows:
-        """The rows that can be moved: their threads were gone the last time already, so they change no more."""
-        gone = set(rows["tid"].tolist()) - set(tasks["tid"].tolist())
-        ended = gone & self._gone
+        """The rows that can be moved: their threads, or those that woke them, were gone the last time already, so they
+        change no more."""
+        self._alive = set(tasks["tid"].tolist())
+        gone = (set(rows["tid"].tolist()) | set(rows["waker_tid"].tolist()) - {0}) - self._alive
+        # A waker that is not measured is in no map.
+        ended = {tid for tid in gone & self._gone if not (PROC / str(tid)).exists()}
         self._gone = gone - ended
-        return rows[np.isin(rows["tid"], list(ended))]
+        self._ended = ended
+        numbers = list(ended)
+        return rows[np.isin(rows["tid"], numbers) | np.isin(rows["waker_tid"], numbers)]
 
     def add(self, rows: Iterable[OffCpuRow]) -> None:
-        """Takes rows."""
-        merged = merge_rows(
-            [*self.rows, *(replace(row, tid=0, tgid=0, process=row.process or row.comm) for row in rows)]
-        )
+        """Takes the rows that were moved."""
+        rows = tuple(rows)
+        self._late_now |= {row.tgid for row in rows if row.user is LATE}
+        if len(self._late_now) >= MOST_NAMES:
+            self._late += len(self._late_now)
+            self._late_now.clear()
+        alike = [replace(row, user=self._looks(row.user), kernel=self._looks(row.kernel)) for row in rows]
+        merged = merge_rows(map(self._without_tids, (*self.rows, *alike)))
         merged.sort(key=lambda row: -row.total_ns)
         self.rows = merged[:MOST_ENDED]
         self.lost += sum(row.times.count for row in merged[MOST_ENDED:])
+
+    def _without_tids(self, row: OffCpuRow) -> OffCpuRow:
+        """Without the numbers of those that have ended."""
+        if row.tid and row.tid not in self._alive:
+            row = replace(row, tid=0, tgid=0, process=row.process or row.comm)
+        if row.waker and row.waker.tid in self._ended:
+            row = replace(row, waker=replace(row.waker, tid=ENDED))
+        return row
+
+    def _looks(self, stack: Stack) -> Stack:
+        """One stack for all that look like it: addresses without a name are others in each process."""
+        if len(self._known) >= MOST_ENDED:
+            self._known.clear()
+        return self._known.setdefault(stack.labels, stack)
 
 
 def merge_rows(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from schedtop.sources.offcpu_before import read_thread
@@ -16,6 +17,22 @@ _INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_ir
 """How the functions begin by which the kernel enters an interrupt (x86, arm64, riscv)."""
 
 _MOST_KEPT = 1 << 16
+_PROC = Path("/proc")
+
+
+LATE = Stack(missing="ended early")
+"""The user side of a process that had ended before it was looked at: its addresses say nothing."""
+
+
+UNKNOWN = Stack(missing="unknown")
+"""A user side of which not one frame is known."""
+
+
+def unnamed(stacks: Iterable[Stack]) -> int:
+    """How many distinct frames there are of which nothing is known."""
+    distinct = {id(stack): stack for stack in stacks}.values()
+    frames = {sym.offset for stack in distinct for sym in stack.symbols if not sym.name and not sym.module}
+    return len(frames) + sum(stack is UNKNOWN for stack in distinct)
 
 
 class Stacks:
@@ -24,20 +41,11 @@ class Stacks:
     def __init__(self, programs: OffCpuPrograms, symbols: Symbols) -> None:
         self._programs = programs
         self._symbols = symbols
-        self._addresses: dict[int, list[int]] = {}
         self._kernel: dict[int, Stack] = {}
         self._user: dict[tuple[int, int], Stack] = {}
         self._distinct: dict[Stack, Stack] = {}
-        self._processes: dict[int, bool] = {}
+        self._processes: set[int] = set()
         self._kernel_threads: dict[int, bool] = {}
-        self._unknown: set[tuple[int, int]] = set()
-        self._unknown_before = 0
-        self.late_processes = 0
-
-    @property
-    def unknown_frames(self) -> int:
-        """Distinct frames of which nothing is known."""
-        return self._unknown_before + len(self._unknown)
 
     def kernel(self, stack: int) -> Stack:
         """The kernel side of a stack id."""
@@ -58,25 +66,33 @@ class Stacks:
             if len(self._user) >= _MOST_KEPT:
                 self._user.clear()
                 self._distinct.clear()
-            self._remember(tgid)
-            self._user[key] = self._once(self._symbolised(tgid, stack))
+            # Nothing of its addresses could be known, and each such process has others: they are one.
+            self._user[key] = self._user_side(tgid, stack) if self._remember(tgid) else LATE
         return self._user[key]
 
     def _once(self, stack: Stack) -> Stack:
         """The same object for equal stacks: several ids may differ in what a tracepoint puts on top alone."""
         return self._distinct.setdefault(stack, stack)
 
-    def _remember(self, tgid: int) -> None:
+    def _user_side(self, tgid: int, stack: int) -> Stack:
+        found = self._symbolised(tgid, stack)
+        # Mostly code of before an exec: its addresses are of no use either, and each process has others.
+        return (
+            UNKNOWN if found.symbols and not any(one.name or one.module for one in found.symbols) else self._once(found)
+        )
+
+    def _remember(self, tgid: int) -> bool:
+        """Whether it may be asked about: not if it has ended before."""
         if tgid not in self._processes:
             if len(self._processes) >= _MOST_KEPT:
                 self._processes.clear()
-            self._processes[tgid] = self._symbols.remember(tgid)
-            self.late_processes += not self._processes[tgid]
+            if not (_PROC / str(tgid)).exists() or not self._symbols.remember(tgid):
+                return bool(self._symbols.trouble)
+            self._processes.add(tgid)
+        return True
 
     def _symbolised(self, pid: int, stack: int) -> Stack:
-        if stack not in self._addresses:
-            self._addresses[stack] = self._programs.addresses(stack)
-        addresses = self._addresses[stack]
+        addresses = self._programs.addresses(stack)
         # But for the leaf of the user side they are where calls return to, which may be behind the caller's end.
         back = [0 if pid != KERNEL and not index else 1 for index in range(len(addresses))]
         places = [address - less for address, less in zip(addresses, back, strict=True)]
@@ -84,14 +100,6 @@ class Stacks:
             Symbol(symbol.name, symbol.module, symbol.offset + less, symbol.kernel)
             for symbol, less in zip(self._symbols.of(pid, places), back, strict=True)
         )
-        if len(self._unknown) >= _MOST_KEPT:
-            self._unknown_before += len(self._unknown)
-            self._unknown.clear()
-        self._unknown |= {
-            (pid, address)
-            for symbol, address in zip(symbols, addresses, strict=True)
-            if not symbol.name and not symbol.module
-        }
         return Stack(symbols, truncated=len(addresses) >= self._programs.depth)
 
     def _is_kernel_thread(self, tgid: int) -> bool:
@@ -117,7 +125,7 @@ def waker_of(tid: int, comm: str, user: Stack, kernel: Stack) -> Waker:
     return Waker(tid, comm, user, kernel)
 
 
-def process_name(tgid: int, root: Path = Path("/proc")) -> str:
+def process_name(tgid: int, root: Path = _PROC) -> str:
     """The name of a process's first thread, empty if it is gone."""
     try:
         return (root / str(tgid) / "comm").read_bytes()[:-1].decode("utf-8", "replace")

@@ -27,6 +27,7 @@ from schedtop.ui.export import ExportError
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
+from schedtop.ui.memory import give_back
 from schedtop.ui.offcpu_export import only, write_offcpu
 from schedtop.ui.offcpu_feed import prepared
 from schedtop.ui.on_demand import MakeOffCpu
@@ -41,6 +42,9 @@ MINIMA_NS = (0, 10 * NS_PER_US, 100 * NS_PER_US, NS_PER_MS, 10 * NS_PER_MS, 100 
 
 CHOOSING_S = 0.6
 """How long after + or - the programs are attached anew: one may press it more than once."""
+
+GIVE_BACK_S = 1.0
+"""How long after closing memory is given back: the source's thread still detaches."""
 
 OLD_NS = 5 * NS_PER_S // 2
 """It is read once a second: what is older than this says so."""
@@ -160,6 +164,12 @@ class OffCpuScreen(AttachedScreen[Measured]):
         size = f"{event.size.width}x{event.size.height}"
         words = f"the terminal is too small: {size}\nschedtop needs {LEAST_COLUMNS}x{LEAST_LINES}"
         self.query_one("#too-small", Static).update(words)
+
+    def on_unmount(self, _event: events.Unmount) -> None:
+        # It can be hundreds of megabytes, and the dashboard goes on for days.
+        self.shown = self._latest = None
+        self._listed = []
+        self.app.set_timer(GIVE_BACK_S, give_back)
 
     # What arrives.
 

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -133,6 +134,15 @@ async def test_closing_detaches_and_the_dashboard_goes_on() -> None:
             await until(pilot, lambda: make.sources[0].closed)
             assert pilot.app.screen is pilot.app.dashboard  # type: ignore[attr-defined]
             assert not screen.is_running or not screen.is_attached
+
+
+async def test_what_was_measured_is_dropped_with_the_screen() -> None:
+    async with offcpu_screen() as (pilot, screen, _make):
+        assert screen.shown
+        measured = weakref.ref(screen.shown.offcpu)
+        await pilot.press("down", "escape")
+        del screen
+        await until(pilot, lambda: measured() is None)
 
 
 async def test_run_queues_are_not_sampled_behind_it() -> None:

@@ -16,11 +16,11 @@ from schedtop.sources import offcpu_rows
 from schedtop.sources.offcpu_programs import NONE, WOKEN_EARLY
 from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
 from schedtop.sources.offcpu_stacks import Stacks, waker_of
-from schedtop.stacks import Stack, Symbol, Waker
+from schedtop.stacks import ENDED, Stack, Symbol, Waker
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True),))
 ROW = OffCpuRow(7, 7, "one", "one", "sleeping", Stack(), KERNEL, Times(2, 30, 10, 20))
-IDS = np.dtype([("tid", "<u4")])
+IDS = np.dtype([("tid", "<u4"), ("waker_tid", "<u4")])
 
 
 def test_equal_rows_are_one() -> None:
@@ -43,10 +43,38 @@ def test_ended_threads_are_added_up_by_name(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_thread_has_ended_when_it_was_gone_twice() -> None:
     ended = EndedThreads()
-    rows, tasks = np.array([(1,), (2,), (3,)], IDS), np.array([(1,)], IDS)
+    # Beyond the largest tid that a kernel gives.
+    gone, other, late = (1 << 23) + 1, (1 << 23) + 2, (1 << 23) + 3
+    rows = np.array([(1, 0), (gone, 0), (late, 0), (1, other), (1, os.getpid())], IDS)
+    tasks = np.array([(1, 0)], IDS)
     assert not len(ended.among(rows, tasks))
-    assert ended.among(rows[:2], tasks)["tid"].tolist() == [2]
+    # A waker that is not measured is in no map: it has not ended for that.
+    assert ended.among(rows[[0, 1, 3, 4]], tasks)[["tid", "waker_tid"]].tolist() == [(gone, 0), (1, other)]
     assert not len(ended.among(rows[:1], tasks))
+
+
+def test_stacks_of_ended_threads_that_look_the_same_are_one() -> None:
+    """Garbage behind the last frame is another one in each process."""
+    ended = EndedThreads()
+    stacks = [Stack((Symbol("read", "libc", 5, False), Symbol("", "", number, False))) for number in range(9)]
+    ended.add(replace(ROW, tid=number + 50, user=stack) for number, stack in enumerate(stacks))
+    assert [row.times.count for row in ended.rows] == [18]
+
+
+def test_wakers_that_have_ended_are_added_up_by_name() -> None:
+    """Else a shell has a row for each of its children."""
+    ended, gone = EndedThreads(), [(1 << 23) + number for number in range(5)]
+    rows, tasks = np.array([(7, tid) for tid in gone], IDS), np.array([(7, 0)], IDS)
+    ended.among(rows, tasks)
+    assert len(ended.among(rows, tasks)) == 5
+    ended.add(replace(ROW, waker=Waker(tid, "true")) for tid in gone)
+    (row,) = ended.rows
+    assert (row.tid, row.times.count, row.waker) == (7, 10, Waker(ENDED, "true"))
+    assert row.path[-1] == "woken by true (ended)"
+    # When the thread itself ends, it is without its number, too.
+    ended.among(rows[:0], tasks[:0])
+    ended.add([])
+    assert [(row.tid, row.comm) for row in ended.rows] == [(0, "one")]
 
 
 class NoStacks:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from schedtop.offcpu import OffCpu, OffCpuLoss
 from schedtop.units import format_clock, format_count, format_elapsed, format_ns, format_round_ns
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, steady, whole_parts
 
 SEPARATOR: Span = ("  ", "text")
-
-_LOST = tuple(field.name for field in fields(OffCpuLoss) if field.name != "unknown_frames")
-"""A place without a name is shown by its number: nothing of it is lost."""
 
 
 class OffCpuHeader(Canvas, can_focus=False):
@@ -47,14 +42,21 @@ class OffCpuHeader(Canvas, can_focus=False):
         first += [[(f"only {steady(offcpu.host.scope)}", "notice")] if offcpu.host.scope else [("all threads", "text")]]
         second: list[list[Span]] = [[("blocked ", "dim"), (format_ns(offcpu.blocked_ns), "strong")]]
         second.append([("run delay ", "dim"), (format_ns(offcpu.runnable_ns), "strong")])
-        lost = any(getattr(offcpu.loss, name) for name in _LOST)
+        lost = bool(offcpu.loss.lost)
         second += [loss_words(offcpu.loss)] if lost else []
         second += [[word] for word in self._extra]
         second += [[(steady(note), "notice")] for note in offcpu.notes]
         second += [] if lost else [[("nothing lost", "dim")]]
-        unnamed = offcpu.loss.unknown_frames
-        second += [[(f"{format_count(unnamed)} places without a name", "dim")]] if unnamed else []
+        second += [[(words, "dim")] for words in _without_names(offcpu.loss)]
         self.put([whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
+
+
+def _without_names(loss: OffCpuLoss) -> list[str]:
+    """What is there, but has no names."""
+    unnamed = loss.unknown_frames + loss.waker_unknown_frames
+    words = [f"{format_count(unnamed)} places without a name"] if unnamed else []
+    late = loss.late_processes
+    return words + ([f"{format_count(late)} processes ended before their stacks were looked at"] if late else [])
 
 
 def _since(offcpu: OffCpu) -> list[Span]:
@@ -73,6 +75,6 @@ def minimum_words(offcpu: OffCpu | None, min_ns: int) -> list[Span]:
 
 def loss_words(loss: OffCpuLoss) -> list[Span]:
     """What was lost, the largest first."""
-    counts = sorted(((getattr(loss, name), name) for name in _LOST), reverse=True)
-    words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:2] if count)
+    counts = sorted(((count, name) for name, count in loss.lost.items()), reverse=True)
+    words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:2])
     return [("lost: ", "notice"), (words, "notice")]
