@@ -29,7 +29,7 @@ LEARN_NS = 250 * NS_PER_MS
 LARGEST_SHARE = 0.2
 """Of a CPU, for reading and for what is made of it: the screen must stay quick, and so must the host."""
 
-_FULL = 0.25
+_FULL = 1 / 8
 """How full the kernel's map of rows may be before those of ended threads leave it."""
 
 _FOREVER = (1 << 63) - 1
@@ -145,7 +145,7 @@ class LiveOffCpu:
     def _learn(self) -> None:
         """Symbolises what is new, and makes room."""
         rows = self._programs.rows()
-        self._maker.learn(rows)
+        self._maker.learn(rows, LEARN_NS / NS_PER_S)
         if len(rows) > _FULL * self._limits.rows:
             moved = self._ended.among(rows, self._programs.tasks())
             self._ended.add(with_processes(one for row in moved for one in self._maker.of_row(row)))

@@ -41,8 +41,8 @@ class Limits:
     quarter as many again for those that meet another one in the table of stacks."""
 
     tasks: int = 1 << 15
-    rows: int = 1 << 15
-    stacks: int = 1 << 14
+    rows: int = 1 << 16
+    stacks: int = 1 << 15
 
 
 class OffCpuPrograms(Loader):

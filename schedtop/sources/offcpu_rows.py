@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,15 +37,19 @@ class RowMaker:
         self._processes: dict[int, str] = {}
         self._made: dict[bytes, tuple[OffCpuRow, ...]] = {}
 
-    def learn(self, rows: Rows) -> None:
-        """Symbolises the stacks of `struct off_row` that are new."""
-        for tgid, stack in (("tgid", "user_stack"), ("waker_tgid", "waker_user_stack")):
-            pairs = np.unique(rows[tgid].astype(np.int64) << 32 | rows[stack].view(np.uint32).astype(np.int64))
-            for pair in pairs.tolist():
-                self._stacks.user(pair >> 32, int(np.uint32(pair & 0xFFFFFFFF).view(np.int32)))
+    def learn(self, rows: Rows, most_s: float) -> None:
+        """Symbolises the stacks of `struct off_row` that are new, for so long at most; then come the others."""
+        until_s = time.monotonic() + most_s
         for stack in ("kernel_stack", "waker_kernel_stack"):
             for number in np.unique(rows[stack]).tolist():
                 self._stacks.kernel(number)
+        for tgid, stack in (("tgid", "user_stack"), ("waker_tgid", "waker_user_stack")):
+            pairs = np.unique(rows[tgid].astype(np.int64) << 32 | rows[stack].view(np.uint32).astype(np.int64))
+            # The youngest are the first that end.
+            for pair in reversed(pairs.tolist()):
+                self._stacks.user(pair >> 32, int(np.uint32(pair & 0xFFFFFFFF).view(np.int32)))
+                if time.monotonic() > until_s:
+                    return
 
     def ended_waits(self, rows: Rows) -> list[OffCpuRow]:
         """Of all rows of `struct off_row`."""
