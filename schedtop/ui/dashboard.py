@@ -126,6 +126,11 @@ class Dashboard(LensKeys):
         """Whether another screen hides the panes: they are drawn when it goes."""
         return any(isinstance(screen, AttachedScreen) for screen in self.app.screen_stack)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it is to be painted: textual paints what is under a screen, and then all of that, too."""
+        return super().is_current and not self.is_covered
+
     def on_screen_suspend(self) -> None:
         """Another screen comes over the panes."""
         self._sample_queues()
@@ -150,7 +155,8 @@ class Dashboard(LensKeys):
         if self.view is not None and self.timeline.is_frozen:
             # What is frozen does not change, only how far behind it is.
             self.view = replace(self.view, latest_ns=self.live.latest_ns)
-            self._show_header()
+            if not self.is_covered:
+                self._show_header()
         else:
             self.show_view()
 
@@ -169,11 +175,14 @@ class Dashboard(LensKeys):
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
         self.view = self.timeline.view(self.live)
-        self.verdict = judge(self.view) if self.view is not None else None
-        self._show_header()
         if self.view is not None and (lens := self.lens) is not None:
             lens.follow(self.view)
-        if self.view is not None and not self.is_covered:
+        if self.is_covered:
+            # What changes under another screen would have all of that drawn anew.
+            return
+        self.verdict = judge(self.view) if self.view is not None else None
+        self._show_header()
+        if self.view is not None:
             # Last pane first: the latency shows the group that is selected among the tasks.
             for pane in reversed(self.panes):
                 if isinstance(pane, LatencyPane):

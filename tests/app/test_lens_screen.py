@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 
 from schedtop.lens import Lens, LensSource
@@ -21,6 +22,7 @@ from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.lens_screen import LensScreen
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.text_screen import TextScreen
+from schedtop.units import format_clock
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .drive import GivenSource, collected
@@ -114,6 +116,35 @@ async def counted(pilot: Pilot[int], screen: LensScreen, lens: GivenLens, count:
     before = screen.arrivals
     lens.give(count)
     await until(pilot, lambda: screen.arrivals == before + count)
+
+
+async def test_what_is_under_it_does_not_have_it_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, lenses = GivenSource(), Lenses()
+    whole = []
+
+    def refresh(self: LensScreen, *regions: Region, **options: Any) -> LensScreen:
+        whole.extend(region for region in regions if region.size == self.size)
+        return original(self, *regions, **options)
+
+    async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
+        screen = await opened(pilot, source, lenses, "down", "enter")
+        await counted(pilot, screen, lenses.last)
+        original = LensScreen.refresh
+        monkeypatch.setattr(LensScreen, "refresh", refresh)
+        dashboard = pilot.app.screen_stack[-2]
+        assert isinstance(dashboard, Dashboard)
+        for _ in range(3):
+            latest = dashboard.live.latest_ns
+            source.give()
+            await until(pilot, lambda before=latest: dashboard.live.latest_ns != before)
+            await counted(pilot, screen, lenses.last)
+            await pilot.pause(0.1)
+        assert not whole
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is dashboard)
+        # What has come meanwhile is there.
+        assert dashboard.view is not None
+        await shown(pilot, format_clock(dashboard.view.frame.start_time_ns + dashboard.view.frame.interval_ns))
 
 
 async def test_a_thread_is_not_taken_for_its_process() -> None:

@@ -1,4 +1,4 @@
-"""CPU time of one frame of the dashboard, at the usual sizes of a terminal."""
+"""CPU time of one frame of the dashboard, and of one with the task lens over it, at the usual sizes of a terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ FRAMES, QUICK_FRAMES = 30, 8
 
 def measure(options: Options) -> Topic:
     """Each size in turn."""
-    costs = {size: Batches() for size in SIZES}
-    for size in alternating(SIZES, 1 if options.quick else 2):
-        costs[size].values += one_frame(size, QUICK_FRAMES if options.quick else FRAMES).values
+    shown = [(size, lens) for size in SIZES for lens in (False, True)]
+    costs = {one: Batches() for one in shown}
+    for size, lens in alternating(shown, 1 if options.quick else 2):
+        costs[size, lens].values += one_frame(size, QUICK_FRAMES if options.quick else FRAMES, lens).values
     table = Table(
         "One frame of the dashboard in a terminal, 2 CPUs, 200 tasks (CPU ms, source left out)",
-        ("size", "best", "median"),
+        ("size", "best", "median", "lens over it", "median"),
     )
-    for (columns, lines), cost in costs.items():
-        table.rows.append((f"{columns}x{lines}", number(cost.best, 1), share(cost.spread_ratio)))
-    return Topic([table], {f"{columns}x{lines}": cost.to_data() for (columns, lines), cost in costs.items()})
+    for columns, lines in SIZES:
+        cells = (costs[(columns, lines), lens] for lens in (False, True))
+        numbers = [text for cost in cells for text in (number(cost.best, 1), share(cost.spread_ratio))]
+        table.rows.append((f"{columns}x{lines}", *numbers))
+    return Topic(
+        [table],
+        {
+            f"{columns}x{lines}{' lens' if lens else ''}": cost.to_data()
+            for ((columns, lines), lens), cost in costs.items()
+        },
+    )

@@ -41,7 +41,7 @@ class OverviewPane(LensPane):
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
-        self.set_title(scene.counted_words)
+        self.set_title(scene.span_words)
         lists = list(_lists(scene))
         if width >= LISTS_WIDTH:
             cells = block_width(width, 2)

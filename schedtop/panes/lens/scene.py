@@ -70,6 +70,15 @@ class Scene:
         span = format_round_ns(max(1, self.counts.interval_ns // 10**8) * 10**8)
         return f"{since}: {span}" if self.window_ns is None else f"last {span}"
 
+    @property
+    def span_words(self) -> str:
+        """The same for a border: words that stay, because another border repaints the whole section."""
+        if self.counts is None:
+            return ""
+        if self.window_ns is None:
+            return "since x" if self.anew else "since opened"
+        return f"last {format_round_ns(self.window_ns)}"
+
     def per_s(self, count: float | None) -> str:
         """A count of the lens as events per second."""
         return format_rate(rate(count, self.counts.interval_ns)) if self.counts else "-"

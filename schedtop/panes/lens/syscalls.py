@@ -115,7 +115,7 @@ class SyscallsPane(LensPane):
         self.total_rows = len(counts.syscalls)
         self.clamp_top()
         now = [[(f"now {ongoing_text(call)}", "text")] for call in counts.ongoing[:1]]
-        self.set_title(scene.counted_words, self.position_text())
+        self.set_title(scene.span_words, self.position_text())
         if not counts.syscalls and not counts.slow_calls:
             idle = "no system call has ended yet"
             return [*now, *self.sentence(idle)] if now else self.sentence(idle)

@@ -48,7 +48,7 @@ class TrafficPane(LensPane):
 
     def scene_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
-        self.set_title(scene.counted_words)
+        self.set_title(scene.span_words)
         if scene.counts is None:
             return self.sentence(scene.missing("io"))
         counts = scene.counts

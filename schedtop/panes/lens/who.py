@@ -41,7 +41,7 @@ class WhoPane(LensPane):
         width, height = self.inner
         across = 2 if width >= (SIDE_BY_SIDE if height < LOW else WIDE) else 1
         cells = block_width(width, across)
-        self.set_title(scene.counted_words)
+        self.set_title(scene.span_words)
         return arranged(blocks(scene, cells, height), width, height, across)
 
 
