@@ -104,7 +104,13 @@ def is_in_file_lock(row: OffCpuRow) -> bool:
     return row.is_blocked and _in_kernel(row.kernel)[0] == FILE_LOCK
 
 
-@lru_cache(maxsize=8192)
+def forget_stacks() -> None:
+    """Drops what is remembered of stacks: with all their symbols they are megabytes."""
+    _in_kernel.cache_clear()
+    _waits_for_condition.cache_clear()
+
+
+@lru_cache(maxsize=2048)
 def _in_kernel(stack: Stack) -> tuple[str, bool]:
     names = [symbol.name.partition(".")[0] for symbol in stack.symbols]
     for name in names:
@@ -113,6 +119,6 @@ def _in_kernel(stack: Stack) -> tuple[str, bool]:
     return next((name for name in names if name and name not in _GENERIC), ""), False
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _waits_for_condition(stack: Stack) -> bool:
     return any(part in symbol.name for symbol in stack.symbols for part in _CONDITIONS)

@@ -154,9 +154,14 @@ class LiveOffCpu:
 
     def _measured(self, now: int, *notes: str) -> OffCpu:
         # In this order: a wait that ends in between is missed this time, and not there twice.
-        ended = self._maker.ended_waits(self._programs.rows())
-        under_way, below = self._maker.waits_under_way(self._programs.tasks(), self._start_ns, now, self._min_ns)
+        read = self._programs.rows()
+        ended = self._maker.ended_waits(read)
+        tasks = self._programs.tasks()
+        under_way, below = self._maker.waits_under_way(tasks, self._start_ns, now, self._min_ns)
         cpus = self._programs.cpus
+        late = self._ended.late_processes(ended)
+        if len(read) > _FULL * self._limits.rows:
+            ended = self._ended.by_name(with_processes(ended), tasks)
         rows = merge_rows(with_processes([*self._ended.rows, *ended, *under_way]))
         notes += tuple(filter(None, (_HIDDEN if kernel_symbols_hidden() else "", self._symbols.trouble)))
         return OffCpu(
@@ -168,7 +173,7 @@ class LiveOffCpu:
             below_count=int(cpus["below_count"].sum()) + below.count,
             below_ns=int(cpus["below_ns"].sum()) + below.total_ns,
             wakers=self._wakers,
-            loss=self._loss(rows),
+            loss=replace(self._loss(rows), late_processes=late),
             notes=notes,
             lock_holders=_lock_holders(under_way),
             end_ns=now,
@@ -191,7 +196,6 @@ class LiveOffCpu:
             negative=total("negative"),
             unknown_frames=unnamed(side for row in rows for side in (row.user, row.kernel)),
             waker_unknown_frames=unnamed(side for waker in wakers for side in (waker.user, waker.kernel)),
-            late_processes=self._ended.late_processes(rows),
         )
 
 

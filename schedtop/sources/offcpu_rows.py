@@ -145,6 +145,15 @@ class EndedThreads:
         numbers = list(ended)
         return rows[np.isin(rows["tid"], numbers) | np.isin(rows["waker_tid"], numbers)]
 
+    def by_name(self, rows: Iterable[OffCpuRow], tasks: Rows) -> list[OffCpuRow]:
+        """Rows of which those of threads that are gone are without their number: they are many."""
+        alive = set(tasks["tid"].tolist())
+        return [row if row.tid in alive else self._nameless(row) for row in rows]
+
+    def _nameless(self, row: OffCpuRow) -> OffCpuRow:
+        user, kernel = self._looks(row.user), self._looks(row.kernel)
+        return replace(row, tid=0, tgid=0, process=row.process or row.comm, user=user, kernel=kernel)
+
     def add(self, rows: Iterable[OffCpuRow]) -> None:
         """Takes the rows that were moved."""
         rows = tuple(rows)

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from schedtop.filters import Filter
 from schedtop.offcpu import Wakers
+from schedtop.offcpu_places import forget_stacks
 from schedtop.offcpu_threads import Measured, ThreadLine
 from schedtop.panes.offcpu.header import OffCpuHeader
 from schedtop.panes.offcpu.lines import ORDERS, chosen
@@ -169,6 +170,9 @@ class OffCpuScreen(AttachedScreen[Measured]):
         # It can be hundreds of megabytes, and the dashboard goes on for days.
         self.shown = self._latest = None
         self._listed = []
+        self.threads.take((), self.order, "")
+        self.stacks.take((), "", named=False)
+        forget_stacks()
         self.app.set_timer(GIVE_BACK_S, give_back)
 
     # What arrives.

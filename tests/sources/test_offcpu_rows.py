@@ -61,6 +61,12 @@ def test_stacks_of_ended_threads_that_look_the_same_are_one() -> None:
     assert [row.times.count for row in ended.rows] == [18]
 
 
+def test_while_there_are_many_rows_who_is_gone_has_no_number() -> None:
+    rows = [replace(ROW, tid=number, tgid=number) for number in (50, 51, 52)]
+    shown = EndedThreads().by_name(rows, np.array([(51, 0)], IDS))
+    assert [(row.tid, row.comm, row.times.count) for row in merge_rows(shown)] == [(0, "one", 4), (51, "one", 2)]
+
+
 def test_wakers_that_have_ended_are_added_up_by_name() -> None:
     """Else a shell has a row for each of its children."""
     ended, gone = EndedThreads(), [(1 << 23) + number for number in range(5)]

@@ -51,7 +51,7 @@ MAY_IMPORT = {
     | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"triggers", "offcpu", "offcpu_threads", "lens"},
+    | {"triggers", "offcpu", "offcpu_places", "offcpu_threads", "lens"},
     "session": VALUES | {"model", "outputs", "sources"},
     "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "commands": None,
