@@ -23,6 +23,7 @@ from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
 from schedtop.ui.key_order import KeyOrder
+from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
@@ -168,6 +169,7 @@ def run(
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
+    return_large_arrays()
     app = SchedtopApp(
         source,
         settings=settings,
