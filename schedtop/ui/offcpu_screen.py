@@ -44,8 +44,8 @@ MINIMA_NS = (0, 10 * NS_PER_US, 100 * NS_PER_US, NS_PER_MS, 10 * NS_PER_MS, 100 
 CHOOSING_S = 0.6
 """How long after + or - the programs are attached anew: one may press it more than once."""
 
-GIVE_BACK_S = 1.0
-"""How long after closing memory is given back: the source's thread still detaches."""
+GIVE_BACK_S = (1.0, 5.0, 15.0)
+"""When after closing memory is given back: the source's thread detaches first, which takes longer on a loaded host."""
 
 OLD_NS = 5 * NS_PER_S // 2
 """It is read once a second: what is older than this says so."""
@@ -173,7 +173,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.threads.take((), self.order, "")
         self.stacks.take((), "", named=False)
         forget_stacks()
-        self.app.set_timer(GIVE_BACK_S, give_back)
+        for after_s in GIVE_BACK_S:
+            self.app.set_timer(after_s, give_back)
 
     # What arrives.
 
