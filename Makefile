@@ -20,7 +20,7 @@ run:
 
 test:
 	@$(SETUP) test
-	@status=0; $(BIN)/python -m pytest $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+	@status=0; scripts/tests.sh $(BIN)/python $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 bench:
 	@$(SETUP) bench

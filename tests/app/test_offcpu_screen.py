@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import threading
@@ -142,7 +143,7 @@ async def test_what_was_measured_is_dropped_with_the_screen() -> None:
         measured = weakref.ref(screen.shown.offcpu)
         await pilot.press("down", "escape")
         del screen
-        await until(pilot, lambda: measured() is None)
+        await until(pilot, lambda: gc.collect() >= 0 and measured() is None)
 
 
 async def test_run_queues_are_not_sampled_behind_it() -> None:

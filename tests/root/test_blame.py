@@ -194,7 +194,8 @@ def test_a_real_time_task_is_the_one_to_blame(watch, front_end) -> None:
             assert 25 * 0.9 <= len(rows) <= 25 * 1.1
             assert np.median(rows["wait_ns"]) == pytest.approx(burst_ns, rel=POINTS)
             assert most(is_cause(rows, "preemption")), all_causes(rows)
-            assert most(rows["preemptor_tid"] == urgent)
+            # A thread of the kernel may come first: it has nothing of the wait then, but did take the CPU.
+            assert most(rows["preemptor_tid"] == urgent, 0.8)
             assert most(rows["blocker_tid"][:, 0] == urgent)
             assert share(rows, urgent) >= 0.95
             assert take.pair("victim", "urgent")["preemptions"] == pytest.approx(25, abs=2)

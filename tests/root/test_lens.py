@@ -400,7 +400,8 @@ def test_a_process_is_looked_at_whole_even_if_it_has_one_thread_now(whole: bool 
     task, calls = data["task"], {call["name"]: call["count"] for call in data["syscalls"]}
     assert task["whole_process"] is (whole is None)
     assert task["threads_started"] > 10
-    assert 1 <= task["process_threads"] <= 2
+    # At a time, that is: each ends before the next begins, or a little later.
+    assert 1 <= task["process_threads"] < task["threads_started"]
     # It is the threads that call it.
     assert (calls.get("getppid", 0) > 10) is (whole is None)
     if whole is None:
