@@ -137,6 +137,7 @@ async def test_closing_detaches_and_the_dashboard_goes_on() -> None:
             assert not screen.is_running or not screen.is_attached
 
 
+@pytest.mark.alone
 async def test_what_was_measured_is_dropped_with_the_screen() -> None:
     async with offcpu_screen() as (pilot, screen, _make):
         assert screen.shown
