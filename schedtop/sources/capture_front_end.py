@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from schedtop.model import SourceError
-from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.frontend import FrontEnd, record_flags
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
+from schedtop.sources.btf import Btf
+from schedtop.sources.frontend import FrontEnd, choose, read_records, record_flags
 
 EVENTS = {
     "sched_switch": "sched",
@@ -18,13 +17,7 @@ EVENTS = {
 
 def choose_capture_front_end(wanted: str = "auto") -> FrontEnd:
     """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
-    if wanted != "tracepoint":
-        try:
-            return _btf_front_end(Btf.of_kernel(KERNEL_BTF))
-        except BtfError as error:
-            if wanted == "btf":
-                raise SourceError(f"{error}; use --source tracepoint") from error
-    return _tracepoint_front_end()
+    return choose(wanted, _btf_front_end, _tracepoint_front_end)
 
 
 def _btf_front_end(btf: Btf) -> FrontEnd:
@@ -49,13 +42,7 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
 
 
 def _tracepoint_front_end() -> FrontEnd:
-    try:
-        tracefs = find_tracefs()
-        found = {event: read_fields(tracefs, f"{category}:{event}") for event, category in EVENTS.items()}
-        present = {event: fields for event, fields in found.items() if fields}
-        events = {event: read_id(tracefs, f"{EVENTS[event]}:{event}") for event in present}
-    except TracefsError as error:
-        raise SourceError(str(error)) from error
+    present, events = read_records(EVENTS)
     if "sched_switch" not in present:
         raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to capture")
     return FrontEnd("tracepoint", record_flags(present), events, _missing(events))

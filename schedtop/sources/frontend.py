@@ -10,6 +10,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
@@ -36,6 +37,8 @@ LOST_WITHOUT = {
 """What cannot be shown without an event; without sched_switch there is nothing to show."""
 
 COMM_BYTES = 16
+
+Chosen = TypeVar("Chosen")
 
 NOT_SAMPLED = "-"
 """`no_queue` of programs that have nothing to do with run queues."""
@@ -103,14 +106,37 @@ class FrontEnd:
 
 def choose_front_end(wanted: str = "auto") -> FrontEnd:
     """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
-    if wanted == "tracepoint":
-        return tracepoint_front_end()
+    return choose(wanted, btf_front_end, tracepoint_front_end)
+
+
+def choose(wanted: str, of_btf: Callable[[Btf], Chosen], of_tracepoints: Callable[[], Chosen]) -> Chosen:
+    """What BTF gives, or where that lacks something (BtfError), what tracepoints give; `wanted` may exclude one.
+
+    Raises SourceError.
+    """
+    if wanted != "tracepoint":
+        try:
+            return of_btf(Btf.of_kernel(KERNEL_BTF))
+        except BtfError as error:
+            if wanted == "btf":
+                raise SourceError(f"{error}; use --source tracepoint") from error
+    return of_tracepoints()
+
+
+def read_records(
+    categories: Mapping[str, str], root: Path | None = None
+) -> tuple[dict[str, dict[str, Field]], dict[str, int]]:
+    """Of the tracepoints that this kernel has: the fields of their records, and the ids of their perf events.
+
+    `categories`: those to look for, each with its category. Raises SourceError where tracefs cannot be read.
+    """
     try:
-        return btf_front_end(Btf.of_kernel(KERNEL_BTF))
-    except BtfError as error:
-        if wanted == "btf":
-            raise SourceError(f"{error}; use --source tracepoint") from error
-        return tracepoint_front_end()
+        tracefs = root or find_tracefs()
+        found = {event: read_fields(tracefs, f"{category}:{event}") for event, category in categories.items()}
+        present = {event: fields for event, fields in found.items() if fields}
+        return present, {event: read_id(tracefs, f"{categories[event]}:{event}") for event in present}
+    except TracefsError as error:
+        raise SourceError(str(error)) from error
 
 
 def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
@@ -130,15 +156,10 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
 
 def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     """The front end for perf tracepoints. Raises SourceError."""
-    try:
-        tracefs = root or find_tracefs()
-        present = {event: read_fields(tracefs, f"sched:{event}") for event in (*EVENTS, "sched_wakeup")}
-        events = {event: read_id(tracefs, f"sched:{event}") for event, fields in present.items() if fields}
-    except TracefsError as error:
-        raise SourceError(str(error)) from error
-    if not present["sched_switch"]:
+    present, events = read_records(dict.fromkeys((*EVENTS, "sched_wakeup"), "sched"), root)
+    if "sched_switch" not in present:
         raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
-    flags = record_flags({event: fields for event, fields in present.items() if fields})
+    flags = record_flags(present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
         # Events by tracepoint, but the run queues by BTF, if there is any.

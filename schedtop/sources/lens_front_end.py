@@ -6,9 +6,8 @@ import platform
 from dataclasses import dataclass
 
 from schedtop.model import SourceError
-from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.frontend import Hook, record_flags
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
+from schedtop.sources.btf import Btf, BtfError
+from schedtop.sources.frontend import Hook, choose, read_records, record_flags
 
 MANDATORY = ("sched_switch",)
 
@@ -68,27 +67,13 @@ class LensFrontEnd:
 
 def choose_lens_front_end(wanted: str = "auto") -> LensFrontEnd:
     """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
-    if wanted != "tracepoint":
-        try:
-            return btf_lens_front_end(Btf.of_kernel(KERNEL_BTF))
-        except BtfError as error:
-            if wanted == "btf":
-                raise SourceError(f"{error}; use --source tracepoint") from error
-    return tracepoint_lens_front_end()
+    return choose(wanted, btf_lens_front_end, tracepoint_lens_front_end)
 
 
 def tracepoint_lens_front_end() -> LensFrontEnd:
     """The front end for perf tracepoints. Raises SourceError."""
-    try:
-        tracefs = find_tracefs()
-        found = {event: read_fields(tracefs, f"{group}:{event}") for event, group in RECORDS.items()}
-        present = {event: fields for event, fields in found.items() if fields}
-        hooks = {
-            f"tracepoint_{event}": Hook("tracepoint", read_id(tracefs, f"{RECORDS[event]}:{event}"))
-            for event in present
-        }
-    except TracefsError as error:
-        raise SourceError(str(error)) from error
+    present, events = read_records(RECORDS)
+    hooks = {f"tracepoint_{event}": Hook("tracepoint", number) for event, number in events.items()}
     if "sched_switch" not in present:
         raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to look at")
     unavailable = {

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from schedtop.model import SourceError
-from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.frontend import FrontEnd, cgroup_flags, has_v1_cpu_controller, record_flags
+from schedtop.sources.btf import Btf
+from schedtop.sources.frontend import (
+    FrontEnd,
+    cgroup_flags,
+    choose,
+    has_v1_cpu_controller,
+    read_records,
+    record_flags,
+)
 from schedtop.sources.lens_front_end import interrupt_flags
-from schedtop.sources.tracefs import TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
 """Without the second, when a wait turns from blocked to runnable is not known: there is nothing to measure then."""
@@ -14,13 +20,7 @@ EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
 
 def choose_offcpu_front_end(wanted: str = "auto") -> FrontEnd:
     """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
-    if wanted != "tracepoint":
-        try:
-            return _btf_front_end(Btf.of_kernel(KERNEL_BTF))
-        except BtfError as error:
-            if wanted == "btf":
-                raise SourceError(f"{error}; use --source tracepoint") from error
-    return _tracepoint_front_end()
+    return choose(wanted, _btf_front_end, _tracepoint_front_end)
 
 
 def _btf_front_end(btf: Btf) -> FrontEnd:
@@ -35,13 +35,7 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
 
 
 def _tracepoint_front_end() -> FrontEnd:
-    try:
-        tracefs = find_tracefs()
-        found = {event: read_fields(tracefs, f"sched:{event}") for event in EVENTS}
-        present = {event: fields for event, fields in found.items() if fields}
-        events = {event: read_id(tracefs, f"sched:{event}") for event in present}
-    except TracefsError as error:
-        raise SourceError(str(error)) from error
+    present, events = read_records(dict.fromkeys(EVENTS, "sched"))
     missing = tuple(event for event in EVENTS if event not in present)
     if missing:
         raise SourceError(f"this kernel has no tracepoint {missing[0]}: waits cannot be measured without it")
