@@ -234,15 +234,20 @@ def test_a_quota_is_told_by_its_cgroup() -> None:
             assert process.stderr
             url = process.stderr.readline().split()[-1]
             name = f'schedtop_cgroup_throttled_periods_total{{cgroup="/{directory.name}"}}'
-            assert wait_for(lambda: samples(url, name) == 1, 30), "it has a series of its own"
-            first = scrape(url, name), throttled_periods(directory)
+            run = f'schedtop_group_run_seconds_total{{by="cgroup",group="/{directory.name}"}}'
+            assert wait_for(lambda: samples(url, name) == samples(url, run) == 1, 30), "it has series of its own"
+            first = scrape(url, name), throttled_periods(directory), scrape(url, run), run_seconds(hog.pid)
             time.sleep(3)
-            last = scrape(url, name), throttled_periods(directory)
-            ran_s = scrape(url, f'schedtop_group_run_seconds_total{{by="cgroup",group="/{directory.name}"}}')
+            last = scrape(url, name), throttled_periods(directory), scrape(url, run), run_seconds(hog.pid)
             process.terminate()
     assert last[1] - first[1] > 10
     assert last[0] - first[0] == pytest.approx(last[1] - first[1], abs=5), "up to an interval at both ends"
-    assert ran_s > 0.3, "and so have its tasks"
+    assert last[2] > first[2]
+    assert last[2] - first[2] == pytest.approx(last[3] - first[3], abs=0.2), "and so have its tasks"
+
+
+def run_seconds(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def throttled_periods(directory: Path) -> int:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from schedtop.outputs.flame.tree import Flame, FlameFrame, Stack, flame_of
+from schedtop.outputs.templates import templates_of
 from schedtop.units import format_count, format_ns, format_ratio, printable
 
 WIDTH = 1200
@@ -130,11 +131,4 @@ def _wrapped(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("schedtop.outputs.flame", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("flame.svg.j2")
+    return templates_of("schedtop.outputs.flame").get_template("flame.svg.j2")

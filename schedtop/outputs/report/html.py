@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, UndefinedError
+from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from schedtop.outputs.report import words
@@ -23,6 +23,7 @@ from schedtop.outputs.report.words import (
 )
 from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import PERCENTILES
+from schedtop.outputs.templates import templates_of
 from schedtop.units import format_count, format_ns, format_ratio, rate
 
 FILTERS: Mapping[str, Callable[..., str]] = {
@@ -44,13 +45,7 @@ def to_html(data: Data, top: int) -> str:
 
     Raises KeyError and the like if the report lacks something.
     """
-    environment = Environment(
-        loader=PackageLoader("schedtop.outputs.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("schedtop.outputs.report")
     environment.filters.update(FILTERS)
     cells = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
     # The SVG is ours, and matplotlib escapes the names within it.

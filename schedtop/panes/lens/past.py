@@ -54,10 +54,9 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interval:
-    """What one Frame says of the subject. Rows as in the Frame; `waits`: its histogram, if the Frame has it."""
+class Known:
+    """What is known of the subject. Rows as in a Frame; `waits`: its histogram, if Frames have it."""
 
-    frame: Frame
     tasks: Rows
     slow_waits: Rows
     suffered: Rows
@@ -67,16 +66,17 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class Interval(Known):
+    """What one Frame says of it."""
+
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(Known):
     """Several Intervals together, their counters added."""
 
     intervals: tuple[Interval, ...]
-    tasks: Rows
-    slow_waits: Rows
-    suffered: Rows
-    caused: Rows
-    throttling: Rows
-    waits: Histogram | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,13 +196,13 @@ class PastReader:
         tasks = frame.tasks[mask(frame.tasks)]
         of_group = np.isin(frame.throttling["cgroup_id"], tasks["cgroup_id"])
         return Interval(
-            frame,
             tasks,
             frame.slow_waits[mask(frame.slow_waits)],
             frame.pairs[mask(frame.pairs, "victim")],
             frame.pairs[mask(frame.pairs, "other")],
             frame.throttling[of_group],
             self._waits(frame),
+            frame,
         )
 
 
@@ -225,13 +225,13 @@ def _joined(tables: Sequence[Rows], dtype: np.dtype[np.void]) -> Rows:
 def _summed(intervals: Sequence[Interval]) -> Sum:
     waits = [one.waits for one in intervals if one.waits is not None]
     return Sum(
-        tuple(intervals),
         merge_tasks([_joined([one.tasks for one in intervals], TASK_DTYPE)]),
         _joined([one.slow_waits for one in intervals], SLOW_WAIT_DTYPE),
         merge_pairs([_joined([one.suffered for one in intervals], PAIR_DTYPE)]),
         merge_pairs([_joined([one.caused for one in intervals], PAIR_DTYPE)]),
         merge_throttling([_joined([one.throttling for one in intervals], THROTTLING_DTYPE)]),
         sum(waits, Histogram.empty()) if waits else None,
+        tuple(intervals),
     )
 
 
