@@ -105,7 +105,7 @@ def gather(view: View) -> Facts:
         main=_main(weights),
         load=sum(weights.values()) / max(1, frame.interval_ns),
         missing=_missing(frame),
-        p99_ns=None if view.settings.filter.names_tasks else view.latency().percentile_ns(0.99),
+        p99_ns=None if view.settings.shown_filter.names_tasks else view.latency().percentile_ns(0.99),
         busy={cpu: ratio for cpu, ratio in busy.items() if ratio is not None},
         idle={cpu: min(1.0, idle_ns[cpu] / max(1, frame.interval_ns)) for cpu in view.cpu_ids if cpu in idle_ns},
         steal=frame.ratio("steal_ns"),

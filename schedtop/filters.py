@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -113,6 +113,11 @@ class Filter:
         if self.cgroups:
             keep &= _any_part(rows[role + "cgroup_id"], lambda cgroup: _cgroup_text(cgroup, cgroups), self.cgroups)
         return rows[keep]
+
+    def on_cpus(self, cpus: tuple[int, ...]) -> Filter:
+        """The same on these CPUs alone, of those that it lets through; the same if there are none of them."""
+        chosen = tuple(self.cpu_ids(cpus))
+        return replace(self, cpus=chosen) if chosen else self
 
     def cpu_ids(self, ids: Iterable[int]) -> list[int]:
         """The CPUs that it lets through."""

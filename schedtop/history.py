@@ -74,12 +74,19 @@ class ViewSettings:
     blame: str = "blocker"
     pair_sort: str = "time"
     short_lived_sort: str = "count"
+    selected_cpus: tuple[int, ...] = ()
+    """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
+
+    @property
+    def shown_filter(self) -> Filter:
+        """The filter, on the selected CPUs."""
+        return self.filter.on_cpus(self.selected_cpus)
 
     def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
         """The rows that are to be seen, see `Filter.rows`."""
         if self.hidden_tgids:
             rows = rows[~np.isin(rows[f"{role}tgid"], self.hidden_tgids)]
-        return self.filter.rows(rows, cpu_field, cgroups, role)
+        return self.shown_filter.rows(rows, cpu_field, cgroups, role)
 
     def short_lived(self, rows: Rows, cgroups: Mapping[int, str] = NO_CGROUPS) -> Rows:
         """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of who started them."""
@@ -92,9 +99,9 @@ class ViewSettings:
 class View:
     """What is shown: the Frame of the window, the Frames behind it for plots over time, and rows in order.
 
-    `series` ends with the newest Frame of the window; `tasks`, `slow_waits` and `pairs` (by victim) are filtered and
-    sorted rows, `short_lived` filtered ones; `latest_ns` is the `end_ns` of the newest Frame collected, so that a
-    frozen View knows its age.
+    `series` ends with the newest Frame of the window, `later` are those after it (if it is frozen); `tasks`,
+    `slow_waits` and `pairs` (by victim) are filtered and sorted rows, `short_lived` filtered ones; `latest_ns` is the
+    `end_ns` of the newest Frame collected, so that a frozen View knows its age.
     """
 
     host: Host
@@ -107,10 +114,16 @@ class View:
     latest_ns: int = 0
     pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
     short_lived: Rows = field(default_factory=no_short_lived)
+    later: tuple[Frame, ...] = ()
 
     @property
     def cpu_ids(self) -> list[int]:
-        """The online CPUs that the filter lets through."""
+        """The online CPUs that the filter lets through, of the selected ones if there are some."""
+        return self.settings.shown_filter.cpu_ids(self.frame.cpus.ids)
+
+    @property
+    def all_cpu_ids(self) -> list[int]:
+        """The online CPUs that the filter lets through, selected or not: what a list to select from shows."""
         return self.settings.filter.cpu_ids(self.frame.cpus.ids)
 
     @property
@@ -120,7 +133,7 @@ class View:
 
     def latency(self, kind: str | None = None) -> Histogram:
         """Runqueue latency of the window on the CPUs that the filter lets through."""
-        wanted = self.settings.filter.cpus
+        wanted = self.settings.shown_filter.cpus
         if not wanted:
             return self.frame.latency.histogram(kind)
         width = self.frame.latency.counts.shape[1]
@@ -214,6 +227,7 @@ class History:
             latest_ns=self.latest_ns if latest_ns is None else latest_ns,
             pairs=sort_pairs(settings.rows(frame.pairs, "", frame.cgroups, "victim_"), settings.blame),
             short_lived=settings.short_lived(frame.short_lived, frame.cgroups),
+            later=tuple(self._frames[len(frames) :]) if end_ns is not None else (),
         )
 
     def _forget_groups(self, before_ns: int) -> None:

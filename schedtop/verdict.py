@@ -105,7 +105,7 @@ def _unavailable(f: Facts) -> Verdict | None:
 
 def _nothing_passes(f: Facts) -> Verdict | None:
     """What is notable of the host alone is no verdict on tasks that are not there."""
-    if not f.view.settings.filter.names_tasks or len(f.view.tasks) or len(f.waits):
+    if not f.view.settings.shown_filter.names_tasks or len(f.view.tasks) or len(f.waits):
         return None
     headline, action = "Nothing passes the filter: no task to judge", "Check the filter, or choose a longer window"
     if "tasks" in f.frame.unavailable:
@@ -361,7 +361,7 @@ def _forks(f: Facts) -> Verdict | None:
         return None
     evidence = (*found.evidence, *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f, "forks"))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
-    action = "Start fewer processes: do more in each, or keep workers (pane 8)"
+    action = "Start fewer processes: do more in each, or keep workers (pane Short-lived)"
     level = f.level if f.enough else "notice"
     return Verdict(level, "forks", headline, evidence, action)
 
@@ -397,7 +397,7 @@ def _queueing(f: Facts) -> Verdict | None:
         *p99_words(f),
         *context_words(f),
     )
-    return Verdict(f.level, "queueing", headline, evidence, "Look at who blocks whom (pane 6)")
+    return Verdict(f.level, "queueing", headline, evidence, "Look at who blocks whom (pane Blame)")
 
 
 # --- Few slow waits, or none -----------------------------------------------------------------------------------------
@@ -448,9 +448,8 @@ def _waiting(f: Facts) -> Verdict | None:
     share = int(tasks["run_delay_ns"].sum()) / len(tasks) / max(1, f.frame.interval_ns)
     headline = f"CPU {cpu}: {task_names(waiters(tasks))} {verb} {percent(share)} of the time, in short turns"
     evidence = (*delay_words(f, tasks), *p99_words(f), *context_words(f))
-    return Verdict(
-        "notice", "waiting", headline, evidence, "Look at who blocks whom (pane 6), or lower the threshold to see why"
-    )
+    action = "Look at who blocks whom (pane Blame), or lower the threshold to see why"
+    return Verdict("notice", "waiting", headline, evidence, action)
 
 
 def _rare(f: Facts) -> Verdict | None:
@@ -474,7 +473,7 @@ def _pressed(f: Facts) -> Verdict | None:
 
 def _few(f: Facts) -> Verdict | None:
     count = f.view.latency().count
-    if f.enough or f.view.settings.filter.names_tasks or count >= FEW_WAITS:
+    if f.enough or f.view.settings.shown_filter.names_tasks or count >= FEW_WAITS:
         return None
     headline = f"Nothing is slow, but only {count} waits ended: too little to judge"
     return Verdict("unknown", "few", headline, context_words(f), "Choose a longer window")

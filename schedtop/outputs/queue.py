@@ -17,7 +17,7 @@ def queue_fields(view: View) -> dict[str, Any] | None:
     queue = view.frame.queue
     if queue is None or "queue" in view.frame.unavailable:
         return None
-    ids = view.settings.filter.cpu_ids(range(len(queue.samples)))
+    ids = view.settings.shown_filter.cpu_ids(range(len(queue.samples)))
     return {
         "hz": queue.hz,
         **_cpus(queue, ids),

@@ -91,7 +91,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         **origin(view),
         "verdict": asdict(judge(view)),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
-        "totals": _cpu_fields(frame, view.settings.filter.cpu_ids(range(len(frame.cpus.online)))),
+        "totals": _cpu_fields(frame, view.settings.shown_filter.cpu_ids(range(len(frame.cpus.online)))),
         "runqueue_latency": _runqueue_latency(view),
         "queue_length": queue_fields(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
@@ -119,7 +119,7 @@ def origin(view: View) -> dict[str, Any]:
         "start_time": iso_time(frame.start_time_ns),
         "interval_ns": frame.interval_ns,
         "threshold_ns": frame.threshold_ns,
-        "filters": filter_fields(view.settings.filter, view.settings.hidden_tgids, view.host.scope),
+        "filters": filter_fields(view.settings.shown_filter, view.settings.hidden_tgids, view.host.scope),
         "loss": asdict(frame.loss),
     }
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.history import View
 from schedtop.panes.blame_rows import FIELDS, MODE_WORDS, Account, PairRows, Part, account, columns_for
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
-from schedtop.rows import Rows
+from schedtop.rows import Rows, text
 from schedtop.units import format_ns, format_round_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
-from schedtop.widgets.strips import Spans, fit
+from schedtop.widgets.strips import Spans, fit, steady
 
 EXPANDED_HEIGHT = 14
 """From here on, what is not in pairs has a line for each reason."""
@@ -27,9 +28,9 @@ FOOTED_HEIGHT = 4
 class BlamePane(Pane, KeyedTable[PairRows]):
     """Victims and those who kept them waiting, most time first."""
 
-    NUMBER = 6
     TITLE = "Who preempts whom"
     SHORT = "Blame"
+    LEAST = Size(48, 7)
     PARTS = ("pairs", "latency")
     KEY = ("victim_id", "other_id")
     READING = (
@@ -94,6 +95,11 @@ class BlamePane(Pane, KeyedTable[PairRows]):
         self._account = account(view)
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.pairs):
+            return [("nobody", "dim")]
+        return [(steady(text(view.pairs[0]["other_comm"])), "preemption")]
+
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self._account is not None
         settings = view.settings
@@ -140,6 +146,6 @@ class BlamePane(Pane, KeyedTable[PairRows]):
 
 
 def _empty_text(view: View) -> str:
-    if view.settings.filter and len(view.frame.pairs):
-        return f"none of {len(view.frame.pairs)} pairs passes the filter {view.settings.filter}"
+    if view.settings.shown_filter and len(view.frame.pairs):
+        return f"none of {len(view.frame.pairs)} pairs passes the filter {view.settings.shown_filter}"
     return f"nobody waited for a CPU in the last {format_round_ns(view.frame.interval_ns)}"

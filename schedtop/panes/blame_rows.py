@@ -60,7 +60,7 @@ def account(view: View) -> Account:
     first, second = (count, time) if settings.pair_sort == "count" else (time, count)
     pairs = take_rows(pairs, np.lexsort((-pairs[second], -pairs[first])))
     in_pairs = int(pairs[time].sum())
-    if settings.filter.names_tasks:
+    if settings.shown_filter.names_tasks:
         return Account(pairs, (), in_pairs)
     total = view.frame.ended_wait_ns
     parts = _not_blocked(view) if settings.blame == "blocker" else _not_preempted(view)

@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 
 from schedtop.history import View
 from schedtop.panes.cpu_rows import CpuRows, columns_for, row_spans
 from schedtop.panes.pane import Pane
+from schedtop.panes.percent import percent
 from schedtop.panes.trend import MEASURES, Measure, mean, trend
 from schedtop.units import format_round_ns
 from schedtop.widgets.bars import EIGHTHS, MISSING, bars, tall_bars
@@ -38,8 +40,8 @@ SPACE: Span = ("  ", "text")
 class CpusPane(Pane):
     """Per-CPU switches, busy and steal time, queue, and a short history of one measure."""
 
-    NUMBER = 1
     TITLE = "CPUs"
+    LEAST = Size(38, 5)
     READING = (
         "switch/s: context switches a second. invol/s: those in which a task was put off the CPU although it wanted "
         "to go on; inv% is their share among the switches of tasks. busy% and steal% are the kernel's own account; "
@@ -72,8 +74,11 @@ class CpusPane(Pane):
         self.measure = next((measure for measure in order if frame is None or measure.available(frame)), None)
         self.draw()
 
+    def view_glance(self, view: View) -> Spans:
+        return [("busy ", "dim"), (f"{percent(view.frame.ratio('busy_ns'))} %", "busy")]
+
     def view_lines(self, view: View) -> Sequence[Spans]:
-        ids = view.cpu_ids
+        ids = view.all_cpu_ids
         if not ids:
             return self.sentence(f"no online CPU passes the filter {view.settings.filter}")
         measure = self._measure_of(view)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from textual.geometry import Size
+
 from schedtop.groups import group_members
 from schedtop.histogram import Histogram
 from schedtop.history import View
@@ -70,9 +72,9 @@ class ChosenGroup(NamedTuple):
 class LatencyPane(Pane):
     """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
 
-    NUMBER = 2
     TITLE = "Runqueue latency"
     SHORT = "Latency"
+    LEAST = Size(38, 9)
     PARTS = ("latency",)
     READING = (
         "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
@@ -93,6 +95,9 @@ class LatencyPane(Pane):
         if self.group is None or groups is None or groups.kind != GROUPS[kind]:
             return None
         return groups.histogram(group_members([self.group.id], kind, view.frame.cgroups), self.group.max_wait_ns)
+
+    def view_glance(self, view: View) -> Spans:
+        return [("p99 ", "dim"), (format_ns(view.latency().percentile_ns(0.99)), "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -131,6 +136,6 @@ def _per_s(view: View, histogram: Histogram) -> str:
 
 def _scope(view: View) -> str:
     """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
-    chosen = view.settings.filter
+    chosen = view.settings.shown_filter
     parts = [f"CPU {','.join(map(str, chosen.cpus))}"] if chosen.cpus else []
     return " · ".join([*parts, NOT_BY_TASK] if chosen.names_tasks else parts)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.content import Content
+from textual.geometry import Size
 
 from schedtop.history import View
 from schedtop.widgets.canvas import Canvas
@@ -20,15 +21,15 @@ WAITING = "waiting for the first interval"
 class Pane(Canvas):
     """One pane: `show(view)` hands it what to draw, `view_lines` draws.
 
-    `NUMBER` is the key that focuses it; `SHORT` is its title where there is little room (TITLE if empty);
-    `SHARES` is the number of the pane whose place on the screen it shares, 0 if it has its own;
-    `PARTS` are the parts of a Frame without which it has nothing to show.
+    `NUMBER` is the key that focuses it, if it has one; `SHORT` is its title where there is little room (TITLE if
+    empty); `LEAST` is the size in which all of it can be read, with its border; `PARTS` are the parts of a Frame
+    without which it has nothing to show.
     """
 
     NUMBER: ClassVar[int] = 0
     TITLE: ClassVar[str] = ""
     SHORT: ClassVar[str] = ""
-    SHARES: ClassVar[int] = 0
+    LEAST: ClassVar[Size] = Size(40, 6)
     PARTS: ClassVar[tuple[str, ...]] = ()
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
@@ -59,11 +60,6 @@ class Pane(Canvas):
         self.draw()
 
     @property
-    def place(self) -> int:
-        """The number of the pane whose place it is in, its own if it shares none."""
-        return self.SHARES or self.NUMBER
-
-    @property
     def hidden(self) -> bool:
         """Whether nothing of the pane is on the screen, so that drawing would be wasted."""
         return not self.display or not self.inner.width or not self.inner.height
@@ -90,6 +86,17 @@ class Pane(Canvas):
         reasons = [self.view.frame.unavailable[part] for part in self.PARTS if part in self.view.frame.unavailable]
         return self.sentence(f"not available: {reasons[0]}") if reasons else []
 
+    def glance(self) -> Spans:
+        """The most important thing of the View in about fifteen cells, for where the pane itself is not seen."""
+        if self.view is None:
+            return []
+        missing = any(part in self.view.frame.unavailable for part in self.PARTS)
+        return [("n/a", "dim")] if missing else self.view_glance(self.view)
+
+    def view_glance(self, _view: View) -> Spans:
+        """The same of a View that has what the pane needs."""
+        return []
+
     def sentence(self, text: str, style: str = "dim") -> list[Spans]:
         """A sentence broken to the width, from the second line on where there is room."""
         lines: list[Spans] = [[(line, style)] for line in wrapped(text, self.inner.width)]
@@ -98,7 +105,8 @@ class Pane(Canvas):
     def set_title(self, detail: str = "", subtitle: str = "") -> None:
         """The border's texts. Set only when they change, because that repaints the whole pane."""
         name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
-        title = f"{self.NUMBER} {name}{f' · {detail}' if detail else ''}"
+        number = f"{self.NUMBER} " if self.NUMBER else ""
+        title = f"{number}{name}{f' · {detail}' if detail else ''}"
         if title != self._title:
             self._title = title
             self.border_title = Content(title)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.geometry import Size
+
 from schedtop.history import View
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
@@ -28,9 +30,8 @@ MISSED_RATIO = 0.05
 class QueuePane(Pane):
     """How long the run queues were when they were sampled: in total as a histogram, and for each CPU."""
 
-    NUMBER = 7
     TITLE = "Run queue"
-    SHARES = 3
+    LEAST = Size(40, 7)
     PARTS = ("queue",)
     READING = (
         "How many tasks wait for a CPU, looked at 99 times a second on each CPU, only while this pane is shown (or a "
@@ -52,6 +53,15 @@ class QueuePane(Pane):
     @property
     def page_rows(self) -> int:
         return self._shown
+
+    def glance(self) -> Spans:
+        # Samples are taken only while the pane is seen: this is how many wait at the end of the interval.
+        if self.view is None:
+            return []
+        if {"latency", "queue_length"} & self.view.frame.unavailable.keys():
+            return [("n/a", "dim")]
+        waiting = int(self.view.frame.cpus.queue_length[self.view.cpu_ids].sum())
+        return [(f"{format_count(waiting)} waiting", "text")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         queue = view.frame.queue

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.history import View
@@ -25,9 +26,8 @@ from schedtop.widgets.strips import Spans
 class ShortLivedPane(Pane, KeyedTable[CommandRows]):
     """Commands by how many of their processes, and of their threads, came and went."""
 
-    NUMBER = 8
     TITLE = "Short-lived"
-    SHARES = 5
+    LEAST = Size(50, 6)
     PARTS = ("short_lived",)
     KEY = ("name_low", "name_high", "is_thread", "is_folded")
     READING = (
@@ -107,6 +107,10 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
             self._grouped = self.view, commands
             self.set_rows(commands, self.view.settings.short_lived_sort)
         super().draw()
+
+    def view_glance(self, view: View) -> Spans:
+        count = int(view.short_lived["count"].sum())
+        return [(often(count, view.frame.interval_ns), "strong")] if count else [("none", "dim")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self.rows is not None

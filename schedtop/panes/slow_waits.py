@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.history import SLOW_WAIT_SORTS, View
 from schedtop.panes.pane import Pane
 from schedtop.panes.wait_rows import WaitRows, columns_for
 from schedtop.rows import Rows
-from schedtop.units import format_count, format_round_ns
+from schedtop.units import format_count, format_ns, format_round_ns
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans
@@ -23,8 +24,8 @@ from schedtop.widgets.strips import Spans
 class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
     """Single waits over the threshold, slowest or newest first."""
 
-    NUMBER = 4
     TITLE = "Slow waits"
+    LEAST = Size(60, 6)
     PARTS = ("slow_waits",)
     KEY = ("time_ns", "tid")
     READING = (
@@ -81,6 +82,12 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
         self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
         self.draw()
 
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.slow_waits):
+            return [("none", "dim")]
+        longest = format_ns(int(view.slow_waits["wait_ns"].max()))
+        return [(format_count(len(view.slow_waits)), "strong"), (f" to {longest}", "text")]
+
     def view_lines(self, view: View) -> Sequence[Spans]:
         words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
         suppressed = view.frame.loss.slow_waits_suppressed
@@ -95,8 +102,8 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
 
 
 def _empty_text(view: View) -> str:
-    if view.settings.filter and len(view.frame.slow_waits):
-        return f"none of {len(view.frame.slow_waits)} slow waits passes the filter {view.settings.filter}"
+    if view.settings.shown_filter and len(view.frame.slow_waits):
+        return f"none of {len(view.frame.slow_waits)} slow waits passes the filter {view.settings.shown_filter}"
     over, span = (format_round_ns(ns) for ns in (view.frame.threshold_ns, view.frame.interval_ns))
     # What was recorded has its threshold.
     hint = "" if view.host.recorded_source else " (press - for a lower threshold)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from textual.geometry import Size
+
 from schedtop.groups import group_name
 from schedtop.history import View
 from schedtop.panes.capacity import (
@@ -39,9 +41,9 @@ LEAST_BELOW = 5
 class StealPane(Pane):
     """Steal, throttling by quota, pressure and the latency's p99: now, and over five minutes."""
 
-    NUMBER = 3
     TITLE = "Steal, quota, pressure"
     SHORT = "Steal"
+    LEAST = Size(40, 7)
     READING = (
         "Four things over the same five minutes, the newest at the right. steal: the share of time in which a CPU of "
         "this virtual machine had work, but the hypervisor ran somebody else; nothing inside this machine can mend "
@@ -58,6 +60,11 @@ class StealPane(Pane):
         self._past = Past()
         self._key: object = None
         self._plots: list[Spans] = []
+
+    def view_glance(self, view: View) -> Spans:
+        ratio = view.frame.ratio("steal_ns")
+        level = steal_level(ratio)
+        return [(f"{percent(ratio)} % {level.sign}", level.style if level.sign else "steal")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.geometry import Size
+
 from schedtop.groups import container_ids, group_tasks
 from schedtop.history import TASK_SORTS, View, sort_tasks
 from schedtop.panes.latency import ChosenGroup
@@ -18,8 +20,8 @@ from schedtop.widgets.strips import Spans, steady
 class TasksPane(Pane, KeyedTable[TaskRows]):
     """Tasks that ran or waited in the window, or groups of them, in the order that `s` chooses."""
 
-    NUMBER = 5
     TITLE = "Tasks"
+    LEAST = Size(60, 6)
     PARTS = ("tasks",)
     READING = (
         "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
@@ -82,8 +84,13 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         self.set_rows(rows, view.settings.task_sort)
         self.draw()
 
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.tasks):
+            return [("none", "dim")]
+        return [(steady(text(view.tasks[0]["comm"])), "strong")]
+
     def view_lines(self, view: View) -> Sequence[Spans]:
-        filtered = f" of {len(view.frame.tasks)}" if view.settings.filter else ""
+        filtered = f" of {len(view.frame.tasks)}" if view.settings.shown_filter else ""
         words = TASK_SORTS[view.settings.task_sort]
         count = f"{len(view.tasks)}{filtered}"
         if self._kind != "thread" and self.rows is not None:
@@ -104,6 +111,6 @@ def _members(view: View) -> dict[int, list[int]]:
 
 
 def _empty_text(view: View) -> str:
-    if view.settings.filter and len(view.frame.tasks):
-        return f"no task of {len(view.frame.tasks)} passes the filter {view.settings.filter}"
+    if view.settings.shown_filter and len(view.frame.tasks):
+        return f"no task of {len(view.frame.tasks)} passes the filter {view.settings.shown_filter}"
     return "no task ran or waited in this window"

@@ -14,9 +14,11 @@ from schedtop.filters import Filter
 from schedtop.history import ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.blame import BlamePane
+from schedtop.panes.cpu_strips import CpuStripsPane
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
+from schedtop.panes.over_time import OverTimePane
 from schedtop.panes.queue import QueuePane
 from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.short_lived_text import command_lines, command_title, rows_of
@@ -24,6 +26,7 @@ from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
 from schedtop.panes.wait_text import wait_lines, wait_title
+from schedtop.ui import presets
 from schedtop.ui.attached_screen import AttachedScreen
 from schedtop.ui.bindings import KeyRow, key, key_rows
 from schedtop.ui.file_keys import FileKeys
@@ -85,14 +88,16 @@ class Dashboard(LensKeys):
     ) -> None:
         super().__init__(
             (
-                CpusPane(id="cpus"),
-                LatencyPane(id="latency"),
-                StealPane(id="steal", classes="slot"),
-                QueuePane(id="queue", classes="slot"),
-                SlowWaitsPane(id="slow-waits", classes="slot"),
-                BlamePane(id="blame", classes="slot"),
-                ShortLivedPane(id="short-lived", classes="slot"),
-                TasksPane(own_pid, id="tasks", classes="slot"),
+                OverTimePane(id=presets.OVER_TIME),
+                LatencyPane(id=presets.LATENCY),
+                CpusPane(id=presets.CPUS),
+                CpuStripsPane(id=presets.CPU_STRIPS),
+                StealPane(id=presets.STEAL),
+                QueuePane(id=presets.QUEUE),
+                SlowWaitsPane(id=presets.SLOW_WAITS),
+                BlamePane(id=presets.BLAME),
+                TasksPane(own_pid, id=presets.TASKS),
+                ShortLivedPane(id=presets.SHORT_LIVED),
             ),
             export_dir,
             source.host,
@@ -188,6 +193,7 @@ class Dashboard(LensKeys):
                 if isinstance(pane, LatencyPane):
                     pane.group = self.query_one(TasksPane).selected_group
                 pane.show(self.view)
+            self.show_strip()
 
     def _show_header(self) -> None:
         self.query_one(HeaderPane).show(
@@ -225,7 +231,7 @@ class Dashboard(LensKeys):
             for row in rows
             if frozen or not row.action.startswith("step")
         ]
-        self.query_one(KeyBar).show((*keys, self.pane_keys, ("+ -", "Threshold", "threshold(1)")))
+        self.query_one(KeyBar).show((*keys, *self.pane_keys, ("+ -", "Threshold", "threshold(1)")))
 
     # Time.
 

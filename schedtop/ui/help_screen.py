@@ -84,9 +84,9 @@ class HelpText(Canvas):
         yield [("Causes of slow waits: the first that holds", "key")]
         for cause, meaning in CAUSE_MEANINGS.items():
             yield from entry(cause, meaning, 22, width)
-        for pane in sorted(self._panes, key=lambda pane: pane.NUMBER):
+        for pane in self._panes:
             yield []
-            yield [(f"{pane.NUMBER} {pane.TITLE}", "key")]
+            yield [(f"{pane.NUMBER or ''} {pane.TITLE}".strip(), "key")]
             for line in wrapped(pane.READING, width):
                 yield [(line, "text")]
         if self._notes:

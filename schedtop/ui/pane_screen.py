@@ -1,32 +1,37 @@
-"""The arrangement of the panes on the screen: which are seen at which size, which has the focus, which is zoomed."""
+"""The arrangement of the panes on the screen: which preset, which has the focus, which is zoomed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
+from schedtop.ui.arrangement import Arrangement, arrange
 from schedtop.ui.bindings import key
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.key_bar import KeyBar
-from schedtop.ui.layout import CLASSES, layout_classes
+from schedtop.ui.pane_grid import PaneGrid
+from schedtop.ui.pane_strip import PaneStrip
+from schedtop.ui.presets import PRESETS, Preset
 from schedtop.ui.terminal import LEAST_COLUMNS, LEAST_LINES
+
+COMPACT = Size(80, 20)
+"""Below this, what can take fewer lines does."""
 
 
 class PaneScreen(Screen[None]):
-    """Header, panes, filter line and key bar.
+    """Header, panes, the strip of those that are not seen, filter line and key bar.
 
-    The pane with the class `current` is the one that is seen where there is no room for all (`slot`s share a place
-    in the small layout); `zoomed` is alone at any size. Panes of one `place` share it at every size: all but the one
-    that had the focus last are `aside`. What is not seen is not drawn, and is named in the border of what is.
+    A preset says which panes are seen at which size. A pane that is not takes the place of the preset's main pane when
+    it gets the focus. What is not seen is not drawn. `zoomed` is a pane that is alone at any size.
     """
 
     AUTO_FOCUS = None
@@ -34,116 +39,146 @@ class PaneScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("z", "zoom", "Zoom", "The focused pane alone, and back", shown=True),
-        key("1", "focus_number(1)", "CPUs", "To the CPUs"),
-        key("2", "focus_number(2)", "Latency", "To the runqueue latency"),
-        key("3", "focus_number(3)", "Steal", "To steal"),
-        key("4", "focus_number(4)", "Slow waits", "To the slow waits"),
-        key("5", "focus_number(5)", "Tasks", "To the tasks"),
-        key("6", "focus_number(6)", "Blame", "To who preempts whom"),
-        key("7", "focus_number(7)", "Run queue", "To the run queue's length"),
-        key("8", "focus_number(8)", "Short-lived", "To the tasks that came and went"),
-        key("tab", "focus_pane(1)", "Next pane", "To the next pane"),
+        *(
+            key(str(preset.number), f"preset({preset.number})", preset.word, f"Preset {preset.word}: {preset.meaning}")
+            for preset in PRESETS
+        ),
+        key("tab", "focus_pane(1)", "Next pane", "To the next pane, seen or not"),
         key("shift+tab", "focus_pane(-1)", "Pane before", "To the pane before"),
     ]
 
     def __init__(self, panes: Sequence[Pane]) -> None:
         super().__init__()
         self.panes = tuple(panes)
-        for pane in panes:
-            pane.add_class(f"place-{pane.place}")
-            pane.set_class(pane.place != pane.NUMBER, "aside")
-        self._grid = Container(*panes, id="panes")
+        self.preset: Preset = PRESETS[0]
+        self._guest: Pane | None = None
+        self._zoomed: Pane | None = None
+        self._current = self.pane_named(self.preset.main)
+        self._least = {pane.id or "": pane.LEAST for pane in panes}
+        self.arrangement = Arrangement((), (), 0)
+        self._grid = PaneGrid(*panes, least=self._least, id="panes")
+        self._strip = PaneStrip(id="strip")
         self._too_small = Static(id="too-small", markup=False)
 
     def compose(self) -> ComposeResult:
         yield HeaderPane(id="header")
         yield self._grid
+        yield self._strip
         yield FilterBar(id="filter-bar")
         yield KeyBar(id="key-bar")
         yield self._too_small
 
     @property
+    def fixed_lines(self) -> int:
+        """The lines of the screen that no pane has: header and key bar."""
+        return 4
+
+    @property
     def current(self) -> Pane:
-        """The pane that had the focus last, or takes the place of the others."""
-        return next(pane for pane in self.panes if pane.has_class("current"))
+        """The pane that had the focus last."""
+        return self._current
 
     @property
     def is_zoomed(self) -> bool:
         """Whether one pane is alone on the screen."""
-        return self._grid.has_class("zoomed")
+        return self._zoomed is not None
+
+    def pane_named(self, name: str) -> Pane:
+        """The pane with this id. Raises KeyError."""
+        return {pane.id: pane for pane in self.panes}[name]
 
     @property
-    def pane_keys(self) -> tuple[str, str, str]:
-        """What stands in the key bar for the keys of all panes."""
-        return (f"Tab 1-{max(pane.NUMBER for pane in self.panes)}", "Pane", "focus_pane(1)")
+    def pane_keys(self) -> tuple[tuple[str, str, str], ...]:
+        """What stands in the key bar for the keys of all presets and panes."""
+        return ((f"1-{PRESETS[-1].number}", "Presets", "preset(0)"), ("Tab", "Pane", "focus_pane(1)"))
 
     def on_mount(self, _event: events.Mount) -> None:
-        self.focus_pane(self._first_in_slot())
+        self.show_preset(self.preset)
 
     def on_resize(self, event: events.Resize) -> None:
-        wanted = layout_classes(event.size.width, event.size.height)
-        for name in CLASSES:
-            self.set_class(name in wanted, name)
-        size = f"{event.size.width}x{event.size.height}"
-        self._too_small.update(f"the terminal is too small: {size}\nschedtop needs {LEAST_COLUMNS}x{LEAST_LINES}")
-        self.call_after_refresh(self._arranged)
+        columns, lines = event.size
+        tiny = columns < LEAST_COLUMNS or lines < LEAST_LINES
+        self.set_class(tiny, "-tiny")
+        self.set_class(not tiny and (columns < COMPACT.width or lines < COMPACT.height), "-compact")
+        self._too_small.update(
+            f"the terminal is too small: {columns}x{lines}\nschedtop needs {LEAST_COLUMNS}x{LEAST_LINES}"
+        )
+        self._arrange()
+
+    def show_preset(self, preset: Preset) -> None:
+        """Shows the panes of a preset; its main one gets the focus."""
+        self.preset, self._guest, self._zoomed = preset, None, None
+        self._current = self.pane_named(preset.main)
+        self._arrange()
+        if preset.focus in self.arrangement.seen:
+            self._current = self.pane_named(preset.focus)
+        self._current.focus(scroll_visible=False)
 
     def focus_pane(self, pane: Pane) -> None:
-        """Gives a pane the focus; one that is hidden takes its place on the screen, or the zoom."""
-        for other in self.panes:
-            other.set_class(other is pane, "current")
-            other.set_class(self.is_zoomed and other is pane, "zoomed")
-            if other.place == pane.place:
-                other.set_class(other is not pane, "aside")
-        # In the small layout CPUs and latency have a place of their own: the place below keeps what it shows.
-        for other in self.panes:
-            other.set_class(other is (pane if pane.has_class("slot") else self._in_slot()), "in-slot")
+        """Gives a pane the focus; one that is not seen takes the place of the main one, or the zoom."""
+        self._current = pane
+        if self._zoomed is not None:
+            self._zoomed = pane
+        if pane.id == self.preset.main:
+            self._guest = None
+        elif pane.id not in self.arrangement.seen or self.arrangement.seen == (pane.id,):
+            self._guest = pane
+        self._arrange()
         pane.focus(scroll_visible=False)
+
+    def _arrange(self) -> None:
+        """Shows the panes that the preset has at this size."""
+        if not self.size.area:
+            return
+        size = Size(self.size.width, max(1, self.size.height - self.fixed_lines))
+        guest, zoomed = self._guest, self._zoomed
+        self.arrangement = arrange(
+            self.preset, size, self._least, guest.id if guest else None, zoomed.id if zoomed else None
+        )
+        if self._current.id not in self.arrangement.seen:
+            # The room became too small for the pane with the focus: it stays, another one goes.
+            self._guest = self._current
+            self.arrangement = arrange(self.preset, size, self._least, self._current.id)
+        for pane in self.panes:
+            pane.set_class(pane is zoomed, "zoomed")
+        self._grid.show_plan(self.arrangement.plan)
         self.call_after_refresh(self._arranged)
 
-    def _in_slot(self) -> Pane:
-        return next((pane for pane in self.panes if pane.has_class("in-slot")), self._first_in_slot())
+    def show_strip(self) -> None:
+        """Tells of the panes that are not seen."""
+        self._strip.show([self.pane_named(name) for name in self.arrangement.strip], self.arrangement.strip_lines)
 
-    def _first_in_slot(self) -> Pane:
-        """The last of those that have a place of their own."""
-        return next(pane for pane in reversed(self.panes) if pane.place == pane.NUMBER)
-
-    def action_focus_number(self, number: int) -> None:
-        """To the pane with this number, if there is one."""
-        for pane in self.panes:
-            if number == pane.NUMBER:
-                self.focus_pane(pane)
+    def action_preset(self, number: int) -> None:
+        """The preset with this number; 0: the one after this."""
+        place = number - 1 if number else PRESETS.index(self.preset) + 1
+        self.show_preset(PRESETS[place % len(PRESETS)])
 
     def action_focus_pane(self, step: int) -> None:
         """To the pane after (or before) the current one."""
-        self.focus_pane(self.panes[(self.panes.index(self.current) + step) % len(self.panes)])
+        self.focus_pane(self.panes[(self.panes.index(self._current) + step) % len(self.panes)])
 
     def action_zoom(self) -> None:
         """Shows the current pane alone, or all again."""
-        self._grid.toggle_class("zoomed")
-        self.focus_pane(self.current)
+        self._zoomed = None if self._zoomed else self._current
+        self.focus_pane(self._current)
+
+    @on(PaneStrip.Chosen)
+    def _chosen(self, event: PaneStrip.Chosen) -> None:
+        self.focus_pane(event.pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         # A click focuses too. Another key may have moved the focus on since.
-        if isinstance(event.widget, Pane) and event.widget is self.focused and event.widget is not self.current:
+        if isinstance(event.widget, Pane) and event.widget is self.focused and event.widget is not self._current:
             self.focus_pane(event.widget)
 
     def panes_arranged(self) -> None:
         """Other panes may be seen now than before."""
 
     def _arranged(self) -> None:
-        """Names hidden panes in the border of the one in their place, and gives the focus back that hiding took."""
-        hidden = sorted((pane for pane in self.panes if not pane.display), key=lambda pane: pane.NUMBER)
-        seen_places = {pane.place for pane in self.panes if pane.display}
-        all_places = all(pane.place in seen_places for pane in hidden)
+        """Draws what is seen now, and gives the focus back that hiding took."""
+        self.show_strip()
         for pane in self.panes:
-            if all_places:
-                named = [other for other in hidden if other.place == pane.place]
-            else:
-                stands_for_others = pane is self.current or (pane.has_class("in-slot") and not self.is_zoomed)
-                named = hidden if stands_for_others else []
-            pane.hint = " ".join(f"{other.NUMBER} {other.SHORT or other.TITLE}" for other in named)
             pane.draw()
         self.panes_arranged()
         if self.focused is None:
-            self.current.focus(scroll_visible=False)
+            self._current.focus(scroll_visible=False)

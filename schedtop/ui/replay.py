@@ -71,7 +71,7 @@ class ReplayDashboard(Dashboard):
     """Owns the line of the player; the History begins anew wherever the player goes."""
 
     DEFAULT_CSS = """
-    ReplayDashboard.-one PlayerBar { height: 1; }
+    ReplayDashboard.-compact PlayerBar { height: 1; }
     ReplayDashboard.-tiny PlayerBar, ReplayDashboard.-tiny SeekBar { display: none; }
     """
 
@@ -124,6 +124,10 @@ class ReplayDashboard(Dashboard):
         if self._player.damage:
             self.notify(self._player.damage, title="The recording", severity="warning", timeout=10, markup=False)
 
+    @property
+    def fixed_lines(self) -> int:
+        return super().fixed_lines + (1 if self.has_class("-compact") else 2)
+
     # What arrives.
 
     def add(self, frame: Frame) -> None:
@@ -168,7 +172,7 @@ class ReplayDashboard(Dashboard):
     def _show_keys(self) -> None:
         keys = [(row.keys.split()[0], row.word, row.action) for row in self.own_keys() if row.shown]
         play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
-        self.query_one(KeyBar).show((play, *PAIRS, *keys, self.pane_keys))
+        self.query_one(KeyBar).show((play, *PAIRS, *keys, *self.pane_keys))
 
     def own_keys(self) -> list[KeyRow]:
         """The player's keys, and those of the dashboard that have not become the player's."""

@@ -125,3 +125,15 @@ def wrapped(text: str, width: int) -> list[str]:
             candidate = word
         line = candidate
     return [clip(item, width) for item in (*lines, line)]
+
+
+def clip_spans(spans: Spans, width: int) -> list[Span]:
+    """As much of a line as fits, its last text cut with `…`."""
+    line: list[Span] = []
+    left = width
+    for text, style in spans:
+        if left <= 0:
+            break
+        line.append((clip(text, left), style))
+        left -= width_of(line[-1][0])
+    return line

@@ -82,3 +82,11 @@ async def collected(pilot: Pilot[int], source: GivenSource, count: int = 1) -> D
             break
     await pilot.pause()
     return app.dashboard
+
+
+async def to_pane(pilot: Pilot[int], name: str) -> None:
+    """Gives the focus to the pane with this id."""
+    app = pilot.app
+    assert isinstance(app, SchedtopApp)
+    app.dashboard.focus_pane(app.dashboard.pane_named(name))
+    await pilot.pause()

@@ -151,7 +151,7 @@ def test_suspended_and_brought_back() -> None:
     terminal.read_until(b"LIVE")
     assert b"\x1b[?1049h" in terminal.output
     # These never change: only a whole repaint brings them back.
-    terminal.read_until(b"Runqueue latency")
+    terminal.read_until(b"Latency over time")
     terminal.read_until(b" Freeze")
     os.write(terminal.master, b"q")
     assert terminal.end() == 0

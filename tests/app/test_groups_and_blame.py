@@ -15,7 +15,7 @@ from schedtop.verdict import Verdict
 from schedtop.widgets.strips import spans_width
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
-from .drive import collected
+from .drive import collected, to_pane
 from .test_dashboard import running
 
 VERDICT = Verdict("alarm", "rule", "a headline", ("first evidence", "second evidence"), "an action")
@@ -24,6 +24,7 @@ VERDICT = Verdict("alarm", "rule", "a headline", ("first evidence", "second evid
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48), (200, 60)])
 async def test_the_source_groups_while_somebody_looks(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, source, dashboard):
+        await to_pane(pilot, "tasks")
         for kind in [*list(GROUPS)[1:], "thread"]:
             await pilot.press("g")
             await collected(pilot, source)
@@ -57,7 +58,8 @@ async def test_groups_have_percentiles_and_the_latency_of_the_selected_one_is_sh
 
 async def test_the_latency_of_a_single_task_is_kept_while_it_is_selected() -> None:
     async with running((160, 48)) as (pilot, source, dashboard):
-        await pilot.press("5", "down")
+        await to_pane(pilot, "tasks")
+        await pilot.press("down")
         assert source.groupings[-1] == "tid"
         chosen = dashboard.query_one(TasksPane).selected_group
         assert chosen is not None
@@ -86,7 +88,7 @@ async def test_a_selected_container_is_all_of_its_cgroups() -> None:
 
 async def test_blame_has_two_modes_and_orders() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
-        await pilot.press("6")
+        await to_pane(pilot, "blame")
         assert isinstance(dashboard.current, BlamePane)
         assert "had the CPU" in text(pilot.app)
         await pilot.press("b")
@@ -103,7 +105,8 @@ async def test_blame_has_two_modes_and_orders() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
 async def test_details_of_a_slow_wait(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, source, dashboard):
-        await pilot.press("4", "down", "i")
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("down", "i")
         assert isinstance(pilot.app.screen, TextScreen)
         await pilot.pause()
         assert_widths(pilot.app)
@@ -124,7 +127,8 @@ async def test_details_of_a_task_whose_name_is_markup() -> None:
         assert pane.view is not None
         for row in pane.view.slow_waits:
             row["comm"] = b"[/foo][red]x"
-        await pilot.press("4", "down", "i")
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("down", "i")
         await pilot.pause()
         assert isinstance(pilot.app.screen, TextScreen)
         assert "[/foo][red]x (" in text(pilot.app)
@@ -142,7 +146,8 @@ async def test_details_by_mouse() -> None:
 
 async def test_without_slow_waits_there_are_no_details() -> None:
     async with running((120, 40), slow_waits=0) as (pilot, _source, dashboard):
-        await pilot.press("4", "i")
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("i")
         assert pilot.app.screen is dashboard
 
 

@@ -55,7 +55,7 @@ async def test_what_is_typed_behind_the_filter_key_is_the_filter() -> None:
         assert not dashboard.query_one(FilterBar).is_open
         await typed(pilot, "escape", "/tid:29394", "enter", "5")
         assert dashboard.timeline.settings.filter == Filter.parse("tid:29394")
-        assert dashboard.current.NUMBER == 5
+        assert dashboard.current.id == "tasks"
 
 
 async def test_every_letter_is_text_in_the_prompt() -> None:

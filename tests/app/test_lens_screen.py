@@ -25,7 +25,7 @@ from schedtop.ui.text_screen import TextScreen
 from schedtop.units import format_clock
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
-from .drive import GivenSource, collected
+from .drive import GivenSource, collected, to_pane
 
 SIZES = [(80, 24), (120, 40), (160, 50), (200, 60)]
 
@@ -102,6 +102,7 @@ async def shown(pilot: Pilot[int], words: str) -> None:
 async def opened(pilot: Pilot[int], source: GivenSource, lenses: Lenses | None, *keys: str) -> LensScreen:
     """The dashboard with some Frames, and the lens that the keys open."""
     await collected(pilot, source, 3)
+    await to_pane(pilot, "tasks")
     await pilot.press(*keys)
     await until(pilot, lambda: isinstance(pilot.app.screen, LensScreen))
     if lenses is not None and lenses.last.opens:

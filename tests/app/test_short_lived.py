@@ -10,34 +10,28 @@ from textual.pilot import Pilot
 
 from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.short_lived_text import command_lines, rows_of
-from schedtop.panes.tasks import TasksPane
 from schedtop.short_lived import FOLDED, SHORT_LIVED_DTYPE, SORTS, by_command
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
+from .drive import to_pane
 from .test_dashboard import running
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (160, 50), (200, 60)])
-async def test_it_takes_the_place_of_the_tasks(size: tuple[int, int]) -> None:
+async def test_it_is_seen_at_every_size(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, _source, dashboard):
-        tasks, short_lived = dashboard.query_one(TasksPane), dashboard.query_one(ShortLivedPane)
-        before = tasks.region
-        await pilot.press("8")
+        short_lived = dashboard.query_one(ShortLivedPane)
+        await to_pane(pilot, "short-lived")
         assert dashboard.focused is short_lived
-        assert short_lived.region == before
-        assert not tasks.display
-        assert "5 Tasks" in text(pilot.app)
-        assert "nginx" in text(pilot.app)
+        assert short_lived.display
+        assert "curl" in text(pilot.app)
         assert_widths(pilot.app)
         assert_drawn_whole(pilot.app)
-        await pilot.press("5")
-        assert tasks.display
-        assert not short_lived.display
 
 
 async def test_s_and_the_header_order_it() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
-        await pilot.press("8")
+        await to_pane(pilot, "short-lived")
         seen = []
         for _ in SORTS:
             seen.append(dashboard.timeline.settings.short_lived_sort)
@@ -64,7 +58,7 @@ async def test_all_who_started_a_command_can_be_found(opening: str) -> None:
             await pilot.pause(0.01)
             if dashboard.view is not None and len(dashboard.view.short_lived) == 5:
                 break
-        await pilot.press("8")
+        await to_pane(pilot, "short-lived")
         assert "sh (1165) +3" in text(pilot.app)
         if opening == "enter":
             await pilot.press("down")
@@ -83,7 +77,8 @@ async def test_all_who_started_a_command_can_be_found(opening: str) -> None:
 
 async def test_enter_without_a_selection_zooms_as_everywhere() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
-        await pilot.press("8", "enter")
+        await to_pane(pilot, "short-lived")
+        await pilot.press("enter")
         assert dashboard.is_zoomed
 
 

@@ -6,7 +6,6 @@ import threading
 
 from schedtop.history import TASK_SORTS, History
 from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.ui.layout import CLASSES, layout_classes
 from schedtop.ui.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
@@ -57,13 +56,3 @@ def test_windows_and_sorts_go_round() -> None:
     keys = [*TASK_SORTS]
     assert cycled(keys, keys[-1], 1) == keys[0]
     assert cycled(keys, keys[0], -1) == keys[-1]
-
-
-def test_layout_classes_are_declared() -> None:
-    for columns in range(1, 250, 7):
-        for rows in range(1, 80, 3):
-            assert layout_classes(columns, rows) <= set(CLASSES)
-    assert layout_classes(59, 40) == layout_classes(80, 14) == {"-tiny"}
-    assert layout_classes(60, 15) == {"-one"}
-    assert layout_classes(80, 24) == {"-few"}
-    assert layout_classes(120, 40) == set()

@@ -35,9 +35,9 @@ class LensSlowWaitsPane(LensPane, KeyedTable[WaitRows]):
     TITLE = "Slow waits"
     KEY = ("time_ns", "tid")
     READING = (
-        "Each wait of the task over the threshold that the history has, newest first, as in the dashboard's pane 4; "
-        "Enter, i, or a double click tells all about the selected one: its cause, its blockers, and what to do. + and "
-        "- in the dashboard move the threshold."
+        "Each wait of the task over the threshold that the history has, newest first, as in the dashboard's pane Slow "
+        "waits; Enter, i, or a double click tells all about the selected one: its cause, its blockers, and what to "
+        "do. + and - in the dashboard move the threshold."
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,0 +1,63 @@
+"""Which panes are seen at which size: never one with less room than it needs, never two in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.geometry import Size
+
+from schedtop.history import ViewSettings
+from schedtop.sources.synthetic import SyntheticSource
+from schedtop.ui.arrangement import arrange, regions
+from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.presets import PRESETS, Preset, preset_named
+
+SIZES = [(80, 24), (100, 30), (120, 40), (160, 50), (200, 60), (240, 70), (70, 60), (200, 24), (500, 150)]
+
+
+@pytest.fixture(scope="module")
+def least() -> dict[str, Size]:
+    dashboard = Dashboard(SyntheticSource(), ViewSettings(), Path(), None)
+    return {pane.id or "": pane.LEAST for pane in dashboard.panes}
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.word)
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_cut_and_nothing_overlaps(preset: Preset, size: tuple[int, int], least: dict[str, Size]) -> None:
+    whole = Size(size[0], size[1] - 4)
+    for guest in (None, *least):
+        arranged = arrange(preset, whole, least, guest)
+        room = Size(whole.width, whole.height - arranged.strip_lines)
+        placed = regions(arranged.plan, room, least)
+        assert set(placed) == set(arranged.seen)
+        assert sum(region.area for region in placed.values()) == room.area, "every cell is somebody's"
+        for name, region in placed.items():
+            assert region.width >= least[name].width
+            assert region.height >= least[name].height
+            assert room.region.contains_region(region)
+            assert not any(region.overlaps(other) for key, other in placed.items() if key != name)
+        assert {*arranged.seen, *arranged.strip} == set(least), "what is not seen is told"
+        assert (guest or preset.main) in arranged.seen
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.word)
+def test_more_room_never_shows_less(preset: Preset, least: dict[str, Size]) -> None:
+    counts = [len(arrange(preset, Size(width, width * 3 // 10), least).seen) for width in range(60, 260, 10)]
+    assert counts == sorted(counts)
+    assert counts[0] == 1
+    assert counts[-1] >= 4
+
+
+def test_80x24_has_one_pane_and_the_rest_in_the_strip(least: dict[str, Size]) -> None:
+    for preset in PRESETS:
+        arranged = arrange(preset, Size(80, 20), least)
+        assert arranged.seen == (preset.main,)
+        assert (len(arranged.strip), arranged.strip_lines) == (9, 3)
+
+
+def test_a_preset_by_its_word() -> None:
+    assert preset_named("cpus") is PRESETS[3]
+    assert [preset.number for preset in PRESETS] == [1, 2, 3, 4, 5]
+    with pytest.raises(KeyError):
+        preset_named("everything")
