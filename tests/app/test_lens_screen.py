@@ -201,8 +201,9 @@ async def test_it_opens_on_what_is_selected() -> None:
     async with app_with(source, lenses).run_test(size=(120, 40), notifications=True) as pilot:
         dashboard = await collected(pilot, source, 3)
 
-        async def subject(*keys: str) -> Subject:
-            await pilot.press(*keys, "enter")
+        async def subject(pane: str, key: str) -> Subject:
+            await to_pane(pilot, pane)
+            await pilot.press(key, "enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, LensScreen))
             screen = pilot.app.screen
             assert isinstance(screen, LensScreen)
@@ -213,22 +214,24 @@ async def test_it_opens_on_what_is_selected() -> None:
         view = dashboard.view
         assert view is not None
         task = view.tasks[0]
-        found = await subject("5", "down")
+        found = await subject("tasks", "down")
         assert (found.tid, found.tgid, found.start_ns) == (task["tid"], task["tgid"], task["start_ns"])
         assert found.name == task["comm"].decode()
         wait = view.slow_waits[0]
-        assert (await subject("4", "down")).tid == wait["tid"]
+        assert (await subject("slow-waits", "down")).tid == wait["tid"]
         pair = view.pairs[0]
-        found = await subject("6", "down")
+        found = await subject("blame", "down")
         assert (found.tid, found.tgid) == (pair["victim_tid"], pair["victim_tgid"])
         await pilot.press("g")
-        assert (await subject("5", "home")).is_process
-        assert (await subject("6", "home")).is_process
+        assert (await subject("tasks", "home")).is_process
+        assert (await subject("blame", "home")).is_process
         assert [(lens.scenario.number, lens.scenario.whole_process) for lens in lenses.made] == [
             (task["tid"], False), (wait["tid"], False), (pair["victim_tid"], False),
             *((lens.scenario.number, True) for lens in lenses.made[3:]),
         ]  # fmt: skip
-        await pilot.press("g", "5", "home", "enter")
+        await pilot.press("g")
+        await to_pane(pilot, "tasks")
+        await pilot.press("home", "enter")
         await shown(pilot, "the lens is for")
         assert pilot.app.screen is dashboard
 
@@ -237,12 +240,16 @@ async def test_a_slow_wait_that_has_left_the_window_still_names_its_victim() -> 
     source, lenses = GivenSource(), Lenses()
     async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 3)
-        await pilot.press("4", "down")
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("down")
         assert dashboard.view is not None
         wait = dashboard.view.slow_waits[0]
         await collected(pilot, source, 3)
         assert wait["time_ns"] not in dashboard.view.slow_waits["time_ns"]
-        screen = await opened(pilot, source, lenses, "enter")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LensScreen))
+        screen = pilot.app.screen
+        assert isinstance(screen, LensScreen)
         assert (screen.subject.tid, screen.subject.tgid) == (wait["tid"], wait["tgid"])
         assert screen.subject.name == wait["comm"].decode()
 
@@ -253,7 +260,8 @@ async def test_without_a_selection_enter_zooms() -> None:
         dashboard = await collected(pilot, source, 2)
         await pilot.press("enter")
         assert dashboard.is_zoomed and not lenses.made
-        await pilot.press("2", "enter")
+        await to_pane(pilot, "latency")
+        await pilot.press("enter")
         assert not dashboard.is_zoomed
 
 
@@ -268,7 +276,7 @@ async def test_escape_detaches_and_the_dashboard_has_gone_on() -> None:
         assert isinstance(pilot.app.screen, Dashboard)
         latest = pilot.app.screen.view
         assert latest is not None and latest.frame.end_ns == source.made * source.scenario.interval_ns
-        await shown(pilot, "5 Tasks")
+        await shown(pilot, "Tasks ·")
         assert_drawn_whole(pilot.app)
 
 

@@ -107,7 +107,7 @@ async def test_sizes(path: Path, size: tuple[int, int]) -> None:
         screen = text(pilot.app)
         assert "PAUSED" in screen
         assert "LIVE" not in screen
-        assert "5 Tasks" in screen
+        assert "Latency over time" in screen
         assert "Space Play" in screen
         if size[0] >= 80:
             assert "interval 2 of 60" in screen
