@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.containers import cgroup_label, container_label
+from schedtop.cpu_lists import cpu_list, cpus_text
 from schedtop.rows import Rows, text
 
 NO_CGROUPS: Mapping[int, str] = MappingProxyType({})
@@ -49,7 +50,8 @@ class Filter:
     @classmethod
     def parse(cls, source: str) -> Filter:
         """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`, `cgroup:TEXT`, `pidns:N`; a
-        bare word is part of a comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives.
+        bare word is part of a comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives;
+        CPUs may be ranges: `cpu:0-7,12`.
 
         Raises ValueError with a sentence for the user.
         """
@@ -63,6 +65,8 @@ class Filter:
             parts.setdefault(key, []).extend(item for item in value.split(",") if item)
         values: dict[str, tuple[str, ...] | tuple[int, ...]] = {}
         for key, items in parts.items():
+            if key == "cpu":
+                items = [number for item in items for number in _cpu_numbers(item)]
             wrong = [] if key in TEXTS else [item for item in items if not item.isdecimal()]
             if wrong:
                 raise ValueError(f"{key}:{wrong[0]} is not a number")
@@ -75,7 +79,8 @@ class Filter:
     def __str__(self) -> str:
         """Text that `parse` reads back."""
         parts = [(key, getattr(self, name)) for key, name in FIELDS.items() if key != "number"]
-        words = [f"{key}:{','.join(map(str, values))}" for key, values in parts if values]
+        texts = [(key, cpus_text(values) if key == "cpu" else ",".join(map(str, values))) for key, values in parts]
+        words = [f"{key}:{values}" for key, values in texts if values]
         return " ".join(words + [str(number) for number in self.numbers])
 
     @property
@@ -121,7 +126,18 @@ class Filter:
 
     def cpu_ids(self, ids: Iterable[int]) -> list[int]:
         """The CPUs that it lets through."""
-        return [cpu for cpu in ids if not self.cpus or cpu in self.cpus]
+        wanted = frozenset(self.cpus)
+        return [cpu for cpu in ids if not wanted or cpu in wanted]
+
+
+def _cpu_numbers(item: str) -> list[str]:
+    """The numbers of a range of CPUs, as text; what is none stays as it is."""
+    if re.fullmatch(r"[0-9]+-[0-9]+", item):
+        try:
+            return [str(cpu) for cpu in cpu_list(item)]
+        except ValueError as error:
+            raise ValueError(f"cpu:{item} is not a range of CPUs") from error
+    return [item]
 
 
 def _any_part(values: npt.NDArray[Any], name: Callable[[Any], str], wanted: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -51,6 +51,18 @@ TASK_SORTS = {
 }
 """Sort keys of the task table with their words, all descending."""
 
+CPU_SORTS = {
+    "cpu": "number",
+    "busy": "busy",
+    "switches": "switches",
+    "involuntary": "involuntary switches",
+    "share": "involuntary share",
+    "steal": "steal",
+    "queue": "queue",
+    "wait": "longest wait",
+}
+"""Orders of the CPUs with their words: by number from the first on, by all others the largest first."""
+
 PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
 """Who is blamed in a pair, and the time that counts then."""
 
@@ -74,6 +86,8 @@ class ViewSettings:
     blame: str = "blocker"
     pair_sort: str = "time"
     short_lived_sort: str = "count"
+    cpu_sort: str = "cpu"
+    """One of CPU_SORTS."""
     selected_cpus: tuple[int, ...] = ()
     """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
 
@@ -133,12 +147,7 @@ class View:
 
     def latency(self, kind: str | None = None) -> Histogram:
         """Runqueue latency of the window on the CPUs that the filter lets through."""
-        wanted = self.settings.shown_filter.cpus
-        if not wanted:
-            return self.frame.latency.histogram(kind)
-        width = self.frame.latency.counts.shape[1]
-        chosen = [self.frame.latency.histogram(kind, cpu) for cpu in wanted if cpu < width]
-        return sum(chosen, Histogram.empty())
+        return self.frame.latency.histogram(kind, self.settings.shown_filter.cpus or None)
 
 
 class History:

@@ -32,10 +32,14 @@ Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Which CPUs share a last-level cache and a NUMA node: a number for each CPU id, equal where they do."""
+    """Which CPUs share a last-level cache, a NUMA node and a core: a number for each CPU id, equal where they do.
+
+    `cores` is empty where it is not known (older recordings do not tell).
+    """
 
     caches: tuple[int, ...]
     nodes: tuple[int, ...]
+    cores: tuple[int, ...] = ()
 
     def crossing(self, one: int, other: int) -> str:
         """What lies between two CPUs: one of DOMAINS (`numa`, `cache`, or nothing)."""
@@ -192,14 +196,14 @@ class Frame:
         """The waits that ended in the interval, summed. `run_delay_ns` of the tasks differs by what is under way."""
         return int(self.latency.sum_ns.sum(dtype=np.int64))
 
-    def ratio(self, counter: str, cpu: int | None = None) -> float | None:
-        """`busy_ns` or `steal_ns` as a share (0..1) of the time the kernel accounted, of one CPU or all.
+    def ratio(self, counter: str, cpu: int | Sequence[int] | None = None) -> float | None:
+        """`busy_ns` or `steal_ns` as a share (0..1) of the time the kernel accounted, of one CPU, of some, or all.
 
         `None` where it is not available or the kernel accounted nothing (an offline CPU).
         """
         if counter.removesuffix("_ns") in self.unavailable:
             return None
-        rows = slice(None) if cpu is None else slice(cpu, cpu + 1)
+        rows = slice(cpu, cpu + 1) if isinstance(cpu, int) else slice(None) if cpu is None else list(cpu)
         whole = int(self.cpus.column("accounted_ns")[rows].sum())
         return int(self.cpus.column(counter)[rows].sum()) / whole if whole else None
 

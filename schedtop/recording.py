@@ -233,11 +233,17 @@ def _host(data: dict[str, Any]) -> Host:
     topology = data["topology"]
     values = {key: value for key, value in data.items() if key in known} | {
         "notes": tuple(map(_words, data["notes"])),
-        "topology": Topology(*(tuple(map(int, topology[key])) for key in ("caches", "nodes"))) if topology else None,
+        "topology": _topology(topology) if topology else None,
     }
     if not all(isinstance(values[key], str) for key in ("name", "kernel", "source", "scope")):
         raise TypeError("a name is not text")
     return Host(**values | {key: _words(values[key]) for key in ("name", "kernel", "source", "scope")})
+
+
+def _topology(data: dict[str, Any]) -> Topology:
+    """Older versions did not write `cores`."""
+    caches, nodes = (tuple(map(int, data[key])) for key in ("caches", "nodes"))
+    return Topology(caches, nodes, tuple(map(int, data.get("cores", ()))))
 
 
 def _words(data: Any) -> str:

@@ -173,7 +173,7 @@ def make_source(
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
 
-        scenario = Scenario(interval_ns=interval_ns, frames=1_000_000)
+        scenario = Scenario(cpus=_synthetic_cpus(), interval_ns=interval_ns, frames=1_000_000)
         source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
         source.set_threshold(threshold_ns)
         source.set_grouping(grouping)
@@ -186,6 +186,12 @@ def make_source(
     live.set_sampling(sampled)
     live.set_grouping(grouping)
     return live
+
+
+def _synthetic_cpus() -> int:
+    """How many CPUs the made-up host of tests and demonstrations has."""
+    wanted = os.environ.get("SCHEDTOP_SYNTHETIC_CPUS", "")
+    return min(max(int(wanted), 1), 4096) if wanted.isdecimal() else 2
 
 
 def opening_words(name: str) -> str:

@@ -51,7 +51,8 @@ class CpuTable:
     @property
     def ids(self) -> list[int]:
         """The online CPUs."""
-        return [int(cpu) for cpu in np.flatnonzero(self.online)]
+        ids: list[int] = np.flatnonzero(self.online).tolist()
+        return ids
 
     def column(self, name: str) -> Integers:
         """One counter of all CPUs, shape (cpus,)."""
@@ -75,10 +76,14 @@ class LatencyTable:
         kinds = len(WAIT_KINDS)
         return cls(np.zeros((kinds, cpus, BUCKETS), np.int64), *(np.zeros((kinds, cpus), np.int64) for _ in "ab"))
 
-    def histogram(self, kind: str | None = None, cpu: int | None = None) -> Histogram:
-        """The waits of one kind (or all) on one CPU (or all)."""
+    def histogram(self, kind: str | None = None, cpu: int | Sequence[int] | None = None) -> Histogram:
+        """The waits of one kind (or all) on one CPU, on some of those there are, or on all."""
         kinds = slice(None) if kind is None else slice(WAIT_KINDS.index(kind), WAIT_KINDS.index(kind) + 1)
-        cpus = slice(None) if cpu is None else slice(cpu, cpu + 1)
+        width = self.counts.shape[1]
+        if isinstance(cpu, int):
+            cpus: slice | list[int] = slice(cpu, cpu + 1)
+        else:
+            cpus = slice(None) if cpu is None else [one for one in cpu if one < width]
         counts = self.counts[kinds, cpus].sum(axis=(0, 1), dtype=np.int64)
         longest = self.max_ns[kinds, cpus]
         return Histogram(counts, int(self.sum_ns[kinds, cpus].sum()), int(longest.max()) if longest.size else 0)

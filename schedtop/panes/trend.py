@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from schedtop.model import Frame
 from schedtop.panes.percent import percent
-from schedtop.units import format_count, format_rate
+from schedtop.units import format_count, format_rate, format_short_ns
 
 Values = npt.NDArray[np.float64]
 
@@ -67,6 +67,12 @@ def _queue(frame: Frame) -> Values:
     return _offline_as_nan(frame, frame.cpus.queue_length.astype(float))
 
 
+def _longest_wait(frame: Frame) -> Values:
+    longest = frame.latency.max_ns.max(axis=0).astype(float)
+    lacking = len(frame.cpus.online) - len(longest)
+    return _offline_as_nan(frame, np.concatenate((longest, np.zeros(lacking))) if lacking > 0 else longest)
+
+
 def _offline_as_nan(frame: Frame, values: npt.NDArray[np.floating]) -> Values:
     return np.where(frame.cpus.online, values, np.nan)
 
@@ -80,6 +86,7 @@ MEASURES = (
     Measure("share", "involuntary %", involuntary_share, percent, 1.0, ("switches",), "preemption"),
     Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length", "latency"), "wakeup"),
     Measure("steal", "steal %", _share("steal_ns"), percent, 1.0, ("steal",), "steal"),
+    Measure("wait", "longest wait", _longest_wait, format_short_ns, 0.0, ("latency",), "wakeup"),
 )
 """What the history strips can show; the first is the default."""
 

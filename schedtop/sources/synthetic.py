@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -54,10 +54,7 @@ class SyntheticSource:
         self.threshold_ns = 5_000_000
         self.grouping = ""
         self.sampling = False
-        cpus = range(scenario.cpus)
-        topology = Topology(
-            tuple(cpu * 4 // scenario.cpus for cpu in cpus), tuple(cpu * 2 // scenario.cpus for cpu in cpus)
-        )
+        topology = make_topology(scenario.cpus)
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True, topology=topology)
 
     def __enter__(self) -> Self:
@@ -88,6 +85,27 @@ class SyntheticSource:
             if stop.wait(self.pace_s) if self.pace_s else stop.is_set():
                 return
             yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping, sampling=self.sampling)
+
+
+def make_topology(cpus: int) -> Topology:
+    """A machine of so many CPUs as they are built: from 8 on two threads a core, 8 cores a cache (4 if that is all),
+    128 CPUs a node and at least two nodes from 32 on; second threads have the upper half of the numbers, as in Linux.
+    """
+    ids = range(cpus)
+    if cpus < 8 or cpus % 2:
+        return Topology(tuple(cpu * 4 // cpus for cpu in ids), tuple(cpu * 2 // cpus for cpu in ids), tuple(ids))
+    cores = cpus // 2
+    nodes = max(1 if cpus < 32 else 2, cores // 64)
+    return Topology(
+        tuple(cpu % cores // 8 * 8 for cpu in ids),
+        tuple(cpu % cores * nodes // cores for cpu in ids),
+        tuple(cpu % cores for cpu in ids),
+    )
+
+
+def hot_cpus(cpus: int) -> list[int]:
+    """The CPUs that are clearly worse than the others, on hosts that have many."""
+    return list(range(5, cpus, max(8, cpus // 6))) if cpus >= 8 else []
 
 
 def make_frame(
@@ -147,7 +165,22 @@ def _cpus(scenario: Scenario, number: int, rng: np.random.Generator) -> CpuTable
     column["busy_ns"][:] = busy.astype(np.int64)
     column["idle_ns"][:] = scenario.interval_ns - column["busy_ns"] - column["steal_ns"]
     table.queue_length[:] = rng.poisson(0.7 * wave)
+    _heat(table, number, hot_cpus(scenario.cpus))
     return table
+
+
+def _heat(table: CpuTable, number: int, hot: Sequence[int]) -> None:
+    """Makes CPUs hot: no room left, tasks put off all the time, a queue; the first is the worst, the others in turn."""
+    column = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
+    for place, cpu in enumerate(hot):
+        if place and (number // 15 + place) % 3 == 0:
+            continue
+        more = column["involuntary_switches"][cpu] * 3 + 1500
+        column["involuntary_switches"][cpu] += more
+        column["switches"][cpu] += more
+        column["busy_ns"][cpu] = column["accounted_ns"][cpu] - column["steal_ns"][cpu]
+        column["idle_ns"][cpu] = 0
+        table.queue_length[cpu] += 9 - min(place, 5)
 
 
 def _queue(scenario: Scenario, number: int) -> QueueTable:

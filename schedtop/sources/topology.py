@@ -1,32 +1,17 @@
-"""Which CPUs share a last-level cache and a NUMA node, from /sys/devices/system."""
+"""Which CPUs share a core, a last-level cache and a NUMA node, from /sys/devices/system."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from schedtop.cpu_lists import cpu_list as cpu_list
 from schedtop.model import Topology
-
-_MAX_CPU = 1 << 16
-
-
-def cpu_list(text: str) -> list[int]:
-    """The CPU ids of a kernel's list such as `0-3,8` (empty for an empty list). Raises ValueError.
-
-    Source: "List format" of Documentation/admin-guide/cputopology.rst and cgroup-v1/cpusets.rst.
-    """
-    cpus: list[int] = []
-    for part in text.strip().split(",") if text.strip() else ():
-        first, dash, last = part.partition("-")
-        low, high = int(first), int(last if dash else first)
-        if not 0 <= low <= high < _MAX_CPU:
-            raise ValueError(f"not a list of CPUs: {text.strip()!r}")
-        cpus.extend(range(low, high + 1))
-    return cpus
 
 
 def read_topology(possible_cpus: int, root: Path = Path("/sys/devices/system")) -> Topology:
-    """The topology now: of each CPU the smallest CPU that shares its last-level cache, and its NUMA node.
+    """The topology now: of each CPU the smallest CPU that shares its last-level cache, its NUMA node, and the smallest
+    CPU of its core (itself where that is not known).
 
     What is not known makes no crossing: a CPU without cache information (offline, as sysfs drops it then, or a guest
     that is told none) counts to the cache of its node's first CPU that has some, and without any at all the CPUs of a
@@ -38,7 +23,8 @@ def read_topology(possible_cpus: int, root: Path = Path("/sys/devices/system")) 
     known = {cpu: cache for cpu in range(possible_cpus) if (cache := _cache(root / "cpu" / f"cpu{cpu}")) is not None}
     fallback = {nodes[cpu]: cpu for cpu in reversed(range(possible_cpus))}
     fallback |= {nodes[cpu]: known[cpu] for cpu in sorted(known, reverse=True)}
-    return Topology(tuple(known.get(cpu, fallback[nodes[cpu]]) for cpu in range(possible_cpus)), tuple(nodes))
+    caches = tuple(known.get(cpu, fallback[nodes[cpu]]) for cpu in range(possible_cpus))
+    return Topology(caches, tuple(nodes), tuple(_core(cpu, root / "cpu") for cpu in range(possible_cpus)))
 
 
 def _nodes(possible_cpus: int, root: Path) -> list[int]:
@@ -59,6 +45,13 @@ def _cache(cpu: Path) -> int | None:
         if sharers and level:
             best = max(best, (level[0], -min(sharers)))
     return -best[1] if best[0] else None
+
+
+def _core(cpu: int, root: Path) -> int:
+    """The smallest CPU of its core; `thread_siblings_list` is the older name, from before 5.3."""
+    directory = root / f"cpu{cpu}" / "topology"
+    siblings = _read_list(directory / "core_cpus_list") or _read_list(directory / "thread_siblings_list")
+    return min(siblings, default=cpu)
 
 
 def _numbered(root: Path, prefix: str) -> list[Path]:

@@ -42,6 +42,7 @@ def test_a_filter_reads_back_what_it_writes(
         ("tid:1 tid:2", Filter(tids=(1, 2))),
         ("pid:7", Filter(tgids=(7,))),
         ("tgid:7,8", Filter(tgids=(7, 8))),
+        ("cpu:0-3,8", Filter(cpus=(0, 1, 2, 3, 8))),
         ("cpu:0,3 java", Filter(comms=("java",), cpus=(0, 3))),
         ("4242", Filter(numbers=(4242,))),
         ("comm:4242", Filter(comms=("4242",))),
@@ -54,7 +55,9 @@ def test_filters_are_read(words: str, expected: Filter) -> None:
     assert Filter.parse(words) == expected
 
 
-@pytest.mark.parametrize("words", ["tid:x", "cpu:-1", "cpu:1-3", "tgid:1.5", "prio:5", "cpu:²"])
+@pytest.mark.parametrize(
+    "words", ["tid:x", "cpu:-1", "cpu:3-1", "cpu:0-99999999", "tid:1-3", "tgid:1.5", "prio:5", "cpu:²"]
+)
 def test_what_is_no_filter_is_said_in_a_sentence(words: str) -> None:
     with pytest.raises(ValueError, match="is not a"):
         Filter.parse(words)

@@ -12,11 +12,12 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived", "stacks"}
+VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived", "stacks", "cpu_lists"}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "stacks": set(),
+    "cpu_lists": set(),
     "histogram": {"units"},
     "rows": {"units"},
     "short_lived": {"units", "rows"},
@@ -29,6 +30,7 @@ MAY_IMPORT = {
     "thinning": VALUES | {"model"},
     "history": VALUES | {"model", "filters", "groups", "thinning", "windows"},
     "blame": VALUES | {"model"},
+    "folding": VALUES | {"model"},
     "facts": VALUES | {"model", "history"},
     "frame_fields": VALUES | {"model"},
     "recording": VALUES | {"model", "frame_fields"},
@@ -47,7 +49,7 @@ MAY_IMPORT = {
     | {"lens", "offcpu", "offcpu_places", "offcpu_threads", "thinning"},
     "widgets": VALUES | {"model", "history", "widgets"},
     "panes": VALUES
-    | {"model", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
+    | {"model", "folding", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
     | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
