@@ -34,8 +34,9 @@ HIGH_NS: npt.NDArray[np.int64] = np.append(LOW_NS[1:], np.int64(2**62))
 
 # The harmonic mean of a bucket's edges is the value whose largest relative error over the bucket is
 # smallest: (high - low) / (high + low), 5.9 % for eight sub-buckets. The outer two have no such value.
-_VALUE_NS = 2 * LOW_NS.astype(float) * HIGH_NS / (LOW_NS + HIGH_NS)
-_VALUE_NS[0], _VALUE_NS[-1] = HIGH_NS[0] / 2, LOW_NS[-1]
+VALUE_NS: npt.NDArray[np.float64] = 2 * LOW_NS.astype(float) * HIGH_NS / (LOW_NS + HIGH_NS)
+VALUE_NS[0], VALUE_NS[-1] = HIGH_NS[0] / 2, LOW_NS[-1]
+"""The value that stands for each bucket, shape (BUCKETS,), nanoseconds."""
 
 
 def bucket_index(ns: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -93,5 +94,5 @@ class Histogram:
         if index == BUCKETS - 1:
             return self.max_ns
         # Down, not to the nearest: in the short buckets the nearest integer can be 6.3 % off the lower edge.
-        value = int(_VALUE_NS[index])
+        value = int(VALUE_NS[index])
         return min(value, self.max_ns) if self.max_ns else value

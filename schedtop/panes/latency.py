@@ -107,7 +107,7 @@ class LatencyPane(Pane):
         waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
         every = sum(waits.values(), Histogram.empty())
         kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
-        self.set_title(_scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        self.set_title(scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
         placed = place(columns_for(width), width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
@@ -134,7 +134,7 @@ def _per_s(view: View, histogram: Histogram) -> str:
     return format_rate(rate(histogram.count, view.frame.interval_ns))
 
 
-def _scope(view: View) -> str:
+def scope(view: View) -> str:
     """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
     chosen = view.settings.shown_filter
     parts = [f"CPU {','.join(map(str, chosen.cpus))}"] if chosen.cpus else []

@@ -1,23 +1,58 @@
-"""Latency over time: how many waits of each length there were in each interval, the newest at the right."""
+"""Latency over time: a heat map of every wait for a CPU, with the lines of two percentiles over it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from textual.geometry import Size
 
-from schedtop.histogram import LOW_NS, SUB_BUCKETS
+from schedtop.histogram import Histogram
 from schedtop.history import View
-from schedtop.panes.pane import Pane
-from schedtop.units import format_ns, format_short_ns
-from schedtop.widgets.strips import Spans
+from schedtop.model import Frame
+from schedtop.panes.heat_map import (
+    Columns,
+    HeatMap,
+    LogScale,
+    factor_for,
+    heat_map,
+    log_scale,
+    shade_limits,
+    shades,
+)
+from schedtop.panes.latency import scope
+from schedtop.panes.pane import TITLE_FRAME
+from schedtop.panes.time_pane import Placed, TimePane, with_cursor
+from schedtop.tables import LatencyTable
+from schedtop.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
+from schedtop.widgets.bars import bars
+from schedtop.widgets.glyphs import SHADES, styled, text_of
+from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
-SHADES = np.array(list(" ·░▒▓█"))
-LABEL = 6
+MARGIN = 6
+PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
+"""Their marks are different without any colour; the later one is drawn over the earlier one."""
+
+THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
+GAP_MARK = "?"
+
+STYLES = ("heat", "slow", "strong", "dim")
+HEAT, SLOW, STRONG, DIM = range(len(STYLES))
+
+READOUT_LEAST = 6
+"""With fewer lines the numbers of the newest column give way to the map."""
+
+EMPTY_WORDS_LEAST = 26
+
+GLANCE_CELLS = 7
+GLANCE_DECADES = (3.0, 9.0)
+"""The bars of the glance: from 1 µs to 1 s."""
+
+SEPARATOR: Span = ("  ", "text")
 
 
-class OverTimePane(Pane):
+class OverTimePane(TimePane):
     """A heat map of the runqueue latency: time to the right, length upwards, more waits darker."""
 
     TITLE = "Latency over time"
@@ -25,25 +60,180 @@ class OverTimePane(Pane):
     LEAST = Size(40, 8)
     PARTS = ("latency",)
     READING = (
-        "Every wait for a CPU of the past, an interval a column, the newest at the right; longer waits are higher up. "
-        "The darker a cell, the more waits."
+        "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), the more "
+        "waits in a cell the darker it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
+        "percentile, ▶ and the dotted line the threshold of slow waits; all above it has another colour. "
+        "One dark band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
+        "time slices; look in Tasks who (s), and in Blame for whom. ═ climbs while ━ stays: the CPUs are "
+        "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
+        "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
+        "a timer, or a quota's period. Click on a column, or Space and then ← →: all panes show that interval, and ▲ "
+        "marks it (├─▲ the window of w). x shows more time in each column. Old intervals that were put together to "
+        "save room are as wide as they were long, and their waits are spread over them."
     )
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._scale: LogScale | None = None
+        self._factor = 0
+        self._cpus: tuple[int, ...] = ()
+        self._kept: dict[int, tuple[LatencyTable, Histogram]] = {}
+        """Waits of each Frame on the shown CPUs, by the id of its table, which is held so that the id stays its own."""
+
     def view_glance(self, view: View) -> Spans:
-        return [("max ", "dim"), (format_ns(view.latency().max_ns), "strong")]
+        longest = [self._waits(frame).max_ns for frame in view.series[-GLANCE_CELLS:]]
+        self._forget(view)
+        low, high = GLANCE_DECADES
+        shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
+        self._choose_cpus(view)
         width, height = self.inner
-        frames = view.series[-(width - LABEL) :]
-        table = np.array([frame.latency.histogram().counts for frame in frames])
-        octaves = np.add.reduceat(table, np.arange(0, table.shape[1], SUB_BUCKETS), axis=1)
-        first = 4
-        shown = octaves[:, first : first + height]
-        levels = np.minimum(len(SHADES) - 1, np.ceil(np.log10(shown + 1)).astype(int))
+        readout = height >= READOUT_LEAST
+        placed = self.place_frames(view, MARGIN, max(1, width - MARGIN))
+        waits = [(begin, last, self._waits(frame)) for begin, last, frame in placed.frames]
+        columns = Columns.of(placed.width, waits)
+        threshold_ns = view.frame.threshold_ns
+        rows = max(1, height - 1 - readout)
+        scale = self._scale = log_scale(columns.counts.sum(axis=0), threshold_ns, rows, self._scale)
+        drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
+        self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
+        self._set_titles(view)
+        lines = self._map(view, placed, columns, scale, drawn)
+        lines.append(self.axis_spans(view, placed, " " * MARGIN))
+        return [self._readout(view, placed, columns), *lines] if readout else lines
+
+    # What is known of each Frame.
+
+    def _choose_cpus(self, view: View) -> None:
+        cpus = view.settings.shown_filter.cpus
+        if cpus != self._cpus:
+            self._cpus = cpus
+            self._kept.clear()
+        self._forget(view)
+
+    def _waits(self, frame: Frame) -> Histogram:
+        """All waits of a Frame on the shown CPUs."""
+        table = frame.latency
+        found = self._kept.get(id(table))
+        if found is None:
+            chosen = [cpu for cpu in self._cpus if cpu < table.counts.shape[1]]
+            if self._cpus:
+                waits = sum((table.histogram(None, cpu) for cpu in chosen), Histogram.empty())
+            else:
+                waits = table.histogram()
+            found = self._kept[id(table)] = (table, waits)
+        return found[1]
+
+    def _forget(self, view: View) -> None:
+        """Drops what is of no Frame any more."""
+        if len(self._kept) > len(view.series) + len(view.later):
+            there = {id(frame.latency) for frame in (*view.series, *view.later)}
+            self._kept = {key: kept for key, kept in self._kept.items() if key in there}
+
+    # What is drawn.
+
+    def _map(
+        self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap
+    ) -> list[Spans]:
+        """The rows from the longest waits to the shortest, each with its label."""
+        levels = shades(drawn.cells, self._factor)
+        glyphs = SHADES[levels]
+        styles = np.zeros(glyphs.shape, np.int8)
+        at = scale.row(view.frame.threshold_ns)
+        inside = view.frame.threshold_ns < 10**scale.high
+        if inside:
+            styles[at:] = SLOW
+            glyphs[at] = np.where(levels[at] == 0, THRESHOLD_LINE, glyphs[at])
+        for (mark, _, _), line in zip(PERCENTILES, drawn.lines, strict=True):
+            column = np.flatnonzero(line >= 0)
+            glyphs[line[column], column] = mark
+            styles[line[column], column] = STRONG
+        _mark_gaps(glyphs, styles, columns.known)
+        labels = _labels(scale, view.frame.threshold_ns if inside else 0)
+        words = self._words_before(view, placed, columns)
         lines: list[Spans] = []
-        for row in reversed(range(shown.shape[1])):
-            label = format_short_ns(int(LOW_NS[(first + row) * SUB_BUCKETS]))
-            text = "".join(SHADES[levels[:, row]])
-            lines.append([(f"{label:>{LABEL - 1}} ", "dim"), (text, "wakeup")])
-        self.set_title()
+        for row in reversed(range(scale.rows)):
+            text = text_of(glyphs[row])
+            spans = [labels[row], *styled(text, styles[row], STYLES)]
+            if words and row == scale.rows // 2:
+                spans = [labels[row], (words, "dim"), *styled(text[len(words) :], styles[row][len(words) :], STYLES)]
+            lines.append(with_cursor(spans, MARGIN, placed.cursor[1]) if placed.cursor else spans)
         return lines
+
+    def _words_before(self, view: View, placed: Placed, columns: Columns) -> str:
+        """What stands where there is no data yet."""
+        known = np.flatnonzero(columns.known)
+        room = int(known[0]) if len(known) else 0
+        if room < EMPTY_WORDS_LEAST or (placed.frames and placed.frames[0][2] is not view.series[0]):
+            return ""
+        return f" no data before {format_clock(view.series[0].start_time_ns)} "
+
+    def _readout(self, view: View, placed: Placed, columns: Columns) -> Spans:
+        """The numbers of the column of the cursor, or of the newest one; their marks are the legend of the lines."""
+        column = placed.cursor[1] if placed.cursor else placed.newest
+        waits = columns.histogram(min(max(column, 0), placed.width - 1))
+        own = [frame for begin, last, frame in placed.frames if begin <= column <= last]
+        span_ns = sum(frame.interval_ns for frame in own)
+        clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
+        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns)
+        if sum(map(spans_width, full[:4])) + 3 * len(SEPARATOR[0]) <= self.inner.width:
+            return whole_parts(full, self.inner.width, SEPARATOR)
+        return whole_parts(_short_numbers(waits, clock), self.inner.width, (" ", "text"))
+
+    def _set_titles(self, view: View) -> None:
+        detail = " · ".join(text for text in (scope(view), self.scale_words) if text)
+        limits = [f"{shade} {format_count(limit)}" for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)]
+        legend = "  ".join(limits) + "+ waits"
+        room = self.size.width - TITLE_FRAME
+        texts = (f"{legend} a cell", legend, legend.replace("  ", " "), legend.replace("  ", " ").removesuffix(" waits"))
+        self.set_title(detail, next((text for text in texts if len(text) <= room), ""))
+
+
+def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int) -> list[list[Span]]:
+    """What is known of one column: its time, its percentiles with their marks, and so on."""
+    words = format_round_ns(round(span_ns, -8) if span_ns >= NS_PER_S // 5 else max(span_ns, 1))
+    parts: list[list[Span]] = [[("last ", "dim"), (words, "strong")]]
+    if clock:
+        parts = [[(f"▲ {clock}", "notice"), (f" {words}", "dim")]]
+    for mark, name, ratio in PERCENTILES:
+        parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
+    parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
+    parts.append([(f"{format_count(waits.count)} waits", "text")])
+    parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])
+    return parts
+
+
+def _short_numbers(waits: Histogram, clock: str) -> list[list[Span]]:
+    """The same for a narrow pane."""
+    parts: list[list[Span]] = [[(f"▲{clock}", "notice")]] if clock else []
+    for mark, name, ratio in PERCENTILES:
+        text = format_short_ns(waits.percentile_ns(ratio))
+        parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])
+    parts.append([("max ", "dim"), (format_short_ns(waits.max_ns if waits.count else None), "strong")])
+    return parts
+
+
+def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
+    """What stands left of each row: the time at which it begins, for powers of ten, and the threshold."""
+    labels: list[Span] = [(" " * (MARGIN - 1) + "│", "head")] * scale.rows
+    for power, row in scale.decades():
+        labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
+    if threshold_ns:
+        text = format_round_ns(threshold_ns).replace(" ", "")
+        labels[scale.row(threshold_ns)] = (f"{text[: MARGIN - 1]:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
+    return labels
+
+
+def _power_text(power: int) -> str:
+    return format_round_ns(10**power).replace(" ", "")
+
+
+def _mark_gaps(glyphs: npt.NDArray[np.str_], styles: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]) -> None:
+    """Says of which columns between others nothing is known."""
+    there = np.flatnonzero(known)
+    if len(there):
+        missing = np.flatnonzero(~known[there[0] : there[-1]]) + there[0]
+        glyphs[0, missing] = GAP_MARK
+        styles[:, missing] = DIM

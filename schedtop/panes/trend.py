@@ -91,6 +91,13 @@ MEASURES = (
 """What the history strips can show; the first is the default."""
 
 
+def next_measure(current: Measure, step: int, frame: Frame | None) -> Measure | None:
+    """The measure so many places after this one that the Frame has, `None` if it has none."""
+    at = MEASURES.index(current)
+    order = [MEASURES[(at + step * offset) % len(MEASURES)] for offset in range(1, len(MEASURES) + 1)]
+    return next((measure for measure in order if frame is None or measure.available(frame)), None)
+
+
 def trend(measure: Measure, frames: Sequence[Frame], cpus: int) -> Values:
     """The measure over the Frames, shape (cpus, len(frames)), as a share (0..1) of a full bar.
 

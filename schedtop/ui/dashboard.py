@@ -25,6 +25,7 @@ from schedtop.panes.short_lived_text import command_lines, command_title, rows_o
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.steal import StealPane
 from schedtop.panes.tasks import TasksPane
+from schedtop.panes.time_pane import TimePane
 from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui import presets
 from schedtop.ui.attached_screen import AttachedScreen
@@ -252,6 +253,15 @@ class Dashboard(LensKeys):
             history = self.timeline.frozen or self.live
             self.notify(f"the history begins here: {history.beginning}" if steps < 0 else "this is now", timeout=4)
 
+    @on(TimePane.MomentChosen)
+    def _moment_chosen(self, event: TimePane.MomentChosen) -> None:
+        self.go_to(event.end_ns)
+
+    def go_to(self, end_ns: int) -> None:
+        """Stands still at the interval that ends then."""
+        self.set_timeline(self.timeline.at(self.live, end_ns))
+        self._show_keys()
+
     def action_window(self) -> None:
         """The next window."""
         settings = self.timeline.settings
@@ -357,7 +367,7 @@ class Dashboard(LensKeys):
 
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
-        others = (Canvas, CpusPane, SlowWaitsPane, BlamePane, ShortLivedPane, FilterBar, type(self.app))
+        others = (Canvas, TimePane, CpusPane, SlowWaitsPane, BlamePane, ShortLivedPane, FilterBar, type(self.app))
         return [*self.own_keys(), *(row for owner in others for row in key_rows(owner.BINDINGS))]
 
     def own_keys(self) -> list[KeyRow]:

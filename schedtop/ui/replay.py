@@ -202,6 +202,10 @@ class ReplayDashboard(Dashboard):
             self.notify("this is the beginning" if steps < 0 else "this is the end", timeout=2)
         self.show_player()
 
+    def go_to(self, end_ns: int) -> None:
+        """Goes to the interval that ends then."""
+        self._go(min(bisect_left(self._ends, end_ns), len(self._ends) - 1))
+
     def action_marker(self, direction: int) -> None:
         """To the marker before or after this place."""
         at = self._player.position

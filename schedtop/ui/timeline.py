@@ -36,6 +36,11 @@ class Timeline:
         """Stands still at now. Without any Frame there is nothing to freeze."""
         return replace(self, frozen=live.copy(), end_ns=live.latest_ns) if len(live) else self
 
+    def at(self, live: History, end_ns: int) -> Timeline:
+        """Stands still at the Frame that ends then, or at the one before."""
+        frozen = self if self.frozen is not None else self.freeze(live)
+        return frozen if frozen.frozen is None else replace(frozen, end_ns=frozen.frozen.step(end_ns, 0))
+
     def thaw(self) -> Timeline:
         """Follows now again."""
         return replace(self, frozen=None, end_ns=0)

@@ -30,6 +30,8 @@ STYLES = (
     "alarm",
     "frozen",
     "live",
+    "heat",
+    "slow",
 )
 """Names for the second part of a Span; each is a component class `canvas--NAME`, coloured by the theme."""
 
@@ -61,6 +63,8 @@ class Canvas(Widget, can_focus=True):
         & > .canvas--alarm { color: $alarm-foreground; background: $error; text-style: bold; }
         & > .canvas--frozen { color: $alarm-foreground; background: $warning; text-style: bold; }
         & > .canvas--live { color: $success; text-style: bold; }
+        & > .canvas--heat { color: $primary; }
+        & > .canvas--slow { color: $error; }
     }
     """
 

@@ -1,0 +1,168 @@
+"""What panes over time share: columns that keep their places, the axis under them, the cursor, the time scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from schedtop.history import KEEP_NS, View
+from schedtop.model import Frame
+from schedtop.panes.pane import Pane
+from schedtop.units import format_clock, format_round_ns
+from schedtop.widgets.strips import Span, Spans
+from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, TimeGrid, axis, back_text
+
+PER_COLUMN = (1, 2, 5, 10, 30)
+"""How many intervals a column may have."""
+
+CLOCK_CELLS = 12
+"""Clock times on the axis are at least so far apart."""
+
+SPAN_TEXT_LEAST = 12
+"""From this many cells on the cursor's window tells its length."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Frames in the columns of a pane. `frames`: those that are seen, oldest first, each with its first and last
+    column, counted from the left of the pane; `cursor`: the same of the window, if there is a cursor."""
+
+    grid: TimeGrid
+    first: int
+    width: int
+    frames: Sequence[tuple[int, int, Frame]]
+    newest: int
+    cursor: tuple[int, int] | None = None
+
+    def nearest(self, column: int) -> Frame | None:
+        """The Frame of this column, the newest if it has several; else the nearest one."""
+        at = [frame for begin, last, frame in self.frames if begin <= column <= last]
+        if at or not self.frames:
+            return at[-1] if at else None
+        return min(self.frames, key=lambda one: min(abs(one[0] - column), abs(one[1] - column)))[2]
+
+
+def is_moment(view: View) -> bool:
+    """Whether the View is a moment that one moves through time: frozen, or of a recording."""
+    return view.frozen or bool(view.later) or bool(view.host.recorded_source)
+
+
+class TimePane(Pane):
+    """A pane with time to the right; a click on a column asks for that moment."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "x", "time_scale(1)", "Time scale", show=False, id="time-scale", tooltip="Over time: more time a column"
+        ),
+        Binding(
+            "X",
+            "time_scale(-1)",
+            "Time scale back",
+            show=False,
+            id="time-scale-back",
+            tooltip="Over time: less time a column",
+        ),
+    ]
+
+    class MomentChosen(Message):
+        """Somebody wants to see the interval that ends then."""
+
+        def __init__(self, end_ns: int) -> None:
+            super().__init__()
+            self.end_ns = end_ns
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.per_column = PER_COLUMN[0]
+        self.placed: Placed | None = None
+        self._keeper = GridKeeper()
+        self._edge = RightEdge()
+        self._margin = 0
+
+    def place_frames(self, view: View, margin: int, width: int) -> Placed:
+        """The Frames of a View in `width` columns from the cell `margin` on."""
+        frames = (*view.series, *view.later)
+        spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
+        grid = self._keeper.grid(spans, self.per_column)
+        newest, now = grid.column(frames[-1].end_ns), view.frame.end_ns
+        at = grid.column(now)
+        right = self._edge.column(grid, newest, at, width)
+        first = right - width + 1
+        seen: list[tuple[int, int, Frame]] = []
+        for frame in reversed(frames):
+            begin, last = grid.columns((frame.end_ns - frame.interval_ns, frame.end_ns))
+            if last < first:
+                break
+            if begin <= right:
+                seen.append((begin - first, last - first, frame))
+        cursor = None
+        if is_moment(view):
+            begin = min(at, grid.column(now - view.frame.interval_ns) + 1)
+            cursor = (begin - first, at - first)
+        self._margin = margin
+        self.placed = Placed(grid, first, width, seen[::-1], newest - first, cursor)
+        return self.placed
+
+    def axis_spans(self, view: View, placed: Placed, margin: str) -> Spans:
+        """The line under the columns: how long ago, or the clock beside the mark of the window that is shown."""
+        grid, first, width = placed.grid, placed.first, placed.width
+        if placed.cursor is None:
+            text = axis(grid, first, width, view.frame.end_ns, back_text, newest=NEWEST)
+            return [(margin, "head"), (text, "head")]
+        begin, end = max(placed.cursor[0], 0), placed.cursor[1]
+        epoch_ns = view.frame.end_ns - view.frame.interval_ns - view.frame.start_time_ns
+        text = axis(
+            grid, first, width, epoch_ns, format_clock, reserved=(begin, end), least_cells=CLOCK_CELLS
+        )
+        mark = "▲" if begin == end else ("├" if placed.cursor[0] >= 0 else "─") + "─" * (end - begin - 1) + "▲"
+        if len(mark) >= SPAN_TEXT_LEAST:
+            words = f" {format_round_ns(round(view.frame.interval_ns, -8) or view.frame.interval_ns)} "
+            start = (len(mark) - len(words)) // 2
+            mark = mark[:start] + words + mark[start + len(words) :]
+        return [(margin, "head"), (text[:begin], "head"), (mark, "notice"), (text[end + 1 :], "head")]
+
+    @property
+    def scale_words(self) -> str:
+        """How much time a column is, if it is not one interval."""
+        if self.placed is None or self.per_column == 1:
+            return ""
+        return f"{format_round_ns(self.placed.grid.column_ns)} a column"
+
+    def action_time_scale(self, step: int) -> None:
+        """More time in each column, or less; around the end."""
+        if self.view is None:
+            return
+        interval_ns = max(self.view.series[-1].interval_ns, 1)
+        width = max(self.placed.width if self.placed else 1, 1)
+        # One that would show all that can be kept is the last one that makes sense.
+        useful = [1, *(many for less, many in zip(PER_COLUMN, PER_COLUMN[1:], strict=False) if less * interval_ns * width < KEEP_NS)]
+        here = useful.index(self.per_column) if self.per_column in useful else 0
+        self.per_column = useful[(here + step) % len(useful)]
+        self.draw()
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None or self.placed is None or not self._margin <= offset.x < self._margin + self.placed.width:
+            return
+        if (frame := self.placed.nearest(offset.x - self._margin)) is not None:
+            self.post_message(self.MomentChosen(frame.end_ns))
+
+
+def with_cursor(spans: Sequence[Span], margin: int, cursor: int) -> list[Span]:
+    """A line with one cell, `cursor` cells behind the margin, in the style of the cursor."""
+    line: list[Span] = []
+    place = -margin
+    for text, style in spans:
+        inside = cursor - place
+        if 0 <= inside < len(text):
+            parts = ((text[:inside], style), (text[inside], "cursor"), (text[inside + 1 :], style))
+            line += [part for part in parts if part[0]]
+        else:
+            line.append((text, style))
+        place += len(text)
+    return line

@@ -1,0 +1,154 @@
+"""Time as columns of equal length that keep their places, and the line under them that says which time it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from schedtop.units import NS_PER_MS, NS_PER_S
+
+STEPS_NS = tuple(
+    seconds * NS_PER_S // 10
+    for seconds in (1, 2, 5, 10, 20, 50, 100, 150, 300, 600, 1200, 1800, 3000, 6000, 12000, 18000, 36000)
+)
+"""Distances of two marks: from 0.1 s to an hour, as clocks are read."""
+
+TICK = "╵"
+NEWEST = "now"
+
+LIKE_RATIO = 1.25
+"""Intervals that differ by less than this are of one length."""
+
+RECENT = 9
+"""So many intervals say how long one is, and where columns begin: one that is late changes nothing."""
+
+Span = tuple[int, int]
+"""Beginning and end of an interval, nanoseconds of CLOCK_MONOTONIC."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeGrid:
+    """Columns of `column_ns`, each of whole intervals of about `interval_ns`; column 0 ends at `anchor_ns`."""
+
+    anchor_ns: int
+    interval_ns: int
+    column_ns: int
+
+    def column(self, end_ns: int) -> int:
+        """The column in which an interval that ends then is shown. Up to half an interval early or late is the same."""
+        return -((self.anchor_ns + self.interval_ns // 2 - end_ns) // self.column_ns)
+
+    def columns(self, span: Span) -> tuple[int, int]:
+        """The first and the last column of an interval: several, if it is longer than one."""
+        last = self.column(span[1])
+        return min(last, self.column(span[0]) + 1), last
+
+    def end_ns(self, column: int) -> int:
+        """The end of a column."""
+        return self.anchor_ns + column * self.column_ns
+
+
+class GridKeeper:
+    """Finds the grid of intervals, and keeps it as long as they still fit."""
+
+    def __init__(self) -> None:
+        self._grid: TimeGrid | None = None
+
+    def grid(self, spans: Sequence[Span], per_column: int) -> TimeGrid:
+        """The grid for intervals (oldest first, at least one), of which so many are one column."""
+        recent = spans[-RECENT:]
+        lengths = sorted(end - start for start, end in recent)
+        usual = max(1, lengths[len(lengths) // 2])
+        grid = self._grid
+        if grid is None or not grid.interval_ns / LIKE_RATIO < usual < grid.interval_ns * LIKE_RATIO:
+            rounded = round(usual, -7) if usual >= 100 * NS_PER_MS else usual
+            grid = TimeGrid(recent[-1][1], rounded, rounded * per_column)
+        elif grid.column_ns != grid.interval_ns * per_column:
+            grid = TimeGrid(grid.anchor_ns, grid.interval_ns, grid.interval_ns * per_column)
+        interval_ns = grid.interval_ns
+        half = interval_ns // 2
+        off = median(abs((end - grid.anchor_ns + half) % interval_ns - half) for _, end in recent)
+        if off > interval_ns / 3:
+            grid = TimeGrid(recent[-1][1], interval_ns, grid.column_ns)
+        self._grid = grid
+        return grid
+
+
+class RightEdge:
+    """The column at the right edge: the map moves on in jumps, so that most columns stay where they are."""
+
+    def __init__(self) -> None:
+        self._right: int | None = None
+        self._key: object = None
+
+    def column(self, grid: TimeGrid, newest: int, wanted: int, width: int) -> int:
+        """The last column of `width`, so that `wanted` is seen; it follows `newest` where both are."""
+        key = (grid.anchor_ns, grid.column_ns, width)
+        right = self._right
+        jump = jump_of(width)
+        live = -(-newest // jump) * jump
+        if key != self._key or right is None or right > live:
+            right = live
+        if not right - width < wanted <= right:
+            # At one third from the end, so that there is something to see on both sides.
+            right = live if wanted > live - width else min(live, wanted + width // 3)
+        if wanted == newest:
+            right = live
+        self._right, self._key = right, key
+        return right
+
+
+def jump_of(width: int) -> int:
+    """How many columns the map moves on at once."""
+    return max(1, width // 12)
+
+
+def axis(
+    grid: TimeGrid,
+    first: int,
+    width: int,
+    zero_ns: int,
+    text_of: Callable[[int], str],
+    *,
+    newest: str = "",
+    reserved: tuple[int, int] | None = None,
+    least_cells: int = 8,
+) -> str:
+    """Marks at round times, each at the column that ends then: `╵-30s`. Exactly `width` cells.
+
+    `first`: the column at the left; times are told from `zero_ns` on, by `text_of`; `newest` stands at zero itself,
+    and no mark after it. Cells that are `reserved` (first and last) stay empty.
+    """
+    cells = [" "] * width
+    taken = [False] * (width + 1)
+
+    def put(place: int, text: str) -> None:
+        """Writes a text that fits, with a blank before and after it."""
+        around = range(max(place - 1, 0), min(place + len(text), width) + 1)
+        if 0 <= place <= width - len(text) and not any(taken[cell] for cell in around):
+            cells[place : place + len(text)] = text
+            taken[place : place + len(text)] = [True] * len(text)
+
+    if reserved is not None:
+        for cell in range(max(reserved[0], 0), min(reserved[1], width - 1) + 1):
+            taken[cell] = True
+    end = grid.end_ns(first + width - 1) - zero_ns
+    if newest:
+        zero = grid.column(zero_ns) - first
+        fits = zero + len(newest) < width
+        put(zero if fits else zero - len(newest), TICK + newest if fits else newest + TICK)
+        end = -1
+    step = next((step for step in STEPS_NS if step >= least_cells * grid.column_ns), STEPS_NS[-1])
+    begin = grid.end_ns(first - 1) - zero_ns
+    for offset in range(-(-begin // step) * step, end + 1, step):
+        put(grid.column(zero_ns + offset) - first, TICK + text_of(offset))
+    return "".join(cells)
+
+
+def back_text(offset_ns: int) -> str:
+    """How long ago: `-30s`, `-2m`, `-0.5s`."""
+    back = -offset_ns
+    if back and back % (60 * NS_PER_S) == 0:
+        return f"-{back // (60 * NS_PER_S)}m"
+    return f"-{back / NS_PER_S:g}s"
