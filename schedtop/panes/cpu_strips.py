@@ -73,7 +73,11 @@ class CpuStripsPane(TimePane):
         if not ids:
             return [("n/a", "dim")]
         worst = max(ids, key=lambda cpu: values[cpu])
-        return [(f"cpu{worst} ", "dim"), (measure.format(float(values[worst])), measure.style), (f" {measure.word}", "dim")]
+        return [
+            (f"cpu{worst} ", "dim"),
+            (measure.format(float(values[worst])), measure.style),
+            (f" {measure.word}", "dim"),
+        ]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

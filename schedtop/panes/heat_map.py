@@ -41,7 +41,7 @@ _LOG_VALUES = np.log10(VALUE_NS)
 
 @dataclass(frozen=True, slots=True)
 class LogScale:
-    """Rows of equal logarithmic height: row 0 begins at `10 ** low` ns, and there are `per_decade` to a power of ten."""
+    """Rows of equal logarithmic height: row 0 begins at `10 ** low` ns, `per_decade` of them are a power of ten."""
 
     low: float
     per_decade: float
@@ -88,7 +88,7 @@ def log_scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | No
     wanted = _finest(low, high, rows)
     if before is None or before.rows != rows or high > before.high + 1e-9:
         return wanted
-    below = int(total[VALUE_NS < 10**before.low].sum())
+    below = int(total[_LOG_VALUES < before.low].sum())
     if below > BELOW_MOST * max(int(running[-1]), 1) or wanted.per_decade >= before.per_decade * SHRINK:
         return wanted
     return before

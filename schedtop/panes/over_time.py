@@ -134,9 +134,7 @@ class OverTimePane(TimePane):
 
     # What is drawn.
 
-    def _map(
-        self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap
-    ) -> list[Spans]:
+    def _map(self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap) -> list[Spans]:
         """The rows from the longest waits to the shortest, each with its label."""
         levels = shades(drawn.cells, self._factor)
         glyphs = SHADES[levels]
@@ -184,10 +182,18 @@ class OverTimePane(TimePane):
 
     def _set_titles(self, view: View) -> None:
         detail = " · ".join(text for text in (scope(view), self.scale_words) if text)
-        limits = [f"{shade} {format_count(limit)}" for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)]
+        limits = [
+            f"{shade} {format_count(limit)}"
+            for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)
+        ]
         legend = "  ".join(limits) + "+ waits"
         room = self.size.width - TITLE_FRAME
-        texts = (f"{legend} a cell", legend, legend.replace("  ", " "), legend.replace("  ", " ").removesuffix(" waits"))
+        texts = (
+            f"{legend} a cell",
+            legend,
+            legend.replace("  ", " "),
+            legend.replace("  ", " ").removesuffix(" waits"),
+        )
         self.set_title(detail, next((text for text in texts if len(text) <= room), ""))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from textual import events
@@ -116,9 +117,7 @@ class TimePane(Pane):
             return [(margin, "head"), (text, "head")]
         begin, end = max(placed.cursor[0], 0), placed.cursor[1]
         epoch_ns = view.frame.end_ns - view.frame.interval_ns - view.frame.start_time_ns
-        text = axis(
-            grid, first, width, epoch_ns, format_clock, reserved=(begin, end), least_cells=CLOCK_CELLS
-        )
+        text = axis(grid, first, width, epoch_ns, format_clock, reserved=(begin, end), least_cells=CLOCK_CELLS)
         mark = "▲" if begin == end else ("├" if placed.cursor[0] >= 0 else "─") + "─" * (end - begin - 1) + "▲"
         if len(mark) >= SPAN_TEXT_LEAST:
             words = f" {format_round_ns(round(view.frame.interval_ns, -8) or view.frame.interval_ns)} "
@@ -140,7 +139,10 @@ class TimePane(Pane):
         interval_ns = max(self.view.series[-1].interval_ns, 1)
         width = max(self.placed.width if self.placed else 1, 1)
         # One that would show all that can be kept is the last one that makes sense.
-        useful = [1, *(many for less, many in zip(PER_COLUMN, PER_COLUMN[1:], strict=False) if less * interval_ns * width < KEEP_NS)]
+        useful = [
+            1,
+            *(many for less, many in pairwise(PER_COLUMN) if less * interval_ns * width < KEEP_NS),
+        ]
         here = useful.index(self.per_column) if self.per_column in useful else 0
         self.per_column = useful[(here + step) % len(useful)]
         self.draw()

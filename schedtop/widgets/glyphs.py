@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -26,4 +27,4 @@ def text_of(glyphs: npt.NDArray[np.str_]) -> str:
 def styled(text: str, styles: npt.NDArray[np.integer], names: Sequence[str]) -> list[Span]:
     """A text in spans, neighbours of one style joined; `styles`: the number of each cell's style in `names`."""
     bounds = [0, *(np.flatnonzero(np.diff(styles)) + 1).tolist(), len(text)]
-    return [(text[start:end], names[styles[start]]) for start, end in zip(bounds, bounds[1:], strict=False) if end > start]
+    return [(text[start:end], names[styles[start]]) for start, end in pairwise(bounds) if end > start]
