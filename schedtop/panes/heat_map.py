@@ -88,7 +88,7 @@ def log_scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | No
     wanted = _finest(low, high, rows)
     if before is None or before.rows != rows or high > before.high + 1e-9:
         return wanted
-    below = int(total[_LOG_VALUES < before.low].sum())
+    below = int(total[before.low > _LOG_VALUES].sum())
     if below > BELOW_MOST * max(int(running[-1]), 1) or wanted.per_decade >= before.per_decade * SHRINK:
         return wanted
     return before
