@@ -16,7 +16,7 @@ STRIP_MOST = 3
 STRIP_FREE_LINES = 30
 """From this many lines on the strip may have as many as it needs."""
 
-SEVERAL_LEAST_LINES = 28
+SEVERAL_LEAST_LINES = 24
 """From this many lines on there is room for several panes."""
 
 STRIP_LEAST_LINES = 12
@@ -60,13 +60,13 @@ def arrange(
     return alone if size.height >= STRIP_LEAST_LINES else replace(alone, strip=(), strip_lines=0)
 
 
-def regions(plan: Plan, size: Size, least: Mapping[str, Size]) -> dict[str, Region]:
-    """Where each pane of the plan is, in so many cells without the strip."""
+def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None = None) -> dict[str, Region]:
+    """Where each pane of the plan is, in so many cells without the strip; `cpus`: how many, if known."""
     heights = _shares(
         size.height,
         [_row_height(row, least) for row in plan],
         [row.weight for row in plan],
-        [row.most for row in plan],
+        [row.most_lines(cpus) for row in plan],
     )
     placed: dict[str, Region] = {}
     y = 0
@@ -108,7 +108,7 @@ def _fits(arrangement: Arrangement, least: Mapping[str, Size], size: Size) -> bo
 
 
 def _row_height(row: Row, least: Mapping[str, Size]) -> int:
-    return max(least[pane].height for pane in row.cells)
+    return max(row.least, *(least[pane].height for pane in row.cells))
 
 
 def _shares(whole: int, least: Sequence[int], weights: Sequence[int], most: Sequence[int] = ()) -> list[int]:

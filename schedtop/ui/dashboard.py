@@ -189,6 +189,7 @@ class Dashboard(LensKeys):
         self.verdict = judge(self.view) if self.view is not None else None
         self._show_header()
         if self.view is not None:
+            self.set_cpus(len(self.view.frame.cpus.ids))
             # Last pane first: the latency shows the group that is selected among the tasks.
             for pane in reversed(self.panes):
                 if isinstance(pane, LatencyPane):

@@ -21,10 +21,11 @@ class PlanLayout(Layout):
     def __init__(self, least: Mapping[str, Size]) -> None:
         self.least = least
         self.plan: Plan = ()
+        self.cpus: int | None = None
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
         parent.pre_layout(self)
-        placed = regions(self.plan, size, self.least)
+        placed = regions(self.plan, size, self.least, self.cpus)
         return [
             WidgetPlacement(placed[child.id], NULL_OFFSET, NULL_SPACING, child)
             for child in children
@@ -47,6 +48,12 @@ class PaneGrid(Container):
     @property
     def layout(self) -> Layout:
         return self._layout_of_plan
+
+    def set_cpus(self, cpus: int) -> None:
+        """Tells how many CPUs there are: with few of them, panes about CPUs leave room for others."""
+        if cpus != self._layout_of_plan.cpus:
+            self._layout_of_plan.cpus = cpus
+            self.refresh(layout=True)
 
     def show_plan(self, plan: Plan) -> None:
         """Displays the panes of a Plan, and no others."""

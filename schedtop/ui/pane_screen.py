@@ -144,6 +144,10 @@ class PaneScreen(Screen[None]):
         self._grid.show_plan(self.arrangement.plan)
         self.call_after_refresh(self._arranged)
 
+    def set_cpus(self, cpus: int) -> None:
+        """How many CPUs the host has."""
+        self._grid.set_cpus(cpus)
+
     def show_strip(self) -> None:
         """Tells of the panes that are not seen."""
         self._strip.show([self.pane_named(name) for name in self.arrangement.strip], self.arrangement.strip_lines)

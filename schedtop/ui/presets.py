@@ -11,14 +11,28 @@ TASKS, SHORT_LIVED = "tasks", "short-lived"
 """The panes, by the ids of their widgets."""
 
 
+CPU_LINES, CPU_FRAME = 3, 7
+"""Lines that a pane can fill for each CPU, and around them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Panes beside each other. `weight`: its share of the lines that no row needs; `most`: no more lines than that."""
+    """Panes beside each other. `weight`: its share of the lines; `least`, `most`: no fewer and no more than these.
+
+    `least` is for plans that are not worth it in less room, although each pane could be read.
+    """
 
     cells: Mapping[str, int]
     """Each pane with its share of the width."""
     weight: int = 1
+    least: int = 0
     most: int = 1000
+    of_cpus: bool = False
+    """Whether its panes are about CPUs alone, so that it needs no more lines than a host with few CPUs can fill."""
+
+    def most_lines(self, cpus: int | None) -> int:
+        """No more lines than these, on a host with so many CPUs (`None`: not known yet)."""
+        return self.most if cpus is None or not self.of_cpus else min(self.most, CPU_LINES * cpus + CPU_FRAME)
 
 
 Plan = tuple[Row, ...]
@@ -49,26 +63,36 @@ PRESETS = (
         OVER_TIME,
         (
             (
-                Row({CPUS: 28, OVER_TIME: 40, LATENCY: 32}, 3),
-                Row({STEAL: 30, QUEUE: 34, SHORT_LIVED: 36}, 2, most=14),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 3),
-                Row({TASKS: 1}, 4),
+                Row({OVER_TIME: 60, LATENCY: 40}, 15, least=13),
+                Row({CPUS: 50, CPU_STRIPS: 50, STEAL: 50, QUEUE: 50}, 12, least=11, most=18),
+                Row({SLOW_WAITS: 55, BLAME: 45}, 13, least=11),
+                Row({TASKS: 60, SHORT_LIVED: 40}, 15, least=12),
             ),
             (
-                Row({CPUS: 30, OVER_TIME: 40, LATENCY: 30}, 3),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 3),
-                Row({TASKS: 1}, 3),
+                Row({CPUS: 28, OVER_TIME: 42, LATENCY: 30}, 13, least=11),
+                Row({STEAL: 30, QUEUE: 34, SHORT_LIVED: 36}, 9, most=14),
+                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({TASKS: 1}, 13),
             ),
             (
-                Row({OVER_TIME: 60, CPUS: 60}, 3),
-                Row({SLOW_WAITS: 1}, 2, most=14),
-                Row({TASKS: 1}, 3),
+                Row({CPUS: 30, OVER_TIME: 42, LATENCY: 28}, 12),
+                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({TASKS: 1}, 12),
+            ),
+            (
+                Row({OVER_TIME: 60, CPUS: 60}, 3, least=10),
+                Row({SLOW_WAITS: 1}, 2, least=8, most=14),
+                Row({TASKS: 1}, 3, least=10),
             ),
             (
                 Row({OVER_TIME: 1}, 3),
-                Row({CPUS: 1}, 2),
+                Row({CPUS: 1}, 2, of_cpus=True),
                 Row({SLOW_WAITS: 1}, 2),
                 Row({TASKS: 1}, 3),
+            ),
+            (
+                Row({OVER_TIME: 1}, 4, least=10),
+                Row({TASKS: 1}, 4, least=10),
             ),
         ),
         focus=TASKS,
@@ -80,9 +104,14 @@ PRESETS = (
         LATENCY,
         (
             (
-                Row({OVER_TIME: 1}, 4),
-                Row({LATENCY: 55, QUEUE: 45}, 4),
-                Row({SLOW_WAITS: 1}, 4),
+                Row({OVER_TIME: 1}, 20, least=16),
+                Row({LATENCY: 38, QUEUE: 32, STEAL: 30}, 14, least=11),
+                Row({SLOW_WAITS: 55, BLAME: 45}, 14, least=11),
+            ),
+            (
+                Row({OVER_TIME: 1}, 14, least=10),
+                Row({LATENCY: 55, QUEUE: 45}, 12, least=10),
+                Row({SLOW_WAITS: 1}, 10, least=8),
             ),
             (
                 Row({OVER_TIME: 1}, 4),
@@ -98,9 +127,14 @@ PRESETS = (
         BLAME,
         (
             (
-                Row({BLAME: 1}, 5),
-                Row({SLOW_WAITS: 1}, 4),
-                Row({OVER_TIME: 50, TASKS: 60}, 4),
+                Row({BLAME: 55, OVER_TIME: 45}, 15, least=13),
+                Row({SLOW_WAITS: 1}, 15, least=12),
+                Row({TASKS: 1}, 13, least=11),
+            ),
+            (
+                Row({BLAME: 1}, 5, least=10),
+                Row({SLOW_WAITS: 1}, 4, least=9),
+                Row({OVER_TIME: 50, TASKS: 60}, 4, least=9),
             ),
             (
                 Row({BLAME: 1}, 4),
@@ -115,12 +149,17 @@ PRESETS = (
         CPUS,
         (
             (
-                Row({CPUS: 55, CPU_STRIPS: 45}, 5),
-                Row({STEAL: 1, QUEUE: 1}, 3, most=16),
-                Row({TASKS: 1}, 2),
+                Row({CPUS: 50, CPU_STRIPS: 50}, 22, least=13, of_cpus=True),
+                Row({STEAL: 30, QUEUE: 38, OVER_TIME: 42}, 12, least=12, most=20),
+                Row({TASKS: 1}, 12, least=11),
             ),
             (
-                Row({CPUS: 1}, 4),
+                Row({CPUS: 55, CPU_STRIPS: 45}, 15, least=11, of_cpus=True),
+                Row({STEAL: 1, QUEUE: 1}, 10, least=9),
+                Row({TASKS: 1}, 7, least=8),
+            ),
+            (
+                Row({CPUS: 1}, 4, of_cpus=True),
                 Row({CPU_STRIPS: 1}, 4),
             ),
         ),
@@ -132,9 +171,9 @@ PRESETS = (
         TASKS,
         (
             (
-                Row({TASKS: 1}, 6),
-                Row({SHORT_LIVED: 50, BLAME: 50}, 3),
-                Row({OVER_TIME: 50, SLOW_WAITS: 60}, 3, most=14),
+                Row({TASKS: 1}, 20, least=11),
+                Row({SHORT_LIVED: 50, BLAME: 50}, 11, least=9),
+                Row({OVER_TIME: 50, SLOW_WAITS: 60}, 11, least=9, most=16),
             ),
             (
                 Row({TASKS: 1}, 5),

@@ -56,6 +56,21 @@ def test_80x24_has_one_pane_and_the_rest_in_the_strip(least: dict[str, Size]) ->
         assert (len(arranged.strip), arranged.strip_lines) == (9, 3)
 
 
+def test_few_cpus_leave_room_for_other_panes(least: dict[str, Size]) -> None:
+    whole = Size(160, 46)
+    arranged = arrange(preset_named("cpus"), whole, least)
+    heights = [
+        regions(arranged.plan, Size(160, 46 - arranged.strip_lines), least, cpus)["cpus"].height
+        for cpus in (2, 4, 64, None)
+    ]
+    assert heights == sorted(heights) and heights[0] < heights[2] == heights[3]
+
+
+def test_a_large_screen_has_all_panes(least: dict[str, Size]) -> None:
+    for size in (Size(200, 54), Size(240, 66)):
+        assert set(arrange(preset_named("overview"), size, least).seen) == set(least)
+
+
 def test_a_preset_by_its_word() -> None:
     assert preset_named("cpus") is PRESETS[3]
     assert [preset.number for preset in PRESETS] == [1, 2, 3, 4, 5]
