@@ -1,0 +1,160 @@
+"""What happens in each scene: loads that start and end at their time, whose behaviour is known by construction."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_S = 120
+"""A load ends by itself after that, if nobody is left to end it."""
+
+QUOTA_PERIOD_US = 100_000
+WEIGHT = 20
+"""Of the group with a quota, in groups that weigh as usual: who else works on this machine makes little difference."""
+
+_REQUESTS = """
+import os, sys, time
+name, group, work_ms, every_ms, phase_ms, busy_from_s, busy_until_s = sys.argv[1:]
+open("/proc/self/comm", "w").write(name)
+if group: open(group, "w").write("0")
+work_s, every_s = float(work_ms) / 1000, float(every_ms) / 1000
+begin = time.monotonic()
+due = begin + float(phase_ms) / 1000
+while True:
+    time.sleep(max(0, due - time.monotonic()))
+    end = time.thread_time() + work_s
+    while time.thread_time() < end: pass
+    busy = float(busy_from_s) <= time.monotonic() - begin < float(busy_until_s)
+    due = max(due + (every_s / 2 if busy else every_s), time.monotonic() - 0.2)
+"""
+"""A worker of a service: so much work for each request, requests at a fixed rate, twice as many while it is busy."""
+
+_MONITOR = """#!/bin/sh
+# A monitoring script as many hosts have one: it starts a program for each number that it wants.
+while :; do
+    load=$(cat /proc/loadavg); now=$(date +%s)
+    expr "$now" + 1 >/dev/null; test -r /nowhere || false
+    /bin/true
+done
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A recording to be made: of so many seconds, with what options, what runs meanwhile.
+
+    `kept`: the names of its tasks, all others become one name; `cgroups`: what groups of its own are called;
+    `play` starts and ends its loads, and returns when the scene is over.
+    """
+
+    name: str
+    seconds: int
+    threshold: str
+    kept: tuple[str, ...]
+    cgroups: tuple[str, ...] = ()
+    most_others: float = 0.2
+    """Which share of all CPUs may go to what is not of the scene."""
+    least_steal: float = 0.0
+    """Which share the hypervisor must have had."""
+
+
+SCENES = (
+    Scene("contention", 45, "1ms", ("stress",)),
+    Scene("quota", 35, "2ms", ("checkout",), ("checkout.service",)),
+    Scene("steal", 30, "2ms", ("stress",), least_steal=0.01, most_others=1.0),
+    Scene("fork-storm", 22, "2ms", ("monitor.sh", "cat", "date", "expr", "true")),
+)
+
+
+def play(scene: Scene, directory: Path) -> None:
+    """Performs a scene; `directory` is for what it needs to write."""
+    {"contention": _contention, "quota": _quota, "steal": _steal, "fork-storm": _fork_storm}[scene.name](
+        scene, directory
+    )
+
+
+def _contention(scene: Scene, _directory: Path) -> None:
+    """Quiet, then two busy loops on one of two CPUs, then quiet again."""
+    time.sleep(12)
+    with running(["taskset", "-c", "1", "stress", "-c", "2"]):
+        time.sleep(scene.seconds - 12 - 8)
+    time.sleep(8)
+
+
+def _quota(scene: Scene, _directory: Path) -> None:
+    """Four workers that need 40 % of a CPU, with a quota of 60 %; for a while twice as many requests come."""
+    with quota_group(scene.cgroups[0], 0.6) as group, ExitStack() as stack:
+        for number in range(4):
+            numbers = (2, 20, 2 * number, 10, scene.seconds - 10)
+            stack.enter_context(
+                running([
+                    sys.executable, "-I", "-S", "-c", _REQUESTS, "checkout", str(group / "cgroup.procs"),
+                    *map(str, numbers),
+                ])
+            )  # fmt: skip
+        time.sleep(scene.seconds)
+
+
+def _steal(scene: Scene, _directory: Path) -> None:
+    """As many busy loops as there are CPUs, on all of them: what they do not get, the hypervisor has."""
+    with running(["stress", "-c", str(os.cpu_count())]):
+        time.sleep(scene.seconds)
+
+
+def _fork_storm(scene: Scene, directory: Path) -> None:
+    """A script that starts a few programs again and again, twice."""
+    script = directory / "monitor.sh"
+    script.write_text(_MONITOR)
+    script.chmod(0o700)
+    time.sleep(6)
+    with running([str(script)]), running([str(script)]):
+        time.sleep(scene.seconds - 6)
+
+
+@contextmanager
+def running(command: Sequence[str]) -> Iterator[None]:
+    """A command and all that it starts, in a process group of their own that is killed at the end."""
+    process = subprocess.Popen(
+        ["timeout", str(MOST_S), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def quota_group(name: str, cpus: float) -> Iterator[Path]:
+    """The directory of a new cgroup with a quota of so many CPUs, on a v1 or v2 hierarchy; removed at the end."""
+    first = Path("/sys/fs/cgroup/cpu")
+    directory = (first if first.is_dir() else Path("/sys/fs/cgroup")) / name
+    directory.mkdir()
+    try:
+        quota_us = round(cpus * QUOTA_PERIOD_US)
+        if first.is_dir():
+            (directory / "cpu.cfs_period_us").write_text(str(QUOTA_PERIOD_US))
+            (directory / "cpu.cfs_quota_us").write_text(str(quota_us))
+            (directory / "cpu.shares").write_text(str(1024 * WEIGHT))
+        else:
+            (directory / "cpu.max").write_text(f"{quota_us} {QUOTA_PERIOD_US}")
+            (directory / "cpu.weight").write_text(str(100 * WEIGHT))
+        yield directory
+    finally:
+        for _ in range(100):
+            try:
+                directory.rmdir()
+                break
+            except OSError:
+                time.sleep(0.02)  # it is busy for a moment after its last process has gone

@@ -1,0 +1,79 @@
+"""Takes out of a recording what is nobody's business: the names of all tasks and cgroups that are not of the scene.
+
+Numbers stay as they were: who else ran, waited and had the CPU is still there, as OTHER.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from schedtop.model import Frame
+from schedtop.outputs.recorder import Recorder
+from schedtop.recording import Header
+from schedtop.rows import Rows
+from schedtop.sources.recorded import Recording
+
+OTHER = b"other"
+OWN = b"schedtop"
+HOST = "demo"
+
+KERNEL_THREADS = re.compile(
+    rb"(swapper|kworker|ksoftirqd|kthreadd|rcu_|migration|cpuhp|idle_inject|khugepaged|kcompactd|kswapd|kdamond|jbd2"
+    rb"|oom_reaper|watchdog|kauditd|irq/|pr/|writeback|hwrng)"
+)
+"""Names that every Linux host has."""
+
+_ROWS = ("tasks", "slow_waits", "pairs", "short_lived")
+
+
+def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroups: tuple[str, ...], own_tgid: int) -> None:
+    """Writes a recording again without the names of others; `kept`: the names of the scene's tasks.
+
+    `own_tgid` is the recorder's process: its threads are called by the name that it has when it is installed.
+    """
+    names = {name.encode() for name in kept}
+    with Recording(raw) as recording:
+        own = {own_tgid}
+        for frame in recording:
+            own |= set(frame.tasks["tid"][frame.tasks["tgid"] == own_tgid].tolist())
+        host = replace(recording.header.host, name=HOST)
+        header = Header(host, recording.header.start_time_ns)
+        with Recorder(to, header, force=True) as recorder:
+            for frame in recording:
+                recorder.write(_scrubbed(frame, names, cgroups, own))
+
+
+def _scrubbed(frame: Frame, names: set[bytes], cgroups: tuple[str, ...], own: set[int]) -> Frame:
+    tables = {name: _renamed(getattr(frame, name), names, own) for name in _ROWS}
+    paths = {id: path if path == "/" or path.strip("/") in cgroups else "/other" for id, path in frame.cgroups.items()}
+    return replace(frame, cgroups=paths, **tables)
+
+
+def _renamed(rows: Rows, names: set[bytes], own: set[int]) -> Rows:
+    renamed = rows.copy()
+    for field in rows.dtype.names or ():
+        if rows.dtype[field].base.kind != "S":
+            continue
+        numbers = rows[_number_field(field, rows.dtype.names or ())]
+        for place, name in np.ndenumerate(rows[field]):
+            number = int(numbers[place]) if numbers.ndim else 0
+            renamed[field][place] = _name(name, number, names, own)
+    return renamed
+
+
+def _number_field(field: str, fields: tuple[str, ...]) -> str:
+    """The field with the number of whom a name is about."""
+    wanted = {"comm": ("tid", "parent_tgid"), "process": ("tgid",), "parent": ("parent_tgid",)}
+    prefix, _, last = field.rpartition("_")
+    prefix = f"{prefix}_" if prefix else ""
+    return next(number for name in wanted[last] if (number := prefix + name) in fields)
+
+
+def _name(name: bytes, number: int, names: set[bytes], own: set[int]) -> bytes:
+    if number in own:
+        return OWN
+    return name if not name or name in names or KERNEL_THREADS.match(name) else OTHER
