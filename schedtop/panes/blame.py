@@ -43,7 +43,7 @@ class BlamePane(Pane, KeyedTable[PairRows]):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "mode", "Blame", show=False, id="blame.mode", tooltip="In Blame: who had the CPU, or who took it"),
+        Binding("b", "mode", "Blame", show=False, id="blame-mode", tooltip="In Blame: who had the CPU, or who took it"),
     ]
 
     class ModeRequested(Message):

@@ -54,7 +54,7 @@ class CpusPane(Pane):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "measure(1)", "Measure", show=False, id="cpus.measure", tooltip="In CPUs: what the history shows"),
+        Binding("m", "measure(1)", "Measure", show=False, id="measure", tooltip="In CPUs: what the history shows"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -49,12 +49,10 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
             "details",
             "Command",
             show=False,
-            id="short.details",
+            id="details",
             tooltip="In Short-lived: who started the selected command, how they ended, what they took",
         ),
-        Binding(
-            "enter", "details_of_selected", "Command", show=False, id="short.enter", tooltip="In Short-lived: the same"
-        ),
+        Binding("enter", "details_of_selected", "Command", show=False, id="open", tooltip="In Short-lived: the same"),
     ]
 
     class DetailsRequested(Message):

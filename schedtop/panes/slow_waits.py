@@ -37,9 +37,7 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "i", "details", "Details", show=False, id="slow.details", tooltip="In Slow waits: all about the selected"
-        ),
+        Binding("i", "details", "Details", show=False, id="details", tooltip="In Slow waits: all about the selected"),
     ]
 
     class DetailsRequested(Message):

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import BindingType
+from textual.dom import DOMNode
 
 from schedtop.filters import Filter
 from schedtop.history import ViewSettings
@@ -29,7 +30,7 @@ from schedtop.panes.time_pane import TimePane
 from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui import presets
 from schedtop.ui.attached_screen import AttachedScreen
-from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.bindings import KeyRow, in_bar_order, key, key_rows, keymap_of
 from schedtop.ui.file_keys import FileKeys
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
@@ -46,27 +47,24 @@ from schedtop.verdict import Verdict, judge
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
+IN_FRONT = 5
+"""How many keys stand before those of presets and panes."""
+
 
 class Dashboard(LensKeys):
     """Owns the History and the Timeline; hands a View to every pane when either changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        key("question_mark,f1", "help", "Help", "This help, beginning with the focused pane", shown=True),
+        key("q,f10", "app.leave", "Quit", "Ends schedtop", shown=True),
         key("space", "freeze", "Freeze", "Freezes and thaws the screen; collecting goes on", shown=True),
-        key("question_mark,h,f1", "help", "Help", "This help", shown=True),
-        key("q", "app.leave", "Quit", "Ends schedtop", shown=True),
-        key("left,comma", "step(-1)", "Back", "While frozen: one interval back", shown=True),
-        key("right,full_stop", "step(1)", "On", "While frozen: one interval on, at last to now", shown=True),
-        key("shift+left,less_than_sign", "step(-10)", "Back 10", "While frozen: ten intervals back"),
-        key("shift+right,greater_than_sign", "step(10)", "On 10", "While frozen: ten intervals on"),
+        key("f,backslash,f4", "filter", "Filter", "By name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
         key("s", "sort(1)", "Sort", "Next order of the tasks, or of the table that has the focus", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
-        key("g", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
-        key("G", "group(-1)", "Group back", "The grouping before"),
-        key("slash", "filter", "Filter", "Filters by name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
         key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
+        key("g,f5", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
+        key("G", "group(-1)", "Group back", "The grouping before"),
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
-        key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
-        key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
         key(
             "o",
             "offcpu",
@@ -74,9 +72,31 @@ class Dashboard(LensKeys):
             "What threads do without a CPU: who is blocked where, by stacks",
             shown=True,
         ),
+        key("left,h,comma", "step(-1)", "Back", "While frozen: one interval back", name="step-back"),
+        key("right,l,full_stop", "step(1)", "On", "While frozen: one interval on", name="step-on"),
+        key(
+            "shift+left,H,less_than_sign",
+            "step(-10)",
+            "Back 10",
+            "While frozen: ten intervals back",
+            name="step-back-10",
+        ),
+        key(
+            "shift+right,L,greater_than_sign",
+            "step(10)",
+            "On 10",
+            "While frozen: ten intervals on, at last to now",
+            name="step-on-10",
+        ),
+        key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
+        key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
         key("O", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
         key(
-            "escape", "back", "Leave", "Drops messages, else leaves the zoom, else drops the selection, else the filter"
+            "escape",
+            "back",
+            "Leave",
+            "One step back, never out: messages, the zoom, the selection, the filter go, one after the other",
+            name="back",
         ),
     ]
 
@@ -227,13 +247,14 @@ class Dashboard(LensKeys):
         frozen = self.timeline.is_frozen
         words = {"freeze": "Thaw"} if frozen else {}
         words |= {"record": "Stop rec"} if self.recordings else {}
-        rows = [row for row in self.own_keys() if row.shown]
-        keys = [
-            (row.keys.split()[0], words.get(row.action, row.word), row.action)
-            for row in rows
-            if frozen or not row.action.startswith("step")
-        ]
-        self.query_one(KeyBar).show((*keys, *self.pane_keys, ("+ -", "Threshold", "threshold(1)")))
+        rows = in_bar_order(self.own_keys())
+        keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
+        if frozen:
+            steps = [row for row in self.own_keys() if row.name in ("step-back", "step-on")]
+            keys.insert(3, (" ".join(row.first_key for row in steps), "Step", "step(-1)"))
+        if self.recordings:
+            keys.sort(key=lambda shown: shown[2] != "record")
+        self.query_one(KeyBar).show((*keys[:IN_FRONT], *self.pane_keys, *keys[IN_FRONT:]))
 
     # Time.
 
@@ -369,12 +390,14 @@ class Dashboard(LensKeys):
     def all_keys(self) -> list[KeyRow]:
         """Every key of the dashboard, its panes, its filter line and the app."""
         others = (Canvas, TimePane, CpusPane, SlowWaitsPane, BlamePane, ShortLivedPane, FilterBar, type(self.app))
-        return [*self.own_keys(), *(row for owner in others for row in key_rows(owner.BINDINGS))]
+        return [*self.own_keys(), *(row for owner in others for row in self.rows_of(owner))]
 
     def own_keys(self) -> list[KeyRow]:
         """The keys of the dashboard itself, in the order of the key bar."""
         return [
-            row
-            for owner in (Dashboard, FileKeys, RecordingKeys, LensKeys, PaneScreen)
-            for row in key_rows(owner.BINDINGS)
+            row for owner in (Dashboard, FileKeys, RecordingKeys, LensKeys, PaneScreen) for row in self.rows_of(owner)
         ]
+
+    def rows_of(self, owner: type[DOMNode]) -> list[KeyRow]:
+        """The keys of a class, as they are in force."""
+        return key_rows(owner.BINDINGS, keymap_of(self.app))

@@ -35,7 +35,7 @@ class FilterBar(Horizontal):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "escape", "clear", "Clear filter", show=False, id="filter.clear", tooltip="Clears and closes the filter"
+            "escape", "clear", "Clear filter", show=False, id="filter-clear", tooltip="Clears and closes the filter"
         ),
     ]
 

@@ -105,7 +105,7 @@ class HelpScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,h,f1", "close", "Close", id="help.close", tooltip="Closes the help"),
+        Binding("escape,q,f10,question_mark,f1", "close", "Close", id="close", tooltip="Closes the help"),
     ]
 
     def __init__(self, rows: Sequence[KeyRow], panes: Sequence[Pane], notes: Sequence[str]) -> None:

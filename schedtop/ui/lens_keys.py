@@ -26,7 +26,12 @@ class LensKeys(RecordingKeys):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key(
-            "enter", "look", "Lens", "The task lens on the selected task, process, or victim; else the zoom", shown=True
+            "enter",
+            "look",
+            "Lens",
+            "The task lens on the selected task, process, or victim; else the zoom",
+            name="open",
+            shown=True,
         ),
     ]
 

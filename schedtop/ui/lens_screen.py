@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol, Self
 
 from textual import events, on
 from textual.binding import BindingType
+from textual.dom import DOMNode
 
 from schedtop.history import View
 from schedtop.lens import Lens, LensSource
@@ -22,7 +23,7 @@ from schedtop.panes.lens.slow_waits import LensSlowWaitsPane
 from schedtop.panes.lens.threads import ThreadsPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.wait_text import wait_lines, wait_title
-from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.bindings import KeyRow, key, key_rows, keymap_of
 from schedtop.ui.export import ExportError
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.key_bar import KeyBar
@@ -53,15 +54,23 @@ class LensScreen(SectionScreen):
     """Header, strip of states, sections, key bar. `follow` hands it what the dashboard shows, the feed its counts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("escape,q", "back", "Close", "Leaves the zoom, else closes the lens: its kernel programs go", shown=True),
+        key(
+            "escape",
+            "back",
+            "Close",
+            "Leaves the zoom, else closes the lens: its kernel programs go",
+            name="back",
+            shown=True,
+        ),
+        key("q,f10", "back", "Close", "The same", name="quit"),
         key("space", "freeze", "Freeze", "Freezes and thaws the lens and the dashboard; counting goes on", shown=True),
         key("w", "window", "Window", "Numbers since the lens was opened, or of 1 s, 10 s, 60 s", shown=True),
         key("x", "anew", "Anew", "Begins its counts anew", shown=True),
         key("e", "export", "Export", "Writes the lens as JSON, and the screen as SVG", shown=True),
         key("p", "process", "Process", "From a thread to its whole process", shown=True),
-        key("question_mark,h,f1", "help", "Help", "This help", shown=True),
-        key("left,comma", "step(-1)", "Back", "While frozen: the history one interval back"),
-        key("right,full_stop", "step(1)", "On", "While frozen: the history one interval on"),
+        key("question_mark,f1", "help", "Help", "This help", shown=True),
+        key("left,h,comma", "step(-1)", "Back", "While frozen: the history one interval back", name="step-back"),
+        key("right,l,full_stop", "step(1)", "On", "While frozen: the history one interval on", name="step-on"),
     ]
 
     def __init__(self, subject: Subject, source: LensSource | None, owner: Owner, view: View) -> None:
@@ -158,8 +167,8 @@ class LensScreen(SectionScreen):
         useless = set() if self._has_process else {"process"}
         # Without counts there are none to begin anew.
         useless |= {"anew"} if self.status in (Status.RECORDED, Status.FAILED) else set()
-        rows = [row for row in key_rows(LensScreen.BINDINGS) if row.shown and row.action not in useless]
-        keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
+        rows = [row for row in self.rows_of(LensScreen) if row.shown and row.action not in useless]
+        keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
         self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))
 
@@ -234,11 +243,15 @@ class LensScreen(SectionScreen):
             lines = partial(wait_lines, event.row, self._past.cgroups, self._past.cpus)
             self.app.push_screen(TextScreen(wait_title(event.row), lines))
 
+    def rows_of(self, owner: type[DOMNode]) -> list[KeyRow]:
+        """The keys of a class, as they are in force."""
+        return key_rows(owner.BINDINGS, keymap_of(self.app))
+
     def action_help(self) -> None:
         """Every key, and how to read the sections."""
         panes = (self.states, *self.sections)
         owners = (LensScreen, SectionScreen, LensSlowWaitsPane, ThreadsPane, Canvas)
-        rows: list[KeyRow] = [row for one in owners for row in key_rows(one.BINDINGS)]
+        rows: list[KeyRow] = [row for one in owners for row in self.rows_of(one)]
         self.app.push_screen(HelpScreen(rows, panes, ()))
 
     async def action_export(self) -> None:

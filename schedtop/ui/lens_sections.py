@@ -65,10 +65,20 @@ class SectionScreen(AttachedScreen[Lens]):
     ESCAPE_TO_MINIMIZE = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("z,enter", "zoom", "Zoom", "The focused section alone, and back"),
-        *(key(str(pane.NUMBER), f"section({pane.NUMBER})", pane.TITLE, f"To {pane.TITLE}") for pane in SECTIONS),
-        key("tab", "next_section(1)", "Next section", "To the next section"),
-        key("shift+tab", "next_section(-1)", "Section before", "To the section before"),
+        key("z", "zoom", "Zoom", "The focused section alone, and back"),
+        key("enter", "zoom", "Zoom", "The same", name="open"),
+        *(
+            key(
+                str(pane.NUMBER),
+                f"section({pane.NUMBER})",
+                pane.TITLE,
+                f"To {pane.TITLE}",
+                name=f"section-{pane.NUMBER}",
+            )
+            for pane in SECTIONS
+        ),
+        key("tab", "next_section(1)", "Next section", "To the next section", name="next-pane"),
+        key("shift+tab", "next_section(-1)", "Section before", "To the section before", name="pane-before"),
     ]
 
     def __init__(self, subject: Subject, source: AbstractContextManager[ItemSource[Lens]]) -> None:

@@ -23,7 +23,7 @@ from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen
-from schedtop.ui.bindings import key, key_rows
+from schedtop.ui.bindings import key, key_rows, keymap_of
 from schedtop.ui.export import ExportError
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
@@ -95,24 +95,27 @@ class OffCpuScreen(AttachedScreen[Measured]):
             "back",
             "Close",
             "Leaves the zoom, else drops the filter, else closes the screen and detaches from the kernel",
+            name="back",
             shown=True,
         ),
         key("s", "sort(1)", "Sort", "Next order of the threads", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
-        key("slash", "filter", "Filter", "Filters threads by name, tid, tgid", shown=True),
+        key("f,backslash,f4", "filter", "Filter", "Filters threads by name, tid, tgid", shown=True),
         key("i", "idle", "Idle", "Shows or hides threads that only waited for work", shown=True),
-        key("z,enter", "zoom", "Zoom", "The stacks alone and in their whole length, and back", shown=True),
+        key("z", "zoom", "Zoom", "The stacks alone and in their whole length, and back", shown=True),
+        key("enter", "zoom", "Zoom", "The same", name="open"),
         key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter waits: attaches anew"),
         key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every wait: attaches anew"),
         key("W", "waker_stacks", "Wakers", "Who woke with stacks, or names alone (cheaper): attaches anew"),
         key("x", "anew", "Anew", "Forgets what was measured: attaches anew", shown=True),
         key("e", "export", "Export", "Writes the listed threads: a flame graph, folded stacks, JSON", shown=True),
-        key("question_mark,h,f1", "help", "Help", "This help", shown=True),
+        key("question_mark,f1", "help", "Help", "This help", shown=True),
         key("space", "freeze", "Freeze", "Freezes and thaws the screen; measuring goes on", shown=True),
-        key("tab,shift+tab", "next_pane", "Next pane", "Between threads and stacks"),
-        key("1", "focus_number(1)", "Threads", "To the threads"),
-        key("2", "focus_number(2)", "Stacks", "To the stacks"),
-        key("q,o", "close", "Close at once", "Closes the screen"),
+        key("tab", "next_pane", "Next pane", "Between threads and stacks"),
+        key("shift+tab", "next_pane", "Pane before", "The same"),
+        key("1", "focus_number(1)", "Threads", "To the threads", name="pane-1"),
+        key("2", "focus_number(2)", "Stacks", "To the stacks", name="pane-2"),
+        key("q,f10,o", "close", "Close at once", "Closes the screen", name="quit"),
     ]
 
     def __init__(
@@ -252,8 +255,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     def _show_keys(self) -> None:
         words = {"freeze": "Thaw"} if self._frozen else {}
-        rows = [row for row in key_rows(OffCpuScreen.BINDINGS) if row.shown]
-        keys = [(row.keys.split()[0], words.get(row.action, row.word), row.action) for row in rows]
+        rows = [row for row in key_rows(OffCpuScreen.BINDINGS, keymap_of(self.app)) if row.shown]
+        keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
         self.query_one(KeyBar).show((*keys, ("+ -", "Minimum", "minimum(1)")))
 
     # Keys.
@@ -366,7 +369,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     def action_help(self) -> None:
         """Every key of the screen, and how to read it."""
-        rows = [*key_rows(OffCpuScreen.BINDINGS), *key_rows(Canvas.BINDINGS)]
+        keymap = keymap_of(self.app)
+        rows = [*key_rows(OffCpuScreen.BINDINGS, keymap), *key_rows(Canvas.BINDINGS, keymap)]
         notes = self.shown.offcpu.host.notes if self.shown else ()
         self.app.push_screen(HelpScreen(rows, (self.threads, self.stacks), notes))
 

@@ -40,7 +40,13 @@ class PaneScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key("z", "zoom", "Zoom", "The focused pane alone, and back", shown=True),
         *(
-            key(str(preset.number), f"preset({preset.number})", preset.word, f"Preset {preset.word}: {preset.meaning}")
+            key(
+                str(preset.number),
+                f"preset({preset.number})",
+                preset.word,
+                f"Preset {preset.word}: {preset.meaning}",
+                name=f"preset-{preset.number}",
+            )
             for preset in PRESETS
         ),
         key("tab", "focus_pane(1)", "Next pane", "To the next pane, seen or not"),

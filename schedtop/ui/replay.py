@@ -15,7 +15,7 @@ from schedtop.history import History, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.header import HeaderPane
 from schedtop.recording import Entry, Event
-from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.bindings import KeyRow, in_bar_order, key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.key_bar import KeyBar
@@ -76,18 +76,18 @@ class ReplayDashboard(Dashboard):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning"),
-        key("left,comma", "step(-1)", "Back", "Pauses, one interval back"),
-        key("right,full_stop", "step(1)", "On", "Pauses, one interval on"),
-        key("shift+left,less_than_sign", "step(-10)", "Back 10", "Pauses, ten intervals back"),
-        key("shift+right,greater_than_sign", "step(10)", "On 10", "Pauses, ten intervals on"),
+        key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning", name="freeze"),
+        key("left,h,comma", "step(-1)", "Back", "Pauses, one interval back", name="step-back"),
+        key("right,l,full_stop", "step(1)", "On", "Pauses, one interval on", name="step-on"),
+        key("shift+left,H,less_than_sign", "step(-10)", "Back 10", "Pauses, ten intervals back", name="step-back-10"),
+        key("shift+right,L,greater_than_sign", "step(10)", "On 10", "Pauses, ten intervals on", name="step-on-10"),
         key("left_square_bracket", "marker(-1)", "Marker back", "To the slow wait or trigger before"),
         key("right_square_bracket", "marker(1)", "Marker on", "To the next slow wait or trigger"),
         key("left_curly_bracket", "speed(-1)", "Slower", "Plays half as fast"),
         key("right_curly_bracket", "speed(1)", "Faster", "Plays twice as fast"),
-        key("colon,j", "seek", "Go to", "To a time: 90s or 2m from the beginning, 14:03:10, or a date", shown=True),
-        key("0,shift+home", "go(0)", "Start", "To the beginning"),
-        key("dollar_sign,shift+end", "go(-1)", "End", "To the end"),
+        key("J,ctrl+g", "seek", "Go to", "To a time: 90s or 2m from the beginning, 14:03:10, or a date", shown=True),
+        key("0,shift+home", "go(0)", "Start", "To the beginning", name="go-to-start"),
+        key("dollar_sign,shift+end", "go(-1)", "End", "To the end", name="go-to-end"),
         key("T", "triggers", "Triggers", "What was watched for, and when it came true"),
     ]
 
@@ -170,13 +170,13 @@ class ReplayDashboard(Dashboard):
         return (" END " if player.position == len(self._ends) - 1 else " PAUSED ", "frozen")
 
     def _show_keys(self) -> None:
-        keys = [(row.keys.split()[0], row.word, row.action) for row in self.own_keys() if row.shown]
+        keys = [(row.first_key, row.word, row.action) for row in in_bar_order(self.own_keys())]
         play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
         self.query_one(KeyBar).show((play, *PAIRS, *keys, *self.pane_keys))
 
     def own_keys(self) -> list[KeyRow]:
         """The player's keys, and those of the dashboard that have not become the player's."""
-        mine = key_rows(ReplayDashboard.BINDINGS)
+        mine = self.rows_of(ReplayDashboard)
         live = {"record", "capture", "offcpu", "measure", "threshold(1)", "threshold(-1)"}
         actions = {row.action for row in mine} | live
         return [*mine, *(row for row in super().own_keys() if row.action not in actions)]

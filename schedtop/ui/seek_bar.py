@@ -33,7 +33,7 @@ class SeekBar(Horizontal):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close", show=False, id="seek.close", tooltip="Closes the line"),
+        Binding("escape", "close", "Close", show=False, id="prompt-close", tooltip="Closes the line"),
     ]
 
     HINT = "90s, 2m, 14:03:10  Enter goes there, Esc closes"

@@ -62,7 +62,7 @@ class TextScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,v,i,enter", "close", "Close", id="text.close", tooltip="Closes the text"),
+        Binding("escape,q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
     ]
 
     def __init__(self, title: str, text: Text) -> None:

@@ -69,12 +69,14 @@ class Canvas(Widget, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "Up", show=False, id="pane.up", tooltip="One row up"),
-        Binding("down", "move(1)", "Down", show=False, id="pane.down", tooltip="One row down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="pane.page_up", tooltip="One page up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="pane.page_down", tooltip="One page down"),
-        Binding("home", "first", "First", show=False, id="pane.first", tooltip="To the first row"),
-        Binding("end", "last", "Last", show=False, id="pane.last", tooltip="To the last row"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="up", tooltip="One row up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="down", tooltip="One row down"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="page-up", tooltip="One page up"),
+        Binding("pagedown,ctrl+f", "page(1)", "Page down", show=False, id="page-down", tooltip="One page down"),
+        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False, id="half-page-up", tooltip="Half a page up"),
+        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False, id="half-page-down", tooltip="Half a page down"),
+        Binding("home", "first", "First", show=False, id="first", tooltip="To the first row"),
+        Binding("end", "last", "Last", show=False, id="last", tooltip="To the last row"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -164,8 +166,9 @@ class Canvas(Widget, can_focus=True):
     def action_move(self, rows: int) -> None:
         self.scroll_rows(rows)
 
-    def action_page(self, pages: int) -> None:
-        self.action_move(pages * max(1, self.page_rows - 1))
+    def action_page(self, pages: float) -> None:
+        step = max(1, int(abs(pages) * (self.page_rows - 1)))
+        self.action_move(step if pages > 0 else -step)
 
     def action_first(self) -> None:
         self.action_move(-self.total_rows)

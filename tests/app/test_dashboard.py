@@ -155,7 +155,7 @@ async def test_old_rows_that_were_forgotten_are_no_loss(words: str) -> None:
 
 async def test_waiting_for_the_first_interval() -> None:
     async with running((160, 48), frames=0) as (pilot, _source, _dashboard):
-        await pilot.press("space", "left", "w", "s", "plus", "slash", "escape", "z", "z")
+        await pilot.press("space", "left", "w", "s", "plus", "f", "escape", "z", "z")
         assert text(pilot.app).count("waiting for the first interval") == 10
 
 
@@ -283,7 +283,7 @@ async def test_click_on_a_header_sorts_and_on_a_row_selects() -> None:
 
 async def test_filter() -> None:
     async with running() as (pilot, _source, dashboard):
-        await pilot.press("slash", *"nginx")
+        await pilot.press("f", *"nginx")
         assert dashboard.timeline.settings.filter == Filter(comms=("nginx",))
         assert dashboard.view is not None
         assert set(dashboard.view.tasks["comm"]) == {b"nginx"}
@@ -292,13 +292,13 @@ async def test_filter() -> None:
         assert "filter comm:nginx" in text(pilot.app)
         assert "4 of 40" in text(pilot.app)
         assert dashboard.focused is dashboard.current
-        await pilot.press("slash", "escape")
+        await pilot.press("f", "escape")
         assert not dashboard.timeline.settings.filter
 
 
 async def test_filter_that_is_wrong_says_so_in_place() -> None:
     async with running() as (pilot, _source, dashboard):
-        await pilot.press("slash", *"cpu:x", "enter")
+        await pilot.press("f", *"cpu:x", "enter")
         assert dashboard.query_one(FilterBar).is_open
         assert "cpu:x is not a number" in text(pilot.app)
         await pilot.press("backspace", "1", "enter")
@@ -496,7 +496,7 @@ async def test_frozen_view_can_be_sorted_and_filtered() -> None:
     async with running() as (pilot, source, dashboard):
         await pilot.press("space")
         await collected(pilot, source, 2)
-        await pilot.press("s", "slash", *"java", "enter")
+        await pilot.press("s", "f", *"java", "enter")
         assert dashboard.view is not None
         assert dashboard.view.frozen
         assert dashboard.view.frame.end_ns == 3 * NS_PER_S

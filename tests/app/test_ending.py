@@ -116,7 +116,7 @@ def test_signals_restore_the_terminal(number: signal.Signals, status: int) -> No
     assert "Traceback" not in terminal.after_screen
 
 
-@pytest.mark.parametrize(("keys", "status"), [(b"q", 0), (b"\x03", 130), (b"/\x03", 130), (b"?q\x1b\x03", 130)])
+@pytest.mark.parametrize(("keys", "status"), [(b"q", 0), (b"\x03", 130), (b"f\x03", 130), (b"?q\x1b\x03", 130)])
 def test_keys_that_end(keys: bytes, status: int) -> None:
     terminal = Terminal()
     terminal.read_until(b"LIVE")

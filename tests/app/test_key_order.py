@@ -48,26 +48,26 @@ def _one_by_one(keys: Sequence[str]) -> list[str]:
 
 async def test_what_is_typed_behind_the_filter_key_is_the_filter() -> None:
     async with running() as (pilot, _source, dashboard):
-        await typed(pilot, "/flholder", "enter")
+        await typed(pilot, "fflholder", "enter")
         assert dashboard.timeline.settings.filter == Filter.parse("flholder")
         assert not dashboard.timeline.is_frozen
         assert pilot.app.screen is dashboard
         assert not dashboard.query_one(FilterBar).is_open
-        await typed(pilot, "escape", "/tid:29394", "enter", "5")
+        await typed(pilot, "escape", "ftid:29394", "enter", "5")
         assert dashboard.timeline.settings.filter == Filter.parse("tid:29394")
         assert dashboard.current.id == "tasks"
 
 
 async def test_every_letter_is_text_in_the_prompt() -> None:
     async with running() as (pilot, _source, dashboard):
-        await typed(pilot, "/" + string.ascii_letters + string.digits)
+        await typed(pilot, "f" + string.ascii_letters + string.digits)
         assert pilot.app.screen is dashboard
         assert dashboard.query_one(Input).value == string.ascii_letters + string.digits
 
 
 async def test_keys_behind_the_prompt_are_commands_again() -> None:
     async with running() as (pilot, _source, dashboard):
-        await typed(pilot, "/nginx", "enter", " ", "w", "5s")
+        await typed(pilot, "fnginx", "enter", " ", "w", "5s")
         assert dashboard.timeline.is_frozen
         assert dashboard.timeline.settings.filter == Filter.parse("nginx")
         assert dashboard.timeline.settings.window_ns == 10_000_000_000
@@ -96,7 +96,7 @@ async def test_a_row_is_selected_and_opened_in_one_go() -> None:
 
 async def test_the_filter_of_another_screen() -> None:
     async with offcpu_screen() as (pilot, _screen, _make):
-        await typed(pilot, "escape", "o/qqhwv", "enter")
+        await typed(pilot, "escape", "ofqqhwv", "enter")
         screen = pilot.app.screen
         assert isinstance(screen, OffCpuScreen)
         assert screen.filter == Filter.parse("qqhwv")
@@ -106,7 +106,7 @@ async def test_the_filter_of_another_screen() -> None:
 async def test_the_moment_of_a_replay(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.rec", FRAMES[:8])
     async with replaying(path) as (pilot, source, dashboard):
-        await typed(pilot, ":3s", "enter", "w")
+        await typed(pilot, "J3s", "enter", "w")
         assert source.position == 3
         assert dashboard.timeline.settings.window_ns == 10_000_000_000
 

@@ -236,22 +236,22 @@ async def test_a_filter_by_name_and_the_dashboards_is_taken_over() -> None:
         assert "java-pool-1" in text(pilot.app) and "postgres" not in text(pilot.app)
         await pilot.pause()
         assert "cgroup:, cpu: and pidns: filter nothing here" in text(pilot.app)
-        await pilot.press("slash", "ctrl+u", *"tar", "enter")
+        await pilot.press("f", "ctrl+u", *"tar", "enter")
         await pilot.pause()
         assert str(screen.filter) == "comm:tar"
         assert "1 Threads · 1 of 8" in text(pilot.app)
         assert screen.focused is screen.threads
-        await pilot.press("slash", "escape")
+        await pilot.press("f", "escape")
         await pilot.pause()
         assert not screen.filter and "postgres" in text(pilot.app)
-        await pilot.press("slash", *"cpu:1")
+        await pilot.press("f", *"cpu:1")
         await until(pilot, lambda: "filter nothing here: comm: tid: tgid:" in text(pilot.app))
         assert not screen.filter
 
 
 async def test_escape_drops_the_filter_first_then_closes() -> None:
     async with offcpu_screen() as (pilot, screen, _make):
-        await pilot.press("slash", *"tar", "enter")
+        await pilot.press("f", *"tar", "enter")
         await pilot.pause()
         await pilot.press("escape")
         await pilot.pause()

@@ -238,10 +238,10 @@ async def test_the_track(path: Path) -> None:
 async def test_a_time_is_typed(path: Path) -> None:
     async with replaying(path, (80, 24)) as (pilot, _source, dashboard):
         for typed, number in (("20s", 20), ("0.5m", 30), ("0", 0)):
-            await pilot.press("colon", *typed, "enter")
+            await pilot.press("J", *typed, "enter")
             await shown(pilot, number)
         bar = dashboard.query_one(SeekBar)
-        await pilot.press("j", "2", "m", "enter")
+        await pilot.press("ctrl+g", "2", "m", "enter")
         assert bar.has_class("open")
         assert re.search(r"outside of 09-21 \d\d:13:20 to \d\d:14:19, 1:00 long", text(pilot.app))
         await pilot.press("x", "enter")
@@ -267,7 +267,7 @@ async def test_the_help_has_the_players_keys_and_each_key_once(path: Path) -> No
     async with replaying(path) as (pilot, _source, dashboard):
         rows = dashboard.all_keys()
         keys = [key for row in rows for key in row.keys.split()]
-        for key in ("Space", "[", "]", "{", "}", ":", "j", "0", "$"):
+        for key in ("Space", "[", "]", "{", "}", "J", "Ctrl+G", "0", "$"):
             assert keys.count(key) == 1, key
         assert not any("collecting goes on" in row.meaning for row in rows)
         await pilot.press("question_mark")

@@ -41,7 +41,8 @@ class LensSlowWaitsPane(LensPane, KeyedTable[WaitRows]):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("i,enter", "details", "Details", show=False, id="lens.details", tooltip="In Slow waits: all about it"),
+        Binding("i", "details", "Details", show=False, id="details", tooltip="In Slow waits: all about it"),
+        Binding("enter", "details", "Details", show=False, id="open", tooltip="In Slow waits: the same"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -86,7 +86,7 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Thread", show=False, id="lens.thread", tooltip="In Threads: this one alone"),
+        Binding("enter", "choose", "Thread", show=False, id="open", tooltip="In Threads: this one alone"),
     ]
 
     class Chosen(Message):
