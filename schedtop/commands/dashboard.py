@@ -56,6 +56,7 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         own_pid=os.getpid(),
         make_screen=triggered(plan) if plan.conditions else None,
         on_demand=lambda: on_demand(options),
+        goes_first=not options["no_renice"],
     )
 
 
@@ -130,11 +131,12 @@ def show(
     own_pid: int | None = None,
     make_screen: Callable[..., Any] | None = None,
     on_demand: Callable[[], OnDemand] | None = None,
+    goes_first: bool = False,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
     `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
-    its keys open.
+    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may.
     """
     from schedtop.session import in_thread, progress
 
@@ -154,6 +156,7 @@ def show(
                 own_pid=own_pid,
                 make_screen=make_screen or Dashboard,
                 on_demand=on_demand() if on_demand else NOTHING,
+                goes_first=goes_first,
             )
     finally:
         source.__exit__(None, None, None)

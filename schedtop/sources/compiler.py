@@ -87,7 +87,10 @@ class Compiled:
 
 def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> Compiled:
     """Compiles in a child process. Raises SourceError; the compiler's words are then in a file that it names."""
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from {__name__} import main; main()"
+    # A thread of the screen has another priority than the process, and what it starts gets none of it.
+    renice = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {os.getpriority(os.PRIO_PROCESS, os.getpid())})"
+    path = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})"
+    code = f"{renice}\n{path}; from {__name__} import main; main()"
     child = subprocess.run(
         [sys.executable, "-P", "-c", code],
         input=json.dumps({"text": text, "flags": flags}).encode(),

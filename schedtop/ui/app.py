@@ -27,6 +27,7 @@ from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
+from schedtop.ui.urgent import Urgency, urgent
 
 STOP_TIMEOUT_S = 3.0
 """How long the end waits for the source's thread: a source stops within an interval, but not for ever."""
@@ -64,6 +65,7 @@ class SchedtopApp(KeyOrder[int]):
         self.theme = DARK.name
         self.animation_level = "none"
         self.failure = ""
+        self.urgency = Urgency()
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
         # Whoever reads where a file has gone need not know where schedtop was started.
@@ -81,6 +83,7 @@ class SchedtopApp(KeyOrder[int]):
         on_signals(self.stop)
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
+        self.urgency.keep()
 
     def on_unmount(self, _event: events.Unmount) -> None:
         off_signals()
@@ -96,6 +99,7 @@ class SchedtopApp(KeyOrder[int]):
 
     @on(FrameArrived)
     def _frame_arrived(self, event: FrameArrived) -> None:
+        self.urgency.keep()
         self.dashboard.add(event.frame)
 
     @on(FeedEnded)
@@ -160,12 +164,13 @@ def run(
     own_pid: int | None = None,
     make_screen: Callable[..., Dashboard] = Dashboard,
     on_demand: OnDemand = NOTHING,
+    goes_first: bool = False,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
-    `on_demand`: what keys open, if there is a live kernel.
+    `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -178,7 +183,7 @@ def run(
         make_screen=make_screen,
         on_demand=on_demand,
     )
-    with drawing_on_output(), ending_with_terminal():
+    with drawing_on_output(), ending_with_terminal(), urgent(goes_first) as app.urgency:
         app.run()
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)

@@ -26,13 +26,14 @@ TOPICS = {
     "offcpu": "offcpu_cost",
     "self": "own_cost",
     "start": "start_up",
+    "keys": "key_latency",
     "draw": "draw_cost",
     "growth": "growth",
     "reading": "reading_path",
     "lens": "lens_cost",
     "queue": "queue_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "start", "reading", "lens", "queue")
+NEED_ROOT = ("switch", "offcpu", "self", "start", "keys", "reading", "lens", "queue")
 
 
 def main() -> None:

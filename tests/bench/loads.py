@@ -13,11 +13,30 @@ from tests.bench.tools import find
 
 MARKER = "bench-marker"
 
+_FORKS = "import os\nwhile True:\n    if not os.fork(): os._exit(0)\n    os.wait()"
+
 
 @contextmanager
 def most_switches() -> Iterator[None]:
     """hackbench over and over. Raises NotHere."""
     with group(["sh", "-c", f"while :; do {find('hackbench')} -g 4 -l 1000; done"]):
+        yield
+
+
+@contextmanager
+def stress(workers: int = 8) -> Iterator[None]:
+    """Busy loops of another kind. Raises NotHere."""
+    with group([find("stress", "stress-ng"), "-c", str(workers)]):
+        yield
+
+
+@contextmanager
+def forks() -> Iterator[None]:
+    """Processes that end at once, as many as two shells and a C loop can start. Raises NotHere."""
+    with ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            stack.enter_context(group(["sh", "-c", "while :; do /bin/true; done"]))
+        stack.enter_context(group([sys.executable, "-I", "-S", "-c", _FORKS]))
         yield
 
 
