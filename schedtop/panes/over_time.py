@@ -23,7 +23,7 @@ from schedtop.panes.heat_map import (
 )
 from schedtop.panes.latency import scope
 from schedtop.panes.pane import TITLE_FRAME
-from schedtop.panes.time_pane import Placed, TimePane, with_cursor
+from schedtop.panes.time_pane import Placed, TimePane, is_moment, with_cursor
 from schedtop.tables import LatencyTable
 from schedtop.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
 from schedtop.widgets.bars import bars
@@ -102,6 +102,28 @@ class OverTimePane(TimePane):
         self._set_titles(view)
         lines = [*self._map(view, placed, columns, scale, drawn), self.axis_spans(view, placed, " " * MARGIN)]
         return [self._readout(view, placed, columns), *lines] if readout else lines
+
+    # Far moves of the cursor; the dashboard steps by intervals.
+
+    def action_first(self) -> None:
+        """To the oldest interval."""
+        self._go_to(0)
+
+    def action_last(self) -> None:
+        """To the newest one."""
+        self._go_to(-1)
+
+    def action_page(self, pages: int) -> None:
+        """Half the map further, or back."""
+        if self.view is not None and self.placed is not None:
+            there = len(self.view.series) - 1 + pages * self.per_column * max(1, self.placed.width // 2)
+            self._go_to(max(0, there))
+
+    def _go_to(self, number: int) -> None:
+        """Asks for one of the Frames of the View, if it is one moment of them."""
+        if self.view is not None and is_moment(self.view):
+            frames = (*self.view.series, *self.view.later)
+            self.post_message(self.MomentChosen(frames[min(number, len(frames) - 1)].end_ns))
 
     # What is known of each Frame.
 
