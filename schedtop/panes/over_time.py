@@ -113,11 +113,11 @@ class OverTimePane(TimePane):
         """To the newest one."""
         self._go_to(-1)
 
-    def action_page(self, pages: int) -> None:
+    def action_page(self, pages: float) -> None:
         """Half the map further, or back."""
         if self.view is not None and self.placed is not None:
-            there = len(self.view.series) - 1 + pages * self.per_column * max(1, self.placed.width // 2)
-            self._go_to(max(0, there))
+            columns = round(pages * self.placed.width / 2) or 1
+            self._go_to(max(0, len(self.view.series) - 1 + columns * self.per_column))
 
     def _go_to(self, number: int) -> None:
         """Asks for one of the Frames of the View, if it is one moment of them."""
