@@ -9,11 +9,13 @@ import click
 
 from schedtop import __version__
 from schedtop.commands.capture import capture
+from schedtop.commands.config import config as config_command
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.diff import diff
 from schedtop.commands.metrics import metrics
 from schedtop.commands.offcpu import offcpu
 from schedtop.commands.options import source_options
+from schedtop.commands.preferences import config_of, fill
 from schedtop.commands.record import record
 from schedtop.commands.replay import replay
 from schedtop.commands.report import report
@@ -35,7 +37,9 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     if context.invoked_subcommand is None:
         # A directory that nobody chose need not be writable: the key says so when it cannot write.
         chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
-        return dashboard(context.obj, options, check_dir=chosen_dir)
+        config = config_of(options)
+        fill(options, context, config)
+        return dashboard(context.obj, options, config, check_dir=chosen_dir)
     for name in options:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
@@ -43,7 +47,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (capture, diff, metrics, offcpu, record, replay, report, snapshot, task, watch):
+for _command in (capture, config_command, diff, metrics, offcpu, record, replay, report, snapshot, task, watch):
     commands.add_command(_command)
 
 

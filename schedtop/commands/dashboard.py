@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.options import Command, Duration, settings_of, source_of
+from schedtop.commands.preferences import config_option
 from schedtop.commands.triggers import plan_of, trigger_options
 from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from schedtop.config.load import Config
     from schedtop.history import ViewSettings
     from schedtop.lens import LensSource
     from schedtop.model import Source
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from schedtop.session import Signals
     from schedtop.triggers.plan import Plan
     from schedtop.ui.on_demand import OnDemand
+    from schedtop.ui.preferences import Preferences
     from schedtop.ui.trigger_screen import TriggeredDashboard
 
 
@@ -35,11 +38,12 @@ def dashboard_options(command: Command) -> Command:
                      help="Where keys write files: what is shown, recordings, captures.  [default: .]"),
     )):  # fmt: skip
         command = option(command)
-    return trigger_options(command)
+    return trigger_options(config_option(command))
 
 
-def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> int:
+def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
+    from schedtop.commands.preferences import preferences_of, preferred
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])
@@ -51,12 +55,13 @@ def dashboard(signals: Signals, options: dict[str, Any], *, check_dir: bool) -> 
         signals,
         source_of(options, options["interval"], sampled=False),
         opening=opening_words(options["source"]),
-        settings=settings_of(options),
+        settings=preferred(settings_of(options), config),
         export_dir=export_dir,
         own_pid=os.getpid(),
         make_screen=triggered(plan) if plan.conditions else None,
         on_demand=lambda: on_demand(options),
         goes_first=not options["no_renice"],
+        preferences=lambda: preferences_of(config),
     )
 
 
@@ -132,11 +137,12 @@ def show(
     make_screen: Callable[..., Any] | None = None,
     on_demand: Callable[[], OnDemand] | None = None,
     goes_first: bool = False,
+    preferences: Callable[[], Preferences] | None = None,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
     `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
-    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may.
+    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins.
     """
     from schedtop.session import in_thread, progress
 
@@ -146,6 +152,7 @@ def show(
     from schedtop.ui.app import run
     from schedtop.ui.dashboard import Dashboard
     from schedtop.ui.on_demand import NOTHING
+    from schedtop.ui.preferences import NO_PREFERENCES
 
     try:
         with signals.handed_over():
@@ -157,6 +164,7 @@ def show(
                 make_screen=make_screen or Dashboard,
                 on_demand=on_demand() if on_demand else NOTHING,
                 goes_first=goes_first,
+                preferences=preferences() if preferences else NO_PREFERENCES,
             )
     finally:
         source.__exit__(None, None, None)

@@ -14,6 +14,7 @@ import click
 
 from schedtop.commands.dashboard import check_screen, show
 from schedtop.commands.options import GROUP_NAMES, Moment, Number, Place, group_of
+from schedtop.commands.preferences import config_of, config_option, preferences_of, preferred
 from schedtop.commands.triggers import condition_option, conditions_of, mark
 from schedtop.units import format_day_and_clock, format_elapsed
 
@@ -51,6 +52,7 @@ class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--comm", multiple=True, metavar="TEXT", help="Show only tasks with this in their name.")
 @click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Show only this CPU.")
 @click.option("--group", type=click.Choice(GROUP_NAMES), help="Add tasks up.")
+@config_option
 @condition_option
 @click.pass_context
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
@@ -63,6 +65,7 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
     chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
     check_screen(export_dir if chosen_dir else None, f"schedtop report {shlex.quote(file)}")
     conditions = conditions_of(options)
+    config = config_of(options)
     with progress(f"reading {file}"):
         recording = in_thread(lambda: open_recording(Path(file)), signals)
         check_cpus(recording, options["cpu"])
@@ -80,9 +83,10 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
         signals,
         source := ReplaySource(recording, speed=options["speed"], first=first),
         opening="",
-        settings=recorded_settings(recording, options),
+        settings=preferred(recorded_settings(recording, options, config.text("group")), config),
         export_dir=export_dir,
         make_screen=partial(_screen, place_of=partial(place_of, source.entries), watched=watched),
+        preferences=lambda: preferences_of(config, hint=False),
     )
 
 
@@ -167,8 +171,8 @@ def number_at(entries: list[Entry] | tuple[Entry, ...], place: Place) -> int:
     return number
 
 
-def recorded_settings(recording: Recording, options: Mapping[str, Any]) -> ViewSettings:
-    """What is shown at first: what was asked for, else what the recording was made with."""
+def recorded_settings(recording: Recording, options: Mapping[str, Any], group: str = "thread") -> ViewSettings:
+    """What is shown at first: what was asked for, else what the recording was made with, else by this group."""
     from schedtop.filters import Filter
     from schedtop.history import ViewSettings
 
@@ -180,11 +184,12 @@ def recorded_settings(recording: Recording, options: Mapping[str, Any]) -> ViewS
             chosen = Filter.parse(header.chosen)
         except ValueError:  # of another version
             chosen = Filter()
-    return ViewSettings(filter=chosen, hidden_tgids=header.hidden_tgids, group=group_of(options) or _group(recording))
+    group = group_of(options) or _group(recording) or group
+    return ViewSettings(filter=chosen, hidden_tgids=header.hidden_tgids, group=group)
 
 
 def _group(recording: Recording) -> str:
-    """The grouping that the recording has histograms for."""
+    """The grouping that the recording has histograms for, empty without any."""
     from schedtop.model import SourceError
     from schedtop.rows import GROUPS
 
@@ -193,4 +198,4 @@ def _group(recording: Recording) -> str:
     except SourceError:
         groups = None
     kinds = {kind: name for name, kind in GROUPS.items()}
-    return kinds.get(groups.kind, "thread") if groups else "thread"
+    return kinds.get(groups.kind, "") if groups else ""

@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,9 +25,12 @@ from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
 from schedtop.ui.key_order import KeyOrder
 from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
+from schedtop.ui.own_keys import make_keymap
+from schedtop.ui.preferences import NO_PREFERENCES, Preferences, begin_with, choices_of
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
 from schedtop.ui.themes import DARK, THEMES
 from schedtop.ui.urgent import Urgency, urgent
+from schedtop.units import printable
 
 STOP_TIMEOUT_S = 3.0
 """How long the end waits for the source's thread: a source stops within an interval, but not for ever."""
@@ -58,11 +61,12 @@ class SchedtopApp(KeyOrder[int]):
         own_pid: int | None = None,
         make_screen: Callable[..., Dashboard] = Dashboard,
         on_demand: OnDemand = NOTHING,
+        preferences: Preferences = NO_PREFERENCES,
     ) -> None:
         super().__init__()
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = DARK.name
+        self.theme = f"schedtop-{preferences.theme}"
         self.animation_level = "none"
         self.failure = ""
         self.urgency = Urgency()
@@ -71,6 +75,17 @@ class SchedtopApp(KeyOrder[int]):
         # Whoever reads where a file has gone need not know where schedtop was started.
         self.dashboard = make_screen(source, settings or ViewSettings(), export_dir.absolute(), own_pid)
         self.dashboard.on_demand = on_demand
+        begin_with(self.dashboard, preferences)
+        keymap = make_keymap(preferences.bindings)
+        self.set_keymap(dict(keymap.by_id))
+        self.key_problems = tuple(f"{preferences.file}: {problem}" for problem in keymap.problems)
+        self.changes: dict[str, str | bool] = {}
+        """What is to be remembered, by the config's keys, when the app has ended."""
+        self._preferences = preferences
+        self._first_choices = self._choices()
+
+    def _choices(self) -> dict[str, str | bool]:
+        return choices_of(self.dashboard, self.theme.removeprefix("schedtop-"))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -84,6 +99,14 @@ class SchedtopApp(KeyOrder[int]):
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
         self.urgency.keep()
+        if problems := (*self._preferences.problems, *self.key_problems):
+            self.notify(problem_words(problems), title="Config", severity="warning", timeout=12, markup=False)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.MouseDown) and self.dashboard.hint_shown:
+            self.dashboard.show_hint(False)
+            self.changes["hint"] = False
+        await super().on_event(event)
 
     def on_unmount(self, _event: events.Unmount) -> None:
         off_signals()
@@ -111,7 +134,10 @@ class SchedtopApp(KeyOrder[int]):
             self.dashboard.end()
 
     def stop(self, status: int) -> None:
-        """Restores the terminal and ends with an exit status."""
+        """Restores the terminal and ends with an exit status; 0 is the user's wish to leave."""
+        if status == 0 and self._preferences.remember:
+            now = self._choices().items()
+            self.changes |= {name: value for name, value in now if self._first_choices.get(name) != value}
         self.exit(status, return_code=status)
 
     def notify(self, message: str, *, severity: SeverityLevel = "information", **options: Any) -> None:
@@ -146,6 +172,16 @@ class SchedtopApp(KeyOrder[int]):
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
 
 
+MOST_PROBLEMS = 3
+"""How many problems of the config are told on the screen: they cover panes."""
+
+
+def problem_words(problems: Sequence[str]) -> str:
+    """The first problems, a line each, and where the others are told."""
+    rest = len(problems) - MOST_PROBLEMS
+    return "\n".join([*problems[:MOST_PROBLEMS], *([f"and {rest} more: schedtop config"] if rest > 0 else [])])
+
+
 @contextmanager
 def _unanswered(number: signal.Signals) -> Iterator[None]:
     """While it lasts, the signal has only its effect: its handler is not called, not even afterwards."""
@@ -165,12 +201,14 @@ def run(
     make_screen: Callable[..., Dashboard] = Dashboard,
     on_demand: OnDemand = NOTHING,
     goes_first: bool = False,
+    preferences: Preferences = NO_PREFERENCES,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
-    `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`.
+    `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`;
+    `preferences`: how it begins.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -182,13 +220,18 @@ def run(
         own_pid=own_pid,
         make_screen=make_screen,
         on_demand=on_demand,
+        preferences=preferences,
     )
+    for problem in app.key_problems:
+        print(f"schedtop: {printable(problem)}", file=sys.stderr)
     with drawing_on_output(), ending_with_terminal(), urgent(goes_first) as app.urgency:
         app.run()
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)
     for line in app.dashboard.close_recordings(RECORDING_TIMEOUT_S):
         print(f"schedtop: {line}", file=sys.stderr)
+    if app.changes and (problem := preferences.keep(app.changes)):
+        print(f"schedtop: {printable(problem)}", file=sys.stderr)
     if app.failure:
         print(f"schedtop: {app.failure}", file=sys.stderr)
     return app.return_code or 0

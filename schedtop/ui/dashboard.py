@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 
 from schedtop.filters import Filter
-from schedtop.history import View, ViewSettings
+from schedtop.history import ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpu_strips import CpuStripsPane
@@ -126,8 +126,8 @@ class Dashboard(LensKeys):
         self.timeline = Timeline(settings)
         self.verdict: Verdict | None = None
         self.ended = False
+        self.wanted_threshold_ns: int | None = None
         self._source = source
-        self._wanted_threshold_ns: int | None = None
         self._draw_pending = False
         self._samples = False
 
@@ -198,13 +198,9 @@ class Dashboard(LensKeys):
         """Shows the same moment with other settings."""
         self.set_timeline(self.timeline.with_settings(settings))
 
-    def make_view(self) -> View | None:
-        """The View of the moment, `None` while there is no Frame."""
-        return self.timeline.view(self.live)
-
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
-        self.view = self.make_view()
+        self.view = self.timeline.view(self.live)
         if self.view is not None and (lens := self.lens) is not None:
             lens.follow(self.view)
         if self.is_covered:
@@ -225,7 +221,7 @@ class Dashboard(LensKeys):
         self.query_one(HeaderPane).show(
             self.view,
             ended=self.ended,
-            wanted_threshold_ns=self._wanted_threshold_ns,
+            wanted_threshold_ns=self.wanted_threshold_ns,
             verdict=self.verdict,
             recording=self.recording_words,
         )
@@ -350,9 +346,9 @@ class Dashboard(LensKeys):
     def action_threshold(self, direction: int) -> None:
         """Asks the source for another threshold; it holds from its next interval on."""
         if len(self.live):
-            current = self._wanted_threshold_ns or self.live.frames[-1].threshold_ns
-            self._wanted_threshold_ns = next_threshold(current, direction)
-            self._source.set_threshold(self._wanted_threshold_ns)
+            current = self.wanted_threshold_ns or self.live.frames[-1].threshold_ns
+            self.wanted_threshold_ns = next_threshold(current, direction)
+            self._source.set_threshold(self.wanted_threshold_ns)
             self._show_header()
 
     def action_measure(self) -> None:

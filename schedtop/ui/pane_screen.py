@@ -17,6 +17,8 @@ from schedtop.panes.pane import Pane
 from schedtop.ui.arrangement import Arrangement, arrange
 from schedtop.ui.bindings import key
 from schedtop.ui.filter_bar import FilterBar
+from schedtop.ui.hint import LEAST_LINES as HINT_LEAST_LINES
+from schedtop.ui.hint import Hint
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.pane_grid import PaneGrid
 from schedtop.ui.pane_strip import PaneStrip
@@ -64,20 +66,35 @@ class PaneScreen(Screen[None]):
         self.arrangement = Arrangement((), (), 0)
         self._grid = PaneGrid(*panes, least=self._least, id="panes")
         self._strip = PaneStrip(id="strip")
+        self._hint = Hint(id="hint")
+        self._hint_wanted = False
         self._too_small = Static(id="too-small", markup=False)
 
     def compose(self) -> ComposeResult:
         yield HeaderPane(id="header")
         yield self._grid
         yield self._strip
+        yield self._hint
         yield FilterBar(id="filter-bar")
         yield KeyBar(id="key-bar")
         yield self._too_small
 
     @property
     def fixed_lines(self) -> int:
-        """The lines of the screen that no pane has: header and key bar."""
-        return 4
+        """The lines of the screen that no pane has: header and key bar, and the hint while it is there."""
+        return 4 + (self._hint.lines if self.hint_shown else 0)
+
+    @property
+    def hint_shown(self) -> bool:
+        """Whether the hint is on the screen."""
+        return self._hint_wanted and self.size.height >= HINT_LEAST_LINES
+
+    def show_hint(self, wanted: bool) -> None:
+        """Shows what to press first, or no longer."""
+        if wanted != self._hint_wanted:
+            self._hint_wanted = wanted
+            if self.is_mounted:
+                self._arrange()
 
     @property
     def current(self) -> Pane:
@@ -136,6 +153,7 @@ class PaneScreen(Screen[None]):
         """Shows the panes that the preset has at this size."""
         if not self.size.area:
             return
+        self._hint.set_class(self.hint_shown, "shown")
         size = Size(self.size.width, max(1, self.size.height - self.fixed_lines))
         guest, zoomed = self._guest, self._zoomed
         self.arrangement = arrange(
@@ -187,6 +205,7 @@ class PaneScreen(Screen[None]):
     def _arranged(self) -> None:
         """Draws what is seen now, and gives the focus back that hiding took."""
         self.show_strip()
+        self._hint.draw()
         for pane in self.panes:
             pane.draw()
         self.panes_arranged()

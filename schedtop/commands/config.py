@@ -1,0 +1,38 @@
+"""`schedtop config`: the config that holds, as a config file with every key explained."""
+
+from __future__ import annotations
+
+import click
+
+from schedtop.commands.preferences import config_option
+
+
+@click.command("config")
+@click.option("--path", is_flag=True, help="Print only where the file is, or would be.")
+@config_option
+def config(*, path: bool, no_config: bool) -> int:
+    """Prints the config that holds: each key with its meaning, what it takes and its default.
+
+    The output is a config file itself. What is wrong in the file is said on standard error, with status 1.
+    """
+    from schedtop.config.load import load_config
+    from schedtop.config.place import ConfigError, config_path
+    from schedtop.config.text import ActionLine, config_text
+    from schedtop.headless import write_stdout
+    from schedtop.session import complain
+    from schedtop.ui.own_keys import actions, make_keymap, written_keys
+
+    if path:
+        try:
+            write_stdout(f"{config_path()}\n")
+        except ConfigError as error:
+            raise click.ClickException(str(error)) from error
+        return 0
+    found = load_config(not no_config)
+    keymap = make_keymap(found.bindings)
+    problems = [*found.problems, *(f"{found.path}: {problem}" for problem in keymap.problems)]
+    lines = [ActionLine(action.name, written_keys(action.keys), action.meaning) for action in actions().values()]
+    write_stdout(config_text(found, lines, keymap.written))
+    for problem in problems:
+        complain(problem)
+    return 1 if problems else 0
