@@ -73,11 +73,8 @@ class CpuStripsPane(TimePane):
         if not ids:
             return [("n/a", "dim")]
         worst = max(ids, key=lambda cpu: values[cpu])
-        return [
-            (f"cpu{worst} ", "dim"),
-            (measure.format(float(values[worst])), measure.style),
-            (f" {measure.word}", "dim"),
-        ]
+        value = measure.format(float(values[worst]))
+        return [(f"cpu{worst} ", "strong"), (f"{measure.key} ", "dim"), (value, measure.style)]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

@@ -120,15 +120,18 @@ class Columns:
     def of(cls, width: int, placed: Iterable[tuple[int, int, Histogram]]) -> Columns:
         """Columns 0 to `width - 1`; each histogram with its first and its last column, which may be outside."""
         counts = np.zeros((width, BUCKETS), np.int64)
-        share, max_ns, known = np.ones(width), np.zeros(width, np.int64), np.zeros(width, bool)
+        share, max_ns, known = [1.0] * width, [0] * width, [False] * width
         for first, last, waits in placed:
             part = 1 / (last - first + 1)
             for column in range(max(first, 0), min(last, width - 1) + 1):
-                counts[column] += waits.counts
+                if known[column]:
+                    counts[column] += waits.counts
+                else:
+                    counts[column] = waits.counts
                 share[column] = min(share[column], part)
                 max_ns[column] = max(max_ns[column], waits.max_ns)
                 known[column] = True
-        return cls(counts, share, max_ns, known)
+        return cls(counts, np.array(share), np.array(max_ns, np.int64), np.array(known))
 
     def histogram(self, column: int) -> Histogram:
         """All waits of a column."""
@@ -154,8 +157,8 @@ def heat_map(columns: Columns, scale: LogScale, ratios: Sequence[float]) -> Heat
     total = running[:, -1]
     for index, ratio in enumerate(ratios):
         # The same rule as Histogram.percentile_ns, for all columns at once.
-        rank = np.maximum(np.ceil(ratio * total - 1e-9), 1)
-        values = np.floor(VALUE_NS[np.minimum((running[:, 1:] < rank[:, None]).sum(axis=1), BUCKETS - 1)])
+        rank = np.maximum(np.ceil(ratio * total - 1e-9), 1).astype(np.int64)
+        values = np.floor(VALUE_NS[np.argmax(running[:, 1:] >= rank[:, None], axis=1)])
         values = np.where(columns.max_ns > 0, np.minimum(values, columns.max_ns), values)
         lines[index] = np.where(total > 0, scale.rows_of(np.log10(np.maximum(values, 1))), -1)
     return HeatMap(cells, lines)

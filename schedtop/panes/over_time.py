@@ -23,11 +23,11 @@ from schedtop.panes.heat_map import (
 )
 from schedtop.panes.latency import scope
 from schedtop.panes.pane import TITLE_FRAME
-from schedtop.panes.time_pane import Placed, TimePane, with_cursor
+from schedtop.panes.time_pane import Placed, TimePane, is_moment, with_cursor
 from schedtop.tables import LatencyTable
 from schedtop.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
 from schedtop.widgets.bars import bars
-from schedtop.widgets.glyphs import SHADES, styled, text_of
+from schedtop.widgets.glyphs import SHADES, styled
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
 MARGIN = 6
@@ -100,9 +100,30 @@ class OverTimePane(TimePane):
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
         self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
         self._set_titles(view)
-        lines = self._map(view, placed, columns, scale, drawn)
-        lines.append(self.axis_spans(view, placed, " " * MARGIN))
+        lines = [*self._map(view, placed, columns, scale, drawn), self.axis_spans(view, placed, " " * MARGIN)]
         return [self._readout(view, placed, columns), *lines] if readout else lines
+
+    # Far moves of the cursor; the dashboard steps by intervals.
+
+    def action_first(self) -> None:
+        """To the oldest interval."""
+        self._go_to(0)
+
+    def action_last(self) -> None:
+        """To the newest one."""
+        self._go_to(-1)
+
+    def action_page(self, pages: float) -> None:
+        """Half the map further, or back."""
+        if self.view is not None and self.placed is not None:
+            columns = round(pages * self.placed.width / 2) or 1
+            self._go_to(max(0, len(self.view.series) - 1 + columns * self.per_column))
+
+    def _go_to(self, number: int) -> None:
+        """Asks for one of the Frames of the View, if it is one moment of them."""
+        if self.view is not None and is_moment(self.view):
+            frames = (*self.view.series, *self.view.later)
+            self.post_message(self.MomentChosen(frames[min(number, len(frames) - 1)].end_ns))
 
     # What is known of each Frame.
 
@@ -134,7 +155,7 @@ class OverTimePane(TimePane):
 
     # What is drawn.
 
-    def _map(self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap) -> list[Spans]:
+    def _map(self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap) -> Sequence[Spans]:
         """The rows from the longest waits to the shortest, each with its label."""
         levels = shades(drawn.cells, self._factor)
         glyphs = SHADES[levels]
@@ -151,14 +172,11 @@ class OverTimePane(TimePane):
         _mark_gaps(glyphs, styles, columns.known)
         labels = _labels(scale, view.frame.threshold_ns if inside else 0)
         words = self._words_before(view, placed, columns)
-        lines: list[Spans] = []
-        for row in reversed(range(scale.rows)):
-            text = text_of(glyphs[row])
-            spans = [labels[row], *styled(text, styles[row], STYLES)]
-            if words and row == scale.rows // 2:
-                spans = [labels[row], (words, "dim"), *styled(text[len(words) :], styles[row][len(words) :], STYLES)]
-            lines.append(with_cursor(spans, MARGIN, placed.cursor[1]) if placed.cursor else spans)
-        return lines
+        if words:
+            row = scale.rows // 2
+            glyphs[row, : len(words)], styles[row, : len(words)] = list(words), DIM
+        spans = [[label, *line] for label, line in zip(labels, styled(glyphs, styles, STYLES), strict=True)][::-1]
+        return [with_cursor(line, MARGIN, placed.cursor[1]) for line in spans] if placed.cursor else spans
 
     def _words_before(self, view: View, placed: Placed, columns: Columns) -> str:
         """What stands where there is no data yet."""

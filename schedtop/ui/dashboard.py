@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 
 from schedtop.filters import Filter
-from schedtop.history import ViewSettings
+from schedtop.history import View, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpu_strips import CpuStripsPane
@@ -198,9 +198,13 @@ class Dashboard(LensKeys):
         """Shows the same moment with other settings."""
         self.set_timeline(self.timeline.with_settings(settings))
 
+    def make_view(self) -> View | None:
+        """The View of the moment, `None` while there is no Frame."""
+        return self.timeline.view(self.live)
+
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
-        self.view = self.timeline.view(self.live)
+        self.view = self.make_view()
         if self.view is not None and (lens := self.lens) is not None:
             lens.follow(self.view)
         if self.is_covered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -11,7 +12,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from schedtop.history import History, ViewSettings
+from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.header import HeaderPane
 from schedtop.recording import Entry, Event
@@ -37,6 +38,9 @@ PAIRS = (
 
 MOST_LISTED = 1000
 """How many firings are listed."""
+
+MOST_LATER = 200
+"""How many intervals after a place that was sought are kept, for panes over time."""
 
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
@@ -108,6 +112,7 @@ class ReplayDashboard(Dashboard):
         self._markers = marked(source.entries, source.events)
         self._watched = watched
         self._number = -1
+        self._later: tuple[Frame, ...] = ()
         self._bar = PlayerBar(source.entries, source.events, source.gaps, id="player")
         self._seek_bar = SeekBar(place_of, id="seek-bar")
 
@@ -134,16 +139,44 @@ class ReplayDashboard(Dashboard):
         """Takes a Frame: the next one, or one of the past of a place that was sought."""
         number = bisect_left(self._ends, frame.end_ns)
         if not self._follows(number):
+            self._remember(self._player.sought_ns)
             self.live = History(self.live.host)
         self._number = number
         self.live.append(frame)
         if frame.end_ns >= self._player.sought_ns:
             self._request_draw()
 
+    def _remember(self, after_ns: int) -> None:
+        """Keeps what was shown of the time after a place that is sought: panes over time go on showing it."""
+        known = {frame.end_ns: frame for frame in (*self._later, *self.live.frames) if frame.end_ns > after_ns}
+        self._later = tuple(known[end_ns] for end_ns in sorted(known)[:MOST_LATER])
+
+    def make_view(self) -> View | None:
+        """The View, with what is known already of the time after it, as far as nothing is missing between."""
+        view = super().make_view()
+        number, latest_ns = self._number, self.live.latest_ns
+        if view is None or latest_ns < self._player.sought_ns:
+            # The past of a place that is sought is on its way.
+            return view
+        later: list[Frame] = []
+        for frame in self._later:
+            if frame.end_ns <= latest_ns:
+                continue
+            place = bisect_left(self._ends, frame.end_ns)
+            if not self._is_next(place, number):
+                break
+            later.append(frame)
+            number = place
+        self._later = tuple(later)
+        return replace(view, later=self._later)
+
     def _follows(self, number: int) -> bool:
         """Whether nothing is missing between the Frame before and this one, except what cannot be read."""
-        between = range(self._number + 1, number)
-        return number > self._number and all(missing in self._player.damaged for missing in between)
+        return self._is_next(number, self._number)
+
+    def _is_next(self, number: int, before: int) -> bool:
+        between = range(before + 1, number)
+        return number > before and all(missing in self._player.damaged for missing in between)
 
     # What is shown.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,23 @@ def text_of(glyphs: npt.NDArray[np.str_]) -> str:
     return np.ascontiguousarray(glyphs).tobytes().decode(_CODEC)
 
 
-def styled(text: str, styles: npt.NDArray[np.integer], names: Sequence[str]) -> list[Span]:
-    """A text in spans, neighbours of one style joined; `styles`: the number of each cell's style in `names`."""
-    bounds = [0, *(np.flatnonzero(np.diff(styles)) + 1).tolist(), len(text)]
-    return [(text[start:end], names[styles[start]]) for start, end in pairwise(bounds) if end > start]
+def styled(glyphs: npt.NDArray[np.str_], styles: npt.NDArray[np.integer], names: Sequence[str]) -> list[list[Span]]:
+    """A table of single characters as lines of spans, neighbours of one style joined.
+
+    `styles`: the number of each cell's style in `names`, of the same shape.
+    """
+    height, width = glyphs.shape
+    text = text_of(glyphs)
+    rows, places = np.nonzero(np.diff(styles, axis=1))
+    bounds: list[list[int]] = [[0] for _ in range(height)]
+    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+        bounds[row].append(place + 1)
+    lines: list[list[Span]] = []
+    for row, starts in enumerate(bounds):
+        first = row * width
+        used = [names[number] for number in styles[row, starts].tolist()]
+        ends = [*starts[1:], width]
+        lines.append(
+            [(text[first + start : first + end], name) for start, end, name in zip(starts, ends, used, strict=True)]
+        )
+    return lines
