@@ -100,7 +100,8 @@ class SchedtopApp(KeyOrder[int]):
         self._feed.start()
         self.urgency.keep()
         if problems := (*self._preferences.problems, *self.key_problems):
-            self.notify(problem_words(problems), title="Config", severity="warning", timeout=12, markup=False)
+            words = problem_words([problem.removeprefix(f"{self._preferences.file}: ") for problem in problems])
+            self.notify(words, title=self._preferences.file, severity="warning", timeout=12, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown) and self.dashboard.hint_shown:
