@@ -148,7 +148,8 @@ class CpuStripsPane(TimePane):
             known = np.where(np.isnan(shares), 0, shares)
             parts = [text_of(SHADES[np.minimum(np.ceil(known * SHADE_LEVELS - 1e-9), SHADE_LEVELS).astype(int)])]
         else:
-            parts = tall_bars(np.where(np.isnan(shares), 0, shares), tall)
+            # An eighth of a line stays free above a full bar, so that neighbours are told apart.
+            parts = tall_bars(np.where(np.isnan(shares), 0, shares) * (1 - 1 / (8 * tall)), tall)
         label = f"{CHOSEN if chosen else ''}{cpu}"
         value = fit(measure.format(None if np.isnan(now) else now), VALUE, right=True)
         lines: list[Spans] = []

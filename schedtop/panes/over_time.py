@@ -173,7 +173,7 @@ class OverTimePane(TimePane):
         labels = _labels(scale, view.frame.threshold_ns if inside else 0)
         words = self._words_before(view, placed, columns)
         if words:
-            row = scale.rows // 2
+            row = scale.rows // 2 - (inside and scale.rows // 2 == at)
             glyphs[row, : len(words)], styles[row, : len(words)] = list(words), DIM
         spans = [[label, *line] for label, line in zip(labels, styled(glyphs, styles, STYLES), strict=True)][::-1]
         return [with_cursor(line, MARGIN, placed.cursor[1]) for line in spans] if placed.cursor else spans
