@@ -30,7 +30,7 @@ HIGHEST_LEAST_NS = 100_000.0
 THRESHOLD_REACH = 100
 """A threshold is in the range if it is at most so many times the longest wait."""
 
-SHRINK = 1.6
+SHRINK = 1.45
 """The range becomes smaller only if its rows become so many times finer."""
 
 FACTORS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100)
