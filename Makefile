@@ -2,6 +2,8 @@
 # make test [ARGS="-k history"]           the same set-up, then all tests; those on the real kernel need root
 # make bench [ARGS="--quick"]             measures what schedtop costs, beside the tools it replaces
 # sudo make soak                          ten minutes of the dashboard under load: does its memory grow?
+# make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew from the recordings there
+# sudo make record-scenes [ARGS="quota"]  makes these recordings anew: known loads on this kernel
 # make check                              lint and test
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
@@ -11,7 +13,7 @@ SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
-.PHONY: run test bench soak lint check clean install uninstall
+.PHONY: run test bench screenshots record-scenes soak lint check clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -25,6 +27,15 @@ test:
 bench:
 	@$(SETUP) bench
 	@status=0; $(BIN)/python -m tests.bench $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+screenshots:
+	@$(SETUP) run
+	@$(BIN)/python -m tests.scenes draw $(ARGS)
+	@$(SETUP) give-back
+
+record-scenes:
+	@$(SETUP) test
+	@status=0; $(BIN)/python -m tests.scenes record $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 lint:
 	@$(SETUP) test

@@ -206,7 +206,7 @@ ensure_venv() {
 give_back() {
 	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
 	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \
-		-o -name bench.json \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
+		-o -name bench.json -o -path ./screenshots \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
 # --- the installed program --------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ def _draw(names: set[str]) -> int:
     for shot in SHOTS:
         if shot.name not in names:
             continue
+        if shot.recording == MADE_UP and not (recording := RECORDINGS / f"{MADE_UP}.rec.gz").exists():
+            record_made_up(recording)  # it is large, and comes from a seed
         svg = PICTURES / f"{shot.name}.svg"
         try:
             svg.write_text(svg_of(shot))

@@ -7,10 +7,12 @@ are made from its name.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,7 +59,9 @@ class Shot:
 
 
 def svg_of(shot: Shot, recordings: Path = RECORDINGS) -> str:
-    """The picture as SVG. Raises SourceError if there is no such recording."""
+    """The picture as SVG, times of day in UTC. Raises SourceError if there is no such recording."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     return asyncio.run(_svg_of(shot, recordings))
 
 

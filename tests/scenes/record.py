@@ -13,10 +13,13 @@ from schedtop.outputs.recorder import Recorder
 from schedtop.recording import Header
 from schedtop.sources.recorded import Recording
 from schedtop.sources.synthetic import Scenario, SyntheticSource
-from tests.scenes.loads import Scene, play
+from tests.scenes.loads import Scene, play, quota_group
 from tests.scenes.scrub import KERNEL_THREADS, OWN, scrub
 
-MADE_UP = Scenario(cpus=256, tasks=300, slow_waits=12, frames=20)
+MADE_UP = Scenario(cpus=256, tasks=300, slow_waits=12, frames=40)
+
+AROUND = 12
+"""Intervals that are kept before and after the one that is worth it."""
 
 START_S = 60
 """How long the recorder may take until its first interval is in the file."""
@@ -27,23 +30,24 @@ def record(scene: Scene, to: Path) -> str:
 
     Raises RuntimeError if nothing was recorded.
     """
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, quota_group(scene.cgroup) as group:
         directory = Path(name)
         raw = directory / "raw.rec.gz"
+        only = ["--cgroup", scene.cgroup] if scene.cgroup else []
         process = subprocess.Popen([
             sys.executable, "-m", "schedtop", "record", "-o", str(raw),
-            "--threshold", scene.threshold, "--duration", str(scene.seconds),
+            "--threshold", scene.threshold, "--duration", str(scene.seconds), *only,
         ])  # fmt: skip
         try:
             _await(raw, process)
-            play(scene, directory)
+            play(scene, directory, group)
             if process.wait(START_S):
                 raise RuntimeError("the recorder failed")
         finally:
             process.kill()
             process.wait()
         made = directory / "scene.rec.gz"
-        scrub(raw, made, scene.kept, scene.cgroups, process.pid)
+        scrub(raw, made, scene.kept, scene.cgroup, process.pid, _shown(scene, raw))
         fault = _fault(scene, made)
         if not fault:
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -71,18 +75,29 @@ def _await(raw: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.02)
 
 
+def _shown(scene: Scene, raw: Path) -> slice:
+    """Which intervals are kept: all, or those around the one with most steal."""
+    if not scene.least_steal:
+        return slice(None)
+    with Recording(raw) as recording:
+        steal = [frame.ratio("steal_ns") or 0 for frame in recording]
+    most = steal.index(max(steal))
+    return slice(max(0, most - AROUND), most + AROUND)
+
+
 def _fault(scene: Scene, path: Path) -> str:
     """What is wrong with a performance, by the recording's own numbers."""
     known = {name.encode() for name in scene.kept} | {OWN}
-    others_ns = cpu_ns = steal_ns = 0
+    others_ns = cpu_ns = 0
+    most_steal = 0.0
     with Recording(path) as recording:
         for frame in recording:
             foreign = [name not in known and not KERNEL_THREADS.match(name) for name in frame.tasks["comm"].tolist()]
             others_ns += int(frame.tasks["run_ns"][foreign].sum())
             cpu_ns += int(frame.cpus.column("accounted_ns").sum())
-            steal_ns += int(frame.cpus.column("steal_ns").sum())
+            most_steal = max(most_steal, frame.ratio("steal_ns") or 0)
     if others_ns > scene.most_others * cpu_ns:
         return f"others had {others_ns / cpu_ns:.0%} of the CPUs"
-    if steal_ns < scene.least_steal * cpu_ns:
-        return f"the hypervisor had {steal_ns / cpu_ns:.1%} of the CPUs, too little to show"
+    if most_steal < scene.least_steal:
+        return f"the hypervisor had at most {most_steal:.1%} of an interval, too little to show"
     return ""

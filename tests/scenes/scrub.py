@@ -30,26 +30,28 @@ KERNEL_THREADS = re.compile(
 _ROWS = ("tasks", "slow_waits", "pairs", "short_lived")
 
 
-def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroups: tuple[str, ...], own_tgid: int) -> None:
-    """Writes a recording again without the names of others; `kept`: the names of the scene's tasks.
+def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroup: str, own_tgid: int, shown: slice) -> None:
+    """Writes intervals of a recording again without the names of others; `kept`: the names of the scene's tasks.
 
     `own_tgid` is the recorder's process: its threads are called by the name that it has when it is installed.
     """
-    names = {name.encode() for name in kept}
+    names = {OWN, *(name.encode() for name in kept)}
     with Recording(raw) as recording:
         own = {own_tgid}
         for frame in recording:
             own |= set(frame.tasks["tid"][frame.tasks["tgid"] == own_tgid].tolist())
-        host = replace(recording.header.host, name=HOST)
-        header = Header(host, recording.header.start_time_ns)
+        host = recording.header.host
+        host = replace(host, name=HOST, kernel=(re.match(r"[\d.]+", host.kernel) or [host.kernel])[0])
+        first = recording.frame(shown.indices(len(recording))[0])
+        header = Header(host, first.start_time_ns)
         with Recorder(to, header, force=True) as recorder:
-            for frame in recording:
-                recorder.write(_scrubbed(frame, names, cgroups, own))
+            for frame in list(recording)[shown]:
+                recorder.write(_scrubbed(frame, names, cgroup, own))
 
 
-def _scrubbed(frame: Frame, names: set[bytes], cgroups: tuple[str, ...], own: set[int]) -> Frame:
+def _scrubbed(frame: Frame, names: set[bytes], cgroup: str, own: set[int]) -> Frame:
     tables = {name: _renamed(getattr(frame, name), names, own) for name in _ROWS}
-    paths = {id: path if path == "/" or path.strip("/") in cgroups else "/other" for id, path in frame.cgroups.items()}
+    paths = {id: path if path == "/" or path.strip("/") == cgroup else "/other" for id, path in frame.cgroups.items()}
     return replace(frame, cgroups=paths, **tables)
 
 
