@@ -53,8 +53,10 @@ for _command in (capture, config_command, diff, metrics, offcpu, record, replay,
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status: 0, 1 (it failed), 2 (bad usage), 128 + a signal's number."""
+    from schedtop.ascii import soften_outputs
     from schedtop.session import Signals
 
+    soften_outputs()
     signals = Signals()
     signals.install()
     try:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from schedtop.ascii import ERRORS
 from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source, SourceError
 from schedtop.outputs.files import OutputError, check_target, reason, write_file
@@ -58,7 +59,7 @@ def write_stdout(data: str) -> None:
     try:
         if sys.stdout is None:
             raise OutputError("cannot write standard output: it is closed")
-        rest = memoryview(data.encode("utf-8", "replace"))
+        rest = memoryview(data.encode(sys.stdout.encoding or "utf-8", ERRORS))
         while rest:
             # Python's own layer may be unbuffered (PYTHONUNBUFFERED), and then drops what a pipe does not take at once.
             rest = rest[os.write(sys.stdout.fileno(), rest) :]

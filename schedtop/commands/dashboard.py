@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.options import Command, Duration, settings_of, source_of
+from schedtop.commands.options import Command, Duration, appearance_options, settings_of, source_of
 from schedtop.commands.preferences import config_option
 from schedtop.commands.triggers import plan_of, trigger_options
 from schedtop.units import NS_PER_S
@@ -38,12 +38,12 @@ def dashboard_options(command: Command) -> Command:
                      help="Where keys write files: what is shown, recordings, captures.  [default: .]"),
     )):  # fmt: skip
         command = option(command)
-    return trigger_options(config_option(command))
+    return appearance_options(trigger_options(config_option(command)))
 
 
 def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
-    from schedtop.commands.preferences import preferences_of, preferred
+    from schedtop.commands.preferences import looks, preferences_of, preferred
     from schedtop.session import opening_words, raise_priority
 
     export_dir = Path(options["export_dir"])
@@ -62,6 +62,7 @@ def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, chec
         on_demand=lambda: on_demand(options),
         goes_first=not options["no_renice"],
         preferences=lambda: preferences_of(config),
+        **looks(options, config),
     )
 
 
@@ -138,11 +139,14 @@ def show(
     on_demand: Callable[[], OnDemand] | None = None,
     goes_first: bool = False,
     preferences: Callable[[], Preferences] | None = None,
+    theme: str = "auto",
+    ascii_only: bool | None = None,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
     `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
-    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins.
+    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins;
+    `theme`, `ascii_only`: as in `ui.appearance`.
     """
     from schedtop.session import in_thread, progress
 
@@ -150,6 +154,7 @@ def show(
         # The screen's modules take a quarter of a second, too.
         in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
     from schedtop.ui.app import run
+    from schedtop.ui.appearance import appearance
     from schedtop.ui.dashboard import Dashboard
     from schedtop.ui.on_demand import NOTHING
     from schedtop.ui.preferences import NO_PREFERENCES
@@ -165,6 +170,7 @@ def show(
                 on_demand=on_demand() if on_demand else NOTHING,
                 goes_first=goes_first,
                 preferences=preferences() if preferences else NO_PREFERENCES,
+                appearance=appearance(theme, ascii_only),
             )
     finally:
         source.__exit__(None, None, None)

@@ -246,6 +246,22 @@ def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True, 
     )
 
 
+THEME_NAMES = ("dark", "light", "contrast", "terminal", "mono")
+"""`ui.themes.THEME_NAMES`; its module would bring the screen with it."""
+
+
+def appearance_options(command: Command) -> Command:
+    """The options of every command that has a screen."""
+    for option in reversed((
+        click.option("--theme", type=click.Choice(("auto", *THEME_NAMES)),
+                     help="The colours; mono has none.  [default: auto, by TERM and NO_COLOR]"),
+        click.option("--ascii/--no-ascii", "ascii", default=None,
+                     help="Draw with ASCII characters only.  [default: where the locale is not UTF-8]"),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def output_options(command: Command) -> Command:
     """`-o FILE` and `--force`."""
     for option in reversed((

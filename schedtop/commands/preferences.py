@@ -71,7 +71,6 @@ def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
     from schedtop.ui.preferences import Preferences
 
     return Preferences(
-        theme=config.text("theme"),
         preset=config.text("preset"),
         measure=config.text("measure"),
         bindings=config.bindings,
@@ -81,6 +80,15 @@ def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
         remember=bool(config["remember"]),
         keep=partial(_keep, config),
     )
+
+
+def looks(options: dict[str, Any], config: Config) -> dict[str, Any]:
+    """The theme and the characters that are asked for: on the command line, or in the config."""
+    wanted, drawn = options["ascii"], config["ascii"]
+    return {
+        "theme": options["theme"] or config.text("theme"),
+        "ascii_only": wanted if wanted is not None else drawn if isinstance(drawn, bool) else None,
+    }
 
 
 def _keep(config: Config, choices: Choices) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.dashboard import check_screen, show
-from schedtop.commands.options import GROUP_NAMES, Moment, Number, Place, group_of
-from schedtop.commands.preferences import config_of, config_option, preferences_of, preferred
+from schedtop.commands.options import GROUP_NAMES, Moment, Number, Place, appearance_options, group_of
+from schedtop.commands.preferences import config_of, config_option, looks, preferences_of, preferred
 from schedtop.commands.triggers import condition_option, conditions_of, mark
 from schedtop.units import format_day_and_clock, format_elapsed
 
@@ -53,6 +53,7 @@ class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Show only this CPU.")
 @click.option("--group", type=click.Choice(GROUP_NAMES), help="Add tasks up.")
 @config_option
+@appearance_options
 @condition_option
 @click.pass_context
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
@@ -87,6 +88,7 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
         export_dir=export_dir,
         make_screen=partial(_screen, place_of=partial(place_of, source.entries), watched=watched),
         preferences=lambda: preferences_of(config, hint=False),
+        **looks(options, config),
     )
 
 

@@ -101,9 +101,9 @@ def _just(*names: str) -> Choice:
 
 
 def _themes() -> Sequence[str]:
-    from schedtop.ui.themes import THEMES
+    from schedtop.ui.themes import AUTO, THEME_NAMES
 
-    return [theme.name.removeprefix("schedtop-") for theme in THEMES]
+    return [AUTO, *THEME_NAMES]
 
 
 def _presets() -> Sequence[str]:
@@ -149,7 +149,8 @@ def _short_lived_sorts() -> Sequence[str]:
 
 
 KEYS = (
-    Key("theme", Choice(_themes), "dark", "The colours", chosen=True),
+    Key("theme", Choice(_themes), "auto", "The colours; auto: as the terminal has them", chosen=True),
+    Key("ascii", Flag(auto=True), "auto", "Draw with ASCII characters only; auto: where the locale is not UTF-8"),
     Key("preset", Choice(_presets), "overview", "The panes that are seen at first", chosen=True),
     Key("window", _just("1s", "10s", "60s"), "1s", "The time that all numbers are about", chosen=True),
     Key("threshold", Time(10 * NS_PER_US, 100 * NS_PER_S), "5ms", "Waits from this long on are slow", chosen=True),

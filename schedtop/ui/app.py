@@ -12,13 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rich.console import RenderableType
 from textual import events, on
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import BindingType
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 
 from schedtop.history import ViewSettings
 from schedtop.model import Source
+from schedtop.ui.appearance import FULL, Appearance
 from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
@@ -26,11 +31,13 @@ from schedtop.ui.key_order import KeyOrder
 from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.own_keys import make_keymap
+from schedtop.ui.painter import Difference, Painter
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences, begin_with, choices_of
 from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
-from schedtop.ui.themes import DARK, THEMES
+from schedtop.ui.themes import DARK, PREFIX, THEMES
 from schedtop.ui.urgent import Urgency, urgent
 from schedtop.units import printable
+from schedtop.widgets.ascii_filter import AsciiFilter
 
 STOP_TIMEOUT_S = 3.0
 """How long the end waits for the source's thread: a source stops within an interval, but not for ever."""
@@ -47,7 +54,8 @@ class SchedtopApp(KeyOrder[int]):
     ENABLE_COMMAND_PALETTE = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("t", "next_theme", "Theme", "Dark or light colours"),
+        key("t", "next_theme", "Theme", "Other colours: dark, light, contrast, the terminal's own, none"),
+        key("ctrl+l", "redraw", "Redraw", "Writes the whole screen again, if something else has written to it"),
         key("ctrl+z", "suspend_process", "Suspend", "To the shell; its fg brings schedtop back", priority=True),
         key("ctrl+c", "interrupt", "Interrupt", "Ends schedtop with status 130", priority=True),
     ]
@@ -62,11 +70,15 @@ class SchedtopApp(KeyOrder[int]):
         make_screen: Callable[..., Dashboard] = Dashboard,
         on_demand: OnDemand = NOTHING,
         preferences: Preferences = NO_PREFERENCES,
+        appearance: Appearance = FULL,
     ) -> None:
         super().__init__()
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = f"schedtop-{preferences.theme}"
+        self.appearance = appearance
+        self._painter = Painter()
+        self._ascii = (AsciiFilter(),) if appearance.ascii else ()
+        self.theme = appearance.theme
         self.animation_level = "none"
         self.failure = ""
         self.urgency = Urgency()
@@ -85,7 +97,7 @@ class SchedtopApp(KeyOrder[int]):
         self._first_choices = self._choices()
 
     def _choices(self) -> dict[str, str | bool]:
-        return choices_of(self.dashboard, self.theme.removeprefix("schedtop-"))
+        return choices_of(self.dashboard, self.theme.removeprefix(PREFIX))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -115,7 +127,17 @@ class SchedtopApp(KeyOrder[int]):
 
     def _resumed(self, _app: App[object]) -> None:
         # The shell has written over the screen; what did not change would stay away otherwise.
-        self.screen.refresh()
+        self.action_redraw()
+
+    def watch_theme(self, theme: str) -> None:
+        """Sends as many colours as the theme has."""
+        self._painter.depth = self.appearance.depth_of(theme)
+        self._painter.forget()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """No grey instead of colours where NO_COLOR is set: the theme and the painter see to that."""
+        filters = [one for one in self._filters if one.enabled and isinstance(one, ANSIToTruecolor)]
+        return (*filters, *self._ascii)
 
     def wait_for_source(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
         """Waits until the source's thread and those of the screens have ended; false if one has not in time."""
@@ -157,7 +179,26 @@ class SchedtopApp(KeyOrder[int]):
             with self.suspend(), _unanswered(signal.SIGCONT):
                 os.killpg(os.getpgrp(), signal.SIGSTOP)
             # The shell has written over the screen.
-            self.screen.refresh()
+            self.action_redraw()
+
+    def action_redraw(self) -> None:
+        """Writes the whole screen again."""
+        self._painter.forget()
+        self.screen.refresh()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        # Terminals move what they show, and that they had another size in between may be seen too late.
+        self._painter.forget()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Sends only what differs from what the terminal shows."""
+        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            size = (self.size.width, self.size.height)
+            super()._display(screen, Difference(self._painter, renderable, size))  # type: ignore[arg-type]
+            return
+        if renderable is not None:
+            self._painter.forget()
+        super()._display(screen, renderable)
 
     def action_leave(self) -> None:
         """Ends as asked."""
@@ -168,8 +209,8 @@ class SchedtopApp(KeyOrder[int]):
         self.stop(130)
 
     def action_next_theme(self) -> None:
-        """The next of the two themes."""
-        names = [theme.name for theme in THEMES]
+        """The next of the themes that the terminal has the colours for."""
+        names = self.appearance.themes()
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
 
 
@@ -203,13 +244,14 @@ def run(
     on_demand: OnDemand = NOTHING,
     goes_first: bool = False,
     preferences: Preferences = NO_PREFERENCES,
+    appearance: Appearance = FULL,
 ) -> int:
     """Shows the dashboard over an open Source until the user leaves; gives the exit status.
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
     `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`;
-    `preferences`: how it begins.
+    `preferences`: how it begins; `appearance`: colours and characters.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -222,6 +264,7 @@ def run(
         make_screen=make_screen,
         on_demand=on_demand,
         preferences=preferences,
+        appearance=appearance,
     )
     for problem in app.key_problems:
         print(f"schedtop: {printable(problem)}", file=sys.stderr)

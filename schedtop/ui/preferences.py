@@ -33,7 +33,6 @@ class Preferences:
     `remember`: whether more than the hint is to be kept.
     """
 
-    theme: str = "dark"
     preset: str = PRESETS[0].word
     measure: str = MEASURES[0].key
     bindings: Mapping[str, str] = field(default_factory=dict)

@@ -49,19 +49,19 @@ class Canvas(Widget, can_focus=True):
     Canvas {
         color: $foreground;
         & > .canvas--text { color: $foreground; }
-        & > .canvas--dim { color: $faint; }
+        & > .canvas--dim { color: $faint; text-style: $faint-style; }
         & > .canvas--strong { color: $foreground; text-style: bold; }
         & > .canvas--key { color: $primary; text-style: bold; }
-        & > .canvas--head { color: $faint; }
-        & > .canvas--sorted { color: $primary; text-style: bold; }
-        & > .canvas--cursor { color: $foreground; background: $selected; text-style: bold; }
+        & > .canvas--head { color: $faint; text-style: $faint-style; }
+        & > .canvas--sorted { color: $primary; text-style: $sorted-style; }
+        & > .canvas--cursor { color: $foreground; background: $selected; text-style: $cursor-style; }
         & > .canvas--wakeup { color: $wakeup; }
         & > .canvas--preemption { color: $preemption; }
         & > .canvas--busy { color: $busy; }
         & > .canvas--steal { color: $steal; }
-        & > .canvas--notice { color: $warning; text-style: bold; }
-        & > .canvas--alarm { color: $alarm-foreground; background: $error; text-style: bold; }
-        & > .canvas--frozen { color: $alarm-foreground; background: $warning; text-style: bold; }
+        & > .canvas--notice { color: $warning; text-style: $notice-style; }
+        & > .canvas--alarm { color: $alarm-foreground; background: $alarm-background; text-style: $alarm-style; }
+        & > .canvas--frozen { color: $frozen-foreground; background: $frozen-background; text-style: $frozen-style; }
         & > .canvas--live { color: $success; text-style: bold; }
         & > .canvas--heat { color: $primary; }
         & > .canvas--slow { color: $error; }

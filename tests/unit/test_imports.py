@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "units": set(),
     "stacks": set(),
     "cpu_lists": set(),
+    "ascii": set(),
     "histogram": {"units"},
     "rows": {"units"},
     "short_lived": {"units", "rows"},
@@ -47,15 +48,15 @@ MAY_IMPORT = {
     "outputs": VALUES
     | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
     | {"lens", "offcpu", "offcpu_places", "offcpu_threads", "thinning"},
-    "widgets": VALUES | {"model", "history", "widgets"},
+    "widgets": VALUES | {"ascii", "model", "history", "widgets"},
     "panes": VALUES
     | {"model", "folding", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
     | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
     "ui": VALUES
     | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"triggers", "offcpu", "offcpu_places", "offcpu_threads", "lens"},
+    | {"ascii", "triggers", "offcpu", "offcpu_places", "offcpu_threads", "lens"},
     "session": VALUES | {"model", "outputs", "sources"},
-    "headless": VALUES | {"model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
+    "headless": VALUES | {"ascii", "model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
     "config": VALUES | {"model", "history", "outputs", "panes", "ui", "config"},
     "commands": None,
     "cli": None,
