@@ -1,116 +1,158 @@
-"""The columns of the CPU table, and the cells of its rows: the total first, then a row a CPU."""
+"""The columns of the CPU tables, and the cells of their rows: the total first, then a row a CPU or a fold of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from schedtop.history import View
-from schedtop.model import Frame
 from schedtop.panes.levels import Level, steal_level
 from schedtop.panes.percent import percent
-from schedtop.units import format_count, format_rate, rate
+from schedtop.rows import Integers
+from schedtop.tables import CPU_COUNTERS
+from schedtop.units import format_count, format_rate, format_short_ns, rate
 from schedtop.widgets.columns import Column, row_lines
 from schedtop.widgets.strips import Span
 
-
-@dataclass(frozen=True, slots=True)
-class CpuRow:
-    """The cells of one CPU, or of all of them together."""
-
-    cpu: str
-    switches: str
-    involuntary: str
-    involuntary_share: str
-    busy: str
-    steal: str
-    queue: str
-    moved_in: str
-    moved_out: str
-    from_cache: str
-    from_numa: str
-    level: Level
+SELECTED, PARTLY = "*", "+"
+"""Behind the name of what is selected, and of a fold of which some CPUs are."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CpuRows:
-    """Rows; the first is the total."""
+    """Rows of CPUs; the first is the total. `sums` has CPU_COUNTERS as columns, shape (rows, counters)."""
 
-    rows: tuple[CpuRow, ...]
+    names: Sequence[str]
+    worst: Sequence[str]
+    ranges: Sequence[str]
+    sums: Integers
+    queue: Integers
+    longest_ns: Integers
+    interval_ns: int
+    unavailable: Mapping[str, str]
 
     @classmethod
-    def of(cls, view: View, ids: Sequence[int], visible: Sequence[int]) -> Self:
-        """The total of some CPUs of a View, and the rows of those that are visible."""
-        return cls((_row(view, "all", ids), *(_row(view, str(cpu), [cpu]) for cpu in visible)))
+    def of(
+        cls,
+        view: View,
+        ids: Sequence[int],
+        groups: Sequence[Sequence[int]],
+        names: Sequence[str] = (),
+        worst: Sequence[str] = (),
+        ranges: Sequence[str] = (),
+    ) -> Self:
+        """The total of some CPUs of a View, and rows of groups of them (none of them empty)."""
+        frame = view.frame
+        every = [ids, *groups] if len(ids) else list(groups)
+        cpus = np.concatenate([np.asarray(group) for group in every])
+        starts = np.cumsum([0, *(len(group) for group in every[:-1])])
+        longest = np.zeros(len(frame.cpus.online), np.int64)
+        known = frame.latency.max_ns.max(axis=0)
+        longest[: len(known)] = known[: len(longest)]
+        return cls(
+            names=["all ", *names],
+            worst=worst,
+            ranges=ranges,
+            sums=np.add.reduceat(frame.cpus.counters[cpus], starts, axis=0),
+            queue=np.add.reduceat(frame.cpus.queue_length[cpus], starts),
+            longest_ns=np.maximum.reduceat(longest[cpus], starts),
+            interval_ns=frame.interval_ns,
+            unavailable=frame.unavailable,
+        )
+
+    def column(self, counter: str) -> list[int]:
+        """One of CPU_COUNTERS of all rows."""
+        values: list[int] = self.sums[:, CPU_COUNTERS.index(counter)].tolist()
+        return values
+
+    def rates(self, counter: str, part: str = "switches") -> list[str]:
+        """One of CPU_COUNTERS as events a second."""
+        if part in self.unavailable:
+            return [format_rate(None)] * len(self.names)
+        return [format_rate(rate(value, self.interval_ns)) for value in self.column(counter)]
+
+    def shares(self, part: str) -> list[float | None]:
+        """`busy` or `steal` as a share of the time that the kernel accounted."""
+        if part in self.unavailable:
+            return [None] * len(self.names)
+        pairs = zip(self.column(f"{part}_ns"), self.column("accounted_ns"), strict=True)
+        return [value / whole if whole else None for value, whole in pairs]
 
     @property
-    def total(self) -> CpuRow:
-        """The row of all CPUs together."""
-        return self.rows[0]
+    def involuntary_shares(self) -> list[float | None]:
+        """Of the switches of tasks."""
+        if "switches" in self.unavailable:
+            return [None] * len(self.names)
+        pairs = zip(self.column("involuntary_switches"), self.column("voluntary_switches"), strict=True)
+        return [one / (one + other) if one + other else None for one, other in pairs]
+
+    @property
+    def steals(self) -> list[str]:
+        """Steal with the sign of its level."""
+        return [f"{percent(share)}{steal_level(share).sign or ' '}" for share in self.shares("steal")]
+
+    @property
+    def queues(self) -> list[str]:
+        """How many tasks wait: known from their wakeups, like how long they do."""
+        known = not {"latency", "queue_length"} & self.unavailable.keys()
+        return [format_count(length if known else None) for length in self.queue.tolist()]
+
+    @property
+    def longest(self) -> list[str]:
+        """The longest wait that ended."""
+        known = "latency" not in self.unavailable
+        return [format_short_ns(ns if known and ns else None) for ns in self.longest_ns.tolist()]
+
+    @property
+    def total_level(self) -> Level:
+        """How bad the steal of all of them is."""
+        return steal_level(self.shares("steal")[0])
 
 
-def _row(view: View, name: str, ids: Sequence[int]) -> CpuRow:
-    frame = view.frame
-    switches, voluntary, involuntary, busy, steal, whole = (
-        int(frame.cpus.column(counter)[ids].sum())
-        for counter in (
-            "switches", "voluntary_switches", "involuntary_switches", "busy_ns", "steal_ns", "accounted_ns"
-        )
-    )  # fmt: skip
-    known = "switches" not in frame.unavailable
-    # How many tasks wait is known from their wakeups, like how long they do.
-    queue_known = not {"latency", "queue_length"} & frame.unavailable.keys()
-    of_tasks = voluntary + involuntary
-    steal_ratio = steal / whole if whole and "steal" not in frame.unavailable else None
-    level = steal_level(steal_ratio)
-    return CpuRow(
-        cpu=name,
-        switches=format_rate(rate(switches, frame.interval_ns) if known else None),
-        involuntary=format_rate(rate(involuntary, frame.interval_ns) if known else None),
-        involuntary_share=percent(involuntary / of_tasks if of_tasks and known else None),
-        busy=percent(busy / whole if whole and "busy" not in frame.unavailable else None),
-        steal=f"{percent(steal_ratio)}{level.sign or ' '}",
-        queue=format_count(int(frame.cpus.queue_length[ids].sum()) if queue_known else None),
-        moved_in=_moves(frame, "migrations_in", ids),
-        moved_out=_moves(frame, "migrations_out", ids),
-        from_cache=_moves(frame, "cache_migrations", ids),
-        from_numa=_moves(frame, "numa_migrations", ids),
-        level=level,
-    )
+def _percents(shares: Sequence[float | None]) -> list[str]:
+    return [percent(share) for share in shares]
 
 
-def _moves(frame: Frame, counter: str, ids: Sequence[int]) -> str:
-    """One of the counters of migrations as events per second."""
-    if "migrations" in frame.unavailable:
-        return format_rate(None)
-    return format_rate(rate(int(frame.cpus.column(counter)[ids].sum()), frame.interval_ns))
-
+_NAME: Column[CpuRows] = Column("CPU", 4, lambda rows: rows.names, sort="cpu", style="strong")
+_WORST: Column[CpuRows] = Column("worst", 14, lambda rows: rows.worst, style="strong")
+_RANGES: Column[CpuRows] = Column("CPUs", 9, lambda rows: rows.ranges, right=False, rank=3, grow=14, style="dim")
 
 COLUMNS: tuple[Column[CpuRows], ...] = (
-    Column("CPU", 3, lambda context: [row.cpu for row in context.rows], style="strong"),
-    Column("switch/s", 8, lambda context: [row.switches for row in context.rows]),
-    Column("invol/s", 7, lambda context: [row.involuntary for row in context.rows], rank=1, style="preemption"),
-    Column("inv%", 4, lambda context: [row.involuntary_share for row in context.rows], rank=3, style="preemption"),
-    Column("busy%", 5, lambda context: [row.busy for row in context.rows], style="busy"),
-    Column("steal%", 6, lambda context: [row.steal for row in context.rows], rank=1, style="steal"),
-    Column("queue", 5, lambda context: [row.queue for row in context.rows], rank=2),
-    Column("in/s", 5, lambda context: [row.moved_in for row in context.rows], rank=4),
-    Column("out/s", 5, lambda context: [row.moved_out for row in context.rows], rank=4),
-    Column("cache", 5, lambda context: [row.from_cache for row in context.rows], rank=5, style="dim"),
-    Column("numa", 5, lambda context: [row.from_numa for row in context.rows], rank=5, style="dim"),
-)
+    Column("switch/s", 8, lambda rows: rows.rates("switches"), sort="switches"),
+    Column("invol/s", 7, lambda rows: rows.rates("involuntary_switches"), rank=1, sort="involuntary",
+           style="preemption"),
+    Column("inv%", 4, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption"),
+    Column("busy%", 5, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy"),
+    Column("steal%", 6, lambda rows: rows.steals, rank=1, sort="steal", style="steal"),
+    Column("queue", 5, lambda rows: rows.queues, rank=2, sort="queue"),
+    Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup"),
+    Column("in/s", 5, lambda rows: rows.rates("migrations_in", "migrations"), rank=4),
+    Column("out/s", 5, lambda rows: rows.rates("migrations_out", "migrations"), rank=4),
+    Column("cache", 5, lambda rows: rows.rates("cache_migrations", "migrations"), rank=5, style="dim"),
+    Column("numa", 5, lambda rows: rows.rates("numa_migrations", "migrations"), rank=5, style="dim"),
+)  # fmt: skip
+"""What list and folds have in common, behind the columns that say which CPUs a row is of."""
 
 
-def columns_for(ids: Sequence[int]) -> tuple[Column[CpuRows], ...]:
-    """The columns, the first as wide as these CPUs' numbers need."""
-    first = COLUMNS[0]
-    return replace(first, width=max(first.width, len(str(max(ids, default=0))))), *COLUMNS[1:]
+def list_columns(ids: Sequence[int]) -> tuple[Column[CpuRows], ...]:
+    """The columns of a row a CPU, the first as wide as these CPUs' numbers need."""
+    return replace(_NAME, width=max(_NAME.width, 1 + len(str(max(ids, default=0))))), *COLUMNS
 
 
-def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], context: CpuRows, width: int) -> list[list[Span]]:
+def fold_columns(names: Sequence[str], worst: str, width: int, sort: str) -> tuple[Column[CpuRows], ...]:
+    """The columns of a row a fold; `worst`: by what the worst CPU of each is, `width` the cells it needs."""
+    first = replace(_NAME, header="fold", width=max(map(len, names)), right=False)
+    shown = replace(_WORST, header=worst, width=max(width, len(worst) + 1), sort=sort)
+    by_share = sorted(COLUMNS, key=lambda column: column.header != "busy%")
+    return first, shown, _RANGES, *by_share
+
+
+def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], rows: CpuRows, width: int) -> list[list[Span]]:
     """The lines of all rows, each `width` cells wide."""
-    lines = row_lines(placed, context, len(context.rows))
+    lines = row_lines(placed, rows, len(rows.names))
     for line in lines:
         text, style = line[-1]
         line[-1] = (text.ljust(len(text) + width - sum(len(part) for part, _ in line)), style)

@@ -303,6 +303,14 @@ class Dashboard(LensKeys):
     def _sort_clicked(self, event: KeyedTable.SortRequested) -> None:
         self.set_settings(ordered(self.timeline.settings, event.table, event.sort))
 
+    @on(CpusPane.SortRequested)
+    def _cpu_sort_clicked(self, event: CpusPane.SortRequested) -> None:
+        self.set_settings(replace(self.timeline.settings, cpu_sort=event.sort))
+
+    @on(CpusPane.Chosen)
+    def _cpus_chosen(self, event: CpusPane.Chosen) -> None:
+        self.set_settings(replace(self.timeline.settings, selected_cpus=event.cpus))
+
     def action_group(self, step: int) -> None:
         """The next grouping. The source keeps histograms by group only while somebody looks at them."""
         settings = next_group(self.timeline.settings, step)
@@ -376,7 +384,11 @@ class Dashboard(LensKeys):
             self.app.clear_notifications()
         elif self.is_zoomed:
             self.action_zoom()
-        elif not (isinstance(self.current, KeyedTable) and self.current.clear_selection()):
+        elif isinstance(self.current, KeyedTable) and self.current.clear_selection():
+            pass
+        elif self.timeline.settings.selected_cpus:
+            self.set_settings(replace(self.timeline.settings, selected_cpus=()))
+        elif not (isinstance(self.current, CpusPane) and self.current.clear_cursor()):
             self.set_settings(replace(self.timeline.settings, filter=Filter()))
 
     # Around it.

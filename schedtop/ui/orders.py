@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schedtop.history import PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS, ViewSettings
+from schedtop.history import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS, ViewSettings
 from schedtop.panes.blame import BlamePane
+from schedtop.panes.cpus import CpusPane
 from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.rows import GROUPS
@@ -14,13 +15,15 @@ from schedtop.ui.timeline import cycled
 
 
 def next_order(settings: ViewSettings, pane: object, step: int) -> ViewSettings:
-    """The next order of the slow waits, pairs or short-lived tasks if theirs is the pane, else of the tasks."""
+    """The next order of the slow waits, pairs or short-lived tasks or CPUs if theirs is the pane, else of the tasks."""
     if isinstance(pane, SlowWaitsPane):
         return replace(settings, slow_wait_sort=cycled([*SLOW_WAIT_SORTS], settings.slow_wait_sort, step))
     if isinstance(pane, BlamePane):
         return replace(settings, pair_sort=cycled([*PAIR_ORDERS], settings.pair_sort, step))
     if isinstance(pane, ShortLivedPane):
         return replace(settings, short_lived_sort=cycled([*SORTS], settings.short_lived_sort, step))
+    if isinstance(pane, CpusPane):
+        return replace(settings, cpu_sort=cycled([*CPU_SORTS], settings.cpu_sort, step))
     return replace(settings, task_sort=cycled([*TASK_SORTS], settings.task_sort, step))
 
 

@@ -19,6 +19,21 @@ def bars(ratios: Ratios) -> str:
     return str("".join(_GLYPHS[_levels(ratios, 8)]))
 
 
+def bar_rows(ratios: Ratios) -> list[str]:
+    """`bars` of many rows at once, shape (rows, columns)."""
+    rows, columns = ratios.shape
+    if not ratios.size:
+        return [""] * rows
+    texts: list[str] = _GLYPHS[_levels(ratios, 8)].view(f"<U{columns}").ravel().tolist()
+    return texts
+
+
+def level_glyphs(ratios: Ratios) -> str:
+    """One character a value: nothing is drawn as a little, because what idles must be seen, too."""
+    levels = np.maximum(_levels(ratios, 8), 1)
+    return "".join(_GLYPHS[levels].tolist())
+
+
 def tall_bars(ratios: Ratios, height: int) -> list[str]:
     """The same over several lines, from the top one to the bottom one."""
     levels = _levels(ratios, 8 * height)

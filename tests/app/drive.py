@@ -11,7 +11,7 @@ import numpy as np
 from textual.pilot import Pilot
 
 from schedtop.model import Frame, Host
-from schedtop.sources.synthetic import Scenario, make_frame
+from schedtop.sources.synthetic import Scenario, make_frame, make_topology
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.dashboard import Dashboard
 
@@ -21,7 +21,8 @@ class GivenSource:
 
     def __init__(self, **scenario: Any) -> None:
         self.scenario = Scenario(**scenario)
-        self.host = Host("given", "6.18.0", "synthetic", virtualised=True, notes=("a note from the source",))
+        topology = make_topology(self.scenario.cpus)
+        self.host = Host("given", "6.18.0", "synthetic", True, ("a note from the source",), topology)
         self.thresholds: list[int] = []
         self.groupings: list[str] = []
         self.samplings: list[bool] = []
