@@ -79,6 +79,20 @@ class Facts:
         """Whether every CPU shown is busy."""
         return bool(self.busy) and set(self.busy) == set(self.view.cpu_ids) and min(self.busy.values()) >= BUSY
 
+    @property
+    def waiting(self) -> float:
+        """Tasks that waited on average on the CPUs shown, by the waits that ended."""
+        latency = self.frame.latency
+        shown = self.view.settings.shown_filter.cpus
+        cpus = [cpu for cpu in shown if cpu < latency.sum_ns.shape[1]] if shown else slice(None)
+        return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, self.frame.interval_ns)
+
+    @property
+    def tasks_there(self) -> Rows:
+        """The tasks that were last seen on the CPUs shown, whatever else is filtered."""
+        shown = self.view.settings.shown_filter.cpus
+        return self.frame.tasks[np.isin(self.frame.tasks["last_cpu"], shown)] if shown else self.frame.tasks
+
     def of(self, name: str) -> Rows:
         """The slow waits of one explanation."""
         return take_rows(self.waits, np.flatnonzero(self.kinds == _NAMES.index(name)))
@@ -95,8 +109,7 @@ def gather(view: View) -> Facts:
     kinds = _kinds(waits)
     totals = np.bincount(kinds, waits["wait_ns"], len(_NAMES)).astype(np.int64).tolist()
     weights = {name: ns for name, ns in zip(_NAMES, totals, strict=True) if ns > 0}
-    idle_ns = {} if "switches" in frame.unavailable else dict(enumerate(frame.cpus.column("idle_ns").tolist()))
-    busy = {cpu: frame.ratio("busy_ns", cpu) for cpu in view.cpu_ids}
+    ids = view.cpu_ids
     return Facts(
         view=view,
         waits=waits,
@@ -106,12 +119,26 @@ def gather(view: View) -> Facts:
         load=sum(weights.values()) / max(1, frame.interval_ns),
         missing=_missing(frame),
         p99_ns=None if view.settings.shown_filter.names_tasks else view.latency().percentile_ns(0.99),
-        busy={cpu: ratio for cpu, ratio in busy.items() if ratio is not None},
-        idle={cpu: min(1.0, idle_ns[cpu] / max(1, frame.interval_ns)) for cpu in view.cpu_ids if cpu in idle_ns},
-        steal=frame.ratio("steal_ns"),
+        busy=_busy(frame, ids),
+        idle=_idle(frame, ids),
+        steal=frame.ratio("steal_ns", ids),
         pressure=_pressure(view.series),
         quotas=_quotas(frame),
     )
+
+
+def _busy(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
+    if "busy" in frame.unavailable:
+        return {}
+    pairs = zip(*(frame.cpus.column(name)[ids].tolist() for name in ("busy_ns", "accounted_ns")), strict=True)
+    return {cpu: busy / whole for cpu, (busy, whole) in zip(ids, pairs, strict=True) if whole}
+
+
+def _idle(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
+    if "switches" in frame.unavailable:
+        return {}
+    shares = np.minimum(1.0, frame.cpus.column("idle_ns")[ids] / max(1, frame.interval_ns)).tolist()
+    return dict(zip(ids, shares, strict=True))
 
 
 def _kinds(waits: Rows) -> Integers:

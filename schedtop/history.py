@@ -10,6 +10,7 @@ import numpy as np
 
 from schedtop.filters import NO_CGROUPS
 from schedtop.filters import Filter as Filter
+from schedtop.folding import cpus_words
 from schedtop.histogram import Histogram
 from schedtop.model import Frame, Host, merge
 from schedtop.rows import PAIR_DTYPE, Rows, take_rows
@@ -139,6 +140,12 @@ class View:
     def all_cpu_ids(self) -> list[int]:
         """The online CPUs that the filter lets through, selected or not: what a list to select from shows."""
         return self.settings.filter.cpu_ids(self.frame.cpus.ids)
+
+    @property
+    def cpus_words(self) -> str:
+        """Which CPUs alone are shown, as `CPU 3` or `CPUs 0-7 (node 0)`; empty: all."""
+        chosen = self.settings.shown_filter.cpus
+        return cpus_words(chosen, self.host.topology, tuple(self.frame.cpus.ids)) if chosen else ""
 
     @property
     def age_ns(self) -> int:

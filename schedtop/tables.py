@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,9 @@ class CpuTable:
         return self.counters[:, CPU_COUNTERS.index(name)]
 
 
+_HISTOGRAMS_KEPT = 6
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LatencyTable:
     """Runqueue latency by kind and CPU.
@@ -69,6 +72,10 @@ class LatencyTable:
     counts: Integers
     sum_ns: Integers
     max_ns: Integers
+    histograms: dict[tuple[str | None, int | tuple[int, ...] | None], Histogram] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    """What `histogram` has added up: a thousand CPUs are many, and several panes ask each second."""
 
     @classmethod
     def empty(cls, cpus: int) -> LatencyTable:
@@ -78,6 +85,15 @@ class LatencyTable:
 
     def histogram(self, kind: str | None = None, cpu: int | Sequence[int] | None = None) -> Histogram:
         """The waits of one kind (or all) on one CPU, on some of those there are, or on all."""
+        key = (kind, cpu if cpu is None or isinstance(cpu, int) else tuple(cpu))
+        found = self.histograms.get(key)
+        if found is None:
+            if len(self.histograms) >= _HISTOGRAMS_KEPT:
+                self.histograms.clear()
+            found = self.histograms[key] = self._added(*key)
+        return found
+
+    def _added(self, kind: str | None, cpu: int | tuple[int, ...] | None) -> Histogram:
         kinds = slice(None) if kind is None else slice(WAIT_KINDS.index(kind), WAIT_KINDS.index(kind) + 1)
         width = self.counts.shape[1]
         if isinstance(cpu, int):

@@ -367,13 +367,13 @@ def _forks(f: Facts) -> Verdict | None:
 
 
 def _saturated(f: Facts) -> Verdict | None:
-    waiting = f.frame.ended_wait_ns / max(1, f.frame.interval_ns)
+    waiting = f.waiting
     if not (_main_is(f, "queueing") or not f.enough) or not f.full or round(waiting) < 1:
         return None
     mean = sum(f.busy.values()) / len(f.busy)
     cpus = "1 CPU is" if len(f.busy) == 1 else f"{len(f.busy)} CPUs are"
     tasks = "1 task waits" if round(waiting) == 1 else f"{waiting:.0f} tasks wait"
-    evidence = (*biggest_words(f.frame.tasks), *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f))
+    evidence = (*biggest_words(f.tasks_there), *slow_words(f, f.of("queueing")), *p99_words(f), *context_words(f))
     headline = f"{cpus} {percent(mean)} busy and {tasks} on average: more work than CPUs"
     return Verdict(
         f.level, "saturated", headline, evidence, "Run less at a time, add CPUs, or lower the priority of what can wait"

@@ -8,6 +8,7 @@ import numpy as np
 
 from schedtop.blame import KNOWN_RATIO, Part, all_blockers_of, percent, task_words, victims_of
 from schedtop.containers import cgroup_label, is_within
+from schedtop.cpu_lists import cpus_text
 from schedtop.facts import MAIN_SHARE, MISSING_SHARE, Facts
 from schedtop.rows import Rows, take_rows, text
 from schedtop.units import format_ns
@@ -101,14 +102,7 @@ def widen_words(f: Facts, victims: Sequence[Part]) -> str:
     """What to do about the affinity; with few tasks the command that moves the first of them."""
     if len(victims) > FEW_VICTIMS:
         return "Widen the affinity"
-    return f"Widen the affinity: taskset -cp {cpu_ranges(f.frame.cpus.ids)} {victims[0].tid}"
-
-
-def cpu_ranges(cpus: Sequence[int]) -> str:
-    """Numbers in order as the kernel writes a list of CPUs: `0-3,8`."""
-    firsts = [cpu for cpu in cpus if cpu - 1 not in cpus]
-    lasts = [cpu for cpu in cpus if cpu + 1 not in cpus]
-    return ",".join(f"{a}-{b}" if a != b else f"{a}" for a, b in zip(firsts, lasts, strict=True))
+    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
 
 
 def idle_words(f: Facts, rows: Rows) -> str:

@@ -114,7 +114,10 @@ class BlamePane(Pane, KeyedTable[PairRows]):
 
     def _detail(self, kind: str, mode: str) -> str:
         """How it is grouped and blamed, in the title; the columns say the latter, too."""
-        grouped = "" if kind == "thread" else f"by {kind}"
+        view = self._shown[0]
+        # Who blocked whom is not kept by CPU.
+        everywhere = "all CPUs" if view is not None and view.settings.shown_filter.cpus else ""
+        grouped = " · ".join(filter(None, (everywhere, "" if kind == "thread" else f"by {kind}")))
         both = " · ".join(filter(None, (grouped, mode)))
         return both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else grouped
 

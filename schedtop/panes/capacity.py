@@ -16,19 +16,21 @@ from schedtop.units import NS_PER_MS, NS_PER_S, format_ratio, format_round_ns, f
 SPAN_NS = 300 * NS_PER_S
 
 Values = npt.NDArray[np.float64]
+Cpus = tuple[int, ...] | None
 
 _CACHED_MOST = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One thing over time: its value in a Frame (`None` where it is not known), how it is written and drawn.
+    """One thing over time: its value in a Frame on some CPUs (`None`: all; the value is `None` where it is not known,
+    and of all CPUs where it is not kept by CPU), how it is written and drawn.
 
     `scale` gives the top of its axis from the largest value seen; `marks` are values worth a label on the axis.
     """
 
     word: str
-    value: Callable[[Frame], float | None]
+    value: Callable[[Frame, Cpus], float | None]
     format: Callable[[float | None], str]
     scale: Callable[[float], float]
     style: str
@@ -45,16 +47,20 @@ def worst_throttled(rows: Rows) -> tuple[int, float] | None:
     return int(rows["cgroup_id"][index]), float(shares[index])
 
 
-def _throttled(frame: Frame) -> float | None:
+def _throttled(frame: Frame, _cpus: Cpus) -> float | None:
     worst = worst_throttled(frame.throttling)
     return worst[1] if worst else None
 
 
-def _p99(frame: Frame) -> float | None:
-    return None if "latency" in frame.unavailable else frame.latency.histogram().percentile_ns(0.99)
+def _p99(frame: Frame, cpus: Cpus) -> float | None:
+    return None if "latency" in frame.unavailable else frame.latency.histogram(None, cpus).percentile_ns(0.99)
 
 
-def _pressure(frame: Frame) -> float | None:
+def _stolen(frame: Frame, cpus: Cpus) -> float | None:
+    return frame.ratio("steal_ns", [cpu for cpu in cpus if cpu < len(frame.cpus.online)] if cpus else None)
+
+
+def _pressure(frame: Frame, _cpus: Cpus) -> float | None:
     if frame.pressure is None or not frame.interval_ns or "pressure" in frame.unavailable:
         return None
     # The kernel brings its total up to date every two seconds: a short interval may get more than its own.
@@ -77,9 +83,7 @@ def short_ratio(ratio: float | None) -> str:
     return format_ratio(ratio).replace(" ", "")
 
 
-STEAL = Series(
-    "steal", lambda frame: frame.ratio("steal_ns"), short_ratio, _ratio_scale, "steal", (NOTICE_RATIO, ALARM_RATIO)
-)
+STEAL = Series("steal", _stolen, short_ratio, _ratio_scale, "steal", (NOTICE_RATIO, ALARM_RATIO))
 QUOTA = Series("quota", _throttled, short_ratio, _ratio_scale, "preemption")
 SERIES = (STEAL, QUOTA, Series("PSI", _pressure, short_ratio, _ratio_scale, "busy"), Series(
     "p99", _p99, format_short_ns, _time_scale, "wakeup"
@@ -91,9 +95,13 @@ class Past:
 
     def __init__(self) -> None:
         self._values: dict[tuple[int, int], tuple[float, ...]] = {}
+        self._cpus: Cpus = None
 
-    def table(self, frames: Sequence[Frame], places: int) -> Values:
+    def table(self, frames: Sequence[Frame], places: int, cpus: Cpus = None) -> Values:
         """The largest value of each series in `places` equal parts, shape (series, places), NaN without data."""
+        if cpus != self._cpus:
+            self._cpus = cpus
+            self._values.clear()
         table = np.full((places, len(SERIES)), np.nan)
         end = frames[-1].end_ns if frames else 0
         recent = [frame for frame in frames if end - frame.end_ns < SPAN_NS]
@@ -116,7 +124,7 @@ class Past:
         if found is None:
             if len(self._values) >= _CACHED_MOST:
                 self._values.clear()
-            known = (series.value(frame) for series in SERIES)
+            known = (series.value(frame, self._cpus) for series in SERIES)
             found = self._values[key] = tuple(np.nan if value is None else float(value) for value in known)
         return found
 

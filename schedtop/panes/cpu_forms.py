@@ -189,7 +189,7 @@ def gridded(picture: Picture) -> Form:
 def folded(picture: Picture, kind: str) -> Form:
     """A row a core, cache or node: its sums, its worst CPU, and each of its CPUs as a character."""
     view, ids, ranking = picture.view, picture.ids, picture.ranking
-    folds = ordered_folds(view, fold_cpus(view.host.topology, kind, tuple(ids)), picture.values)
+    folds = ordered_folds(view, fold_cpus(view.host.topology, kind, ids), picture.values)
     names = [f"{fold.name}{picture.mark(fold.cpus)}" for fold in folds]
     header = f"worst {SHORT_WORDS[ranking.key]}"
     worst_width = len(f"CPU {max(ids)} ") + 5

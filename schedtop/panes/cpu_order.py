@@ -115,7 +115,7 @@ def fitting_form(topology: Topology | None, ids: Sequence[int], width: int, heig
     across, _ = grid_size(count, width, height - 1)
     if -(-count // across) <= height - 1:
         return "grid"
-    sizes = {kind: len(fold_cpus(topology, kind, tuple(ids))) for kind in FOLDS}
+    sizes = {kind: len(fold_cpus(topology, kind, ids)) for kind in FOLDS}
     useful = [kind for kind, size in sizes.items() if 1 < size < count]
     fitting = [kind for kind in useful if sizes[kind] + 2 <= height]
     return (fitting or useful[-1:] or ["node"])[0]

@@ -153,13 +153,16 @@ class HeaderPane(Canvas, can_focus=False):
         parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
+        if settings.selected_cpus:
+            parts.append([("selected ", "dim"), (clip(view.cpus_words, 34), "notice")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
         if self.triggers:
             parts.append(self.triggers)
-        level = steal_level(frame.ratio("steal_ns"))
+        steal = frame.ratio("steal_ns", view.cpu_ids)
+        level = steal_level(steal)
         if level.sign:
-            parts.append([(f" steal {format_ratio(frame.ratio('steal_ns'))} {level.sign} {level.word} ", level.style)])
+            parts.append([(f" steal {format_ratio(steal)} {level.sign} {level.word} ", level.style)])
         parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
         if old := _old_rows(frame.loss):
             parts.append([(f"{format_count(old)} old rows{'' if loss_level else ' forgotten'}", "dim")])

@@ -136,6 +136,5 @@ def _per_s(view: View, histogram: Histogram) -> str:
 
 def scope(view: View) -> str:
     """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
-    chosen = view.settings.shown_filter
-    parts = [f"CPU {','.join(map(str, chosen.cpus))}"] if chosen.cpus else []
-    return " · ".join([*parts, NOT_BY_TASK] if chosen.names_tasks else parts)
+    parts = [view.cpus_words] if view.cpus_words else []
+    return " · ".join([*parts, NOT_BY_TASK] if view.settings.shown_filter.names_tasks else parts)

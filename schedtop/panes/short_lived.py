@@ -113,8 +113,10 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self.rows is not None
         order = SORTS[view.settings.short_lived_sort]
-        sums = _sums(view)
-        both = " · ".join(part for part in (sums, order) if part)
+        # Where they ran is not kept.
+        everywhere = "all CPUs" if view.settings.shown_filter.cpus else ""
+        order = " · ".join(part for part in (everywhere, order) if part)
+        both = " · ".join(part for part in (_sums(view), order) if part)
         keys = "i details" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
         self.set_title(both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else order, place)

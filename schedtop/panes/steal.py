@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
 from textual.geometry import Size
 
 from schedtop.groups import group_name
@@ -62,31 +64,35 @@ class StealPane(Pane):
         self._plots: list[Spans] = []
 
     def view_glance(self, view: View) -> Spans:
-        ratio = view.frame.ratio("steal_ns")
+        ratio = view.frame.ratio("steal_ns", view.cpu_ids)
         level = steal_level(ratio)
         return [(f"{percent(ratio)} % {level.sign}", level.style if level.sign else "steal")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
         below = self._below(view, width)
+        cells = _Cells.of(view, width)
+        count = len(below) + (cells.rows + bool(below) if cells.rows else 0)
         notes = self._notes(view, width)
-        each = min(MOST_PLOT, (height - len(notes) - 1 - min(len(below), LEAST_BELOW)) // len(SERIES))
+        each = min(MOST_PLOT, (height - len(notes) - 1 - min(count, LEAST_BELOW)) // len(SERIES))
         if each >= LEAST_PLOT:
             lines = [*self._plot_lines(view, width, each), *notes]
         else:
             lines = [*self._short_lines(view, width), *_worst_line(view, width), *notes]
         shown = max(0, height - len(lines))
-        self.total_rows = len(below)
-        self.top = max(0, min(self.top, len(below) - shown))
-        hidden = len(below) > shown
-        self.set_title("", "↓ more" if hidden and self.top + shown < len(below) else "")
+        self.total_rows = count
+        self.top = max(0, min(self.top, count - shown))
+        more = self.top + shown < count
+        self.set_title(_scope(view), "↓ more" if more else "")
+        if cells.rows:
+            below = [*below, *([[]] if below else []), *cells.lines(self.top + shown - len(below))]
         return [*lines, *below[self.top : self.top + shown]]
 
     def _short_lines(self, view: View, width: int) -> list[Spans]:
         """A line for each series: name, value now, and the past as bars."""
         mark = WORDED_MARK if width >= WIDE else MARK
         room = width - LABEL - VALUE - mark
-        table = self._past.table(view.series, max(room, 1))
+        table = self._past.table(view.series, max(room, 1), _cpus(view))
         lines: list[Spans] = []
         for series, values in zip(SERIES, table, strict=True):
             line = self._now(view, series, mark)
@@ -99,7 +105,7 @@ class StealPane(Pane):
 
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
         """Name, value and mark, the latter in as many cells as it gets."""
-        value = series.value(view.frame)
+        value = series.value(view.frame, _cpus(view))
         level = _level(series, value)
         sign = f" {level.sign} {level.word}" if mark > MARK else f" {level.sign}"
         style = level.style if level.sign else series.style
@@ -111,14 +117,14 @@ class StealPane(Pane):
 
     def _plot_lines(self, view: View, width: int, each: int) -> list[Spans]:
         """A plot for each series under its value, all on one axis of time."""
-        key = (view.frame.end_ns, len(view.series), width, each, self.marks)
+        key = (view.frame.end_ns, len(view.series), width, each, self.marks, _cpus(view))
         if key == self._key:
             return self._plots
         self._key = key
         columns = width - MARGIN
         lines: list[Spans] = []
-        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns)), strict=True):
-            marked = _level(series, series.value(view.frame)).sign
+        for series, values in zip(SERIES, self._past.table(view.series, max(1, columns), _cpus(view)), strict=True):
+            marked = _level(series, series.value(view.frame, _cpus(view))).sign
             line = self._now(view, series, WORDED_MARK if marked else MARK)
             words = _words(view, series)
             room = width - spans_width(line)
@@ -139,13 +145,10 @@ class StealPane(Pane):
         return notes
 
     def _below(self, view: View, width: int) -> list[Spans]:
-        """What scrolls: the groups with a quota where there is room for a table, and the steal of each CPU."""
-        lines: list[Spans] = []
+        """What scrolls above the steal of each CPU: the groups with a quota, where there is room for a table."""
         if width >= WIDE and len(view.frame.throttling):
-            lines.extend([[], *quota_lines(view.frame.throttling, view.frame.cgroups, width)])
-        if view.host.virtualised is not False and "steal" not in view.frame.unavailable:
-            lines.extend([*([[]] if lines else []), *_cells(view, view.cpu_ids, width)])
-        return lines
+            return [[], *quota_lines(view.frame.throttling, view.frame.cgroups, width)]
+        return []
 
 
 def _level(series: Series, value: float | None) -> Level:
@@ -192,23 +195,66 @@ def _worst_line(view: View, width: int) -> list[Spans]:
     return [[("quota of ", "dim"), (fit(name, max(0, width - 9)), "text")]] if name else []
 
 
-def _cells(view: View, ids: Sequence[int], width: int) -> list[Spans]:
+@dataclass(frozen=True, slots=True)
+class _Cells:
     """`cpu ratio` of each CPU, several a line; the worst first where they are many."""
-    ratios = [(cpu, view.frame.ratio("steal_ns", cpu)) for cpu in ids]
-    if len(ratios) > 8:
-        ratios.sort(key=lambda pair: -(pair[1] or 0.0))
-    label = len(f"cpu{max(ids, default=0)} ")
-    across = max(1, (width + 1) // (label + CELL_VALUE + 1))
-    lines: list[Spans] = []
-    for start in range(0, len(ratios), across):
-        line: list[Span] = []
-        for cpu, ratio in ratios[start : start + across]:
-            level = steal_level(ratio)
-            line.append((fit(f"cpu{cpu}", label), "dim"))
-            line.append((fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True), level.style))
-            line.append((" ", "text"))
-        lines.append(line)
-    return lines
+
+    ids: Sequence[int]
+    ratios: Sequence[float]
+    width: int
+
+    @classmethod
+    def of(cls, view: View, width: int) -> _Cells:
+        """Of the CPUs shown; none where steal is not known, or cannot be."""
+        ids = np.asarray(view.cpu_ids, int)
+        if view.host.virtualised is False or "steal" in view.frame.unavailable or not len(ids):
+            return cls((), (), width)
+        whole = view.frame.cpus.column("accounted_ns")[ids]
+        ratios = np.where(whole > 0, view.frame.cpus.column("steal_ns")[ids] / np.maximum(whole, 1), np.nan)
+        if len(ids) > 8:
+            order = np.lexsort((ids, -np.nan_to_num(ratios)))
+            ids, ratios = ids[order], ratios[order]
+        return cls(ids.tolist(), ratios.tolist(), width)
+
+    @property
+    def label(self) -> int:
+        """The cells of a name."""
+        return len(f"cpu{max(self.ids, default=0)} ")
+
+    @property
+    def across(self) -> int:
+        """How many in a line."""
+        return max(1, (self.width + 1) // (self.label + CELL_VALUE + 1))
+
+    @property
+    def rows(self) -> int:
+        """How many lines."""
+        return -(-len(self.ids) // self.across)
+
+    def lines(self, most: int) -> list[Spans]:
+        """The first lines: of a thousand CPUs few are seen."""
+        lines: list[Spans] = []
+        for start in range(0, min(len(self.ids), max(0, most) * self.across), self.across):
+            line: list[Span] = []
+            stop = start + self.across
+            for cpu, value in zip(self.ids[start:stop], self.ratios[start:stop], strict=True):
+                ratio = None if value != value else value
+                level = steal_level(ratio)
+                line.append((fit(f"cpu{cpu}", self.label), "dim"))
+                line.append((fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True), level.style))
+                line.append((" ", "text"))
+            lines.append(line)
+        return lines
+
+
+def _cpus(view: View) -> tuple[int, ...] | None:
+    """The CPUs that alone are shown, `None`: all."""
+    return view.settings.shown_filter.cpus or None
+
+
+def _scope(view: View) -> str:
+    """Of which CPUs steal and p99 are; quotas and pressure are known of all together."""
+    return f"{view.cpus_words} · quota, PSI: all" if view.cpus_words else ""
 
 
 def _short(ratio: float | None) -> str:

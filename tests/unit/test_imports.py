@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "filters": VALUES | {"model", "groups"},
     "windows": VALUES | {"model"},
     "thinning": VALUES | {"model"},
-    "history": VALUES | {"model", "filters", "groups", "thinning", "windows"},
+    "history": VALUES | {"model", "filters", "folding", "groups", "thinning", "windows"},
     "blame": VALUES | {"model"},
     "folding": VALUES | {"model"},
     "facts": VALUES | {"model", "history"},
