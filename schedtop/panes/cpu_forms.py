@@ -12,11 +12,11 @@ from schedtop.folding import fold_cpus
 from schedtop.history import View
 from schedtop.model import Frame
 from schedtop.panes.cpu_order import (
-    CELL_LABEL,
     CELL_VALUE,
     SHORT_WORDS,
     full_text,
     grid_size,
+    label_width,
     ordered_cpus,
     ordered_folds,
     ranking_of,
@@ -125,7 +125,7 @@ def listed(picture: Picture) -> Form:
     order = ordered_cpus(view, ids, picture.values)
     tall = max(1, min(TALL_MOST, (height - 1) // (len(ids) + 1)))
     page = max(1, (height - 1 - tall) // tall)
-    placed = _placed(list_columns(ids), width, HISTORY_LEAST, HISTORY_GOOD)
+    placed = _placed(list_columns(ids, view.settings.cpu_sort), width, HISTORY_LEAST, HISTORY_GOOD)
     table_width = sum(column_width + 1 for _, column_width in placed)
     room = min(width - table_width, HISTORY_MOST)
     measure = picture.measure
@@ -136,7 +136,7 @@ def listed(picture: Picture) -> Form:
         visible = order[top : top + page]
         title = fit(_history_title(measure, sum(frame.interval_ns for frame in frames), room), room, right=True)
         lines: list[Spans] = [[*header_spans(placed, view.settings.cpu_sort), (title, "head")]]
-        names = [f"{cpu}{picture.mark((cpu,))}" for cpu in visible]
+        names = [f"{picture.mark((cpu,))}{cpu}" for cpu in visible]
         rows = CpuRows.of(view, ids, [(cpu,) for cpu in visible], names)
         histories = [mean(shares[ids]), *shares[visible]]
         for row, (spans, history) in enumerate(zip(row_spans(placed, rows, table_width), histories, strict=True)):
@@ -157,12 +157,14 @@ def gridded(picture: Picture) -> Form:
     view, ids, measure = picture.view, picture.ids, picture.measure
     order = ordered_cpus(view, ids, picture.values)
     page = max(1, picture.height - 1)
-    across, history = grid_size(len(ids), picture.width, page)
+    across, history = grid_size(ids, picture.width, page)
+    label = label_width(ids)
     rows = -(-len(order) // across)
 
     def draw(top: int) -> list[Spans]:
         now = measure.values(view.frame)[order].tolist()
-        names = [f"{cpu:>{CELL_LABEL - 1}}{picture.mark((cpu,))}" for cpu in order]
+        marked = [f"{picture.mark((cpu,))}{cpu}" for cpu in order]
+        names = [f"{text:>{label - 1}} " for text in marked]
         values = [fit(measure.format(None if value != value else value), CELL_VALUE - 1, right=True) for value in now]
         strips = [""] * len(order)
         if history:
@@ -176,26 +178,26 @@ def gridded(picture: Picture) -> Form:
                 cell: list[Span] = [(name, "dim"), (strips[index], measure.style), (value, "text")]
                 if order[index] == picture.cursor:
                     cell = _under_cursor(cell)
-                elif name.endswith(SELECTED):
+                elif SELECTED in name:
                     cell[0] = (name, "key")
                 line += cell if history else (cell[0], cell[-1])
             lines.append(line)
         return lines
 
     items = [(cpu,) for cpu in order]
-    return Form(items, rows, page, 1, draw, across=across, cell=CELL_LABEL + history + CELL_VALUE)
+    return Form(items, rows, page, 1, draw, across=across, cell=label + history + CELL_VALUE)
 
 
 def folded(picture: Picture, kind: str) -> Form:
     """A row a core, cache or node: its sums, its worst CPU, and each of its CPUs as a character."""
     view, ids, ranking = picture.view, picture.ids, picture.ranking
     folds = ordered_folds(view, fold_cpus(view.host.topology, kind, ids), picture.values)
-    names = [f"{fold.name}{picture.mark(fold.cpus)}" for fold in folds]
+    names = [f"{picture.mark(fold.cpus)}{fold.name}" for fold in folds]
     header = f"worst {SHORT_WORDS[ranking.key]}"
     worst_width = len(f"CPU {max(ids)} ") + 5
     most = max(len(fold.cpus) for fold in folds)
     wanted = max(HISTORY_LEAST, min(most, picture.width // 3))
-    columns = fold_columns([*names, "fold"], header, worst_width, ranking.key)
+    columns = fold_columns([*names, " fold"], header, worst_width, ranking.key)
     placed = _placed(columns, picture.width, wanted, max(HISTORY_GOOD, min(most, MAP_GOOD)))
     table_width = sum(column_width + 1 for _, column_width in placed)
     room = max(1, picture.width - table_width)

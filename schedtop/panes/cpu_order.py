@@ -21,7 +21,7 @@ FORMS = {
 }
 """The forms to choose from, with their words."""
 
-CELL_LABEL, CELL_VALUE = 5, 6
+CELL_VALUE = 6
 CELL_HISTORIES = (8, 4, 0)
 """Cells of history beside each CPU where several share a line: the longest that lets all be seen."""
 
@@ -98,11 +98,17 @@ def full_text(measure: Measure, value: float) -> str:
     return value_text(measure, value) + unit
 
 
-def grid_size(count: int, width: int, height: int) -> tuple[int, int]:
+def label_width(ids: Sequence[int]) -> int:
+    """The cells of a CPU's number where several share a line, with those around it."""
+    return 2 + max(3, len(str(max(ids, default=0))))
+
+
+def grid_size(ids: Sequence[int], width: int, height: int) -> tuple[int, int]:
     """CPUs a line and cells of history beside each, the longest with which all fit in so many lines, else none."""
+    label = label_width(ids)
     for history in CELL_HISTORIES:
-        across = max(1, width // (CELL_LABEL + history + CELL_VALUE))
-        if -(-count // across) <= height:
+        across = max(1, width // (label + history + CELL_VALUE))
+        if -(-len(ids) // across) <= height:
             break
     return across, history
 
@@ -112,7 +118,7 @@ def fitting_form(topology: Topology | None, ids: Sequence[int], width: int, heig
     count = len(ids)
     if count + 2 <= height or (zoomed and count <= ZOOM_PAGES * (height - 2)):
         return "list"
-    across, _ = grid_size(count, width, height - 1)
+    across, _ = grid_size(ids, width, height - 1)
     if -(-count // across) <= height - 1:
         return "grid"
     sizes = {kind: len(fold_cpus(topology, kind, ids)) for kind in FOLDS}

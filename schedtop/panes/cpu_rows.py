@@ -17,8 +17,8 @@ from schedtop.units import format_count, format_rate, format_short_ns, rate
 from schedtop.widgets.columns import Column, row_lines
 from schedtop.widgets.strips import Span
 
-SELECTED, PARTLY = "*", "+"
-"""Behind the name of what is selected, and of a fold of which some CPUs are."""
+SELECTED, PARTLY = "▸", "+"
+"""Before the name of what is selected, and of a fold of which some CPUs are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class CpuRows:
         known = frame.latency.max_ns.max(axis=0)
         longest[: len(known)] = known[: len(longest)]
         return cls(
-            names=["all ", *names],
+            names=[" all", *names],
             worst=worst,
             ranges=ranges,
             sums=np.add.reduceat(frame.cpus.counters[cpus], starts, axis=0),
@@ -137,17 +137,22 @@ COLUMNS: tuple[Column[CpuRows], ...] = (
 """What list and folds have in common, behind the columns that say which CPUs a row is of."""
 
 
-def list_columns(ids: Sequence[int]) -> tuple[Column[CpuRows], ...]:
-    """The columns of a row a CPU, the first as wide as these CPUs' numbers need."""
-    return replace(_NAME, width=max(_NAME.width, 1 + len(str(max(ids, default=0))))), *COLUMNS
+def list_columns(ids: Sequence[int], sort: str) -> tuple[Column[CpuRows], ...]:
+    """The columns of a row a CPU, the first as wide as these CPUs' numbers need, that which sorts as its mark does."""
+    name = replace(_NAME, width=max(_NAME.width, 1 + len(str(max(ids, default=0)))))
+    return name, *(
+        replace(column, width=max(column.width, len(column.header) + 1)) if column.sort == sort else column
+        for column in COLUMNS
+    )
 
 
 def fold_columns(names: Sequence[str], worst: str, width: int, sort: str) -> tuple[Column[CpuRows], ...]:
     """The columns of a row a fold; `worst`: by what the worst CPU of each is, `width` the cells it needs."""
-    first = replace(_NAME, header="fold", width=max(map(len, names)), right=False)
+    first = replace(_NAME, header=" fold", width=max(map(len, names)), right=False)
     shown = replace(_WORST, header=worst, width=max(width, len(worst) + 1), sort=sort)
-    by_share = sorted(COLUMNS, key=lambda column: column.header != "busy%")
-    return first, shown, _RANGES, *by_share
+    # The worst CPU is what sorts them: no other column is to say so.
+    others = [replace(column, sort=None) if column.sort == sort else column for column in COLUMNS]
+    return first, shown, _RANGES, *sorted(others, key=lambda column: column.header != "busy%")
 
 
 def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], rows: CpuRows, width: int) -> list[list[Span]]:

@@ -16,7 +16,7 @@ from schedtop.history import View
 from schedtop.panes.cpu_forms import Form, Picture, folded, gridded, listed, mean_busy
 from schedtop.panes.cpu_order import FORMS, fitting_form, is_sorted, order_words, value_text
 from schedtop.panes.pane import Pane
-from schedtop.panes.trend import MEASURES, Measure
+from schedtop.panes.trend import MEASURES, Measure, next_measure
 from schedtop.widgets.strips import Span, Spans
 
 
@@ -38,7 +38,7 @@ class CpusPane(Pane):
         "100 %, or the largest value), and the worst of its CPUs by name. The worst has the largest value of what the "
         "CPUs are sorted by (s, or a click on a header), or of the measure of m while they stand by number. u chooses "
         "another form; what does not fit scrolls. Enter, or a double click, selects the CPU under the cursor, or all "
-        "of a fold: the other panes then show these alone, here they carry a * (+: some of a fold); Enter again, or "
+        "of a fold: the other panes then show these alone, here they carry ▸ (+: some of a fold); Enter again, or "
         "Esc, shows all. What to do: one hot CPU among idle ones is affinity (taskset, cpusets, interrupts); a hot "
         "node or cache beside an idle one is work that was never spread; all hot is too much work."
     )
@@ -80,10 +80,7 @@ class CpusPane(Pane):
 
     def action_measure(self, step: int) -> None:
         """Shows the next measure that the source has."""
-        current = MEASURES.index(self.measure or MEASURES[0])
-        order = [MEASURES[(current + step * offset) % len(MEASURES)] for offset in range(1, len(MEASURES) + 1)]
-        frame = self.view.frame if self.view else None
-        self.measure = next((measure for measure in order if frame is None or measure.available(frame)), None)
+        self.measure = next_measure(self.measure or MEASURES[0], step, self.view.frame if self.view else None)
         self.draw()
 
     def action_form(self, step: int) -> None:
@@ -157,10 +154,13 @@ class CpusPane(Pane):
             index, rows = self.top, max(rows - 1, 0) if rows > 0 else 0
         self._move_to(index + rows)
 
-    def action_page(self, pages: int) -> None:
+    def action_page(self, pages: float) -> None:
         form = self._shown
-        # Where several share a line, a page is a column: the cursor goes to the one beside it.
-        self.action_move(pages * (form.rows if form is not None and form.across > 1 else max(1, self.page_rows - 1)))
+        if form is None or form.across == 1:
+            super().action_page(pages)
+        else:
+            # Where several share a line, a page is a column: the cursor goes to the one beside it.
+            self.action_move(round(pages * form.rows) or (1 if pages > 0 else -1))
 
     def action_first(self) -> None:
         self._move_to(0)
