@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from schedtop.config.schema import THEME_NAMES
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_bytes, format_round_ns, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -244,10 +245,6 @@ def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True, 
         measured=options["measure_overhead"],
         sampled=sampled,
     )
-
-
-THEME_NAMES = ("dark", "light", "contrast", "terminal", "mono")
-"""`ui.themes.THEME_NAMES`; its module would bring the screen with it."""
 
 
 def appearance_options(command: Command) -> Command:

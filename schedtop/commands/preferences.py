@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import click
 
 from schedtop.commands.options import Command
 from schedtop.config.load import Config, load_config
+from schedtop.config.schema import KEYS, Choice, Value
 
 if TYPE_CHECKING:
     from schedtop.history import ViewSettings
@@ -48,22 +50,23 @@ def fill(options: dict[str, Any], context: click.Context, config: Config) -> Non
 
 def preferred(settings: ViewSettings, config: Config) -> ViewSettings:
     """The settings with what the config says of the view."""
-    from schedtop.history import PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS
-    from schedtop.short_lived import SORTS
-
-    return replace(
-        settings,
-        window_ns=config.ns("window"),
-        blame=config.text("blame"),
-        task_sort=_by_words(TASK_SORTS, config.text("sort_tasks")),
-        slow_wait_sort=_by_words(SLOW_WAIT_SORTS, config.text("sort_slow_waits")),
-        pair_sort=_by_words(PAIR_ORDERS, config.text("sort_pairs")),
-        short_lived_sort=_by_words(SORTS, config.text("sort_short_lived")),
-    )
+    return replace(settings, **{name: _swapped(words)[config[key]] for key, name, words in _view_keys()})
 
 
-def _by_words(sorts: dict[str, str], words: str) -> str:
-    return next(name for name, shown in sorts.items() if shown == words)
+def view_choices(settings: ViewSettings) -> Choices:
+    """What the settings say of the view, in the words of the config."""
+    return {key: words[getattr(settings, name)] for key, name, words in _view_keys()} | {"group": settings.group}
+
+
+def _view_keys() -> Iterator[tuple[str, str, Mapping[Any, str]]]:
+    """Keys of the config that are settings of the view: the key, the field, and the word for each of its values."""
+    for key in KEYS:
+        if key.setting and isinstance(key.kind, Choice):
+            yield key.name, key.setting, key.kind.meant()
+
+
+def _swapped(words: Mapping[Any, str]) -> dict[Value, Any]:
+    return {word: meant for meant, word in words.items()}
 
 
 def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
@@ -78,6 +81,7 @@ def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
         file=str(config.path or "the config"),
         hint=hint and config.shows_hint,
         remember=bool(config["remember"]),
+        view_choices=view_choices,
         keep=partial(_keep, config),
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from schedtop.units import NS_PER_S, NS_PER_US, format_round_ns, parse_duration
 
@@ -13,6 +14,10 @@ Value = str | bool
 
 KEYS_TABLE = "keys"
 """The table of the user's own key bindings."""
+
+
+THEME_NAMES = ("dark", "light", "contrast", "terminal", "mono")
+"""`ui.themes.THEME_NAMES`; its module would bring the screen with it, before there is something to be shown."""
 
 
 class Kind(Protocol):
@@ -29,19 +34,19 @@ class Kind(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some words, in any case; they are asked for only when they are needed, as a module may have them."""
+    """One of some words, in any case. `meant` gives what the program calls each; called late, as a module has them."""
 
-    names: Callable[[], Sequence[str]]
+    meant: Callable[[], Mapping[Any, str]]
 
     def read(self, value: object) -> Value:
         if isinstance(value, str):
-            for name in self.names():
-                if name.lower() == value.strip().lower():
-                    return name
+            for word in self.meant().values():
+                if word.lower() == value.strip().lower():
+                    return word
         raise ValueError(f"it takes {self.words()}")
 
     def words(self) -> str:
-        return ", ".join(f'"{name}"' for name in self.names())
+        return ", ".join(f'"{word}"' for word in self.meant().values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,74 +99,59 @@ class Key:
     default: Value
     meaning: str
     chosen: bool = False
+    setting: str = ""
+    """The field of ViewSettings that it is, if it is one; its kind is a Choice then."""
 
 
-def _just(*names: str) -> Choice:
-    return Choice(lambda: names)
+def _just(*words: str) -> Choice:
+    return Choice(lambda: {word: word for word in words})
 
 
-def _themes() -> Sequence[str]:
-    from schedtop.ui.themes import AUTO, THEME_NAMES
+def _of(module: str, name: str) -> Choice:
+    """The choices that a module has: internal names with their words."""
+    return Choice(lambda: getattr(import_module(module), name))
 
-    return [AUTO, *THEME_NAMES]
 
-
-def _presets() -> Sequence[str]:
+def _presets() -> Mapping[str, str]:
     from schedtop.ui.presets import PRESETS
 
-    return [preset.word.lower() for preset in PRESETS]
+    return {preset.word: preset.word.lower() for preset in PRESETS}
 
 
-def _groups() -> Sequence[str]:
+def _groups() -> Mapping[str, str]:
     from schedtop.rows import GROUPS
 
-    return [*GROUPS]
+    return {group: group for group in GROUPS}
 
 
-def _measures() -> Sequence[str]:
+def _measures() -> Mapping[str, str]:
     from schedtop.panes.trend import MEASURES
 
-    return [measure.key for measure in MEASURES]
+    return {measure.key: measure.key for measure in MEASURES}
 
 
-def _task_sorts() -> Sequence[str]:
-    from schedtop.history import TASK_SORTS
-
-    return [*TASK_SORTS.values()]
+def _windows() -> Mapping[int, str]:
+    return {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
 
 
-def _slow_wait_sorts() -> Sequence[str]:
-    from schedtop.history import SLOW_WAIT_SORTS
-
-    return [*SLOW_WAIT_SORTS.values()]
-
-
-def _pair_sorts() -> Sequence[str]:
-    from schedtop.history import PAIR_ORDERS
-
-    return [*PAIR_ORDERS.values()]
-
-
-def _short_lived_sorts() -> Sequence[str]:
-    from schedtop.short_lived import SORTS
-
-    return [*SORTS.values()]
-
+_TASKS, _WAITS = _of("schedtop.history", "TASK_SORTS"), _of("schedtop.history", "SLOW_WAIT_SORTS")
+_PAIRS, _SHORT = _of("schedtop.history", "PAIR_ORDERS"), _of("schedtop.short_lived", "SORTS")
+_THRESHOLD, _INTERVAL = Time(10 * NS_PER_US, 100 * NS_PER_S), Time(NS_PER_S // 5, 60 * NS_PER_S)
 
 KEYS = (
-    Key("theme", Choice(_themes), "auto", "The colours; auto: as the terminal has them", chosen=True),
+    Key("theme", _just("auto", *THEME_NAMES), "auto", "The colours; auto: as the terminal has them", True),
     Key("ascii", Flag(auto=True), "auto", "Draw with ASCII characters only; auto: where the locale is not UTF-8"),
-    Key("preset", Choice(_presets), "overview", "The panes that are seen at first", chosen=True),
-    Key("window", _just("1s", "10s", "60s"), "1s", "The time that all numbers are about", chosen=True),
-    Key("threshold", Time(10 * NS_PER_US, 100 * NS_PER_S), "5ms", "Waits from this long on are slow", chosen=True),
-    Key("interval", Time(NS_PER_S // 5, 60 * NS_PER_S), "1s", "How often the screen is refreshed"),
-    Key("group", Choice(_groups), "thread", "What tasks, waits and pairs are added up by", chosen=True),
-    Key("blame", _just("blocker", "preemptor"), "blocker", "Who had the CPU, or who took it", chosen=True),
-    Key("measure", Choice(_measures), "busy", "What the CPUs' history shows, if the source has it", chosen=True),
-    Key("sort_tasks", Choice(_task_sorts), "run delay", "The order of the tasks", chosen=True),
-    Key("sort_slow_waits", Choice(_slow_wait_sorts), "slowest first", "The order of the slow waits", chosen=True),
-    Key("sort_pairs", Choice(_pair_sorts), "most time first", "The order of the pairs in Blame", chosen=True),
-    Key("sort_short_lived", Choice(_short_lived_sorts), "most first", "The order of short-lived tasks", chosen=True),
+    Key("preset", Choice(_presets), "overview", "The panes that are seen at first", True),
+    Key("window", Choice(_windows), "1s", "The time that all numbers are about", True, "window_ns"),
+    Key("threshold", _THRESHOLD, "5ms", "Waits at least this long are slow waits", True),
+    Key("interval", _INTERVAL, "1s", "How often the screen is refreshed"),
+    Key("group", Choice(_groups), "thread", "What tasks, waits and pairs are added up by", True),
+    Key("blame", _just("blocker", "preemptor"), "blocker", "Who had the CPU, or who took it", True, "blame"),
+    Key("measure", Choice(_measures), "busy", "What the CPUs' history shows, if the source has it", True),
+    Key("sort_tasks", _TASKS, "run delay", "The order of the tasks", True, "task_sort"),
+    Key("sort_slow_waits", _WAITS, "slowest first", "The order of the slow waits", True, "slow_wait_sort"),
+    Key("sort_pairs", _PAIRS, "most time first", "The order of the pairs in Blame", True, "pair_sort"),
+    Key("sort_short_lived", _SHORT, "most first", "The order of short-lived tasks", True, "short_lived_sort"),
     Key("hide_self", Flag(), False, "Leave schedtop itself out of every table"),
     Key("remember", Flag(), True, "Write what keys have changed into this file when q ends the dashboard"),
     Key("hint", Flag(), True, "Three lines on what to press first, until the next key"),

@@ -97,7 +97,7 @@ class SchedtopApp(KeyOrder[int]):
         self._first_choices = self._choices()
 
     def _choices(self) -> dict[str, str | bool]:
-        return choices_of(self.dashboard, self.theme.removeprefix(PREFIX))
+        return choices_of(self.dashboard, self.theme.removeprefix(PREFIX), self._preferences)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from schedtop.history import PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS
+from schedtop.history import ViewSettings
 from schedtop.panes.cpus import CpusPane
 from schedtop.panes.trend import MEASURES
-from schedtop.short_lived import SORTS
 from schedtop.ui.presets import PRESETS, preset_named
 from schedtop.units import exact_duration
 
@@ -25,12 +24,17 @@ def forget(_choices: Choices) -> str:
     return ""
 
 
+def nothing_of(_settings: ViewSettings) -> Choices:
+    """Tells nothing of a view."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Preferences:
     """How the screen begins. `bindings`: keys by the names of actions; `problems`: what is wrong in the config.
 
     `keep` is given what keys have changed, when the dashboard has ended, and says what went wrong, if anything did;
-    `remember`: whether more than the hint is to be kept.
+    `view_choices` says what the settings of a view are in the config; `remember`: whether more than the hint is kept.
     """
 
     preset: str = PRESETS[0].word
@@ -40,6 +44,7 @@ class Preferences:
     file: str = "the config"
     hint: bool = False
     remember: bool = False
+    view_choices: Callable[[ViewSettings], Choices] = nothing_of
     keep: Callable[[Choices], str] = forget
 
 
@@ -55,20 +60,13 @@ def begin_with(dashboard: Dashboard, preferences: Preferences) -> None:
     dashboard.show_hint(preferences.hint)
 
 
-def choices_of(dashboard: Dashboard, theme: str) -> dict[str, str | bool]:
+def choices_of(dashboard: Dashboard, theme: str, preferences: Preferences) -> dict[str, str | bool]:
     """What is chosen now, by the config's keys."""
-    settings = dashboard.timeline.settings
     choices: dict[str, str | bool] = {
+        **preferences.view_choices(dashboard.timeline.settings),
         "theme": theme,
         "preset": dashboard.preset.word.lower(),
-        "window": exact_duration(settings.window_ns).replace("1m", "60s"),
-        "group": settings.group,
-        "blame": settings.blame,
         "measure": (_cpus(dashboard).measure or MEASURES[0]).key,
-        "sort_tasks": TASK_SORTS[settings.task_sort],
-        "sort_slow_waits": SLOW_WAIT_SORTS[settings.slow_wait_sort],
-        "sort_pairs": PAIR_ORDERS[settings.pair_sort],
-        "sort_short_lived": SORTS[settings.short_lived_sort],
     }
     if dashboard.wanted_threshold_ns is not None:
         choices["threshold"] = exact_duration(dashboard.wanted_threshold_ns)

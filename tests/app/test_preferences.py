@@ -6,6 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from schedtop.commands.preferences import preferences_of, preferred, view_choices
+from schedtop.config.load import Config
+from schedtop.config.schema import KEYS, Choice
+from schedtop.history import ViewSettings
 from schedtop.ui.app import SchedtopApp, problem_words
 from schedtop.ui.hint import WORDS, Hint
 from schedtop.ui.key_bar import KeyBar
@@ -13,12 +17,22 @@ from schedtop.ui.own_keys import actions, key_named, make_keymap, split_keys, wr
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences
 from tests.app.drive import GivenSource, collected
 
-MINE = replace(NO_PREFERENCES, remember=True)
+MINE = preferences_of(Config())
 
 
 def app_with(preferences: Preferences) -> tuple[SchedtopApp, GivenSource]:
     source = GivenSource()
     return SchedtopApp(source, preferences=preferences), source
+
+
+def test_every_choice_of_the_view_is_a_setting_and_comes_back() -> None:
+    for key in KEYS:
+        if key.setting:
+            assert isinstance(key.kind, Choice)
+            for word in key.kind.meant().values():
+                settings = preferred(ViewSettings(), Config(values={key.name: word}))
+                assert view_choices(settings)[key.name] == word
+    assert preferred(ViewSettings(), Config()) == ViewSettings()
 
 
 def bar_text(app: SchedtopApp) -> str:
