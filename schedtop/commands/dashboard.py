@@ -140,13 +140,14 @@ def show(
     goes_first: bool = False,
     preferences: Callable[[], Preferences] | None = None,
     theme: str = "auto",
+    insists: bool = True,
     ascii_only: bool | None = None,
 ) -> int:
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
     `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
     its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins;
-    `theme`, `ascii_only`: as in `ui.appearance`.
+    `theme`, `insists`, `ascii_only`: as in `ui.appearance`.
     """
     from schedtop.session import in_thread, progress
 
@@ -170,7 +171,7 @@ def show(
                 on_demand=on_demand() if on_demand else NOTHING,
                 goes_first=goes_first,
                 preferences=preferences() if preferences else NO_PREFERENCES,
-                appearance=appearance(theme, ascii_only),
+                appearance=appearance(theme, ascii_only, insists=insists),
             )
     finally:
         source.__exit__(None, None, None)

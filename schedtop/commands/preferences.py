@@ -91,6 +91,7 @@ def looks(options: dict[str, Any], config: Config) -> dict[str, Any]:
     wanted, drawn = options["ascii"], config["ascii"]
     return {
         "theme": options["theme"] or config.text("theme"),
+        "insists": bool(options["theme"]),
         "ascii_only": wanted if wanted is not None else drawn if isinstance(drawn, bool) else None,
     }
 

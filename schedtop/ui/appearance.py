@@ -41,20 +41,32 @@ FULL = Appearance()
 
 
 def appearance(
-    theme: str = AUTO, ascii_only: bool | None = None, environment: Mapping[str, str] | None = None
+    theme: str = AUTO,
+    ascii_only: bool | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    insists: bool = True,
 ) -> Appearance:
-    """The appearance on this terminal. `theme`: one of `themes.THEME_NAMES`, or AUTO; `ascii_only`: None for auto."""
+    """The appearance on this terminal. `theme`: one of `themes.THEME_NAMES`, or AUTO; `ascii_only`: None for auto.
+
+    Who `insists` gets the theme anywhere; else it is a habit from other terminals, and must suit this one, too.
+    """
     environment = os.environ if environment is None else environment
     depth = colours(environment)
     if ascii_only is None:
         ascii_only = not locale_is_unicode() or bool(_FEW_GLYPHS.match(environment.get("TERM", "")))
-    if theme != AUTO:
+    if theme != AUTO and (insists or _suits(PREFIX + theme, depth, environment)):
         name = PREFIX + theme
     elif environment.get("NO_COLOR") or depth is Depth.NONE:
         name = MONO.name
     else:
         name = DARK.name if depth >= Depth.PALETTE else TERMINAL.name
     return Appearance(name, depth, ascii_only)
+
+
+def _suits(theme: str, depth: Depth, environment: Mapping[str, str]) -> bool:
+    """Whether the terminal has the colours of a theme, and nobody has asked for none."""
+    return LEAST_COLOURS[theme] <= (Depth.NONE if environment.get("NO_COLOR") else depth)
 
 
 def colours(environment: Mapping[str, str]) -> Depth:

@@ -67,5 +67,12 @@ def test_ascii_is_for_consoles_and_when_asked_for() -> None:
     assert appearance("auto", True, {"TERM": "xterm-256color"}).ascii
 
 
+def test_a_theme_of_the_config_must_suit_the_terminal() -> None:
+    wanted = [("xterm-256color", "", "light"), ("linux", "", "terminal"), ("xterm-256color", "1", "mono")]
+    for term, no_color, theme in wanted:
+        found = appearance("light", environment={"TERM": term, "NO_COLOR": no_color}, insists=False)
+        assert found.theme == f"schedtop-{theme}", term
+
+
 def test_the_option_knows_all_themes() -> None:
     assert options.THEME_NAMES == THEME_NAMES
