@@ -76,6 +76,8 @@ def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
     return Preferences(
         preset=config.text("preset"),
         measure=config.text("measure"),
+        measure_strips=config.text("measure_strips"),
+        cpu_form=config.text("cpu_form"),
         bindings=config.bindings,
         problems=config.problems,
         file=str(config.path or "the config"),

@@ -130,12 +130,19 @@ def _measures() -> Mapping[str, str]:
     return {measure.key: measure.key for measure in MEASURES}
 
 
+def _forms() -> Mapping[str, str]:
+    from schedtop.panes.cpu_order import FORMS
+
+    return {form: form for form in FORMS}
+
+
 def _windows() -> Mapping[int, str]:
     return {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
 
 
 _TASKS, _WAITS = _of("schedtop.history", "TASK_SORTS"), _of("schedtop.history", "SLOW_WAIT_SORTS")
 _PAIRS, _SHORT = _of("schedtop.history", "PAIR_ORDERS"), _of("schedtop.short_lived", "SORTS")
+_CPUS = _of("schedtop.history", "CPU_SORTS")
 _THRESHOLD, _INTERVAL = Time(10 * NS_PER_US, 100 * NS_PER_S), Time(NS_PER_S // 5, 60 * NS_PER_S)
 
 KEYS = (
@@ -148,10 +155,13 @@ KEYS = (
     Key("group", Choice(_groups), "thread", "What tasks, waits and pairs are added up by", True),
     Key("blame", _just("blocker", "preemptor"), "blocker", "Who had the CPU, or who took it", True, "blame"),
     Key("measure", Choice(_measures), "busy", "What the CPUs' history shows, if the source has it", True),
+    Key("measure_strips", Choice(_measures), "busy", "What CPUs over time shows, if the source has it", True),
+    Key("cpu_form", Choice(_forms), "auto", "How the CPUs are shown; auto: as there is room", True),
     Key("sort_tasks", _TASKS, "run delay", "The order of the tasks", True, "task_sort"),
     Key("sort_slow_waits", _WAITS, "slowest first", "The order of the slow waits", True, "slow_wait_sort"),
     Key("sort_pairs", _PAIRS, "most time first", "The order of the pairs in Blame", True, "pair_sort"),
     Key("sort_short_lived", _SHORT, "most first", "The order of short-lived tasks", True, "short_lived_sort"),
+    Key("sort_cpus", _CPUS, "number", "The order of the CPUs", True, "cpu_sort"),
     Key("hide_self", Flag(), False, "Leave schedtop itself out of every table"),
     Key("remember", Flag(), True, "Write what keys have changed into this file when q ends the dashboard"),
     Key("hint", Flag(), True, "Three lines on what to press first, until the next key"),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from schedtop.history import ViewSettings
+from schedtop.panes.cpu_order import measure_named
+from schedtop.panes.cpu_strips import CpuStripsPane
 from schedtop.panes.cpus import CpusPane
+from schedtop.panes.pane import Pane
 from schedtop.panes.trend import MEASURES
 from schedtop.ui.presets import PRESETS, preset_named
 from schedtop.units import exact_duration
 
 if TYPE_CHECKING:
     from schedtop.ui.dashboard import Dashboard
+
+AnyPane = TypeVar("AnyPane", bound=Pane)
 
 Choices = Mapping[str, str | bool]
 """Values by the names of the config's keys."""
@@ -39,6 +44,8 @@ class Preferences:
 
     preset: str = PRESETS[0].word
     measure: str = MEASURES[0].key
+    measure_strips: str = MEASURES[0].key
+    cpu_form: str = "auto"
     bindings: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     file: str = "the config"
@@ -55,23 +62,29 @@ NO_PREFERENCES = Preferences()
 def begin_with(dashboard: Dashboard, preferences: Preferences) -> None:
     """Sets up a dashboard that is not yet shown."""
     dashboard.preset = preset_named(preferences.preset)
+    cpus, strips = _pane(dashboard, CpusPane), _pane(dashboard, CpuStripsPane)
     if preferences.measure != MEASURES[0].key:
-        _cpus(dashboard).measure = {measure.key: measure for measure in MEASURES}[preferences.measure]
+        cpus.measure = measure_named(preferences.measure)
+    strips.measure = measure_named(preferences.measure_strips)
+    cpus.form = preferences.cpu_form
     dashboard.show_hint(preferences.hint)
 
 
 def choices_of(dashboard: Dashboard, theme: str, preferences: Preferences) -> dict[str, str | bool]:
     """What is chosen now, by the config's keys."""
+    cpus, strips = _pane(dashboard, CpusPane), _pane(dashboard, CpuStripsPane)
     choices: dict[str, str | bool] = {
         **preferences.view_choices(dashboard.timeline.settings),
         "theme": theme,
         "preset": dashboard.preset.word.lower(),
-        "measure": (_cpus(dashboard).measure or MEASURES[0]).key,
+        "measure": (cpus.measure or MEASURES[0]).key,
+        "measure_strips": strips.measure.key,
+        "cpu_form": cpus.form,
     }
     if dashboard.wanted_threshold_ns is not None:
         choices["threshold"] = exact_duration(dashboard.wanted_threshold_ns)
     return choices
 
 
-def _cpus(dashboard: Dashboard) -> CpusPane:
-    return next(pane for pane in dashboard.panes if isinstance(pane, CpusPane))
+def _pane(dashboard: Dashboard, kind: type[AnyPane]) -> AnyPane:
+    return next(pane for pane in dashboard.panes if isinstance(pane, kind))

@@ -10,6 +10,8 @@ from schedtop.commands.preferences import preferences_of, preferred, view_choice
 from schedtop.config.load import Config
 from schedtop.config.schema import KEYS, Choice
 from schedtop.history import ViewSettings
+from schedtop.panes.cpu_strips import CpuStripsPane
+from schedtop.panes.cpus import CpusPane
 from schedtop.ui.app import SchedtopApp, problem_words
 from schedtop.ui.hint import WORDS, Hint
 from schedtop.ui.key_bar import KeyBar
@@ -118,10 +120,12 @@ async def test_own_keys_are_letters_where_text_is_typed() -> None:
 
 
 async def test_it_begins_as_the_config_says_and_remembers_what_keys_changed() -> None:
-    app, source = app_with(replace(MINE, preset="blame", measure="steal"))
+    app, source = app_with(replace(MINE, preset="blame", measure="steal", measure_strips="queue", cpu_form="list"))
     async with app.run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
         assert dashboard.preset.word == "Blame"
+        cpus, strips = dashboard.query_one(CpusPane), dashboard.query_one(CpuStripsPane)
+        assert cpus.measure and (cpus.measure.key, strips.measure.key, cpus.form) == ("steal", "queue", "list")
         await pilot.press("5", "w", "t", "s", "plus", "g", "G")
         await pilot.pause()
         await pilot.press("q")
