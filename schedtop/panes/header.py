@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from textual import events
+from textual.message import Message
+
 from schedtop.history import View
 from schedtop.model import Frame, Loss
 from schedtop.panes.levels import Level, steal_level
@@ -60,6 +63,9 @@ VERDICT_LEVELS = {
 """The levels of a verdict: sign, word, style."""
 
 
+VERDICT_LINE = 2
+
+
 class HeaderPane(Canvas, can_focus=False):
     """Two lines of state and the verdict. Parts that do not fit are left out whole, least important first."""
 
@@ -77,6 +83,14 @@ class HeaderPane(Canvas, can_focus=False):
         self.player: Span | None = None
         self.triggers: list[Span] = []
         """What is watched for, or what has fired last."""
+
+    class VerdictClicked(Message):
+        """All of the verdict is wanted."""
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y == VERDICT_LINE and self.verdict is not None:
+            self.post_message(self.VerdictClicked())
 
     def show(
         self,

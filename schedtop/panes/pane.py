@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.content import Content
 from textual.geometry import Size
 
 from schedtop.history import View
 from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, wrapped
 
 TITLE_FRAME = 8
@@ -33,6 +34,10 @@ class Pane(Canvas):
     PARTS: ClassVar[tuple[str, ...]] = ()
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
+    ADVICE: ClassVar[str] = ""
+    """What to do about what it shows, if READING does not say."""
+    COLUMN_HELP: ClassVar[Sequence[tuple[str, Sequence[Column[Any]]]]] = ()
+    """Its columns, under a title for each set of them."""
 
     DEFAULT_CSS = """
     Pane {

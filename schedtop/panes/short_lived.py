@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -81,11 +80,8 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         if self.selected_row is not None:
             self.post_message(self.DetailsRequested(self.selected_row))
 
-    def on_click(self, event: events.Click) -> None:
-        super().on_click(event)
-        offset = event.get_content_offset(self)
-        if event.chain == 2 and offset is not None and offset.y > 0:
-            self.action_details()
+    def row_opened(self) -> None:
+        self.action_details()
 
     def table_columns(self) -> Sequence[Column[CommandRows]]:
         return COLUMNS

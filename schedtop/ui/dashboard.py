@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.binding import BindingType
-from textual.dom import DOMNode
 
 from schedtop.filters import Filter
 from schedtop.history import View, ViewSettings
@@ -30,16 +29,15 @@ from schedtop.panes.time_pane import TimePane
 from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui import presets
 from schedtop.ui.attached_screen import AttachedScreen
-from schedtop.ui.bindings import KeyRow, in_bar_order, key, key_rows, keymap_of
-from schedtop.ui.file_keys import FileKeys
+from schedtop.ui.bindings import KeyRow, in_bar_order, key
+from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
+from schedtop.ui.help_topics import topics_of
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.lens_keys import LensKeys
 from schedtop.ui.offcpu_screen import OffCpuScreen
-from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered
-from schedtop.ui.pane_screen import PaneScreen
-from schedtop.ui.recording_keys import RecordingKeys
+from schedtop.ui.orders import grouping_of, next_blame, next_group, next_order, ordered, orders_of
 from schedtop.ui.text_screen import TextScreen
 from schedtop.ui.timeline import Timeline, next_threshold, next_window
 from schedtop.ui.verdict_text import verdict_lines, verdict_title
@@ -47,7 +45,7 @@ from schedtop.verdict import Verdict, judge
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 
-IN_FRONT = 5
+IN_FRONT = 6
 """How many keys stand before those of presets and panes."""
 
 
@@ -61,6 +59,7 @@ class Dashboard(LensKeys):
         key("f,backslash,f4", "filter", "Filter", "By name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
         key("s", "sort(1)", "Sort", "Next order of the tasks, or of the table that has the focus", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
+        key("f6,F", "choose_order", "Orders", "All orders of the table that has the focus", name="sort-by"),
         key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
         key("g,f5", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
         key("G", "group(-1)", "Group back", "The grouping before"),
@@ -321,6 +320,14 @@ class Dashboard(LensKeys):
     def _blame_otherwise(self) -> None:
         self.set_settings(next_blame(self.timeline.settings))
 
+    @on(KeyedTable.Opened)
+    def _opened(self) -> None:
+        self.action_look()
+
+    @on(HeaderPane.VerdictClicked)
+    def _verdict_clicked(self) -> None:
+        self.action_verdict()
+
     @on(KeyedTable.Selected)
     def _selected(self) -> None:
         latency = self.query_one(LatencyPane)
@@ -382,6 +389,8 @@ class Dashboard(LensKeys):
         """Drops messages, else leaves the zoom, else drops the selection, else the filter."""
         if self.query("Toast"):
             self.app.clear_notifications()
+        elif self.end_search():
+            pass
         elif self.is_zoomed:
             self.action_zoom()
         elif isinstance(self.current, KeyedTable) and self.current.clear_selection():
@@ -400,20 +409,23 @@ class Dashboard(LensKeys):
             self.app.push_screen(TextScreen(verdict_title(verdict), lines))
 
     def action_help(self) -> None:
-        """Every key, and how to read the panes."""
-        self.app.push_screen(HelpScreen(self.all_keys(), self.panes, self.live.host.notes))
+        """The help, beginning with the pane that has the focus."""
+        keys = [row for node, row in self.actions() if node is not self.search_target]
+        topics = topics_of(self.panes, [*keys, *self.rows_of(Canvas)], self.pane_rows, self.live.host.notes)
+        self.app.push_screen(HelpScreen(topics, self.current.SHORT or self.current.TITLE))
 
-    def all_keys(self) -> list[KeyRow]:
-        """Every key of the dashboard, its panes, its filter line and the app."""
-        others = (Canvas, TimePane, CpusPane, SlowWaitsPane, BlamePane, ShortLivedPane, FilterBar, type(self.app))
-        return [*self.own_keys(), *(row for owner in others for row in self.rows_of(owner))]
+    def action_choose_order(self) -> None:
+        """Opens the list of the orders of the table that has the focus, else of the tasks."""
+        whose, orders, now = orders_of(self.timeline.settings, self.current)
+        table = self.current if whose == self.current.TITLE else self.query_one(TasksPane)
+        choices = [Choice(words, [], name, digit) for digit, (name, words) in zip(DIGITS, orders.items(), strict=False)]
+        chooser = Chooser(f"{whose}: order", choices, [*orders].index(now))
+        self.app.push_screen(chooser, partial(self._order_chosen, table))
+
+    def _order_chosen(self, table: object, order: str | None) -> None:
+        if order is not None:
+            self.set_settings(ordered(self.timeline.settings, table, order))
 
     def own_keys(self) -> list[KeyRow]:
-        """The keys of the dashboard itself, in the order of the key bar."""
-        return [
-            row for owner in (Dashboard, FileKeys, RecordingKeys, LensKeys, PaneScreen) for row in self.rows_of(owner)
-        ]
-
-    def rows_of(self, owner: type[DOMNode]) -> list[KeyRow]:
-        """The keys of a class, as they are in force."""
-        return key_rows(owner.BINDINGS, keymap_of(self.app))
+        """The keys of the dashboard itself."""
+        return [row for node, row in self.actions() if node is self]

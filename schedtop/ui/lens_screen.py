@@ -12,20 +12,19 @@ from typing import ClassVar, Protocol, Self
 
 from textual import events, on
 from textual.binding import BindingType
-from textual.dom import DOMNode
 
 from schedtop.history import View
 from schedtop.lens import Lens, LensSource
 from schedtop.model import Host
 from schedtop.panes.lens.past import Past, PastReader, Subject
 from schedtop.panes.lens.scene import Scene, Status
-from schedtop.panes.lens.slow_waits import LensSlowWaitsPane
 from schedtop.panes.lens.threads import ThreadsPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.wait_text import wait_lines, wait_title
-from schedtop.ui.bindings import KeyRow, key, key_rows, keymap_of
+from schedtop.ui.bindings import in_bar_order, key
 from schedtop.ui.export import ExportError
 from schedtop.ui.help_screen import HelpScreen
+from schedtop.ui.help_topics import topics_of
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.lens_export import write_lens
 from schedtop.ui.lens_log import STRIP_NS, LensLog
@@ -167,7 +166,8 @@ class LensScreen(SectionScreen):
         useless = set() if self._has_process else {"process"}
         # Without counts there are none to begin anew.
         useless |= {"anew"} if self.status in (Status.RECORDED, Status.FAILED) else set()
-        rows = [row for row in self.rows_of(LensScreen) if row.shown and row.action not in useless]
+        shown = [row for node, row in self.actions() if node is self and row.action not in useless]
+        rows = in_bar_order(shown)
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
         self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))
@@ -211,6 +211,8 @@ class LensScreen(SectionScreen):
         """Drops messages, else leaves the zoom, else closes."""
         if self.query("Toast"):
             self.app.clear_notifications()
+        elif self.end_search():
+            pass
         elif self.is_zoomed:
             self.action_zoom()
         else:
@@ -243,16 +245,11 @@ class LensScreen(SectionScreen):
             lines = partial(wait_lines, event.row, self._past.cgroups, self._past.cpus)
             self.app.push_screen(TextScreen(wait_title(event.row), lines))
 
-    def rows_of(self, owner: type[DOMNode]) -> list[KeyRow]:
-        """The keys of a class, as they are in force."""
-        return key_rows(owner.BINDINGS, keymap_of(self.app))
-
     def action_help(self) -> None:
-        """Every key, and how to read the sections."""
-        panes = (self.states, *self.sections)
-        owners = (LensScreen, SectionScreen, LensSlowWaitsPane, ThreadsPane, Canvas)
-        rows: list[KeyRow] = [row for one in owners for row in self.rows_of(one)]
-        self.app.push_screen(HelpScreen(rows, panes, ()))
+        """The help, beginning with the section that has the focus."""
+        keys = [row for node, row in self.actions() if node is not self.search_target]
+        topics = topics_of((self.states, *self.sections), [*keys, *self.rows_of(Canvas)], self.pane_rows, ())
+        self.app.push_screen(HelpScreen(topics, self.current.SHORT or self.current.TITLE))
 
     async def action_export(self) -> None:
         """Writes what is shown to files, without holding up the screen."""

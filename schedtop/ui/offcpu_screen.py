@@ -23,10 +23,12 @@ from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen
-from schedtop.ui.bindings import key, key_rows, keymap_of
+from schedtop.ui.bindings import in_bar_order, key
+from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.export import ExportError
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
+from schedtop.ui.help_topics import topics_of
 from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.memory import give_back
 from schedtop.ui.offcpu_export import only, write_offcpu
@@ -100,6 +102,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         ),
         key("s", "sort(1)", "Sort", "Next order of the threads", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
+        key("f6,F", "choose_order", "Orders", "All orders of the threads", name="sort-by"),
         key("f,backslash,f4", "filter", "Filter", "Filters threads by name, tid, tgid", shown=True),
         key("i", "idle", "Idle", "Shows or hides threads that only waited for work", shown=True),
         key("z", "zoom", "Zoom", "The stacks alone and in their whole length, and back", shown=True),
@@ -255,7 +258,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     def _show_keys(self) -> None:
         words = {"freeze": "Thaw"} if self._frozen else {}
-        rows = [row for row in key_rows(OffCpuScreen.BINDINGS, keymap_of(self.app)) if row.shown]
+        rows = in_bar_order(row for node, row in self.actions() if node is self)
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
         self.query_one(KeyBar).show((*keys, ("+ -", "Minimum", "minimum(1)")))
 
@@ -355,6 +358,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
         """Drops messages, else leaves the zoom, else drops the filter, else closes."""
         if self.query("Toast"):
             self.app.clear_notifications()
+        elif self.end_search():
+            pass
         elif self.stacks.is_whole:
             self.action_zoom()
         elif self.filter:
@@ -368,11 +373,23 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.dismiss()
 
     def action_help(self) -> None:
-        """Every key of the screen, and how to read it."""
-        keymap = keymap_of(self.app)
-        rows = [*key_rows(OffCpuScreen.BINDINGS, keymap), *key_rows(Canvas.BINDINGS, keymap)]
+        """The help, beginning with the pane that has the focus."""
+        keys = [row for node, row in self.actions() if node is not self.search_target]
         notes = self.shown.offcpu.host.notes if self.shown else ()
-        self.app.push_screen(HelpScreen(rows, (self.threads, self.stacks), notes))
+        panes = (self.threads, self.stacks)
+        topics = topics_of(panes, [*keys, *self.rows_of(Canvas)], self.pane_rows, notes)
+        self.app.push_screen(HelpScreen(topics, (self.threads if self.focused is self.threads else self.stacks).TITLE))
+
+    def action_choose_order(self) -> None:
+        """Opens the list of the orders."""
+        choices = [
+            Choice(words, [], name, digit) for digit, (name, (words, _)) in zip(DIGITS, ORDERS.items(), strict=False)
+        ]
+        self.app.push_screen(Chooser("Threads: order", choices, [*ORDERS].index(self.order)), self._order_chosen)
+
+    def _order_chosen(self, order: str | None) -> None:
+        if order is not None:
+            self._sort(order)
 
     def action_export(self) -> None:
         """Writes the listed threads to files, without holding up the screen."""

@@ -38,6 +38,17 @@ def ordered(settings: ViewSettings, table: object, sort: str) -> ViewSettings:
     return replace(settings, task_sort=sort)
 
 
+def orders_of(settings: ViewSettings, pane: object) -> tuple[str, dict[str, str], str]:
+    """What can be sorted where the pane has the focus: whose rows, the orders with their words, the one that holds."""
+    if isinstance(pane, SlowWaitsPane):
+        return pane.TITLE, dict(SLOW_WAIT_SORTS), settings.slow_wait_sort
+    if isinstance(pane, BlamePane):
+        return pane.TITLE, dict(PAIR_ORDERS), settings.pair_sort
+    if isinstance(pane, ShortLivedPane):
+        return pane.TITLE, dict(SORTS), settings.short_lived_sort
+    return "Tasks", dict(TASK_SORTS), settings.task_sort
+
+
 def next_group(settings: ViewSettings, step: int = 1) -> ViewSettings:
     """The next of GROUPS."""
     return replace(settings, group=cycled([*GROUPS], settings.group, step))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widgets import Static
 
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.arrangement import Arrangement, arrange
 from schedtop.ui.bindings import key
+from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.hint import LEAST_LINES as HINT_LEAST_LINES
 from schedtop.ui.hint import Hint
@@ -23,13 +24,15 @@ from schedtop.ui.key_bar import KeyBar
 from schedtop.ui.pane_grid import PaneGrid
 from schedtop.ui.pane_strip import PaneStrip
 from schedtop.ui.presets import PRESETS, Preset
+from schedtop.ui.search_screen import SearchScreen
 from schedtop.ui.terminal import LEAST_COLUMNS, LEAST_LINES
+from schedtop.widgets.canvas import Canvas
 
 COMPACT = Size(80, 20)
 """Below this, what can take fewer lines does."""
 
 
-class PaneScreen(Screen[None]):
+class PaneScreen(SearchScreen):
     """Header, panes, the strip of those that are not seen, filter line and key bar.
 
     A preset says which panes are seen at which size. A pane that is not takes the place of the preset's main pane when
@@ -51,6 +54,7 @@ class PaneScreen(Screen[None]):
             )
             for preset in PRESETS
         ),
+        key("p", "choose_pane", "Panes", "All panes with what they say now: a digit or Enter goes there"),
         key("tab", "focus_pane(1)", "Next pane", "To the next pane, seen or not"),
         key("shift+tab", "focus_pane(-1)", "Pane before", "To the pane before"),
     ]
@@ -113,7 +117,7 @@ class PaneScreen(Screen[None]):
     @property
     def pane_keys(self) -> tuple[tuple[str, str, str], ...]:
         """What stands in the key bar for the keys of all presets and panes."""
-        return ((f"1-{PRESETS[-1].number}", "Presets", "preset(0)"), ("Tab", "Pane", "focus_pane(1)"))
+        return ((f"1-{PRESETS[-1].number}", "Preset", "preset(0)"), ("Tab", "Pane", "focus_pane(1)"))
 
     def on_mount(self, _event: events.Mount) -> None:
         self.show_preset(self.preset)
@@ -184,6 +188,24 @@ class PaneScreen(Screen[None]):
     def action_focus_pane(self, step: int) -> None:
         """To the pane after (or before) the current one."""
         self.focus_pane(self.panes[(self.panes.index(self._current) + step) % len(self.panes)])
+
+    def action_choose_pane(self) -> None:
+        """Opens the list of all panes."""
+        seen = {*self.arrangement.seen}
+        choices = [
+            Choice(pane.TITLE, [*pane.glance(), ("" if pane.id in seen else "  (not seen now)", "dim")], pane, digit)
+            for pane, digit in zip_longest(self.panes, DIGITS[: len(self.panes)], fillvalue="")
+            if isinstance(pane, Pane)
+        ]
+        self.app.push_screen(Chooser("Panes", choices, self.panes.index(self._current)), self._pane_chosen)
+
+    def _pane_chosen(self, pane: Pane | None) -> None:
+        if pane is not None:
+            self.focus_pane(pane)
+
+    @property
+    def search_target(self) -> Canvas | None:
+        return super().search_target or self._current
 
     def action_zoom(self) -> None:
         """Shows the current pane alone, or all again."""

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.dom import DOMNode
 
 from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source
@@ -78,6 +79,8 @@ class ReplayDashboard(Dashboard):
     ReplayDashboard.-compact PlayerBar { height: 1; }
     ReplayDashboard.-tiny PlayerBar, ReplayDashboard.-tiny SeekBar { display: none; }
     """
+
+    NO_USE = frozenset(("record", "capture", "off-cpu", "overhead", "threshold-up", "threshold-down"))
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("space", "freeze", "Play", "Plays and pauses; at the end: from the beginning", name="freeze"),
@@ -207,15 +210,9 @@ class ReplayDashboard(Dashboard):
         play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
         self.query_one(KeyBar).show((play, *PAIRS, *keys, *self.pane_keys))
 
-    def own_keys(self) -> list[KeyRow]:
-        """The player's keys, and those of the dashboard that have not become the player's."""
-        mine = self.rows_of(ReplayDashboard)
-        live = {"record", "capture", "offcpu", "measure", "threshold(1)", "threshold(-1)"}
-        actions = {row.action for row in mine} | live
-        return [*mine, *(row for row in super().own_keys() if row.action not in actions)]
-
-    def all_keys(self) -> list[KeyRow]:
-        return [*super().all_keys(), KeyRow("the track", "", READING, "", False)]
+    def actions(self) -> list[tuple[DOMNode, KeyRow]]:
+        """As everywhere, and how the track is to be read."""
+        return [*super().actions(), (self, KeyRow("the track", "Track", READING, "", False, "track"))]
 
     # Time.
 

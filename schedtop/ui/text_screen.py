@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from schedtop.ui.search_screen import SearchScreen
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Spans
 
@@ -33,6 +34,7 @@ class TextBox(Canvas):
         super().__init__()
         self.border_title = Content(title)  # a task may call itself [red]
         self._make = text
+        self._found = 0
         self._text: tuple[int, list[Spans]] = (-1, [])
 
     def lines_for(self, width: int) -> list[Spans]:
@@ -44,6 +46,20 @@ class TextBox(Canvas):
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return len(self.lines_for(width))
 
+    def search_texts(self) -> Sequence[str]:
+        return ["".join(text for text, _ in line) for line in self.lines_for(self.inner.width)]
+
+    @property
+    def search_row(self) -> int:
+        return self._found
+
+    def reveal_row(self, row: int) -> None:
+        self._found = row
+        if not self.top <= row < self.top + self.inner.height:
+            self.top = max(0, row - self.inner.height // 3)
+        self.clamp_top()
+        self.draw()
+
     def draw(self) -> None:
         width, height = self.inner
         if not width:
@@ -54,7 +70,7 @@ class TextBox(Canvas):
         self.put(lines[self.top : self.top + height])
 
 
-class TextScreen(ModalScreen[None]):
+class TextScreen(ModalScreen[None], SearchScreen):
     """One text; the keys that opened it close it, too, and so does a click beside it."""
 
     DEFAULT_CSS = """
@@ -62,7 +78,8 @@ class TextScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
+        Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the text"),
+        Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
     ]
 
     def __init__(self, title: str, text: Text) -> None:
@@ -77,6 +94,11 @@ class TextScreen(ModalScreen[None]):
 
     def on_click(self, event: events.Click) -> None:
         if not self._content.region.contains(event.screen_x, event.screen_y):
+            self.dismiss()
+
+    def action_back(self) -> None:
+        """Ends the search, else closes."""
+        if not self.end_search():
             self.dismiss()
 
     def action_close(self) -> None:

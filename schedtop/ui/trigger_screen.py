@@ -21,7 +21,7 @@ from schedtop.panes.steal import StealPane
 from schedtop.recording import filters_of
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired
-from schedtop.ui.bindings import KeyRow, key, key_rows
+from schedtop.ui.bindings import key
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.export import self_contained
 from schedtop.ui.text_screen import TextScreen
@@ -139,10 +139,6 @@ class TriggeredDashboard(Dashboard):
             yield [("What became of files and commands, the newest first", "key")]
         for words in reversed(self.said):
             yield from paragraph(steady(words), width)
-
-    def own_keys(self) -> list[KeyRow]:
-        """The dashboard's, and the one for the list."""
-        return [*super().own_keys(), *key_rows(TriggeredDashboard.BINDINGS)]
 
 
 def armed_words(plan: Plan, fired: Sequence[Fired], count: int) -> list[Span]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.style import Style
 from textual import events
@@ -12,7 +12,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from schedtop.widgets.strips import Span, Spans, strip_of
+from schedtop.widgets.strips import Span, Spans, marked_spans, strip_of
 
 STYLES = (
     "text",
@@ -32,6 +32,7 @@ STYLES = (
     "live",
     "heat",
     "slow",
+    "match",
 )
 """Names for the second part of a Span; each is a component class `canvas--NAME`, coloured by the theme."""
 
@@ -42,6 +43,9 @@ class Canvas(Widget, can_focus=True):
     Subclasses override `draw` to compute the visible lines and hand them to `put`. Nothing is computed in
     `render_line`: the screen may ask for a line many times.
     """
+
+    HEAD_ROWS: ClassVar[int] = 0
+    """Lines on top that are not searched."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"canvas--{name}" for name in STYLES}
 
@@ -62,6 +66,7 @@ class Canvas(Widget, can_focus=True):
         & > .canvas--notice { color: $warning; text-style: $notice-style; }
         & > .canvas--alarm { color: $alarm-foreground; background: $alarm-background; text-style: $alarm-style; }
         & > .canvas--frozen { color: $frozen-foreground; background: $frozen-background; text-style: $frozen-style; }
+        & > .canvas--match { text-style: bold reverse; }
         & > .canvas--live { color: $success; text-style: bold; }
         & > .canvas--heat { color: $primary; }
         & > .canvas--slow { color: $error; }
@@ -84,6 +89,8 @@ class Canvas(Widget, can_focus=True):
         self._styles_by_name: dict[str, Style] = {}
         super().__init__(id=id, classes=classes)
         self.top = 0
+        self.marked = ""
+        """What is searched for: shown wherever it stands."""
         self.total_rows = 0
         self._lines: list[tuple[Span, ...]] = []
         self._strips: list[Strip] = []
@@ -114,7 +121,8 @@ class Canvas(Widget, can_focus=True):
             if keep and self._lines[row] == line:
                 strips.append(self._strips[row])
             else:
-                strips.append(strip_of(line, width, self.style_named))
+                shown = marked_spans(line, self.marked) if self.marked and row >= self.HEAD_ROWS else line
+                strips.append(strip_of(shown, width, self.style_named))
                 changed.append(row)
         self._lines, self._strips, self._strips_width = wanted, strips, width
         if not keep:
@@ -132,6 +140,38 @@ class Canvas(Widget, can_focus=True):
                 start = row
             previous = row
         return regions
+
+    # What is searched.
+
+    def mark(self, text: str) -> None:
+        """Shows where this stands among the lines; an empty text: nowhere."""
+        if text != self.marked:
+            self.marked = text
+            self._strips_width = -1
+            self.draw()
+
+    def search_texts(self) -> Sequence[str]:
+        """What a search looks through, a text a row: here, what is seen."""
+        return ["".join(text for text, _ in line) for line in self._lines[self.HEAD_ROWS :]]
+
+    @property
+    def search_row(self) -> int:
+        """The row from which a search goes on."""
+        return self.top
+
+    def reveal_row(self, row: int) -> None:
+        """Shows a row that was found; what does not scroll shows it already."""
+
+    @property
+    def place(self) -> object:
+        """Where one is, for `go_back_to`."""
+        return self.top
+
+    def go_back_to(self, place: Any) -> None:
+        """Back to a `place`."""
+        self.top = place
+        self.clamp_top()
+        self.draw()
 
     def render_line(self, y: int) -> Strip:
         if y < len(self._strips) and self._strips_width == self.size.width:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from schedtop.widgets.strips import Span, fit
@@ -22,7 +22,8 @@ class Column(Generic[C]):
     """One column of a table over some context C (the visible rows and what is needed to read them).
 
     `cells` gives one text a visible row; `rank` says how early the column goes when the width does not suffice
-    (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it.
+    (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it;
+    `meaning` is what the help says of it.
     """
 
     header: str
@@ -33,6 +34,12 @@ class Column(Generic[C]):
     grow: int = 0
     sort: str | None = None
     style: str = "text"
+    meaning: str = ""
+
+
+def explained(columns: Sequence[Column[C]], meanings: Mapping[str, str]) -> tuple[Column[C], ...]:
+    """The columns with what they mean, by their headers. Raises KeyError for one of which nothing is said."""
+    return tuple(replace(column, meaning=meanings[column.header.strip()]) for column in columns)
 
 
 Placed = Sequence[tuple[Column[C], int]]

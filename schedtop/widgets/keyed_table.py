@@ -17,6 +17,9 @@ from schedtop.widgets.strips import Span
 Rows = npt.NDArray[np.void]
 C = TypeVar("C")
 
+NUMBERS = ("tid",)
+"""Columns of numbers that a search looks through, besides those of names."""
+
 
 class KeyedTable(Canvas, Generic[C]):
     """Rows in columns under a header that stays; only visible rows are formatted.
@@ -25,9 +28,13 @@ class KeyedTable(Canvas, Generic[C]):
     """
 
     KEY: ClassVar[tuple[str, ...]] = ()
+    HEAD_ROWS = 1
 
     class Selected(Message):
         """Another row is selected, or none any more."""
+
+    class Opened(Message):
+        """A row was clicked twice: it is selected, and what Enter does is wanted."""
 
     class SortRequested(Message):
         """The header of a column that sorts was clicked."""
@@ -147,12 +154,44 @@ class KeyedTable(Canvas, Generic[C]):
         if offset.y > 0:
             if self.rows is not None and self.top + offset.y - 1 < len(self.rows):
                 self.select(self.top + offset.y - 1)
+                if event.chain == 2:
+                    self.row_opened()
             return
         start = 0
         for column, width in self._placed[1]:
             if start <= offset.x < start + width and column.sort:
                 self.post_message(self.SortRequested(self, column.sort))
             start += width + 1
+
+    def row_opened(self) -> None:
+        """The selected row was clicked twice."""
+        self.post_message(self.Opened())
+
+    def search_texts(self) -> Sequence[str]:
+        """The names in every row, and the numbers of tasks."""
+        if self.rows is None or not len(self.rows):
+            return []
+        context = self.context(self.rows)
+        columns = [column for column in self.table_columns() if not column.right or column.header in NUMBERS]
+        return ["\n".join(cells) for cells in zip(*(column.cells(context) for column in columns), strict=True)]
+
+    @property
+    def search_row(self) -> int:
+        return self.top if self._selected_index is None else self._selected_index
+
+    def reveal_row(self, row: int) -> None:
+        self.select(row)
+
+    @property
+    def place(self) -> object:
+        return (self.top, self.selected_key)
+
+    def go_back_to(self, place: Any) -> None:
+        self.top, self.selected_key = place
+        self._selected_index = self._find_selected()
+        self.clamp_top()
+        self.draw()
+        self.post_message(self.Selected())
 
     def _reveal(self, index: int) -> None:
         self.top = min(max(self.top, index - self.page_rows + 1), index)

@@ -137,3 +137,25 @@ def clip_spans(spans: Spans, width: int) -> list[Span]:
         line.append((clip(text, left), style))
         left -= width_of(line[-1][0])
     return line
+
+
+def marked_spans(spans: Spans, wanted: str) -> list[Span]:
+    """The line with the style `match` wherever the text stands, in whatever case."""
+    line: list[Span] = []
+    wanted = wanted.lower()
+    for text, style in spans:
+        # Some letters have another length in the other case: such a text stays as it is.
+        lower = text.lower()
+        start = 0
+        while wanted and len(lower) == len(text) and (at := lower.find(wanted, start)) >= 0:
+            line += [(text[start:at], style)] if at > start else []
+            line.append((text[at : at + len(wanted)], "match"))
+            start = at + len(wanted)
+        line += [(text[start:], style)] if start < len(text) else []
+    return line
+
+
+def rows_with(texts: Sequence[str], wanted: str) -> list[int]:
+    """The rows whose text has it, in whatever case."""
+    wanted = wanted.lower()
+    return [row for row, text in enumerate(texts) if wanted in text.lower()]
