@@ -41,6 +41,16 @@ class BlamePane(Pane, KeyedTable[PairRows]):
         "pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are only summed up. "
         "g groups by process, cgroup, container or pid namespace; `itself` is another task of the same group."
     )
+    ADVICE = (
+        "The first line is the pair to separate: give one of them other CPUs (cpusets, taskset), a lower priority to "
+        "the one that may wait, or a lower cpu.weight to its cgroup. itself on top: the process has more threads than "
+        "CPUs, so run fewer. One who stands in many lines keeps everybody waiting. Grouped by cgroup or container (g) "
+        "it says which service costs which."
+    )
+    COLUMN_HELP = (
+        ("Columns, who had the CPU", columns_for("blocker")),
+        ("Columns, who took it (b)", columns_for("preemptor")),
+    )
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "mode", "Blame", show=False, id="blame-mode", tooltip="In Blame: who had the CPU, or who took it"),

@@ -13,7 +13,7 @@ from schedtop.panes.percent import percent
 from schedtop.rows import Rows, take_rows, text
 from schedtop.units import format_count, format_ns
 from schedtop.widgets.bars import thin_bar
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
 
 BAR_CELLS = 10
@@ -129,10 +129,22 @@ def _bars(context: PairRows) -> list[str]:
     return [thin_bar(ns / max(1, context.largest_ns), BAR_CELLS) for ns in context.times]
 
 
+MEANINGS = {
+    "victim": "who waited",
+    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group",
+    "took the CPU": "who came onto the CPU when the victim was put off it (b changes between the two)",
+    "waited": "how long, all such waits together",
+    "waits": "in how many waits",
+    "times": "how often",
+    "share %": "the part of all run delay in the window",
+    "": "the same as a bar",
+}
+
+
 def columns_for(blame: str) -> tuple[Column[PairRows], ...]:
     """The columns of one way to blame."""
     other, count = ("had the CPU", "waits") if blame == "blocker" else ("took the CPU", "times")
-    return (
+    columns: tuple[Column[PairRows], ...] = (
         Column("victim", 15, lambda context: context.names("victim"), right=False, grow=20, style="strong"),
         Column(other, 15, _others, right=False, grow=20, style="preemption"),
         Column("waited", 8, lambda context: [format_ns(ns) for ns in context.times], sort="time"),
@@ -140,3 +152,4 @@ def columns_for(blame: str) -> tuple[Column[PairRows], ...]:
         Column("share %", 7, _shares, rank=1),
         Column("", BAR_CELLS, _bars, right=False, rank=3, style="preemption"),
     )
+    return explained(columns, MEANINGS)

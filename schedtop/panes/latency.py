@@ -14,7 +14,7 @@ from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.pane import Pane
 from schedtop.rows import GROUPS, WAIT_KINDS
 from schedtop.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
-from schedtop.widgets.columns import Column, header_spans, place, row_lines
+from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, fit
 
 PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
@@ -28,6 +28,17 @@ Kinds = Sequence[tuple[str, Histogram, str]]
 """Name, waits and their count as events per second."""
 
 
+MEANINGS = {
+    "wait": "the kind: wakeup (a sleeper was woken: what a request feels), preemption (a runner lost its CPU), all",
+    "p50": "half of the waits are shorter: the usual case",
+    "p90": "one wait in ten is longer",
+    "p99": "one wait in a hundred is longer",
+    "p99.9": "one wait in a thousand is longer",
+    "max": "the longest one",
+    "per s": "how many waits ended, a second",
+}
+
+
 def _columns(name: int, value: int, form: Callable[[float | None], str], grow: int = 0) -> tuple[Column[Kinds], ...]:
     """The columns with `name` cells for the kind of wait and `value` for each time, written by `form`."""
 
@@ -37,12 +48,13 @@ def _columns(name: int, value: int, form: Callable[[float | None], str], grow: i
     def percentile(header: str, ratio: float, rank: int) -> Column[Kinds]:
         return times(header, lambda waits: waits.percentile_ns(ratio), rank)
 
-    return (
+    columns: tuple[Column[Kinds], ...] = (
         Column("wait", name, lambda kinds: [word[:name] for word, _, _ in kinds], right=False, style="strong"),
         *(percentile(*wanted) for wanted in PERCENTILES),
         times("max", lambda waits: waits.max_ns if waits.count else None),
         Column("per s", 6, lambda kinds: [per_s for _, _, per_s in kinds], rank=3, grow=min(grow, 2)),
     )
+    return explained(columns, MEANINGS)
 
 
 FORMS = (
@@ -83,6 +95,12 @@ class LatencyPane(Pane):
         "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
         "a task is selected, or a group of them (g), its waits alone are shown, of both kinds together."
     )
+    ADVICE = (
+        "A service feels its wakeup waits: p99 of some milliseconds is what its users feel, too; look at slow waits "
+        "for who. High preemption waits with low wakeup waits: many tasks that compute, as it should be in batch work. "
+        "A second hump right of the first: a part of the tasks waits for whole time slices."
+    )
+    COLUMN_HELP = (("Columns", FORMS[0]),)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

@@ -45,6 +45,7 @@ class QueuePane(Pane):
         "quota: the slow waits say who. Samples are missing where a CPU kept its interrupts off, or the hypervisor "
         "had the CPU."
     )
+    COLUMN_HELP = (("Columns, by CPU", COLUMNS),)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

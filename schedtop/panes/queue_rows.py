@@ -10,7 +10,7 @@ from schedtop.panes.percent import percent
 from schedtop.tables import QUEUE_KINDS, QueueLengths, QueueTable
 from schedtop.units import format_count
 from schedtop.widgets.bars import thin_bar
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 
 _BAR = 10
 
@@ -54,12 +54,25 @@ def _bars(context: QueueRows) -> list[str]:
     return [thin_bar(one.waiting_ratio or 0, _BAR) for one in context.whole]
 
 
-COLUMNS: tuple[Column[QueueRows], ...] = (
-    Column("cpu", 4, lambda context: [str(cpu) for cpu in context.ids], style="strong"),
-    Column("avg", 5, lambda context: _means(context.whole)),
-    Column("fair", 5, lambda context: _means(context.fair), rank=2, style="dim"),
-    Column("p99", 3, _p99, rank=1),
-    Column("max", 5, _longest, rank=3),
-    Column("wait %", 6, _waiting),
-    Column("", _BAR, _bars, right=False, rank=4, style="preemption"),
+MEANINGS = {
+    "cpu": "the CPU",
+    "avg": "how many tasks waited in its queue on average, the running one not counted",
+    "fair": "the same of the fair class alone: normal tasks, not real-time ones",
+    "p99": "in one sample of a hundred the queue was longer",
+    "max": "the longest queue that was seen",
+    "wait %": "the share of the samples in which at least one task waited",
+    "": "the same as a bar",
+}
+
+COLUMNS: tuple[Column[QueueRows], ...] = explained(
+    (
+        Column("cpu", 4, lambda context: [str(cpu) for cpu in context.ids], style="strong"),
+        Column("avg", 5, lambda context: _means(context.whole)),
+        Column("fair", 5, lambda context: _means(context.fair), rank=2, style="dim"),
+        Column("p99", 3, _p99, rank=1),
+        Column("max", 5, _longest, rank=3),
+        Column("wait %", 6, _waiting),
+        Column("", _BAR, _bars, right=False, rank=4, style="preemption"),
+    ),
+    MEANINGS,
 )

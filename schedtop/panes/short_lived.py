@@ -41,6 +41,7 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         "one that starts them do more in one process, keep workers, or start fewer; many failed ones are a loop that "
         "tries again and again."
     )
+    COLUMN_HELP = (("Columns", COLUMNS),)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

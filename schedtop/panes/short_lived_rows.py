@@ -9,7 +9,7 @@ from schedtop.panes.percent import percent
 from schedtop.rows import Rows
 from schedtop.short_lived import command_name, often, parent_name
 from schedtop.units import format_count, format_ns
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
 
 
@@ -63,7 +63,19 @@ def endings_words(succeeded: int, failed: int, killed: int) -> str:
     return ", ".join(f"{format_count(count)} {word}" for count, word in bad if count)
 
 
-COLUMNS: tuple[Column[CommandRows], ...] = (
+MEANINGS = {
+    "command": "what it called itself last; {name}: threads of that process",
+    "how often": "how many of them came and went, a second",
+    "started by": "who started most of them: look here first",
+    "run %": "what all of them ran, in percent of one CPU",
+    "each": "the column before it, for one of them on average",
+    "run delay": "how long all of them waited for a CPU",
+    "longest": "the longest single wait of one of them",
+    "lived": "how long one of them lived on average",
+    "ended": "ok, or how many ended with another status than 0 (failed) or by a signal (killed)",
+}
+
+COLUMNS: tuple[Column[CommandRows], ...] = explained((
     Column("command", 15, _commands, right=False, grow=12, style="strong"),
     Column("how often", 10, _rates, sort="count"),
     Column("started by", 14, _parents, right=False, grow=14, style="wakeup"),
@@ -75,4 +87,4 @@ COLUMNS: tuple[Column[CommandRows], ...] = (
     Column("lived", 7, _durations("lived_ns", of_each=True), rank=6),
     Column(" ended", 16, lambda context: [f" {words}" for words in _endings(context)], right=False, rank=1, grow=10,
            sort="failed"),
-)  # fmt: skip
+), MEANINGS)  # fmt: skip

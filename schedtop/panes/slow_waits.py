@@ -34,6 +34,12 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
         "woke the task, `preempted by` who took the CPU from it, previous who ran last before it got the CPU (on its "
         "own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1."
     )
+    ADVICE = (
+        "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
+        "idle CPU, pinned: a wider affinity mask; wakeup and preemption: who had the CPU is the one to move, to slow "
+        "down or to split. Enter opens the task lens on the victim."
+    )
+    COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "details", "Details", show=False, id="details", tooltip="In Slow waits: all about the selected"),

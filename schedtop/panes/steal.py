@@ -54,6 +54,11 @@ class StealPane(Pane):
         "least one task waited for a CPU. p99: one wait in a hundred was longer. Where p99 rises together with one "
         "of the others, that is its likely cause. cpu0 5.2: steal of each CPU in percent."
     )
+    ADVICE = (
+        "steal: ask for a host that is less full, or for CPUs of your own; less work here helps little. quota: raise "
+        "cpu.max of the cgroup that is named, give it a longer period, or run fewer threads in it. PSI high and "
+        "neither of the two: there is more work than CPUs."
+    )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

@@ -9,7 +9,7 @@ from schedtop.panes.percent import percent
 from schedtop.rows import Rows, text
 from schedtop.tables import GroupLatency
 from schedtop.units import format_count, format_ns, format_rate, rate
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
 
 
@@ -109,33 +109,58 @@ def _percentiles(context: TaskRows) -> list[str]:
     return [format_ns(ns) if ns else "·" for ns in found]
 
 
-COLUMNS: tuple[Column[TaskRows], ...] = (
-    Column("task", 12, _tasks, right=False, grow=12, style="strong"),
-    _numbers("tid"),
-    Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
-    Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
-    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
-    Column("waits now", 10, _waiting, rank=3),
-    Column("switch/s", 9, _switches, rank=1, sort="switches"),
-    Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
-    Column("run %", 6, _run, sort="run_ns"),
-    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
-    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
-    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
-)
+MEANINGS = {
+    "task": "its name; (self): schedtop's own. A part of it is what f filters by",
+    "group": "the process, cgroup, container or pid namespace",
+    "tasks": "how many threads it has in the window",
+    "tid": "the number of the thread",
+    "process": "the number and name of its process",
+    "CPU": "where it ran last",
+    "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
+    "longest": "the longest single wait that ended in the window",
+    "waits now": "▶ it waits at this moment, and for how long already",
+    "wait now": "▶ how many of its threads wait at this moment",
+    "p99": "one wait in a hundred is longer",
+    "switch/s": "context switches a second, voluntary and involuntary",
+    "invol/s": "how often a second it was put off the CPU although it wanted to go on",
+    "run %": "its run time, in percent of one CPU: who is on top of this takes the time",
+    "moves": "migrations between CPUs in the window",
+    "cache": "those of them to a CPU with another last-level cache: its data has to come along",
+    "numa": "those of them to another NUMA node: its memory is far away then",
+}
 
-GROUP_COLUMNS: tuple[Column[TaskRows], ...] = (
-    Column("group", 22, _groups, right=False, grow=30, style="strong"),
-    Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
-    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
-    Column("p99", 7, _percentiles, rank=1),
-    Column("wait now", 8, _waiting_tasks, rank=3),
-    Column("switch/s", 9, _switches, rank=3, sort="switches"),
-    Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
-    Column("run %", 6, _run, sort="run_ns"),
-    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
-    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
-    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+COLUMNS: tuple[Column[TaskRows], ...] = explained(
+    (
+        Column("task", 12, _tasks, right=False, grow=12, style="strong"),
+        _numbers("tid"),
+        Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
+        Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
+        Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+        Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+        Column("waits now", 10, _waiting, rank=3),
+        Column("switch/s", 9, _switches, rank=1, sort="switches"),
+        Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
+        Column("run %", 6, _run, sort="run_ns"),
+        Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
+        Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
+        Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+    ),
+    MEANINGS,
+)
+GROUP_COLUMNS: tuple[Column[TaskRows], ...] = explained(
+    (
+        Column("group", 22, _groups, right=False, grow=30, style="strong"),
+        Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
+        Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+        Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+        Column("p99", 7, _percentiles, rank=1),
+        Column("wait now", 8, _waiting_tasks, rank=3),
+        Column("switch/s", 9, _switches, rank=3, sort="switches"),
+        Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
+        Column("run %", 6, _run, sort="run_ns"),
+        Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
+        Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
+        Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+    ),
+    MEANINGS,
 )

@@ -32,6 +32,13 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         "cgroup, container or pid namespace; p99 is then the wait that one in a hundred exceeds, and the latency "
         "pane shows the waits of the selected group."
     )
+    ADVICE = (
+        "Sorted by run delay the victims are on top: Enter on one opens the task lens, who kept it waiting stands in "
+        "Blame. Sorted by run time (s) the culprits are: fewer threads, a lower priority (nice, cpu.weight) or CPUs "
+        "of their own help the others. High invol/s without run delay is harmless. Much waiting with few switches: a "
+        "quota (Causes), or a pinned task; compare with taskset -p. Many moves, many of them to another cache: pin it."
+    )
+    COLUMN_HELP = (("Columns, of single tasks", COLUMNS), ("Columns, of groups (g)", GROUP_COLUMNS))
 
     def __init__(self, own_pid: int | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         """`own_pid` is the process whose tasks are marked as schedtop's own."""

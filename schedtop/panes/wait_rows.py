@@ -9,7 +9,7 @@ from schedtop.blame import cause_words
 from schedtop.groups import group_name
 from schedtop.rows import Rows, text
 from schedtop.units import format_clock_ms, format_ns
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
 
 COVERED_RATIO = 0.9
@@ -109,9 +109,26 @@ _REST: tuple[Column[WaitRows], ...] = (
 )
 
 
+MEANINGS = {
+    "time": "when the task got its CPU at last",
+    "wait": "how long it had waited: the row's size",
+    "task": "who waited",
+    "tid": "its number",
+    "group": "its process, cgroup, container or pid namespace",
+    "CPU": "where it ran then; 3→1: it had been queued on CPU 3 before",
+    "queue": "how many tasks waited on that CPU when it got it",
+    "cause": "why it was slow, one of the causes that the help lists",
+    "blocked by": "who had the CPU longest meanwhile, with its share of the wait; +2: two more; ~: not all is known",
+    "preempted by": "who took the CPU from it, if the wait began so",
+    "woken by": "who woke it, if the wait began so",
+    "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
+}
+
+
 def columns_for(kind: str, sort: str) -> tuple[Column[WaitRows], ...]:
     """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest."""
     time = _TIME if sort != "time_ns" else Column(
         _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
     )  # fmt: skip
-    return time, _WAIT, _TASK, *((_TID,) if kind == "thread" else (_GROUP,)), *_REST
+    columns = (time, _WAIT, _TASK, *((_TID,) if kind == "thread" else (_GROUP,)), *_REST)
+    return explained(columns, MEANINGS)

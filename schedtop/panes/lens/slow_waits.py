@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from textual import events
 from textual.binding import Binding, BindingType
 
 from schedtop.panes.lens.past import Past
@@ -39,6 +38,8 @@ class LensSlowWaitsPane(LensPane, KeyedTable[WaitRows]):
         "waits; Enter, i, or a double click tells all about the selected one: its cause, its blockers, and what to "
         "do. + and - in the dashboard move the threshold."
     )
+
+    COLUMN_HELP = (("Columns", [column for column in columns_for("thread", "wait_ns") if column.header in WANTED]),)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "details", "Details", show=False, id="details", tooltip="In Slow waits: all about it"),
@@ -89,8 +90,5 @@ class LensSlowWaitsPane(LensPane, KeyedTable[WaitRows]):
         if self.selected_row is not None:
             self.post_message(SlowWaitsPane.DetailsRequested(self.selected_row))
 
-    def on_click(self, event: events.Click) -> None:
-        KeyedTable.on_click(self, event)
-        offset = event.get_content_offset(self)
-        if event.chain == 2 and offset is not None and offset.y > 0:
-            self.action_details()
+    def row_opened(self) -> None:
+        self.action_details()

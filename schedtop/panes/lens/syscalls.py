@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from schedtop.lens import OngoingCall, SlowCall, Syscall
 from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.units import format_clock_ms, format_count, format_ns, format_rate, rate
-from schedtop.widgets.columns import Column, header_spans, place, row_lines
+from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, steady, whole_parts
 
 WIDE = 96
@@ -37,6 +37,20 @@ def errors_text(call: Syscall, most: int) -> str:
     return steady(" ".join([*words, *more])) or "·"
 
 
+MEANINGS = {
+    "call": "the system call",
+    "calls/s": "how many ended, a second",
+    "time": "from entry to return, all of them together",
+    "blocked": "the part of it in which the task slept",
+    "longest": "the longest single one",
+    "errors": "which errors it returned, and how often",
+    "slowest": "the slowest single calls, one a line",
+    "took": "from entry to return",
+    "gave": "what it returned: an error, a number",
+    "ended": "when it returned",
+    "tid": "the thread that called",
+}
+
 _COLUMNS: tuple[Column[Calls], ...] = (
     Column("call", 15, lambda calls: [steady(call.name) for call in calls.rows], right=False, grow=8, style="strong"),
     Column("calls/s", 7, lambda calls: [format_rate(rate(call.count, calls.interval_ns)) for call in calls.rows]),
@@ -53,7 +67,8 @@ def _errors(width: int, most: int) -> Column[Calls]:
     return Column("errors", width, cells, right=False, rank=2, style="preemption")
 
 
-COLUMNS, WIDE_COLUMNS = (*_COLUMNS, _errors(15, 1)), (*_COLUMNS, _errors(44, 3))
+COLUMNS = explained((*_COLUMNS, _errors(15, 1)), MEANINGS)
+WIDE_COLUMNS = explained((*_COLUMNS, _errors(44, 3)), MEANINGS)
 
 
 def _result(call: SlowCall) -> str:
@@ -61,13 +76,16 @@ def _result(call: SlowCall) -> str:
     return steady(call.error) or (str(call.result) if abs(call.result) < LARGE else "a pointer")
 
 
-SLOW_COLUMNS: tuple[Column[Sequence[SlowCall]], ...] = (
-    Column("slowest", 15, lambda calls: [steady(call.name) for call in calls], right=False, grow=8, style="strong"),
-    Column("took", 8, lambda calls: [format_ns(call.duration_ns) for call in calls]),
-    Column("blocked", 8, lambda calls: [format_ns(call.blocked_ns) for call in calls]),
-    Column("gave", 9, lambda calls: [_result(call) for call in calls], grow=4, rank=2),
-    Column("ended", 12, lambda calls: [format_clock_ms(call.time_ns) for call in calls], rank=3, style="dim"),
-    Column("tid", 7, lambda calls: [str(call.tid) for call in calls], rank=4, style="dim"),
+SLOW_COLUMNS: tuple[Column[Sequence[SlowCall]], ...] = explained(
+    (
+        Column("slowest", 15, lambda calls: [steady(call.name) for call in calls], right=False, grow=8, style="strong"),
+        Column("took", 8, lambda calls: [format_ns(call.duration_ns) for call in calls]),
+        Column("blocked", 8, lambda calls: [format_ns(call.blocked_ns) for call in calls]),
+        Column("gave", 9, lambda calls: [_result(call) for call in calls], grow=4, rank=2),
+        Column("ended", 12, lambda calls: [format_clock_ms(call.time_ns) for call in calls], rank=3, style="dim"),
+        Column("tid", 7, lambda calls: [str(call.tid) for call in calls], rank=4, style="dim"),
+    ),
+    MEANINGS,
 )
 
 
@@ -94,6 +112,7 @@ class SyscallsPane(LensPane):
         "futex: a lock, see 4 for who wakes it; in poll or epoll_wait: it only waits for work; in read, write, fsync: "
         "see 5. Many short calls: batch them. Key o of the dashboard shows the stacks of what blocks."
     )
+    COLUMN_HELP = (("Columns", COLUMNS), ("Columns, of single calls", SLOW_COLUMNS))
 
     @property
     def page_rows(self) -> int:

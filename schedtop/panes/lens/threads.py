@@ -17,7 +17,7 @@ from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.panes.percent import percent
 from schedtop.rows import Rows, text
 from schedtop.units import format_ns, format_rate, rate
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
@@ -55,7 +55,22 @@ class ThreadRows:
         return [percent(ns / self.interval_ns) if ns >= 0 else "-" for ns in self.rows[field].tolist()]
 
 
-COLUMNS: tuple[Column[ThreadRows], ...] = (
+MEANINGS = {
+    "tid": "the number of the thread",
+    "thread": "its name",
+    "state": "what it does now, or how it ended",
+    "CPU": "where it ran last",
+    "run time": "how long it ran in the span",
+    "run %": "the same as a share of the span",
+    "wait %": "the share of the span in which it was ready but had no CPU",
+    "blocked %": "the share of the span in which it slept: for I/O, a lock, a timer, work to do",
+    "run delay": "how long it was ready but had no CPU",
+    "vol/s": "how often a second it gave the CPU up because it had to wait for something",
+    "invol/s": "how often a second the CPU was taken from it",
+    "moves": "its migrations between CPUs",
+}
+
+COLUMNS: tuple[Column[ThreadRows], ...] = explained((
     Column("tid", 7, lambda context: list(map(str, context.rows["tid"].tolist()))),
     Column("thread", 15, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False,
            grow=6, style="strong"),
@@ -69,7 +84,7 @@ COLUMNS: tuple[Column[ThreadRows], ...] = (
     Column("vol/s", 6, lambda context: context.numbers("voluntary_switches"), rank=1),
     Column("invol/s", 7, lambda context: context.numbers("involuntary_switches"), rank=1),
     Column("moves", 5, lambda context: list(map(str, context.rows["migrations"].tolist())), rank=4),
-)  # fmt: skip
+), MEANINGS)  # fmt: skip
 
 
 class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
@@ -84,6 +99,7 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
         "thread's life: one that ran 1 ms in 10 s has 0.0 %. A number behind `ended` is its exit status, below 0 its "
         "signal. One thread near 100 % while the others are blocked: look at it alone, the rest waits for it."
     )
+    COLUMN_HELP = (("Columns", COLUMNS),)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Thread", show=False, id="open", tooltip="In Threads: this one alone"),
@@ -118,6 +134,9 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
         many = len(self.rows) if self.rows is not None else 0
         self.set_title(f"{many}" if scene.counts else f"{many} in the history", place)
         return list(self.table_lines()) if many else self.sentence("none of its threads has run or waited yet")
+
+    def row_opened(self) -> None:
+        self.action_choose()
 
     def action_choose(self) -> None:
         """Asks for the lens on the selected thread; without a selection, selects the first one."""

@@ -14,7 +14,7 @@ from schedtop.panes.offcpu.lines import ORDERS, waits_of
 from schedtop.panes.pane import Pane
 from schedtop.rows import Rows
 from schedtop.units import format_count, format_ns, format_ratio
-from schedtop.widgets.columns import Column
+from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
@@ -84,7 +84,25 @@ def _process(line: ThreadLine) -> str:
     return f"{line.thread.tgid} {line.thread.process}"
 
 
-COLUMNS: tuple[Column[ThreadRows], ...] = (
+MEANINGS = {
+    "thread": "its name",
+    "tid": "its number",
+    "process": "the number and name of its process",
+    "held up": "time without a CPU, but for that in which it only waited for work to do",
+    "blocked": "time in which it slept, of all kinds",
+    "run delay": "time in which it was ready to run but had no CPU",
+    "sleeping": "blocked so that a signal can wake it: sockets, pipes, locks, timers",
+    "unintr.": "blocked so that no signal can wake it: disks, kernel locks",
+    "states": "a letter for each sixth of the time: R runnable, S sleeping, D uninterruptible, I idle, T stopped",
+    "waits": "how often it was blocked",
+    "average": "one such wait on average",
+    "longest": "the longest such wait",
+    "share": "its part of the blocked time of all threads",
+    "mostly in": "the place in the kernel where it was held up longest",
+    "woken by": "who woke it most often: what it waited for comes from there",
+}
+
+COLUMNS: tuple[Column[ThreadRows], ...] = explained((
     Column("thread", 12, _words(lambda line: line.thread.comm), right=False, grow=8, style="strong"),
     Column("tid", 7, _words(lambda line: str(line.thread.tid)), style="dim"),
     Column("process", 14, _words(_process), right=False, rank=5, grow=10, style="dim"),
@@ -100,7 +118,7 @@ COLUMNS: tuple[Column[ThreadRows], ...] = (
     Column("share", 6, lambda rows: rows.cells(lambda line: format_ratio(line.thread.share))),
     Column("mostly in", 10, _words(lambda line: line.place), right=False, grow=12),
     Column("woken by", 16, _words(lambda line: line.waker), right=False, rank=4, grow=8, style="dim"),
-)  # fmt: skip
+), MEANINGS)  # fmt: skip
 
 
 class ThreadsPane(Pane, KeyedTable[ThreadRows]):
@@ -121,6 +139,12 @@ class ThreadsPane(Pane, KeyedTable[ThreadRows]):
         " the time come last: they may be stuck, but mostly nobody waits for them; but a lock of a file, or an "
         "uninterruptible wait, that lasts all the time is at its place: nobody waits for work there."
     )
+    ADVICE = (
+        "Take the thread on top and read its stacks: the first name says what it waits for, a lock (futex, mutex), a "
+        "disk (D), a socket, a pipe. woken by names whom it waited for. Much run delay: it waits for a CPU, which is "
+        "for the dashboard's panes to explain."
+    )
+    COLUMN_HELP = (("Columns", COLUMNS),)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
