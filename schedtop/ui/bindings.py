@@ -50,7 +50,7 @@ KEY_TEXT = {
 FUNCTION_KEY = re.compile(r"f\d+")
 
 BAR_ORDER = (
-    *("help", "quit", "freeze", "filter", "search", "sort", "palette", "verdict", "open"),
+    *("help", "back", "quit", "freeze", "filter", "search", "sort", "palette", "verdict", "open"),
     *("group", "window", "off-cpu", "record", "export", "zoom", "triggers"),
 )
 """The actions that stand in the key bar, as their users need them; as many as fit."""

@@ -14,6 +14,7 @@ from schedtop.model import Frame, Host
 from schedtop.sources.synthetic import Scenario, make_frame, make_topology
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.dashboard import Dashboard
+from schedtop.ui.help_screen import HelpScreen
 
 
 class GivenSource:
@@ -91,3 +92,11 @@ async def to_pane(pilot: Pilot[int], name: str) -> None:
     assert isinstance(app, SchedtopApp)
     app.dashboard.focus_pane(app.dashboard.pane_named(name))
     await pilot.pause()
+
+
+async def to_topic(pilot: Pilot[int], name: str) -> None:
+    """Turns the pages of the help to the topic with this name."""
+    help_screen = pilot.app.screen
+    assert isinstance(help_screen, HelpScreen)
+    while help_screen._content.topic.name != name:
+        await pilot.press("right")

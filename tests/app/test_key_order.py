@@ -79,7 +79,7 @@ async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen() -> None
         await typed(pilot, "?", "down", "down", "down", "escape", "w")
         assert pilot.app.screen is dashboard
         assert dashboard.timeline.settings.window_ns == 10_000_000_000
-        await typed(pilot, "?", "escape", "?", "down", "down")
+        await typed(pilot, "5", "?", "escape", "?", "down", "down")
         assert isinstance(pilot.app.screen, HelpScreen)
         assert pilot.app.screen._content.top == 2
 

@@ -481,6 +481,8 @@ async def test_help_names_its_keys() -> None:
     async with app_with(source, lenses).run_test(size=(120, 40)) as pilot:
         await opened(pilot, source, lenses, "down", "enter")
         await pilot.press("question_mark")
+        await shown(pilot, "ran, waited: shares of the span")
+        await pilot.press("left", "left")
         await shown(pilot, "Begins its counts anew")
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, LensScreen)

@@ -332,6 +332,9 @@ async def test_help_names_every_key() -> None:
     async with offcpu_screen((120, 60)) as (pilot, _screen, _make):
         await pilot.press("question_mark")
         await pilot.pause()
+        assert "time in which it was ready to run but had no CPU" in text(pilot.app)
+        await pilot.press("left")
+        await pilot.pause()
         assert "Shows or hides threads that only waited for work" in text(pilot.app)
         await pilot.press("escape")
         await pilot.pause()

@@ -32,7 +32,7 @@ from schedtop.ui.seek_bar import SeekBar
 from schedtop.units import NS_PER_S
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
-from .drive import GivenSource, collected
+from .drive import GivenSource, collected, to_topic
 
 MARKED = [0, 7, 14, 21, 28, 49]
 """Intervals with slow waits; interval 30 has a trigger, too."""
@@ -265,12 +265,13 @@ async def test_keys_that_make_no_sense_say_why(path: Path, tmp_path: Path) -> No
 
 async def test_the_help_has_the_players_keys_and_each_key_once(path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
-        rows = dashboard.all_keys()
+        rows = [row for node, row in dashboard.actions() if node is dashboard]
         keys = [key for row in rows for key in row.keys.split()]
         for key in ("Space", "[", "]", "{", "}", "J", "Ctrl+G", "0", "$"):
             assert keys.count(key) == 1, key
         assert not any("collecting goes on" in row.meaning for row in rows)
         await pilot.press("question_mark")
+        await to_topic(pilot, "Keys")
         assert "Plays and pauses" in text(pilot.app)
 
 
