@@ -81,8 +81,8 @@ class OverTimePane(TimePane):
         """Waits of each Frame on the shown CPUs, by the id of its table, which is held so that the id stays its own."""
 
     def view_glance(self, view: View) -> Spans:
+        self._choose_cpus(view)
         longest = [self._waits(frame).max_ns for frame in view.series[-GLANCE_CELLS:]]
-        self._forget(view)
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
         return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
@@ -246,7 +246,8 @@ def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
     if threshold_ns:
         text = format_round_ns(threshold_ns).replace(" ", "")
-        labels[scale.row(threshold_ns)] = (f"{text[: MARGIN - 1]:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
+        text = text if len(text) < MARGIN else format_short_ns(threshold_ns)
+        labels[scale.row(threshold_ns)] = (f"{text:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
     return labels
 
 
