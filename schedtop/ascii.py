@@ -21,7 +21,8 @@ STAND_INS = {
     **dict.fromkeys("─╌┄┈╴╶", "-"),
     **dict.fromkeys("│┆┊╎╵╷", "|"),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┝┥┯┷┿╪", "+"),
-    **dict.fromkeys("━═╸╺╍┅┉", "="),
+    **dict.fromkeys("━╸╺╍┅┉", "="),
+    "═": "~",  # not the same as ━: the two are percentiles in the heat map
     **dict.fromkeys("┃║╏┏┓┗┛┣┫┳┻╋╹╻", "#"),
     # Signs.
     **dict(zip("←→↑↓↔▲▼▶◀▸◂▴▾△▽", "<>^v-^v><><^v^v", strict=True)),

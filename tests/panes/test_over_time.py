@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from schedtop.ascii import to_ascii
 from schedtop.filters import Filter
 from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, merge
 from schedtop.panes.cpu_strips import CpuStripsPane
-from schedtop.panes.over_time import OverTimePane
+from schedtop.panes.over_time import PERCENTILES, THRESHOLD_LINE, OverTimePane
 from schedtop.panes.time_pane import TimePane
 from schedtop.panes.trend import MEASURES
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 from schedtop.units import format_clock, format_short_ns
+from schedtop.widgets.glyphs import SHADES
 
 from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text
@@ -75,6 +77,11 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
         assert word in screen, word
     newest = view.series[-1].latency.histogram()
     assert format_short_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
+
+
+async def test_what_is_in_the_map_differs_without_colours_and_in_ascii() -> None:
+    marks = [*SHADES[1:], THRESHOLD_LINE, *(mark for mark, _, _ in PERCENTILES)]
+    assert len(set(marks)) == len({to_ascii(mark) for mark in marks}) == 8
 
 
 async def test_a_column_keeps_its_place_while_time_goes_on() -> None:
