@@ -45,7 +45,7 @@ READOUT_LEAST = 6
 
 EMPTY_WORDS_LEAST = 26
 
-GLANCE_CELLS = 7
+GLANCE_CELLS = 5
 GLANCE_DECADES = (3.0, 9.0)
 """The bars of the glance: from 1 µs to 1 s."""
 
