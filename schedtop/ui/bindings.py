@@ -10,7 +10,11 @@ from typing import Any
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+NO_KEY = "no-key"
+"""What textual is told for an action from which a config took all keys: no terminal sends it."""
+
 KEY_TEXT = {
+    NO_KEY: "–",
     "space": "Space",
     "left": "←",
     "right": "→",

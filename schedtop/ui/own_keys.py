@@ -15,13 +15,10 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 from textual.widget import Widget
 
-from schedtop.ui.bindings import KEY_TEXT
+from schedtop.ui.bindings import KEY_TEXT, NO_KEY
 
 FIXED = {"ctrl+c": "interrupt", "ctrl+z": "suspend"}
 """Keys that stay what they are, so that there always is a way out."""
-
-NO_KEY = "no-key"
-"""What textual is told for an action without a key: no terminal sends it."""
 
 MODIFIERS = ("ctrl", "alt", "shift", "meta", "super", "hyper")
 

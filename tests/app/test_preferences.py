@@ -15,7 +15,7 @@ from schedtop.panes.cpus import CpusPane
 from schedtop.ui.app import SchedtopApp, problem_words
 from schedtop.ui.hint import WORDS, Hint
 from schedtop.ui.key_bar import KeyBar
-from schedtop.ui.own_keys import actions, key_named, make_keymap, split_keys, written_keys
+from schedtop.ui.own_keys import actions, default_keys, key_named, make_keymap, split_keys, written_keys
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences
 from tests.app.drive import GivenSource, collected
 
@@ -84,6 +84,12 @@ def test_a_key_of_another_action_is_told_and_stays_where_it_was() -> None:
     assert any("did you mean 'space'?" in problem for problem in keymap.problems)
 
 
+def test_an_action_that_is_on_several_screens_has_one_name() -> None:
+    places = default_keys()
+    assert {*places} == {"dashboard", "dashboard with --on", "replay", "lens", "off-CPU"}
+    assert all({"freeze", "help", "theme", "up", "zoom"} <= place.keys() for place in places.values())
+
+
 def test_two_actions_can_change_keys() -> None:
     keymap = make_keymap({"verdict": "w", "window": "v"})
     assert not keymap.problems and keymap.written == {"verdict": "w", "window": "v"}
@@ -97,6 +103,7 @@ async def test_own_keys_work_and_are_shown() -> None:
     async with app.run_test(size=(160, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
         assert "F9 Freeze" in bar_text(app)
+        assert "– Sort" in bar_text(app)
         await pilot.press("space")
         assert not dashboard.timeline.is_frozen
         await pilot.press("f9")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,16 @@ def test_remembering_makes_the_directory_and_follows_a_link(home: Path) -> None:
     assert path.is_symlink() and kept.stat().st_mode & 0o777 == 0o640
     assert load_config().values == {"theme": "light", "window": "10s"}
     assert [file.name for file in path.parent.iterdir()] == ["config.toml"]
+
+
+def test_many_that_remember_at_once_leave_a_whole_file(home: Path) -> None:
+    file_in(home).write_text(MINE)
+    with ThreadPoolExecutor(4) as pool:
+        for written in [pool.submit(remember, file_in(home), {"threshold": f"{number}ms"}) for number in range(1, 40)]:
+            written.result()
+    config = load_config()
+    assert config.text("theme") == "dark" and config.text("threshold").endswith("ms")
+    assert file_in(home).read_text().startswith("# mine\n") and len(list(file_in(home).parent.iterdir())) == 1
 
 
 def test_a_broken_file_is_not_written(home: Path) -> None:
