@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.options import Command
-from schedtop.config.load import Config, load_config
-from schedtop.config.schema import KEYS, Choice, Value
 
 if TYPE_CHECKING:
+    from schedtop.config.load import Config
+    from schedtop.config.schema import Value
     from schedtop.history import ViewSettings
     from schedtop.ui.preferences import Choices, Preferences
 
@@ -27,6 +27,7 @@ def config_option(command: Command) -> Command:
 
 def config_of(options: dict[str, Any]) -> Config:
     """The config that the screen begins with; what is wrong in it is said on standard error."""
+    from schedtop.config.load import load_config
     from schedtop.session import complain
 
     config = load_config(not options.pop("no_config"))
@@ -60,6 +61,8 @@ def view_choices(settings: ViewSettings) -> Choices:
 
 def _view_keys() -> Iterator[tuple[str, str, Mapping[Any, str]]]:
     """Keys of the config that are settings of the view: the key, the field, and the word for each of its values."""
+    from schedtop.config.schema import KEYS, Choice
+
     for key in KEYS:
         if key.setting and isinstance(key.kind, Choice):
             yield key.name, key.setting, key.kind.meant()

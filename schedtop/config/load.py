@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +60,9 @@ def load_config(wanted: bool = True) -> Config:
 
 def parse_config(text: str, path: Path) -> Config:
     """What a file of this text says."""
+    # Most starts have no file: they need not wait for the parser.
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -99,6 +100,8 @@ def _read_bindings(table: Any, bindings: dict[str, str]) -> Iterable[str]:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Words for the name that was probably meant, nothing if none is near."""
+    from difflib import get_close_matches
+
     found = get_close_matches(name.lower(), list(known), 1, 0.6)
     return f": did you mean {found[0]!r}?" if found else ""
 

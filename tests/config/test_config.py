@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.commands.options import GROUP_NAMES, source_options
+from schedtop.cli import commands
+from schedtop.commands.options import GROUP_NAMES, group_of, source_options
+from schedtop.commands.preferences import fill
 from schedtop.config.load import Config, load_config, parse_config
 from schedtop.config.place import ConfigError, config_path
 from schedtop.config.save import remember, with_choices
@@ -100,6 +102,23 @@ def test_the_place_follows_xdg(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert config_path() == Path("/elsewhere/schedtop/config.toml")
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     assert config_path() == file_in(home)
+
+
+def test_options_come_before_the_file_and_the_file_before_defaults() -> None:
+    config = parse_config('threshold = "2ms"\ninterval = "2s"\ngroup = "cgroup"\nhide_self = true', PATH)
+    context = commands.make_context("schedtop", ["--threshold", "5ms", "--group", "pidns"])
+    options = dict(context.params)
+    fill(options, context, config)
+    assert (options["threshold"], options["interval"], options["hide_self"]) == (5_000_000, 2_000_000_000, True)
+    # What is written on the command line holds even if it is the default.
+    assert group_of(options) == "pid namespace"
+    context = commands.make_context("schedtop", [])
+    options = dict(context.params)
+    fill(options, context, config)
+    assert (options["threshold"], group_of(options)) == (2_000_000, "cgroup")
+    before = dict(context.params)
+    fill(before, context, Config())
+    assert before == dict(context.params)
 
 
 MINE = """# mine
