@@ -35,6 +35,9 @@ class Ink(NamedTuple):
     background: str
 
 
+ANY = " "
+"""The foreground of spaces."""
+
 PLAIN = Ink("", "39", "49")
 
 _ATTRIBUTES = (("bold", "1"), ("dim", "2"), ("italic", "3"), ("underline", "4"), ("blink", "5"), ("strike", "9"))
@@ -50,7 +53,7 @@ def ink_of(style: Style | None, depth: Depth) -> Ink:
     if depth is Depth.NONE:
         # Only what is meant to stand out has a background of its own in the themes without colours.
         reverse = reverse or (style.bgcolor is not None and not style.bgcolor.is_default)
-        foreground, background = PLAIN.foreground, PLAIN.background
+        foreground = background = ""
     else:
         foreground = _code(style.color, depth, 30)
         background = _code(style.bgcolor, depth, 40)
@@ -68,13 +71,13 @@ def _unique(attributes: str, foreground: str, background: str) -> Ink:
 @lru_cache(4096)
 def blank(ink: Ink) -> Ink:
     """The style of spaces: of any foreground, unless lines or the foreground itself would be seen."""
-    return ink if _is_seen(ink.attributes) else _unique("", "", ink.background)
+    return ink if _is_seen(ink.attributes) else _unique("", ANY, ink.background)
 
 
 @lru_cache(8192)
 def hides(pen: Ink, ink: Ink) -> bool:
     """Whether spaces of the style `ink` look the same with the pen as it is."""
-    return not ink.foreground and pen.background == ink.background and not _is_seen(pen.attributes)
+    return ink.foreground == ANY and pen.background in (ink.background, "") and not _is_seen(pen.attributes)
 
 
 def _is_seen(attributes: str) -> bool:
@@ -94,11 +97,11 @@ def change(before: Ink, after: Ink) -> str:
         old, codes = before, [after.attributes]
     else:
         old, codes = PLAIN, ["0", after.attributes] if after.attributes else [""]
-    if after.foreground and old.foreground != after.foreground:
+    if after.foreground.strip() and old.foreground != after.foreground:
         codes.append(after.foreground)
-    if old.background != after.background:
+    if after.background and old.background != after.background:
         codes.append(after.background)
-    return f"\x1b[{';'.join(codes)}m"
+    return f"\x1b[{';'.join(codes)}m" if codes else ""
 
 
 def _code(color: Color | None, depth: Depth, base: int) -> str:

@@ -6,7 +6,7 @@ them to the contrast of WCAG 2.1 and to what protanopes, deuteranopes and tritan
 
 from __future__ import annotations
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from schedtop.ui.ink import Depth
 
@@ -109,6 +109,9 @@ CONTRAST = Theme(
 _OWN = "ansi_default"
 """The terminal's own colours of text and background."""
 
+_ANSI = BUILTIN_THEMES["ansi-dark"].variables
+"""What the framework's own style sheets want to know of such a theme."""
+
 TERMINAL = Theme(
     name="schedtop-terminal",
     primary="ansi_cyan",
@@ -124,6 +127,7 @@ TERMINAL = Theme(
     boost=_OWN,
     ansi=True,
     variables={
+        **_ANSI,
         "faint": _OWN,
         "edge": _OWN,
         "selected": _OWN,
@@ -161,6 +165,7 @@ MONO = Theme(
     boost=_OWN,
     ansi=True,
     variables={
+        **dict.fromkeys(_ANSI, _OWN),
         **dict.fromkeys(("faint", "edge", "selected", "wakeup", "preemption", "busy", "steal"), _OWN),
         **dict.fromkeys(("alarm-foreground", "alarm-background"), _OWN),
         **dict.fromkeys(("frozen-foreground", "frozen-background"), _OWN),

@@ -28,6 +28,7 @@ TOPICS = {
     "start": "start_up",
     "keys": "key_latency",
     "draw": "draw_cost",
+    "bytes": "bytes_sent",
     "growth": "growth",
     "reading": "reading_path",
     "lens": "lens_cost",

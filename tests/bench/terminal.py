@@ -9,6 +9,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -18,12 +19,16 @@ from tests.bench.tools import ROOT, ended
 class Terminal:
     """Runs a command; `painted` is set once `marker` has been drawn."""
 
-    def __init__(self, command: Sequence[str], size: tuple[int, int], marker: bytes) -> None:
+    def __init__(
+        self, command: Sequence[str], size: tuple[int, int], marker: bytes, colorterm: str = "truecolor"
+    ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": colorterm}
         environment.pop("NO_COLOR", None)
         self.painted = threading.Event()
+        self.reads: list[tuple[float, int]] = []
+        """When something was read, and how many bytes."""
         self._marker = marker
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True, cwd=ROOT
@@ -31,6 +36,10 @@ class Terminal:
         os.close(slave)
         self._thread = threading.Thread(target=self._collect, daemon=True)
         self._thread.start()
+
+    def press(self, keys: str) -> None:
+        """Types keys."""
+        os.write(self._master, keys.encode())
 
     def close(self) -> None:
         """Waits until everything is read; the process must have ended."""
@@ -44,15 +53,21 @@ class Terminal:
                 data = os.read(self._master, 1 << 16)
             except OSError:  # nobody has the other end any more
                 return
+            self.reads.append((time.monotonic(), len(data)))
             tail = tail[-len(self._marker) :] + data
             if self._marker in tail:
                 self.painted.set()
 
 
 @contextmanager
-def shown(command: Sequence[str], size: tuple[int, int] = (160, 50), marker: bytes = b"LIVE") -> Iterator[Terminal]:
+def shown(
+    command: Sequence[str],
+    size: tuple[int, int] = (160, 50),
+    marker: bytes = b"LIVE",
+    colorterm: str = "truecolor",
+) -> Iterator[Terminal]:
     """The command in a terminal of that size (columns, lines); it is ended with the block."""
-    terminal = Terminal(command, size, marker)
+    terminal = Terminal(command, size, marker, colorterm)
     try:
         with ended(terminal.process):
             yield terminal
