@@ -35,7 +35,7 @@ LABEL, VALUE, MARK, WORDED_MARK = 6, 6, 3, 13
 WIDE = 50
 MARGIN = 7
 CELL_VALUE = 5
-LEAST_PLOT, MOST_PLOT = 3, 9
+LEAST_PLOT, MOST_PLOT = 2, 9
 LEAST_BELOW = 5
 """Lines left for the table and the CPUs below the plots."""
 
