@@ -4,6 +4,7 @@
 # sudo make soak                          ten minutes of the dashboard under load: does its memory grow?
 # make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew from the recordings there
 # sudo make record-scenes [ARGS="quota"]  makes these recordings anew: known loads on this kernel
+# make monkey [SECONDS=120]               random keys, clicks and sizes: does anything break?
 # make check                              lint and test
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
@@ -13,7 +14,7 @@ SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
-.PHONY: run test bench screenshots record-scenes soak lint check clean install uninstall
+.PHONY: run test bench screenshots record-scenes soak monkey lint check clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -50,6 +51,10 @@ check: lint test
 soak:
 	@$(SETUP) test
 	@PYTHONPATH=tests/root $(BIN)/python tests/root/soak.py
+
+monkey:
+	@$(SETUP) test
+	@status=0; $(BIN)/python -m tests.monkey --seconds $(or $(SECONDS),120) $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from schedtop.ui.closing import close
 from schedtop.ui.help_topics import Topic
 from schedtop.ui.search_screen import SearchScreen
 from schedtop.widgets.canvas import Canvas
@@ -160,7 +161,7 @@ class HelpScreen(ModalScreen[None], SearchScreen):
 
     def on_click(self, event: events.Click) -> None:
         if not self._content.region.contains(event.screen_x, event.screen_y):
-            self.dismiss()
+            close(self)
 
     def action_topic(self, step: int) -> None:
         """To the topic after or before."""
@@ -169,8 +170,8 @@ class HelpScreen(ModalScreen[None], SearchScreen):
     def action_back(self) -> None:
         """Ends the search, else closes."""
         if not self.end_search():
-            self.dismiss()
+            close(self)
 
     def action_close(self) -> None:
         """Closes the help."""
-        self.dismiss()
+        close(self)

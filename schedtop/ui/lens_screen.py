@@ -22,6 +22,7 @@ from schedtop.panes.lens.threads import ThreadsPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.wait_text import wait_lines, wait_title
 from schedtop.ui.bindings import in_bar_order, key
+from schedtop.ui.closing import close
 from schedtop.ui.export import ExportError
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.help_topics import topics_of
@@ -216,7 +217,7 @@ class LensScreen(SectionScreen):
         elif self.is_zoomed:
             self.action_zoom()
         else:
-            self.dismiss()
+            close(self)
 
     def action_process(self) -> None:
         """To the whole process of the thread."""
@@ -235,7 +236,7 @@ class LensScreen(SectionScreen):
 
     def _open(self, subject: Subject) -> None:
         """Another lens in place of this one: one at a time is attached."""
-        self.dismiss()
+        close(self)
         self._owner.open_lens(subject)
 
     @on(SlowWaitsPane.DetailsRequested)

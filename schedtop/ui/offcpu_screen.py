@@ -25,6 +25,7 @@ from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen
 from schedtop.ui.bindings import in_bar_order, key
 from schedtop.ui.chooser import DIGITS, Choice, Chooser
+from schedtop.ui.closing import close
 from schedtop.ui.export import ExportError
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.help_screen import HelpScreen
@@ -366,11 +367,11 @@ class OffCpuScreen(AttachedScreen[Measured]):
             self.filter = EVERYBODY
             self.show_state()
         else:
-            self.dismiss()
+            close(self)
 
     def action_close(self) -> None:
         """Closes the screen."""
-        self.dismiss()
+        close(self)
 
     def action_help(self) -> None:
         """The help, beginning with the pane that has the focus."""

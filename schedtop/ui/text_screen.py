@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from schedtop.ui.closing import close
 from schedtop.ui.search_screen import SearchScreen
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Spans
@@ -94,12 +95,12 @@ class TextScreen(ModalScreen[None], SearchScreen):
 
     def on_click(self, event: events.Click) -> None:
         if not self._content.region.contains(event.screen_x, event.screen_y):
-            self.dismiss()
+            close(self)
 
     def action_back(self) -> None:
         """Ends the search, else closes."""
         if not self.end_search():
-            self.dismiss()
+            close(self)
 
     def action_close(self) -> None:
-        self.dismiss()
+        close(self)

@@ -1,0 +1,16 @@
+"""How a screen over the dashboard closes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.screen import Screen
+
+
+def close(screen: Screen[Any]) -> None:
+    """Closes the screen if it is the one on top.
+
+    `dismiss` closes whatever is on top: the second click of a double click would close another screen, or fail.
+    """
+    if screen.app.screen is screen:
+        screen.dismiss()

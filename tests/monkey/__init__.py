@@ -1,0 +1,1 @@
+"""Random keys, clicks, pasted text and sizes: `make monkey`."""
