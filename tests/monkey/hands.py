@@ -179,6 +179,7 @@ class Hands:
 
     async def _look(self) -> None:
         await self._settled()
+        assert not self.app.failure, self.app.failure
         assert len(self.app.screen_stack) <= MOST_SCREENS, f"{len(self.app.screen_stack)} screens"
         threads = threading.active_count()
         assert threads <= self._threads + MOST_MORE_THREADS, [thread.name for thread in threading.enumerate()]
