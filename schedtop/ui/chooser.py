@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from schedtop.ui.closing import close
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Spans, clip_spans, fit, spans_width
 
@@ -125,12 +126,12 @@ class Chooser(ModalScreen[Any]):
 
     def on_choice_list_chosen(self, event: ChoiceList.Chosen) -> None:
         event.stop()
-        self.dismiss(event.choice.value)
+        close(self, event.choice.value)
 
     def on_click(self, event: events.Click) -> None:
         if not self._list.region.contains(event.screen_x, event.screen_y):
-            self.dismiss(None)
+            close(self)
 
     def action_close(self) -> None:
         """Chooses nothing."""
-        self.dismiss(None)
+        close(self)

@@ -7,10 +7,10 @@ from typing import Any
 from textual.screen import Screen
 
 
-def close(screen: Screen[Any]) -> None:
-    """Closes the screen if it is the one on top.
+def close(screen: Screen[Any], result: object = None) -> None:
+    """Closes the screen, which gives `result`, if it is the one on top.
 
     `dismiss` closes whatever is on top: the second click of a double click would close another screen, or fail.
     """
     if screen.app.screen is screen:
-        screen.dismiss()
+        screen.dismiss(result)

@@ -20,6 +20,7 @@ from textual.widgets import Input
 
 from schedtop.ui.bindings import KeyRow
 from schedtop.ui.chooser import Choice, ChoiceList
+from schedtop.ui.closing import close
 
 Found = tuple[DOMNode, KeyRow]
 
@@ -81,11 +82,11 @@ class Palette(ModalScreen[Found | None]):
 
     def on_choice_list_chosen(self, event: ChoiceList.Chosen) -> None:
         event.stop()
-        self.dismiss(event.choice.value)
+        close(self, event.choice.value)
 
     def on_click(self, event: events.Click) -> None:
         if not self.query_one(Vertical).region.contains(event.screen_x, event.screen_y):
-            self.dismiss(None)
+            close(self)
 
     def action_move(self, rows: int) -> None:
         """Moves the cursor in the list."""
@@ -93,7 +94,7 @@ class Palette(ModalScreen[Found | None]):
 
     def action_close(self) -> None:
         """Does nothing."""
-        self.dismiss(None)
+        close(self)
 
 
 def matching(choices: Sequence[Choice], wanted: str) -> list[Choice]:
