@@ -84,7 +84,7 @@ class Facts:
         """Tasks that waited on average on the CPUs shown, by the waits that ended."""
         latency = self.frame.latency
         shown = self.view.settings.shown_filter.cpus
-        cpus = [cpu for cpu in shown if cpu < latency.sum_ns.shape[1]] if shown else slice(None)
+        cpus = [cpu for cpu in shown if cpu < latency.cpus] if shown else slice(None)
         return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, self.frame.interval_ns)
 
     @property
@@ -167,7 +167,7 @@ def _main(weights: Mapping[str, int]) -> str:
 def _missing(frame: Frame) -> float:
     """By what the kernel side counted as lost, and by the histogram, which counts all but throttled waits."""
     seen = int((frame.slow_waits["wait_ns"] >= frame.threshold_ns).sum())
-    counts = frame.latency.counts[:, :, np.searchsorted(LOW_NS, frame.threshold_ns) :]
+    counts = frame.latency.histogram().counts[np.searchsorted(LOW_NS, frame.threshold_ns) :]
     loss = frame.loss
     lost = loss.ring_dropped + loss.slow_waits_suppressed + loss.slow_waits_forgotten
     lost = max(lost, int(counts.sum(dtype=np.int64)) - seen)

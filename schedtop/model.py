@@ -19,6 +19,7 @@ from schedtop.short_lived import folded, merge_short_lived, no_short_lived
 from schedtop.tables import (
     CpuTable,
     GroupLatency,
+    LatencySum,
     LatencyTable,
     QueueTable,
     merge_cpus,
@@ -252,10 +253,11 @@ class SourceError(Exception):
     """A source cannot be opened or has failed; the text says why and what to do, in one line."""
 
 
-def merge(frames: Sequence[Frame]) -> Frame:
+def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:
     """The Frame of several consecutive Frames (at least one), in order of time.
 
     Counters add; gauges (queue length, memory, threshold) are the last ones; CPUs that came later widen the tables.
+    `lightly`: it keeps the Frames' own latency tables, which is quick, but takes all of their room.
     """
     if not frames:
         raise ValueError("there is nothing to merge")
@@ -267,7 +269,7 @@ def merge(frames: Sequence[Frame]) -> Frame:
         end_ns=last.end_ns,
         interval_ns=sum(frame.interval_ns for frame in frames),
         cpus=merge_cpus([frame.cpus for frame in frames]),
-        latency=merge_latency([frame.latency for frame in frames]),
+        latency=(LatencySum if lightly else merge_latency)([frame.latency for frame in frames]),
         tasks=merge_tasks([frame.tasks for frame in frames]),
         short_lived=folded(merge_short_lived([frame.short_lived for frame in frames])),
         slow_waits=np.concatenate([frame.slow_waits for frame in frames]),

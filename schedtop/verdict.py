@@ -255,7 +255,7 @@ def _pinned(f: Facts) -> Verdict | None:
         return Verdict(f.level, "pinned", headline, (*slow, *context_words(f)), action)
     one = "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
     turns = " and take turns" if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE else ""
-    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.counts.shape[1] else None
+    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
     how_long = f" (p99 {format_ns(p99)})" if p99 is not None else ""
     headline = f"{who} pinned to {one}{turns}{how_long}; {other}"
     evidence = (*slow, *blocker_words(rows), *context_words(f))

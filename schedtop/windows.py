@@ -43,9 +43,9 @@ class WindowMerger:
             groups = [tuple(group) for _, group in groupby(wanted, lambda frame: frame.end_ns // block_ns)]
             # The window cuts the first block, and the last one still grows.
             whole = groups[1:-1]
-            self._blocks = {group: self._blocks.get(group) or merge(group) for group in whole}
+            self._blocks = {group: self._blocks.get(group) or merge(group, lightly=True) for group in whole}
             blocks = tuple(self._blocks.values())
-            self._middle = {blocks: self._middle.get(blocks) or merge(blocks)} if blocks else {}
+            self._middle = {blocks: self._middle.get(blocks) or merge(blocks, lightly=True)} if blocks else {}
             last = groups[-1] if len(groups) > 1 else ()
-            self._latest = wanted, merge((*groups[0], *self._middle.values(), *last))
+            self._latest = wanted, merge((*groups[0], *self._middle.values(), *last), lightly=True)
         return self._latest[1]
