@@ -1,13 +1,15 @@
-"""CPU time of one frame of the dashboard, and of one with the task lens over it, at the usual sizes of a terminal."""
+"""CPU time of one frame of the dashboard, and of one with the task lens over it, at the usual sizes of a terminal; and with many CPUs."""
 
 from __future__ import annotations
 
 from tests.bench.batches import Batches, alternating
 from tests.bench.frame_cost import one_frame
-from tests.bench.report import Options, Table, Topic, number, share
+from tests.bench.report import Goal, Options, Table, Topic, number, share
 
 SIZES = ((80, 24), (120, 40), (160, 50), (200, 60))
 FRAMES, QUICK_FRAMES = 30, 8
+MANY_CPUS, MANY_MS = 1024, 20.0
+MANY_SIZES = ((80, 24), (200, 60), (240, 70))
 
 
 def measure(options: Options) -> Topic:
@@ -24,10 +26,23 @@ def measure(options: Options) -> Topic:
         cells = (costs[(columns, lines), lens] for lens in (False, True))
         numbers = [text for cost in cells for text in (number(cost.best, 1), share(cost.spread_ratio))]
         table.rows.append((f"{columns}x{lines}", *numbers))
+    many = {size: Batches() for size in MANY_SIZES}
+    for size in alternating(MANY_SIZES, 1 if options.quick else 2):
+        many[size].values += one_frame(size, QUICK_FRAMES if options.quick else FRAMES, cpus=MANY_CPUS).values
+    wide = Table(f"The same with {MANY_CPUS} CPUs", ("size", "best", "median"))
+    for columns, lines in MANY_SIZES:
+        cost = many[columns, lines]
+        wide.rows.append((f"{columns}x{lines}", number(cost.best, 1), share(cost.spread_ratio)))
+    goals = [
+        Goal(f"frame at 1,024 CPUs, {columns}x{lines}", many[columns, lines].best, MANY_MS, "ms of CPU")
+        for columns, lines in MANY_SIZES
+    ]
     return Topic(
-        [table],
+        [table, wide],
         {
             f"{columns}x{lines}{' lens' if lens else ''}": cost.to_data()
             for ((columns, lines), lens), cost in costs.items()
-        },
+        }
+        | {f"{columns}x{lines} {MANY_CPUS} CPUs": cost.to_data() for (columns, lines), cost in many.items()},
+        goals,
     )

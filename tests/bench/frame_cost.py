@@ -136,9 +136,9 @@ def measure(
     return result
 
 
-def one_frame(size: tuple[int, int], frames: int, lens: bool = False) -> Batches:
-    """CPU milliseconds of every frame of a small host at a terminal size; with `lens`, and of its interval."""
-    scenario = Scenario(tasks=200, slow_waits=30, frames=frames + WARM_UP)
+def one_frame(size: tuple[int, int], frames: int, lens: bool = False, cpus: int = 2) -> Batches:
+    """CPU milliseconds of every frame of a host at a terminal size; with `lens`, and of its interval."""
+    scenario = Scenario(cpus=cpus, tasks=200, slow_waits=30, frames=frames + WARM_UP)
     return Batches(list(measure(size, scenario, PACE_S, 1, lens).get("costs_ms", ())))
 
 

@@ -47,6 +47,15 @@ def test_two_sockets_with_two_caches_each(two_sockets: Path) -> None:
     assert topology.crossing(0, 15) == "numa"
 
 
+def test_threads_of_a_core_by_the_new_name_and_the_old_one(tmp_path: Path) -> None:
+    for cpu, name in ((0, "core_cpus_list"), (1, "thread_siblings_list"), (2, "core_cpus_list")):
+        directory = tmp_path / "cpu" / f"cpu{cpu}" / "topology"
+        directory.mkdir(parents=True)
+        (directory / name).write_text(f"{cpu % 2},{cpu % 2 + 2}\n")
+    # Of CPU 3 nothing is known: it is a core of its own.
+    assert read_topology(4, tmp_path).cores == (0, 1, 0, 3)
+
+
 def test_a_cpu_without_information_crosses_nothing_inside_its_node(two_sockets: Path) -> None:
     for index in range(4):
         for file in (two_sockets / "cpu" / "cpu5" / "cache" / f"index{index}").iterdir():

@@ -16,7 +16,7 @@ from schedtop.model import Frame, Host, Pressure, Topology, merge
 from schedtop.recording import SCHEMA, Header, RecordingError, frame_line, header_line, read_frame, read_header
 from schedtop.sources.synthetic import Scenario, SyntheticSource
 
-HOST = Host("web-1", "6.1.0", "btf", True, ("a note",), Topology((0, 0, 2), (0, 0, 1)), "comm:nginx")
+HOST = Host("web-1", "6.1.0", "btf", True, ("a note",), Topology((0, 0, 2), (0, 0, 1), (0, 0, 2)), "comm:nginx")
 
 
 def frames(grouping: str = "", **scenario: Any) -> list[Frame]:
@@ -36,6 +36,12 @@ def same(one: Frame, other: Frame) -> bool:
     return all(np.array_equal(*pair) for pair in arrays) and all(
         getattr(one, name) == getattr(other, name) for name in (*plain, "attribution", "overhead", "unavailable")
     )
+
+
+def test_a_header_without_cores_is_read() -> None:
+    data = json.loads(header_line(Header(HOST, 1)))
+    del data["host"]["topology"]["cores"]
+    assert read_header(json.dumps(data)).host.topology == Topology((0, 0, 2), (0, 0, 1))
 
 
 def test_a_frame_comes_back_as_it_was() -> None:
