@@ -1,4 +1,4 @@
-"""CPU time of one frame of the dashboard, and of one with the task lens over it, at the usual sizes of a terminal; and with many CPUs."""
+"""CPU time of a frame of the dashboard, with the task lens over it, and with many CPUs, in the usual sizes."""
 
 from __future__ import annotations
 
