@@ -14,7 +14,7 @@ from schedtop.panes.percent import percent
 from schedtop.rows import Integers
 from schedtop.tables import CPU_COUNTERS
 from schedtop.units import format_count, format_rate, format_short_ns, rate
-from schedtop.widgets.columns import Column, row_lines
+from schedtop.widgets.columns import Column, explained, row_lines
 from schedtop.widgets.strips import Span
 
 SELECTED, PARTLY = "▸", "+"
@@ -116,11 +116,29 @@ def _percents(shares: Sequence[float | None]) -> list[str]:
     return [percent(share) for share in shares]
 
 
+MEANINGS = {
+    "CPU": "The CPU's number; ▸: it is selected, and the other panes show it alone",
+    "fold": "CPUs that share a core, a last-level cache or a NUMA node; ▸: all of them are selected, +: some",
+    "worst": "Of these CPUs the one with the largest value of what they are sorted by, else of what m chose",
+    "CPUs": "The numbers of the CPUs that are folded here",
+    "switch/s": "Context switches a second",
+    "invol/s": "Those a second in which a task was put off the CPU although it wanted to go on",
+    "inv%": "The share of involuntary ones among the switches of tasks. High: more tasks want this CPU than it can run",
+    "busy%": "The share of time in which something ran here, by the kernel's account",
+    "steal%": "The share of time in which the hypervisor ran somebody else; ! from 5 %, !! from 10 %",
+    "queue": "Tasks that wait for this CPU at the end of the interval, the running one not counted",
+    "longest": "The longest wait for a CPU that ended here",
+    "in/s": "Tasks a second that came from another CPU",
+    "out/s": "Tasks a second that left for another CPU",
+    "cache": "Of those that came, those from another last-level cache: their data stayed there",
+    "numa": "Of those that came, those from another NUMA node: their memory stayed there",
+}
+
 _NAME: Column[CpuRows] = Column("CPU", 4, lambda rows: rows.names, sort="cpu", style="strong")
 _WORST: Column[CpuRows] = Column("worst", 14, lambda rows: rows.worst, style="strong")
 _RANGES: Column[CpuRows] = Column("CPUs", 9, lambda rows: rows.ranges, right=False, rank=3, grow=14, style="dim")
 
-COLUMNS: tuple[Column[CpuRows], ...] = (
+COLUMNS: tuple[Column[CpuRows], ...] = explained((
     Column("switch/s", 8, lambda rows: rows.rates("switches"), sort="switches"),
     Column("invol/s", 7, lambda rows: rows.rates("involuntary_switches"), rank=1, sort="involuntary",
            style="preemption"),
@@ -133,8 +151,12 @@ COLUMNS: tuple[Column[CpuRows], ...] = (
     Column("out/s", 5, lambda rows: rows.rates("migrations_out", "migrations"), rank=4),
     Column("cache", 5, lambda rows: rows.rates("cache_migrations", "migrations"), rank=5, style="dim"),
     Column("numa", 5, lambda rows: rows.rates("numa_migrations", "migrations"), rank=5, style="dim"),
-)  # fmt: skip
+), MEANINGS)  # fmt: skip
 """What list and folds have in common, behind the columns that say which CPUs a row is of."""
+
+
+EXPLAINED: tuple[Column[CpuRows], ...] = explained((_NAME, replace(_NAME, header="fold"), _WORST, _RANGES), MEANINGS)
+"""The columns that say which CPUs a row is of, for the help."""
 
 
 def list_columns(ids: Sequence[int], sort: str) -> tuple[Column[CpuRows], ...]:

@@ -15,6 +15,7 @@ from schedtop.folding import FOLDS
 from schedtop.history import View
 from schedtop.panes.cpu_forms import Form, Picture, folded, gridded, listed, mean_busy
 from schedtop.panes.cpu_order import FORMS, fitting_form, is_sorted, order_words, value_text
+from schedtop.panes.cpu_rows import COLUMNS, EXPLAINED
 from schedtop.panes.pane import Pane
 from schedtop.panes.trend import MEASURES, Measure, next_measure
 from schedtop.widgets.strips import Span, Spans
@@ -25,22 +26,18 @@ class CpusPane(Pane):
 
     TITLE = "CPUs"
     LEAST = Size(38, 5)
+    COLUMN_HELP = (("Columns", (EXPLAINED[0], *COLUMNS)), ("Columns, folded", EXPLAINED[1:]))
     READING = (
-        "switch/s: context switches a second. invol/s: those in which a task was put off the CPU although it wanted "
-        "to go on; inv% is their share among the switches of tasks. busy% and steal% are the kernel's own account; "
-        "queue is how many tasks wait for this CPU at the end of the interval; longest is the longest wait that ended "
-        "there. in/s and out/s: tasks a second that "
-        "came from another CPU, or left for one; cache and numa: those that came from another cache or NUMA node, "
-        "where they left their data. The strip on the right is the "
-        "recent past, the newest at its right end; m chooses what it shows. Where there are more CPUs than lines, "
-        "several share a line, each with the measure of m alone; where they are more than that, they are folded: a row "
-        "a core, a last-level cache or a NUMA node, with its sums, each of its CPUs as a character (a full block: "
-        "100 %, or the largest value), and the worst of its CPUs by name. The worst has the largest value of what the "
-        "CPUs are sorted by (s, or a click on a header), or of the measure of m while they stand by number. u chooses "
-        "another form; what does not fit scrolls. Enter, or a double click, selects the CPU under the cursor, or all "
-        "of a fold: the other panes then show these alone, here they carry ▸ (+: some of a fold); Enter again, or "
-        "Esc, shows all. What to do: one hot CPU among idle ones is affinity (taskset, cpusets, interrupts); a hot "
-        "node or cache beside an idle one is work that was never spread; all hot is too much work."
+        "The strip on the right is the recent past of what m chooses, the newest at its right end. Where there "
+        "are more CPUs than lines, several share a line, each with the measure of m alone; where they are more "
+        "than that, they are folded: a row a core, a last-level cache or a NUMA node, with its sums, each of its "
+        "CPUs as a character (a full block: 100 %, or the largest value), and the worst of its CPUs by name. The "
+        "worst has the largest value of what the CPUs are sorted by (s, or a click on a header; again: by "
+        "number), or of the measure of m while they stand by number. u chooses another form; what does not fit "
+        "scrolls. Enter, or a double click, selects the CPU under the cursor, or all of a fold: the other panes "
+        "then show these alone, here they carry ▸ (+: some of a fold); Enter again, or Esc, shows all. What to "
+        "do: one hot CPU among idle ones is affinity (taskset, cpusets, interrupts); a hot node or cache beside "
+        "an idle one is work that was never spread; all hot is too much work."
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [

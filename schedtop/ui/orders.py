@@ -35,6 +35,8 @@ def ordered(settings: ViewSettings, table: object, sort: str) -> ViewSettings:
         return replace(settings, pair_sort=sort)
     if isinstance(table, ShortLivedPane):
         return replace(settings, short_lived_sort=sort)
+    if isinstance(table, CpusPane):
+        return replace(settings, cpu_sort=sort)
     return replace(settings, task_sort=sort)
 
 
@@ -46,6 +48,8 @@ def orders_of(settings: ViewSettings, pane: object) -> tuple[str, dict[str, str]
         return pane.TITLE, dict(PAIR_ORDERS), settings.pair_sort
     if isinstance(pane, ShortLivedPane):
         return pane.TITLE, dict(SORTS), settings.short_lived_sort
+    if isinstance(pane, CpusPane):
+        return pane.TITLE, dict(CPU_SORTS), settings.cpu_sort
     return "Tasks", dict(TASK_SORTS), settings.task_sort
 
 
