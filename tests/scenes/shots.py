@@ -17,7 +17,7 @@ SHOTS = (
     Shot("fork-storm", "fork-storm", "14s", WIDE, ("5",)),
     Shot("synthetic-256-cpus", "synthetic-256-cpus", "30s", LARGE, ("4",)),
     # The investigation of docs/tour.md.
-    Shot("tour-1-before", "contention", "11s", MIDDLE),
+    Shot("tour-1-before", "contention", "9s", MIDDLE),
     Shot("tour-2-symptom", "contention", "29s", MIDDLE, ("2",)),
     Shot("tour-3-verdict", "contention", "29s", SMALL, ("v",)),
     Shot("tour-4-blame", "contention", "29s", MIDDLE, ("3",)),
