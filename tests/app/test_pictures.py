@@ -28,7 +28,8 @@ PLACE = HERE / RECORDINGS
 @pytest.fixture(autouse=True)
 def _time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        patch.setenv("TZ", os.environ.get("TZ", ""))
+        for name in ("TZ", "TERM", "COLORTERM", "NO_COLOR"):  # drawing sets them
+            patch.setenv(name, os.environ.get(name, ""))
         yield
     time.tzset()
 

@@ -60,7 +60,8 @@ class Shot:
 
 def svg_of(shot: Shot, recordings: Path = RECORDINGS) -> str:
     """The picture as SVG, times of day in UTC. Raises SourceError if there is no such recording."""
-    os.environ["TZ"] = "UTC"
+    os.environ |= {"TZ": "UTC", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    os.environ.pop("NO_COLOR", None)
     time.tzset()
     return asyncio.run(_svg_of(shot, recordings))
 
