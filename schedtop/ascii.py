@@ -25,7 +25,7 @@ STAND_INS = {
     "═": "~",  # not the same as ━: the two are percentiles in the heat map
     **dict.fromkeys("┃║╏┏┓┗┛┣┫┳┻╋╹╻", "#"),
     # Signs.
-    **dict(zip("←→↑↓↔▲▼▶◀▸◂▴▾△▽", "<>^v-^v><><^v^v", strict=True)),
+    **dict(zip("←→↑↓↔▲▼▶◀▸◂▴▾△▽", "<>^v-^*><><^*^*", strict=True)),
     **dict(zip("●○◌•◆◇■□✓✗×÷±≤≥≈≠∑ΣΔ∞", "*oo*****+xx/+<>~!SSD8", strict=True)),
     **dict(zip("µμ°…–—‘’“”«»§\u00a0", "uuo~--''\"\"<>S ", strict=True)),
     "\u200b": "",

@@ -75,7 +75,9 @@ def colours(environment: Mapping[str, str]) -> Depth:
     count = database_colours(term)
     if count is None:
         # Not in the database of this host, as happens over ssh: its name tells.
-        count = 256 if re.search(r"256|kitty|alacritty|ghostty|foot|wezterm|direct|xterm", term) else 8
+        named = re.search(r"(16|88|256)color", term)
+        many = re.search(r"xterm|kitty|alacritty|ghostty|foot|wezterm|direct", term)
+        count = int(named[1]) if named else 256 if many else 8
     if count < Depth.EIGHT:
         return Depth.NONE
     if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or count >= Depth.TRUE:

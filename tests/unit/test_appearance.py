@@ -37,6 +37,8 @@ def test_the_database_of_this_host_says_the_same(term: str) -> None:
         ({"TERM": "screen-256color"}, "dark", Depth.PALETTE),
         ({"TERM": "xterm-direct", "COLORTERM": "24bit"}, "dark", Depth.TRUE),
         ({"TERM": "xterm-nobody-knows"}, "dark", Depth.PALETTE),
+        ({"TERM": "xterm-16color"}, "terminal", Depth.SIXTEEN),
+        ({"TERM": "nobody-256color"}, "dark", Depth.PALETTE),
         ({"TERM": "nobody-knows"}, "terminal", Depth.EIGHT),
         ({"TERM": "screen"}, "terminal", Depth.EIGHT),
         ({"TERM": "linux"}, "terminal", Depth.EIGHT),
