@@ -117,7 +117,7 @@ def test_options_come_before_the_file_and_the_file_before_defaults() -> None:
     fill(options, context, config)
     assert (options["threshold"], group_of(options)) == (2_000_000, "cgroup")
     before = dict(context.params)
-    fill(before, context, Config())
+    fill(before, context, parse_config(config_text(Config(), [], {}), PATH))
     assert before == dict(context.params)
 
 
