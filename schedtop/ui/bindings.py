@@ -106,6 +106,14 @@ def key_rows(bindings: Iterable[BindingType], keymap: Mapping[str, str] = NO_KEY
     return rows
 
 
+def together(app: App[Any], keys: Mapping[str, str], usual: str = "") -> str:
+    """The keys of several actions, by their names, as they stand side by side; `usual`: shorter, if they are these."""
+    keymap = keymap_of(app)
+    if not keymap.keys() & keys.keys():
+        return usual or " ".join(keys.values())
+    return " ".join(key_text(keymap[name].split(",")[0]) if name in keymap else key for name, key in keys.items())
+
+
 def in_bar_order(rows: Iterable[KeyRow]) -> list[KeyRow]:
     """Those that are shown in a key bar, the most needed one first."""
     shown = [row for row in rows if row.shown]

@@ -21,7 +21,7 @@ from schedtop.panes.lens.scene import Scene, Status
 from schedtop.panes.lens.threads import ThreadsPane
 from schedtop.panes.slow_waits import SlowWaitsPane
 from schedtop.panes.wait_text import wait_lines, wait_title
-from schedtop.ui.bindings import in_bar_order, key
+from schedtop.ui.bindings import in_bar_order, key, together
 from schedtop.ui.closing import close
 from schedtop.ui.export import ExportError
 from schedtop.ui.help_screen import HelpScreen
@@ -171,7 +171,9 @@ class LensScreen(SectionScreen):
         rows = in_bar_order(shown)
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
         numbers = (f"1-{self.sections[-1].NUMBER}", "Section", "next_section(1)")
-        self.query_one(KeyBar).show((*keys[:1], numbers, *keys[1:], ("z", "Zoom", "zoom")))
+        self.query_one(KeyBar).show(
+            (*keys[:1], numbers, *keys[1:], (together(self.app, {"zoom": "z"}), "Zoom", "zoom"))
+        )
 
     @property
     def _has_process(self) -> bool:

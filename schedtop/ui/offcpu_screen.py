@@ -23,7 +23,7 @@ from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.attached_screen import AttachedScreen
-from schedtop.ui.bindings import in_bar_order, key
+from schedtop.ui.bindings import in_bar_order, key, together
 from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.closing import close
 from schedtop.ui.export import ExportError
@@ -261,7 +261,8 @@ class OffCpuScreen(AttachedScreen[Measured]):
         words = {"freeze": "Thaw"} if self._frozen else {}
         rows = in_bar_order(row for node, row in self.actions() if node is self)
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
-        self.query_one(KeyBar).show((*keys, ("+ -", "Minimum", "minimum(1)")))
+        pair = together(self.app, {"minimum-up": "+", "minimum-down": "-"})
+        self.query_one(KeyBar).show((*keys, (pair, "Minimum", "minimum(1)")))
 
     # Keys.
 

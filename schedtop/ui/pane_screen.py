@@ -15,7 +15,7 @@ from textual.widgets import Static
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.arrangement import Arrangement, arrange
-from schedtop.ui.bindings import key
+from schedtop.ui.bindings import key, together
 from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.hint import LEAST_LINES as HINT_LEAST_LINES
@@ -117,7 +117,9 @@ class PaneScreen(SearchScreen):
     @property
     def pane_keys(self) -> tuple[tuple[str, str, str], ...]:
         """What stands in the key bar for the keys of all presets and panes."""
-        return ((f"1-{PRESETS[-1].number}", "Preset", "preset(0)"), ("Tab", "Pane", "focus_pane(1)"))
+        numbers = {f"preset-{preset.number}": str(preset.number) for preset in PRESETS}
+        presets = together(self.app, numbers, f"1-{PRESETS[-1].number}")
+        return ((presets, "Preset", "preset(0)"), (together(self.app, {"next-pane": "Tab"}), "Pane", "focus_pane(1)"))
 
     def on_mount(self, _event: events.Mount) -> None:
         self.show_preset(self.preset)

@@ -17,7 +17,7 @@ from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Source
 from schedtop.panes.header import HeaderPane
 from schedtop.recording import Entry, Event
-from schedtop.ui.bindings import KeyRow, in_bar_order, key
+from schedtop.ui.bindings import KeyRow, in_bar_order, key, together
 from schedtop.ui.dashboard import Dashboard
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.key_bar import KeyBar
@@ -31,9 +31,9 @@ from schedtop.widgets.strips import Span, Spans, steady
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
 PAIRS = (
-    ("← →", "Step", "step(1)"),
-    ("[ ]", "Marker", "marker(1)"),
-    ("{ }", "Speed", "speed(1)"),
+    ({"step-back": "←", "step-on": "→"}, "Step", "step(1)"),
+    ({"marker-back": "[", "marker-on": "]"}, "Marker", "marker(1)"),
+    ({"slower": "{", "faster": "}"}, "Speed", "speed(1)"),
 )
 """What stands in the key bar for two keys each."""
 
@@ -207,8 +207,9 @@ class ReplayDashboard(Dashboard):
 
     def _show_keys(self) -> None:
         keys = [(row.first_key, row.word, row.action) for row in in_bar_order(self.own_keys())]
-        play = ("Space", "Pause" if self._player.playing else "Play", "freeze")
-        self.query_one(KeyBar).show((play, *PAIRS, *keys, *self.pane_keys))
+        pairs = [(together(self.app, names), word, action) for names, word, action in PAIRS]
+        play = (together(self.app, {"freeze": "Space"}), "Pause" if self._player.playing else "Play", "freeze")
+        self.query_one(KeyBar).show((play, *pairs, *keys, *self.pane_keys))
 
     def actions(self) -> list[tuple[DOMNode, KeyRow]]:
         """As everywhere, and how the track is to be read."""

@@ -115,6 +115,15 @@ async def test_own_keys_work_and_are_shown() -> None:
         assert dashboard.timeline.settings.task_sort == "run_delay_ns"
 
 
+async def test_keys_that_stand_together_are_the_users() -> None:
+    app, source = app_with(replace(MINE, bindings={"preset-2": "f9", "next-pane": "N"}))
+    async with app.run_test(size=(160, 40)) as pilot:
+        dashboard = await collected(pilot, source, 1)
+        assert "1 F9 3 4 5 Preset" in bar_text(app)
+        await pilot.press("f9")
+        assert dashboard.preset.number == 2
+
+
 async def test_own_keys_are_letters_where_text_is_typed() -> None:
     app, source = app_with(replace(MINE, bindings={"help": "H", "freeze": "X"}))
     async with app.run_test(size=(120, 40)) as pilot:
