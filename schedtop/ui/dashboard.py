@@ -19,6 +19,7 @@ from schedtop.panes.cpus import CpusPane
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.over_time import OverTimePane
+from schedtop.panes.pane import Pane
 from schedtop.panes.queue import QueuePane
 from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.short_lived_text import command_lines, command_title, rows_of
@@ -415,16 +416,15 @@ class Dashboard(LensKeys):
         self.app.push_screen(HelpScreen(topics, self.current.SHORT or self.current.TITLE))
 
     def action_choose_order(self) -> None:
-        """Opens the list of the orders of the table that has the focus, else of the tasks."""
+        """Opens the list of the orders of the pane that has the focus, else of the tasks."""
         whose, orders, now = orders_of(self.timeline.settings, self.current)
-        table = self.current if whose == self.current.TITLE else self.query_one(TasksPane)
         choices = [Choice(words, [], name, digit) for digit, (name, words) in zip(DIGITS, orders.items(), strict=False)]
         chooser = Chooser(f"{whose}: order", choices, [*orders].index(now))
-        self.app.push_screen(chooser, partial(self._order_chosen, table))
+        self.app.push_screen(chooser, partial(self._order_chosen, self.current))
 
-    def _order_chosen(self, table: object, order: str | None) -> None:
+    def _order_chosen(self, pane: Pane, order: str | None) -> None:
         if order is not None:
-            self.set_settings(ordered(self.timeline.settings, table, order))
+            self.set_settings(ordered(self.timeline.settings, pane, order))
 
     def own_keys(self) -> list[KeyRow]:
         """The keys of the dashboard itself."""
