@@ -9,13 +9,14 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.widgets import Static
 
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.arrangement import Arrangement, arrange
-from schedtop.ui.bindings import key, together
+from schedtop.ui.bindings import KeyRow, key, together
 from schedtop.ui.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.filter_bar import FilterBar
 from schedtop.ui.hint import LEAST_LINES as HINT_LEAST_LINES
@@ -200,6 +201,15 @@ class PaneScreen(SearchScreen):
             if isinstance(pane, Pane)
         ]
         self.app.push_screen(Chooser("Panes", choices, self.panes.index(self._current)), self._pane_chosen)
+
+    def more_actions(self) -> list[tuple[DOMNode, KeyRow]]:
+        named = ((pane, f"To {pane.SHORT or pane.TITLE}") for pane in self.panes)
+        rows = (KeyRow("", word, f"The pane {pane.TITLE}", f"go_to_pane({pane.id!r})", False) for pane, word in named)
+        return [(self, row) for row in rows]
+
+    def action_go_to_pane(self, name: str) -> None:
+        """To the pane with this id."""
+        self.focus_pane(self.pane_named(name))
 
     def _pane_chosen(self, pane: Pane | None) -> None:
         if pane is not None:

@@ -152,7 +152,11 @@ class SearchScreen(Screen[None]):
         """Opens the list of all actions."""
         from schedtop.ui.palette import Palette  # nobody needs it at the start
 
-        self.app.push_screen(Palette(self.actions()), self._run_chosen)
+        self.app.push_screen(Palette([*self.actions(), *self.more_actions()]), self._run_chosen)
+
+    def more_actions(self) -> list[tuple[DOMNode, KeyRow]]:
+        """What has no key of its own, but is found by its name."""
+        return []
 
     async def _run_chosen(self, chosen: tuple[DOMNode, KeyRow] | None) -> None:
         if chosen is not None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from schedtop.panes.header import HeaderPane
+from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.chooser import ChoiceList, Chooser
 from schedtop.ui.help_screen import HelpScreen
 from schedtop.ui.lens_screen import LensScreen
+from schedtop.ui.lens_sections import SECTIONS
 from schedtop.ui.palette import Palette
 from schedtop.ui.text_screen import TextScreen
 
@@ -47,6 +49,9 @@ async def test_an_order_is_chosen() -> None:
         await to_pane(pilot, "blame")
         await typed(pilot, "F2")
         assert dashboard.timeline.settings.pair_sort == "count"
+        await to_pane(pilot, "cpus")
+        await typed(pilot, "F2")
+        assert dashboard.timeline.settings.cpu_sort == "busy"
         assert dashboard.timeline.settings.task_sort == "run_ns"
 
 
@@ -66,6 +71,9 @@ async def test_what_is_typed_behind_the_palettes_key_is_done(size: tuple[int, in
 
 async def test_the_palette_does_what_belongs_to_the_focused_pane() -> None:
     async with running() as (pilot, _source, dashboard):
+        await to_pane(pilot, "slow-waits")
+        await typed(pilot, ":to tas", "enter")
+        assert dashboard.current.id == "tasks"
         await to_pane(pilot, "slow-waits")
         await typed(pilot, ":details", "enter")
         assert isinstance(pilot.app.screen, TextScreen)
@@ -130,6 +138,14 @@ async def test_every_column_of_every_pane_is_explained() -> None:
             if hasattr(pane, "table_columns"):
                 explained = {column.header for _, columns in pane.COLUMN_HELP for column in columns}
                 assert {column.header for column in pane.table_columns()} <= explained, pane.id
+
+
+async def test_every_column_of_the_other_screens_is_explained() -> None:
+    for kind in (*SECTIONS, ThreadsPane):
+        for _, columns in kind.COLUMN_HELP:
+            assert all(column.meaning for column in columns), kind.TITLE
+    assert {kind.TITLE for kind in SECTIONS if kind.COLUMN_HELP} >= {"Threads", "Slow waits", "System calls"}
+    assert ThreadsPane.COLUMN_HELP
 
 
 async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
