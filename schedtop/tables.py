@@ -78,10 +78,10 @@ class LatencyTable:
     """What `histogram` has added up: a thousand CPUs are many, and several panes ask each second."""
 
     @classmethod
-    def empty(cls, cpus: int) -> LatencyTable:
-        """A table of zeros."""
+    def empty(cls, cpus: int, dtype: npt.DTypeLike = np.int64) -> LatencyTable:
+        """A table of zeros, its counts of a type."""
         kinds = len(WAIT_KINDS)
-        return cls(np.zeros((kinds, cpus, BUCKETS), np.int64), *(np.zeros((kinds, cpus), np.int64) for _ in "ab"))
+        return cls(np.zeros((kinds, cpus, BUCKETS), dtype), *(np.zeros((kinds, cpus), np.int64) for _ in "ab"))
 
     def histogram(self, kind: str | None = None, cpu: int | Sequence[int] | None = None) -> Histogram:
         """The waits of one kind (or all) on one CPU, on some of those there are, or on all."""
@@ -286,11 +286,13 @@ def merge_cpus(tables: Sequence[CpuTable]) -> CpuTable:
 
 
 def merge_latency(tables: Sequence[LatencyTable]) -> LatencyTable:
-    """Counts added, the longest kept."""
-    cpus = max(table.counts.shape[1] for table in tables)
-    merged = LatencyTable.empty(cpus)
+    """Counts added, the longest kept. Counts stay as narrow as they were while all waits together fit."""
+    cpus = max(table.cpus for table in tables)
+    narrow = all(table.counts.dtype == np.uint32 for table in tables)
+    fits = narrow and sum(table.histogram().count for table in tables) <= np.iinfo(np.uint32).max
+    merged = LatencyTable.empty(cpus, np.uint32 if fits else np.int64)
     for table in tables:
-        width = table.counts.shape[1]
+        width = table.cpus
         np.add(merged.counts[:, :width], table.counts, out=merged.counts[:, :width])
         merged.sum_ns[:, :width] += table.sum_ns
         np.maximum(merged.max_ns[:, :width], table.max_ns, out=merged.max_ns[:, :width])

@@ -207,9 +207,8 @@ def _queue(scenario: Scenario, number: int) -> QueueTable:
 
 
 def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:
-    empty = LatencyTable.empty(scenario.cpus)
     # As wide as those of a live source.
-    table = LatencyTable(empty.counts.astype(np.uint32), empty.sum_ns, empty.max_ns)
+    table = LatencyTable.empty(scenario.cpus, np.uint32)
     for cpu in range(scenario.cpus):
         for kind, (median_ns, waits) in enumerate(((20_000, 1400), (400_000, 300))):
             sample = rng.lognormal(np.log(median_ns), 1.1, waits).astype(np.int64)
