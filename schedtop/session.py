@@ -173,7 +173,8 @@ def make_source(
     if name == "synthetic":
         from schedtop.sources.synthetic import Scenario, SyntheticSource
 
-        scenario = Scenario(cpus=_synthetic_cpus(), interval_ns=interval_ns, frames=1_000_000)
+        cpus = _synthetic_cpus()
+        scenario = Scenario(cpus, tasks=max(40, min(2 * cpus, 1000)), interval_ns=interval_ns, frames=1_000_000)
         source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
         source.set_threshold(threshold_ns)
         source.set_grouping(grouping)
