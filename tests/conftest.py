@@ -1,6 +1,11 @@
 """What all tests need."""
 
+import os
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,3 +16,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--snapshot-update`: what tests/app/test_snapshots.py compares with is written anew."""
     parser.addoption("--snapshot-update", action="store_true", help="write the snapshots of the screen anew")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_config() -> Iterator[None]:
+    """Commands that tests start neither read the config of whoever runs the tests nor write it."""
+    # Not below pytest's own directory: under sudo it must be one that the user can look into, and owns.
+    base = Path(tempfile.mkdtemp(prefix="schedtop-config-"))
+    place = base / "schedtop"
+    place.mkdir()
+    (place / "config.toml").write_text("remember = false\n")
+    uid = os.environ.get("SUDO_UID", "")
+    if os.geteuid() == 0 and uid.isdecimal():
+        for path in (base, place, place / "config.toml"):
+            os.chown(path, int(uid), -1)
+    before = os.environ.get("XDG_CONFIG_HOME")
+    os.environ["XDG_CONFIG_HOME"] = str(base)
+    yield
+    if before is None:
+        del os.environ["XDG_CONFIG_HOME"]
+    else:
+        os.environ["XDG_CONFIG_HOME"] = before
+    shutil.rmtree(base)
