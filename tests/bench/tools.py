@@ -61,8 +61,9 @@ def bpftrace_runqlat() -> list[str]:
 
 
 def schedtop(python: str, *arguments: str) -> list[str]:
-    """The program of this checkout."""
-    return [python, "-m", "schedtop", *arguments]
+    """The program of this checkout; its screen as it is without anybody's config."""
+    shows = not arguments or arguments[0].startswith("-")
+    return [python, "-m", "schedtop", *(["--no-config"] if shows else []), *arguments]
 
 
 @contextmanager
