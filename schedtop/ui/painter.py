@@ -7,7 +7,7 @@ difference is written with as few moves and codes as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console
@@ -24,6 +24,9 @@ SHORT_GAP = 4
 
 END_STYLE = "\x1b[m"
 
+_NARROW = set(map(chr, range(32, 127)))
+"""Characters of one cell that have been met, of those that never join their neighbours."""
+
 Line = list[tuple[int, list[str], list[Ink]]]
 """Pieces of a line: where each begins, the text of its cells and their styles."""
 
@@ -36,6 +39,8 @@ class Painter:
         self._size = (0, 0)
         self._texts: list[list[str]] = []
         self._inks: list[list[Ink]] = []
+        self._strips: list[dict[int, Strip | None]] = []
+        """What each line was last made of, by where it begins: the same Strip at the same place is not looked at."""
         self._out: list[str] = []
         self._pen = PLAIN
         self._at = (-1, -1)
@@ -50,19 +55,32 @@ class Painter:
             self._size = size
             self._texts = [[UNKNOWN] * size[0] for _ in range(size[1])]
             self._inks = [[PLAIN] * size[0] for _ in range(size[1])]
+            self._strips = [{} for _ in range(size[1])]
         self._out, self._pen, self._at = [], PLAIN, (-1, -1)
         if isinstance(update, ChopsUpdate):
             for y in sorted({span[0] for span in update.spans}):
-                self._line(y, self._pieces(update.chops[y].items()))
+                if y < size[1]:
+                    self._line(y, self._pieces(self._new(y, update.chops[y])))
         elif isinstance(update, LayoutUpdate):
+            self._strips = [{} for _ in range(size[1])]
             for y, strips in enumerate(update.strips, update.region.y):
                 self._line(y, self._pieces(_placed(strips, update.region.x)))
         if self._pen is not PLAIN:
             self._out.append(END_STYLE)
         return "".join(self._out)
 
-    def _pieces(self, placed: Iterable[tuple[int, Strip | None]]) -> Line:
-        return [(x, *self._cells(strip)) for x, strip in placed if strip is not None]
+    def _new(self, y: int, chops: Mapping[int, Strip | None]) -> list[tuple[int, Strip]]:
+        """The pieces of a line that are others than before."""
+        before = self._strips[y]
+        if before.keys() != chops.keys():
+            # Divided otherwise: what was at a place may have been covered since.
+            before = self._strips[y] = dict.fromkeys(chops)
+        new = [(x, strip) for x, strip in chops.items() if strip is not None and strip is not before[x]]
+        before.update(new)
+        return new
+
+    def _pieces(self, placed: Iterable[tuple[int, Strip]]) -> Line:
+        return [(x, *self._cells(strip)) for x, strip in placed]
 
     def _cells(self, strip: Strip) -> tuple[list[str], list[Ink]]:
         """The text of each cell and its style; a cell that a wide character goes on into has an empty one."""
@@ -150,6 +168,8 @@ def _placed(strips: Iterable[Strip], x: int) -> Iterable[tuple[int, Strip]]:
 
 def cells_of(text: str) -> list[str]:
     """The text of each cell: empty where a wide character goes on, with the marks that a character carries."""
+    if _NARROW.issuperset(text):
+        return list(text)
     cells: list[str] = []
     for char in text:
         width = get_character_cell_size(char)
@@ -159,6 +179,8 @@ def cells_of(text: str) -> list[str]:
             cells[place] += char
         else:
             cells += [char, *[""] * (width - 1)]
+            if width == 1 and (char < "\u0250" or "\u2010" <= char < "\u2c00"):
+                _NARROW.add(char)
     if len(cells) != (width := cell_len(text)):
         # Characters that together are narrower than one by one: they stay together.
         cells = [text, *[""] * (width - 1)] if width else []
