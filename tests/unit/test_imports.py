@@ -64,7 +64,7 @@ MAY_IMPORT = {
 }
 """The parts of schedtop that each part may import; None: all of them."""
 
-SCREEN = {"textual", "rich", "plotext"}
+SCREEN = {"textual", "rich"}
 DRAWS = {"widgets", "panes", "ui"}
 
 
