@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from schedtop.history import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS, ViewSettings
 from schedtop.panes.blame import BlamePane
 from schedtop.panes.cpus import CpusPane
+from schedtop.panes.pane import Pane
 from schedtop.panes.short_lived import ShortLivedPane
 from schedtop.panes.slow_waits import SlowWaitsPane
+from schedtop.panes.tasks import TasksPane
 from schedtop.rows import GROUPS
 from schedtop.short_lived import SORTS
 from schedtop.ui.timeline import cycled
 
+SORTED: tuple[tuple[type[Pane], str, Mapping[str, str]], ...] = (
+    (SlowWaitsPane, "slow_wait_sort", SLOW_WAIT_SORTS),
+    (BlamePane, "pair_sort", PAIR_ORDERS),
+    (ShortLivedPane, "short_lived_sort", SORTS),
+    (CpusPane, "cpu_sort", CPU_SORTS),
+    (TasksPane, "task_sort", TASK_SORTS),
+)
+"""Panes that have an order, the setting that holds it, and all orders with their words."""
+
+
+def _sorted_by(pane: object) -> tuple[type[Pane], str, Mapping[str, str]]:
+    """The row of SORTED for a pane, that of the tasks for one without an order."""
+    return next((row for row in SORTED if isinstance(pane, row[0])), SORTED[-1])
+
 
 def next_order(settings: ViewSettings, pane: object, step: int) -> ViewSettings:
-    """The next order of the slow waits, pairs or short-lived tasks or CPUs if theirs is the pane, else of the tasks."""
-    if isinstance(pane, SlowWaitsPane):
-        return replace(settings, slow_wait_sort=cycled([*SLOW_WAIT_SORTS], settings.slow_wait_sort, step))
-    if isinstance(pane, BlamePane):
-        return replace(settings, pair_sort=cycled([*PAIR_ORDERS], settings.pair_sort, step))
-    if isinstance(pane, ShortLivedPane):
-        return replace(settings, short_lived_sort=cycled([*SORTS], settings.short_lived_sort, step))
-    if isinstance(pane, CpusPane):
-        return replace(settings, cpu_sort=cycled([*CPU_SORTS], settings.cpu_sort, step))
-    return replace(settings, task_sort=cycled([*TASK_SORTS], settings.task_sort, step))
+    """The next order of the pane if it has one, else of the tasks."""
+    _, field, orders = _sorted_by(pane)
+    return ordered(settings, pane, cycled([*orders], getattr(settings, field), step))
 
 
-def ordered(settings: ViewSettings, table: object, sort: str) -> ViewSettings:
-    """The table of a pane in the order of one of its columns."""
-    if isinstance(table, SlowWaitsPane):
-        return replace(settings, slow_wait_sort=sort)
-    if isinstance(table, BlamePane):
-        return replace(settings, pair_sort=sort)
-    if isinstance(table, ShortLivedPane):
-        return replace(settings, short_lived_sort=sort)
-    if isinstance(table, CpusPane):
-        return replace(settings, cpu_sort=sort)
-    return replace(settings, task_sort=sort)
+def ordered(settings: ViewSettings, pane: object, sort: str) -> ViewSettings:
+    """The rows of a pane in another order."""
+    changed: dict[str, Any] = {_sorted_by(pane)[1]: sort}
+    return replace(settings, **changed)
 
 
-def orders_of(settings: ViewSettings, pane: object) -> tuple[str, dict[str, str], str]:
-    """What can be sorted where the pane has the focus: whose rows, the orders with their words, the one that holds."""
-    if isinstance(pane, SlowWaitsPane):
-        return pane.TITLE, dict(SLOW_WAIT_SORTS), settings.slow_wait_sort
-    if isinstance(pane, BlamePane):
-        return pane.TITLE, dict(PAIR_ORDERS), settings.pair_sort
-    if isinstance(pane, ShortLivedPane):
-        return pane.TITLE, dict(SORTS), settings.short_lived_sort
-    if isinstance(pane, CpusPane):
-        return pane.TITLE, dict(CPU_SORTS), settings.cpu_sort
-    return "Tasks", dict(TASK_SORTS), settings.task_sort
+def orders_of(settings: ViewSettings, pane: object) -> tuple[str, Mapping[str, str], str]:
+    """What can be sorted where a pane has the focus: whose rows, the orders with their words, the one that holds."""
+    kind, field, orders = _sorted_by(pane)
+    return kind.TITLE, orders, getattr(settings, field)
 
 
 def next_group(settings: ViewSettings, step: int = 1) -> ViewSettings:
