@@ -8,6 +8,7 @@ nothing is left in them, the next key is given out.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import Any, Generic, TypeVar
 
@@ -24,7 +25,11 @@ LEAST_ROUNDS = 4
 """An action may post a message whose handler posts another one that moves the focus, which is a callback again."""
 
 MOST_ROUNDS = 100
-"""When there is always something in a queue, keys are more important than their order."""
+MOST_S = 0.3
+"""When there is always something in a queue, keys are more important than their order.
+
+Where drawing takes longer than the time from one interval to the next, a hundred rounds took seconds.
+"""
 
 LOOK_S = 0.05
 """How often a marker is looked for: a screen that closes takes those in its queue away."""
@@ -48,6 +53,7 @@ class KeyOrder(App[Result], Generic[Result]):
         self._marker = 0
         self._rounds = 0
         self._looks = 0
+        self._given_s = 0.0
         self._way: tuple[MessagePump, ...] = ()
         self._looking: Timer | None = None
 
@@ -74,6 +80,7 @@ class KeyOrder(App[Result], Generic[Result]):
         if not self._keys:
             return
         self._rounds = self._looks = 0
+        self._given_s = time.monotonic()
         way = self._way_now()
         first = self._keys.popleft()
         await super().on_event(first)
@@ -105,7 +112,8 @@ class KeyOrder(App[Result], Generic[Result]):
         self._rounds += 1
         before, now = self._way, self._way_now()
         still = before == now and not any(pump.message_queue_size for pump in now)
-        if self._rounds < LEAST_ROUNDS or (not still and self._rounds < MOST_ROUNDS):
+        enough = self._rounds >= MOST_ROUNDS or time.monotonic() - self._given_s > MOST_S
+        if self._rounds < LEAST_ROUNDS or not (still or enough):
             self._follow(now)
         else:
             await self._settle()
