@@ -70,6 +70,11 @@ class KeyOrder(App[Result], Generic[Result]):
         if not self._way:
             await self._give_out()
 
+    @property
+    def _has_ended(self) -> bool:
+        """Whether there are no screens any more: a marker, or a key, may outlive them."""
+        return not self.screen_stack
+
     def _has_priority(self, event: events.Key | events.Paste) -> bool:
         if not isinstance(event, events.Key):
             return False
@@ -77,7 +82,7 @@ class KeyOrder(App[Result], Generic[Result]):
 
     async def _give_out(self) -> None:
         """Gives the next key to what has the focus, with a marker behind it."""
-        if not self._keys:
+        if not self._keys or self._has_ended:
             return
         self._rounds = self._looks = 0
         self._given_s = time.monotonic()
@@ -107,7 +112,7 @@ class KeyOrder(App[Result], Generic[Result]):
     @on(Followed)
     async def _is_back(self, event: Followed) -> None:
         event.stop()
-        if event.number != self._marker or not self._way:
+        if event.number != self._marker or not self._way or self._has_ended:
             return
         self._rounds += 1
         before, now = self._way, self._way_now()
@@ -129,7 +134,7 @@ class KeyOrder(App[Result], Generic[Result]):
     async def _look(self) -> None:
         """Sends another marker where the last one has gone with its screen; gives up at last."""
         self._looks += 1
-        if not self._way:
+        if not self._way or self._has_ended:
             return
         if self._looks >= MOST_LOOKS:
             await self._settle()
