@@ -15,7 +15,7 @@ SHOTS = (
     Shot("quota", "quota", "15s", WIDE),
     Shot("steal", "steal", "10s", WIDE, ("4", "tab", *"mmmmm")),
     Shot("fork-storm", "fork-storm", "14s", WIDE, ("5",)),
-    Shot("synthetic-256-cpus", "synthetic-256-cpus", "30s", LARGE, ("4",)),
+    Shot("synthetic-256-cpus", "synthetic-256-cpus", "30s", WIDE, ("4",)),
     # The investigation of docs/tour.md.
     Shot("tour-1-before", "contention", "9s", MIDDLE),
     Shot("tour-2-symptom", "contention", "29s", MIDDLE, ("2",)),
