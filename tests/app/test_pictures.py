@@ -51,6 +51,8 @@ def test_recordings_name_nobody_else(scene: Scene) -> None:
         assert recording.header.host.name == "demo"
         for frame in recording:
             assert {path.strip("/") for path in frame.cgroups.values()} <= {"", "other", scene.cgroup}
+            nobody = frame.slow_waits["waker_tid"] == 0
+            assert set(frame.slow_waits["waker_comm"][nobody].tolist()) <= {b""}
             for rows in (frame.tasks, frame.slow_waits, frame.pairs, frame.short_lived):
                 fields = [name for name in rows.dtype.names or () if rows.dtype[name].base.kind == "S"]
                 names = {name for field in fields for name in rows[field].ravel().tolist()}

@@ -37,7 +37,7 @@ def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroup: str, own_tgid: int
     """
     names = {OWN, *(name.encode() for name in kept)}
     with Recording(raw) as recording:
-        own = {own_tgid}
+        own = {own_tgid} - {0}  # 0 is nobody, or several
         for frame in recording:
             own |= set(frame.tasks["tid"][frame.tasks["tgid"] == own_tgid].tolist())
         host = recording.header.host
