@@ -103,6 +103,8 @@ class Painter:
         width = self._size[0]
         for x, texts, inks in pieces:
             end = min(x + len(texts), width)
+            if end <= x:
+                continue  # made for the screen before it became narrower
             del texts[end - x :], inks[end - x :]
             old_texts, old_inks = shown_texts[x:end], shown_inks[x:end]
             if old_texts == texts and old_inks == inks:
