@@ -46,3 +46,33 @@ with urgent(False) as urgency:
 def test_threads_go_first_until_one_never_pauses() -> None:
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, check=True, timeout=60)
+
+
+TOO_MUCH = """
+import os, subprocess, time
+from schedtop.ui import urgent
+
+urgent.SHARE_S = 0.5
+with urgent.urgent(True) as urgency:
+    other = subprocess.Popen(["sleep", "60"], process_group=0)
+    try:
+        os.sched_setscheduler(other.pid, os.SCHED_RR, os.sched_param(1))
+        urgency._raised.add(other.pid)  # as if the number of a thread of ours that has ended were now another's
+        deadline = time.monotonic() + 30
+        while os.sched_getscheduler(0) & os.SCHED_RR and time.monotonic() < deadline:
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
+            time.sleep(0.001)  # the kernel's count begins anew
+            urgency.keep()
+        assert os.sched_getscheduler(0) == os.SCHED_OTHER
+        assert os.sched_getscheduler(other.pid) == os.SCHED_RR, "somebody else's"
+    finally:
+        other.kill()
+        other.wait()
+"""
+
+
+def test_who_takes_too_much_goes_back_and_others_are_left_alone() -> None:
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", TOO_MUCH], cwd=root, check=True, timeout=60)
