@@ -80,7 +80,9 @@ def colours(environment: Mapping[str, str]) -> Depth:
         count = int(named[1]) if named else 256 if many else 8
     if count < Depth.EIGHT:
         return Depth.NONE
-    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or count >= Depth.TRUE:
+    # GNU screen passes on what the terminal around it says, and takes 24 bits for blinking and reversed text.
+    says = "" if environment.get("STY") else environment.get("COLORTERM", "").lower()
+    if says in ("truecolor", "24bit") or count >= Depth.TRUE:
         return Depth.TRUE
     return max(depth for depth in (Depth.EIGHT, Depth.SIXTEEN, Depth.PALETTE) if depth <= count)
 

@@ -41,6 +41,7 @@ def test_the_database_of_this_host_says_the_same(term: str) -> None:
         ({"TERM": "nobody-256color"}, "dark", Depth.PALETTE),
         ({"TERM": "nobody-knows"}, "terminal", Depth.EIGHT),
         ({"TERM": "screen"}, "terminal", Depth.EIGHT),
+        ({"TERM": "screen", "COLORTERM": "truecolor", "STY": "1.pts-0"}, "terminal", Depth.EIGHT),
         ({"TERM": "linux"}, "terminal", Depth.EIGHT),
         ({"TERM": "ansi"}, "terminal", Depth.EIGHT),
         ({"TERM": "vt100"}, "mono", Depth.NONE),
