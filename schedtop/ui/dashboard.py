@@ -352,7 +352,7 @@ class Dashboard(LensKeys):
 
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""
-        self.query_one(FilterBar).open(self.timeline.settings.filter)
+        self.query_one(FilterBar).open(str(self.timeline.settings.filter))
 
     @on(FilterBar.Changed)
     def _filter_changed(self, event: FilterBar.Changed) -> None:

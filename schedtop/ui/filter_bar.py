@@ -5,33 +5,19 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from textual import events, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from schedtop.filters import Filter
+from schedtop.ui.prompt_bar import PromptBar
 
 UNFINISHED = re.compile(r"\b\w+[:=]$")
 
 
-class FilterBar(Horizontal):
-    """Hidden until opened. Every valid state of the text is applied at once; Enter keeps it, Escape clears it."""
-
-    DEFAULT_CSS = """
-    FilterBar {
-        height: 1; display: none; background: $panel; padding: 0 1;
-        & > .filter-label { width: auto; color: $primary; text-style: bold; }
-        & > Input, & > Input:focus {
-            width: 1fr; height: 1; border: none; background: $background; color: $foreground; padding: 0 1;
-        }
-        & > .filter-note { width: auto; max-width: 65%; height: 1; color: $faint; padding: 0 1; }
-        & > .filter-note.wrong { color: $warning; text-style: bold; }
-    }
-    FilterBar.open { display: block; }
-    """
+class FilterBar(PromptBar):
+    """Every valid state of the text is applied at once; Enter keeps it, Escape clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -39,6 +25,7 @@ class FilterBar(Horizontal):
         ),
     ]
 
+    LABEL = "filter"
     HINT = "name tid:1 cpu:0,1 cgroup:web  Enter keeps, Esc clears"
 
     class Changed(Message):
@@ -51,30 +38,10 @@ class FilterBar(Horizontal):
     class Closed(Message):
         """The line was left."""
 
-    def compose(self) -> ComposeResult:
-        yield Static("filter ", classes="filter-label", markup=False)
-        yield Input(id="filter-input")
-        yield Static(self.HINT, classes="filter-note", markup=False)
-
-    def open(self, current: Filter) -> None:
-        """Opens the line with the filter that holds."""
-        self.add_class("open")
-        entry = self.query_one(Input)
-        with entry.prevent(Input.Changed):
-            entry.value = str(current)
-        entry.cursor_position = len(entry.value)
-        self._note(self.HINT, wrong=False)
-        entry.focus()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is visible."""
-        return self.has_class("open")
-
     def action_clear(self) -> None:
         """Clears the filter and closes the line."""
         self.post_message(self.Changed(Filter()))
-        self._close()
+        self.leave()
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -82,7 +49,7 @@ class FilterBar(Horizontal):
         # A field without its value is still being typed.
         value = self._parsed(UNFINISHED.sub("", event.value))
         if value is not None:
-            self._note(self.HINT, wrong=False)
+            self.say(self.HINT)
             self.post_message(self.Changed(value))
 
     @on(Input.Submitted)
@@ -91,7 +58,7 @@ class FilterBar(Horizontal):
         value = self._parsed(event.value)
         if value is not None:
             self.post_message(self.Changed(value))
-            self._close()
+            self.leave()
 
     def parsed(self, text: str) -> Filter:
         """The filter. Raises ValueError with a sentence for the user."""
@@ -102,19 +69,8 @@ class FilterBar(Horizontal):
         try:
             return self.parsed(text)
         except ValueError as problem:
-            self._note(str(problem), wrong=True)
+            self.say(str(problem), wrong=True)
             return None
 
-    def on_descendant_blur(self, _event: events.DescendantBlur) -> None:
-        if self.is_open:
-            self._close()
-
-    def _close(self) -> None:
-        if self.is_open:
-            self.remove_class("open")
-            self.post_message(self.Closed())
-
-    def _note(self, text: str, *, wrong: bool) -> None:
-        note = self.query_one(".filter-note", Static)
-        note.update(text)
-        note.set_class(wrong, "wrong")
+    def leave(self) -> None:
+        self.close(self.Closed())

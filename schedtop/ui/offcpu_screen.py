@@ -291,7 +291,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
 
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""
-        self.query_one(ThreadFilterBar).open(self.filter)
+        self.query_one(ThreadFilterBar).open(str(self.filter))
 
     @on(FilterBar.Changed)
     def _filter_changed(self, event: FilterBar.Changed) -> None:
