@@ -154,7 +154,7 @@ class BlamePane(Pane, KeyedTable[PairRows]):
         whole = "run delay of ended waits" if self._account.rest else "what the shown ones waited"
         place = self.position_text()
         texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
-        room = self.size.width - len(self.hint) - 8
+        room = self.size.width - TITLE_FRAME
         return next((words for words in texts if len(words) <= room), texts[-1])
 
 

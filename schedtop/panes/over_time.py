@@ -10,7 +10,6 @@ from textual.geometry import Size
 
 from schedtop.histogram import Histogram
 from schedtop.history import View
-from schedtop.model import Frame
 from schedtop.panes.heat_map import (
     Columns,
     HeatMap,
@@ -24,7 +23,6 @@ from schedtop.panes.heat_map import (
 from schedtop.panes.latency import scope
 from schedtop.panes.pane import TITLE_FRAME
 from schedtop.panes.time_pane import Placed, TimePane, is_moment, with_cursor
-from schedtop.tables import LatencyTable
 from schedtop.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
 from schedtop.widgets.bars import bars
 from schedtop.widgets.glyphs import SHADES, styled
@@ -76,23 +74,20 @@ class OverTimePane(TimePane):
         super().__init__(id=id, classes=classes)
         self._scale: LogScale | None = None
         self._factor = 0
-        self._cpus: tuple[int, ...] = ()
-        self._kept: dict[int, tuple[LatencyTable, Histogram]] = {}
-        """Waits of each Frame on the shown CPUs, by the id of its table, which is held so that the id stays its own."""
 
     def view_glance(self, view: View) -> Spans:
-        self._choose_cpus(view)
-        longest = [self._waits(frame).max_ns for frame in view.series[-GLANCE_CELLS:]]
+        cpus = view.settings.shown_filter.cpus or None
+        longest = [frame.latency.histogram(None, cpus).max_ns for frame in view.series[-GLANCE_CELLS:]]
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
         return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
-        self._choose_cpus(view)
         width, height = self.inner
         readout = height >= READOUT_LEAST
         placed = self.place_frames(view, MARGIN, max(1, width - MARGIN))
-        waits = [(begin, last, self._waits(frame)) for begin, last, frame in placed.frames]
+        cpus = view.settings.shown_filter.cpus or None
+        waits = [(begin, last, frame.latency.histogram(None, cpus)) for begin, last, frame in placed.frames]
         columns = Columns.of(placed.width, waits)
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
@@ -124,34 +119,6 @@ class OverTimePane(TimePane):
         if self.view is not None and is_moment(self.view):
             frames = (*self.view.series, *self.view.later)
             self.post_message(self.MomentChosen(frames[min(number, len(frames) - 1)].end_ns))
-
-    # What is known of each Frame.
-
-    def _choose_cpus(self, view: View) -> None:
-        cpus = view.settings.shown_filter.cpus
-        if cpus != self._cpus:
-            self._cpus = cpus
-            self._kept.clear()
-        self._forget(view)
-
-    def _waits(self, frame: Frame) -> Histogram:
-        """All waits of a Frame on the shown CPUs."""
-        table = frame.latency
-        found = self._kept.get(id(table))
-        if found is None:
-            chosen = [cpu for cpu in self._cpus if cpu < table.counts.shape[1]]
-            if self._cpus:
-                waits = sum((table.histogram(None, cpu) for cpu in chosen), Histogram.empty())
-            else:
-                waits = table.histogram()
-            found = self._kept[id(table)] = (table, waits)
-        return found[1]
-
-    def _forget(self, view: View) -> None:
-        """Drops what is of no Frame any more."""
-        if len(self._kept) > len(view.series) + len(view.later):
-            there = {id(frame.latency) for frame in (*view.series, *view.later)}
-            self._kept = {key: kept for key, kept in self._kept.items() if key in there}
 
     # What is drawn.
 

@@ -129,21 +129,29 @@ MEANINGS = {
     "numa": "those of them to another NUMA node: its memory is far away then",
 }
 
+_LOST: tuple[Column[TaskRows], ...] = (
+    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+)
+_REST: tuple[Column[TaskRows], ...] = (
+    Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
+    Column("run %", 6, _run, sort="run_ns"),
+    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
+    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
+    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+)
+"""What tasks and groups of them have in common."""
+
 COLUMNS: tuple[Column[TaskRows], ...] = explained(
     (
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
         _numbers("tid"),
         Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
-        Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-        Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+        *_LOST,
         Column("waits now", 10, _waiting, rank=3),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
-        Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
-        Column("run %", 6, _run, sort="run_ns"),
-        Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
-        Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
-        Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+        *_REST,
     ),
     MEANINGS,
 )
@@ -151,16 +159,11 @@ GROUP_COLUMNS: tuple[Column[TaskRows], ...] = explained(
     (
         Column("group", 22, _groups, right=False, grow=30, style="strong"),
         Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
-        Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-        Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+        *_LOST,
         Column("p99", 7, _percentiles, rank=1),
         Column("wait now", 8, _waiting_tasks, rank=3),
         Column("switch/s", 9, _switches, rank=3, sort="switches"),
-        Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
-        Column("run %", 6, _run, sort="run_ns"),
-        Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
-        Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
-        Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+        *_REST,
     ),
     MEANINGS,
 )

@@ -46,12 +46,6 @@ def tall_bars(ratios: Ratios, height: int) -> list[str]:
     return lines
 
 
-def meter(ratio: float, width: int) -> str:
-    """A horizontal bar of `width` cells."""
-    full = round(max(0.0, min(1.0, ratio)) * width)
-    return "█" * full + "░" * (width - full)
-
-
 def thin_bar(ratio: float, width: int) -> str:
     """A horizontal bar of at most `width` cells, an eighth of a cell being the smallest step; more than nothing is
     always seen."""

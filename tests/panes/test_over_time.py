@@ -170,15 +170,26 @@ async def test_x_shows_more_time_in_each_column() -> None:
 
 async def test_what_is_kept_of_frames_is_bounded() -> None:
     past = history(80)
-    pane, strips = OverTimePane(), CpuStripsPane()
-    for one in (pane, strips):
-        app = OnePane(one)
-        async with app.run_test(size=(80, 16)) as pilot:
-            for start in range(0, 60):
-                one.show(History(past.host, past.frames[start : start + 20]).view(ViewSettings()))
-                await pilot.pause()
-    assert len(pane._kept) <= 21
+    strips = CpuStripsPane()
+    app = OnePane(strips)
+    async with app.run_test(size=(80, 16)) as pilot:
+        for start in range(0, 60):
+            strips.show(History(past.host, past.frames[start : start + 20]).view(ViewSettings()))
+            await pilot.pause()
     assert len(strips._values) <= 20
+
+
+async def test_what_is_added_up_for_selected_cpus_is_bounded() -> None:
+    past = history(5, cpus=16)
+    pane = OverTimePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 16)) as pilot:
+        for cpu in past.frames[-1].cpus.ids:
+            view = past.view(ViewSettings(selected_cpus=(cpu,)))
+            pane.show(view)
+            await pilot.pause()
+            assert f"{view.frame.latency.histogram(None, cpu).count} waits" in text(app)
+    assert all(len(frame.latency.histograms) <= 8 for frame in past.frames)
 
 
 async def test_no_latency_says_why(make_view: MakeView) -> None:

@@ -242,7 +242,7 @@ def test_help_is_quick_because_it_loads_nothing_slow() -> None:
     show = "import sys; from schedtop.cli import main; main(['--help']); print(sorted(sys.modules))"
     done = run("-c", show, command=[sys.executable])
     assert "snapshot" in done.stdout
-    assert not {name for name in ("numpy", "textual", "rich", "bcc", "plotext") if f"'{name}'" in done.stdout}
+    assert not {name for name in ("numpy", "textual", "rich", "bcc", "tomlkit") if f"'{name}'" in done.stdout}
 
 
 def test_help_does_not_advertise_the_made_up_host() -> None:
