@@ -9,6 +9,7 @@ from typing import Any
 
 from schedtop.config.place import ConfigError, config_path, read_config
 from schedtop.config.schema import BY_NAME, KEYS_TABLE, Value, duration_ns
+from schedtop.units import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def parse_config(text: str, path: Path) -> Config:
 
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits is a ValueError, but none of the parser's.
         return Config(path, exists=True, problems=(f"{path}: {error or 'it nests too deeply'}; the defaults hold",))
     values: dict[str, Value] = {}
     bindings: dict[str, str] = {}
@@ -95,7 +97,7 @@ def _read_bindings(table: Any, bindings: dict[str, str]) -> Iterable[str]:
         elif isinstance(keys, str):
             bindings[name] = keys
         else:
-            yield f'{KEYS_TABLE}.{name} = {_shown(keys)}: it takes keys, like "space,f5"'
+            yield f'{KEYS_TABLE}.{printable(name)} = {_shown(keys)}: it takes keys, like "space,f5"'
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -107,5 +109,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits, written in hex
+        text = "a huge number"
     return text if len(text) <= 40 else text[:37] + "..."

@@ -38,7 +38,7 @@ def with_choices(text: str, choices: Mapping[str, Value]) -> str:
             document[name] = value
         new = tomlkit.dumps(document)
         right = tomllib.loads(new) == before | wanted
-    except (tomllib.TOMLDecodeError, TOMLKitError, RecursionError) as error:
+    except (ValueError, TOMLKitError, RecursionError) as error:
         raise ConfigError(f"it is not TOML: {error}") from error
     if not right:
         raise ConfigError("its form is too unusual to be changed by a program")

@@ -19,6 +19,7 @@ from schedtop.config.schema import BY_NAME, KEYS, MOST_BYTES, duration_ns
 from schedtop.config.text import ActionLine, config_text
 from schedtop.history import ViewSettings
 from schedtop.rows import GROUPS
+from schedtop.ui.own_keys import make_keymap
 from schedtop.ui.timeline import WINDOWS_NS
 
 DOCS = Path(__file__).parents[2] / "docs" / "config.md"
@@ -71,11 +72,25 @@ def test_what_is_right_holds_and_the_rest_is_told_a_line_each() -> None:
     assert 'window = \'2s\': it takes "1s", "10s", "60s"; the default holds (1s)' in config.problems[1]
 
 
-@pytest.mark.parametrize("text", ["theme = ", "= 1", "a = " + "[" * 5000, 'theme = "dark"\ntheme = "light"'])
+BROKEN = ("theme = ", "= 1", "a = " + "[" * 5000, 'theme = "dark"\ntheme = "light"', "a = " + "1" * 5000)
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
 def test_broken_toml_is_one_problem_and_the_defaults_hold(text: str) -> None:
     config = parse_config(text, PATH)
     assert not config.values and config.exists
     assert len(config.problems) == 1 and config.problems[0].endswith("the defaults hold")
+
+
+def test_what_a_file_holds_gets_into_no_problem_as_it_is() -> None:
+    text = (
+        "theme = 0x"
+        + "f" * 9000
+        + '\n"\\u001b[31m" = 1\n[keys]\n"\\u001b]0;x\\u0007" = 1\n"\\u009b" = "x"\nzoom = "\\u001b"\n'
+    )
+    config = parse_config(text, PATH)
+    problems = (*config.problems, *make_keymap(config.bindings).problems)
+    assert len(problems) == 5 and all(problem.isprintable() for problem in problems)
 
 
 def test_a_file_that_cannot_be_read_is_one_problem(home: Path) -> None:
@@ -170,11 +185,12 @@ def test_many_that_remember_at_once_leave_a_whole_file(home: Path) -> None:
     assert file_in(home).read_text().startswith("# mine\n") and len(list(file_in(home).parent.iterdir())) == 1
 
 
-def test_a_broken_file_is_not_written(home: Path) -> None:
-    file_in(home).write_text("theme = ")
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_file_is_not_written(home: Path, text: str) -> None:
+    file_in(home).write_text(text)
     with pytest.raises(ConfigError, match="not TOML"):
         remember(file_in(home), {"theme": "light"})
-    assert file_in(home).read_text() == "theme = "
+    assert file_in(home).read_text() == text
 
 
 def test_nothing_new_writes_nothing(home: Path) -> None:
