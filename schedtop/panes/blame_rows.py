@@ -136,7 +136,7 @@ MEANINGS = {
     "waited": "how long, all such waits together",
     "waits": "in how many waits",
     "times": "how often",
-    "share %": "the part of all run delay in the window",
+    "share %": "the part of all waiting that ended in the window; under a filter by task, of what is listed",
     "": "the same as a bar",
 }
 

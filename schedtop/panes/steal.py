@@ -26,7 +26,7 @@ from schedtop.panes.capacity import (
 from schedtop.panes.levels import NORMAL, Level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
-from schedtop.panes.quota_rows import quota_lines
+from schedtop.panes.quota_rows import COLUMNS, quota_lines
 from schedtop.widgets.bars import bars, tall_bars
 from schedtop.widgets.prose import paragraph
 from schedtop.widgets.strips import Span, Spans, fit, spans_width, steady
@@ -46,6 +46,7 @@ class StealPane(Pane):
     TITLE = "Steal, quota, pressure"
     SHORT = "Steal"
     LEAST = Size(40, 7)
+    COLUMN_HELP = (("Columns, of cgroups", COLUMNS),)
     READING = (
         "Four things over the same five minutes, the newest at the right. steal: the share of time in which a CPU of "
         "this virtual machine had work, but the hypervisor ran somebody else; nothing inside this machine can mend "

@@ -60,7 +60,7 @@ class Dashboard(LensKeys):
         key("f,backslash,f4", "filter", "Filter", "By name, tid, tgid, CPU, cgroup or pid namespace", shown=True),
         key("s", "sort(1)", "Sort", "Next order of the tasks, or of the table that has the focus", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
-        key("f6,F", "choose_order", "Orders", "All orders of the table that has the focus", name="sort-by"),
+        key("f6,F", "choose_order", "Sort by", "All orders of the table that has the focus", name="sort-by"),
         key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
         key("g,f5", "group(1)", "Group", "By thread, process, cgroup, container, pid namespace", shown=True),
         key("G", "group(-1)", "Group back", "The grouping before"),

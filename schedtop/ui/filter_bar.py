@@ -26,7 +26,7 @@ class FilterBar(PromptBar):
     ]
 
     LABEL = "filter"
-    HINT = "name tid:1 cpu:0,1 cgroup:web  Enter keeps, Esc clears"
+    HINT = "name tid:1 cpu:0,1 cgroup:web, Esc clears"
 
     class Changed(Message):
         """Another filter holds."""

@@ -103,7 +103,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         ),
         key("s", "sort(1)", "Sort", "Next order of the threads", shown=True),
         key("S", "sort(-1)", "Sort back", "The order before"),
-        key("f6,F", "choose_order", "Orders", "All orders of the threads", name="sort-by"),
+        key("f6,F", "choose_order", "Sort by", "All orders of the threads", name="sort-by"),
         key("f,backslash,f4", "filter", "Filter", "Filters threads by name, tid, tgid", shown=True),
         key("i", "idle", "Idle", "Shows or hides threads that only waited for work", shown=True),
         key("z", "zoom", "Zoom", "The stacks alone and in their whole length, and back", shown=True),
