@@ -181,7 +181,7 @@ def cells_of(text: str) -> list[str]:
             cells[place] += char
         else:
             cells += [char, *[""] * (width - 1)]
-            if width == 1 and (char < "\u0250" or "\u2010" <= char < "\u2c00"):
+            if width == 1 and (ord(char) < 0x250 or 0x2010 <= ord(char) < 0x2C00):
                 _NARROW.add(char)
     if len(cells) != (width := cell_len(text)):
         # Characters that together are narrower than one by one: they stay together.
