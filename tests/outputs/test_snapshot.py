@@ -20,6 +20,7 @@ from schedtop.outputs.snapshot import snapshot, to_json
 from schedtop.outputs.table import to_csv, to_text
 from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
 from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.tables import LatencyTable
 from schedtop.verdict import judge
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
@@ -33,6 +34,11 @@ def view(chosen: Filter | None = None, **changes: Any) -> View:
     frames[-1] = replace(frames[-1], **changes)
     settings = ViewSettings(window_ns=2 * SCENARIO.interval_ns, filter=chosen or Filter())
     return History(source.host, frames).view(settings)
+
+
+def with_latency(table: LatencyTable) -> View:
+    shown = view()
+    return replace(shown, frame=replace(shown.frame, latency=table))
 
 
 def without(*parts: str) -> View:
@@ -158,9 +164,9 @@ def test_only_buckets_that_hold_something_are_listed() -> None:
 
 
 def test_the_last_bucket_has_no_upper_edge() -> None:
-    shown = view()
-    shown.frame.latency.counts[0, 0, -1] = 1
-    assert snapshot(shown)["runqueue_latency"]["wakeup"]["buckets"][-1] == {
+    table = LatencyTable.empty(SCENARIO.cpus)
+    table.counts[0, 0, -1] = 1
+    assert snapshot(with_latency(table))["runqueue_latency"]["wakeup"]["buckets"][-1] == {
         "low_ns": 2**40,
         "high_ns": None,
         "count": 1,
@@ -168,10 +174,7 @@ def test_the_last_bucket_has_no_upper_edge() -> None:
 
 
 def test_without_waits_there_are_no_percentiles() -> None:
-    shown = view()
-    shown.frame.latency.counts[:] = 0
-    shown.frame.latency.max_ns[:] = shown.frame.latency.sum_ns[:] = 0
-    assert snapshot(shown)["runqueue_latency"]["all"] == {
+    assert snapshot(with_latency(LatencyTable.empty(SCENARIO.cpus)))["runqueue_latency"]["all"] == {
         "count": 0,
         "sum_ns": 0,
         **dict.fromkeys(("max_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns")),
