@@ -75,6 +75,11 @@ def format_round_ns(ns: int) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
+def format_whole_s(ns: int) -> str:
+    """A span in whole seconds, at least one: `16 s`. The numbers beside it are of the exact one."""
+    return format_round_ns(max(1, round(ns / NS_PER_S)) * NS_PER_S)
+
+
 def exact_duration(ns: int) -> str:
     """A duration as it is typed, to the last nanosecond, that `parse_duration` reads back: `10ms`, `1.5s`, `2m`."""
     if ns >= 60 * NS_PER_S and ns % (60 * NS_PER_S) == 0:

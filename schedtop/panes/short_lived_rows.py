@@ -72,7 +72,7 @@ MEANINGS = {
     "run delay": "how long all of them waited for a CPU",
     "longest": "the longest single wait of one of them",
     "lived": "how long one of them lived on average",
-    "ended": "ok, or how many ended with another status than 0 (failed) or by a signal (killed)",
+    "ended": "ok, or how many ended with another status than 0 (failed) or by a signal (killed); of threads: ·",
 }
 
 COLUMNS: tuple[Column[CommandRows], ...] = explained((

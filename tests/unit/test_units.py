@@ -145,3 +145,8 @@ def test_rates() -> None:
     assert units.rate(10, 2_000_000_000) == 5
     assert units.rate(None, 1) is None
     assert units.rate(10, 0) is None
+
+
+@pytest.mark.parametrize(("ns", "words"), [(0, "1 s"), (1_400_000_000, "1 s"), (15_970_000_000, "16 s")])
+def test_a_span_in_whole_seconds_is_the_nearest(ns: int, words: str) -> None:
+    assert units.format_whole_s(ns) == words

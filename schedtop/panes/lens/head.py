@@ -124,7 +124,8 @@ def _attributes(scene: Scene, width: int) -> Parts:
     allowed = int(past.threads["allowed_cpus"].max(initial=0)) if past else 0
     parts: Parts = [[("may run on ", "dim"), (f"{allowed} of {past.cpus} CPUs", "text")]] if past and allowed else []
     reason = scene.missing("attributes")
-    return [*parts, *group, [(clip(f"policy, priority, affinity: {reason}", width), "dim")]]
+    unknown = "policy, priority" if parts else "policy, priority, affinity"
+    return [*parts, *group, [(clip(f"{unknown}: {reason}", width), "dim")]]
 
 
 def _how(attributes: Attributes, cpus: int) -> Parts:

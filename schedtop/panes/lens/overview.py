@@ -11,7 +11,7 @@ from schedtop.panes.lens.scene import LensPane, Scene
 from schedtop.panes.lens.traffic import bytes_per_s
 from schedtop.panes.lens.who import peer_text
 from schedtop.panes.wait_rows import task_text
-from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_whole_s, rate
 from schedtop.widgets.strips import Span, Spans, clip, fit, steady, whole_parts
 
 TERM = 14
@@ -73,7 +73,7 @@ def _lists(scene: Scene) -> Iterable[tuple[str, Sequence[Fact], str]]:
     else:
         yield "counted by the lens", [], scene.missing("states")
     if past is not None:
-        span = format_round_ns(max(1, past.span_ns // 10**9) * 10**9)
+        span = format_whole_s(past.span_ns)
         yield f"{HISTORY}, {span}", list(_before(past)), "it did not run or wait in that time"
     if counts is None and past is not None:
         yield "people, in the history", list(_people(scene)), "nobody"

@@ -8,7 +8,7 @@ from schedtop.histogram import Histogram
 from schedtop.panes.latency import columns_for
 from schedtop.panes.latency_plot import LatencyPlot
 from schedtop.panes.lens.scene import LensPane, Scene
-from schedtop.units import format_count, format_ns, format_rate, format_round_ns, rate
+from schedtop.units import format_count, format_ns, format_rate, format_whole_s, rate
 from schedtop.widgets.columns import header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, whole_parts
 
@@ -68,7 +68,7 @@ def _past_words(scene: Scene) -> Iterable[Sequence[str]]:
         return
     delay, longest = past.sum("run_delay_ns"), int(past.threads["max_wait_ns"].max(initial=0))
     share = delay / past.span_ns if past.span_ns else 0
-    span = format_round_ns(max(1, past.span_ns // 10**9) * 10**9)
+    span = format_whole_s(past.span_ns)
     yield [f"history, {span}: waited {format_ns(delay)} ({share * 100:.1f} %)", f"longest {format_ns(longest)}"]
     waiting = int(past.threads["waiting_ns"].max(initial=0))
     if waiting:
