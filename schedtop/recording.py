@@ -204,7 +204,7 @@ def _times(data: dict[str, Any]) -> dict[str, int]:
 def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
     return {name: getattr(frame, name) for name in _TIMES} | {
         "slow_waits": len(frame.slow_waits),
-        "max_wait_ns": int(frame.latency.max_ns.max(initial=0)),
+        "max_wait_ns": max(int(frame.latency.max_ns.max(initial=0)), int(frame.slow_waits["wait_ns"].max(initial=0))),
         "p99_ns": frame.latency.histogram().percentile_ns(0.99),
         "cgroups": {str(key): path for key, path in frame.cgroups.items() if known_cgroups.get(key) != path},
     }

@@ -246,7 +246,7 @@ def _size(frame: Frame) -> int:
 def _notes(recording: Recording) -> tuple[str, ...]:
     header = recording.header
     ended = recording.end.reason if recording.end else ""
-    origin = f"recorded through {header.host.source} by schedtop {header.tool_version}"
+    origin = f"recorded by schedtop {header.tool_version}"
     asked = (f"recorded with {header.asked}",) if header.asked else ()
     cut = (f"recorded until {ended}",) if ended.startswith("it ") else ()
     return (origin, *asked, *cut, *((recording.damage,) if recording.damage else ()), *header.host.notes)

@@ -99,7 +99,7 @@ def test_the_host_is_the_recorded_one_and_the_source_says_what_it_is(path: Path)
         host = source.host
     assert (host.name, host.kernel, host.source, host.topology) == ("synthetic", "6.18.0", "recording", HOST.topology)
     assert host.recorded_source == "synthetic"
-    assert host.notes[0].startswith("recorded through synthetic by schedtop ")
+    assert host.notes[0].startswith("recorded by schedtop ")
 
 
 def test_it_stays_at_the_end_and_plays_again_from_the_beginning(path: Path) -> None:
