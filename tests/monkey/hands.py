@@ -26,7 +26,8 @@ LOOK_EVERY = 25
 
 MOST_SCREENS = 12
 MOST_MORE_THREADS = 40
-ANSWER_S = 10.0
+ANSWER_S = 60.0
+"""An app that has not answered by then never will; beside a full load it needs ten seconds."""
 
 NAVIGATION = ("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "enter", "escape")
 FUNCTIONS = (*(f"f{number}" for number in range(1, 13)), "ctrl+p", "ctrl+l", "ctrl+r", "shift+f3", "insert", "delete")
