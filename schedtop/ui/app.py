@@ -200,6 +200,15 @@ class SchedtopApp(KeyOrder[int]):
             self._painter.forget()
         super()._display(screen, renderable)
 
+    @property
+    def crash(self) -> Exception | None:
+        """An error of our own that has ended the app."""
+        return self._exception
+
+    def _fatal_error(self) -> None:
+        # Not the framework's page of our source and local variables: `run` raises the error again.
+        self._close_messages_no_wait()
+
     def action_leave(self) -> None:
         """Ends as asked."""
         self.stop(0)
@@ -251,7 +260,7 @@ def run(
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
     `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`;
-    `preferences`: how it begins; `appearance`: colours and characters.
+    `preferences`: how it begins; `appearance`: colours and characters. Raises what went wrong in the app itself.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -276,6 +285,8 @@ def run(
         print(f"schedtop: {line}", file=sys.stderr)
     if app.changes and (problem := preferences.keep(app.changes)):
         print(f"schedtop: {printable(problem)}", file=sys.stderr)
+    if app.crash is not None:
+        raise app.crash
     if app.failure:
         print(f"schedtop: {app.failure}", file=sys.stderr)
     return app.return_code or 0

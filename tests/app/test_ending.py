@@ -41,6 +41,11 @@ class Source(SyntheticSource):
                 raise ZeroDivisionError("by zero")
             yield frame
 
+if {mode!r} == "crashes":
+    from schedtop.ui.dashboard import Dashboard
+    Dashboard.end = lambda self: 1 // 0
+    Source.frames = lambda self, stop: iter(())
+
 with Source(Scenario(), pace_s=0.05) as source:
     status = run(source)
 print("closed with", status)
@@ -138,6 +143,14 @@ def test_source_that_fails_says_so_in_one_line(mode: str, message: str) -> None:
     assert terminal.end() == 1
     assert message in terminal.after_screen
     assert "Traceback" not in terminal.after_screen
+
+
+def test_an_error_of_our_own_shows_no_source_code_and_is_raised_again() -> None:
+    terminal = Terminal("crashes")
+    assert terminal.end() == 1
+    assert terminal.after_screen.rstrip().endswith("ZeroDivisionError: integer division or modulo by zero")
+    assert "locals" not in terminal.after_screen
+    assert "closed with" not in terminal.after_screen
 
 
 def test_suspended_and_brought_back() -> None:
