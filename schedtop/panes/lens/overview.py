@@ -98,7 +98,7 @@ def _scheduling(scene: Scene, counts: Lens) -> Iterable[Fact]:
     elif states.throttled_ns:
         yield "throttled", [format_ns(states.throttled_ns)]
     per_s = [scene.per_s(count) for count in (counts.voluntary_switches, counts.involuntary_switches)]
-    yield "switches", [f"{per_s[0]}/s vol.", f"{per_s[1]}/s invol."]
+    yield "switches", [f"{per_s[0]}/s vol.", f"{per_s[1]}/s inv."]
     yield "CPUs", _cpus(counts)
 
 
@@ -157,7 +157,7 @@ def _before(past: Past) -> Iterable[Fact]:
     longest = int(past.threads["max_wait_ns"].max(initial=0))
     yield "waited", [f"{format_ratio(delay / span)} for a CPU", f"longest {format_ns(longest)}", format_ns(delay)]
     numbers = [format_rate(rate(past.sum(name), span)) for name in ("voluntary_switches", "involuntary_switches")]
-    yield "switches", [f"{numbers[0]}/s vol.", f"{numbers[1]}/s invol."]
+    yield "switches", [f"{numbers[0]}/s vol.", f"{numbers[1]}/s inv."]
     if len(past.slow_waits):
         worst = format_ns(int(past.slow_waits["wait_ns"].max()))
         yield "slow waits", [str(len(past.slow_waits)), f"longest {worst}"]
