@@ -119,7 +119,7 @@ class HeaderPane(Canvas, can_focus=False):
             self.put([[("schedtop", "key"), ("  waiting for the first interval", "dim")]])
             return
         state, clock = self._state(self.view), self._clock(self.view)
-        room = width - spans_width(clock)
+        room = width - spans_width(clock) - 1
         recording: Parts = [[(self.recording, "alarm")]] if self.recording else []
         first = whole_parts([state, *recording, *self._host(self.view)], room, SEPARATOR)
         gap = width - spans_width(first) - spans_width(clock)
