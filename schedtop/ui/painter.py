@@ -7,6 +7,7 @@ difference is written with as few moves and codes as possible.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
@@ -23,6 +24,9 @@ SHORT_GAP = 4
 """Cells that are written again rather than jumped over: a jump takes as many bytes."""
 
 END_STYLE = "\x1b[m"
+
+STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters without a cell that steer a terminal: pasted text and messages may have them, the screen must not."""
 
 _NARROW = set(map(chr, range(32, 127)))
 """Characters of one cell that have been met, of those that never join their neighbours."""
@@ -89,6 +93,9 @@ class Painter:
         for text, style, control in strip:
             if control:
                 continue
+            if not text.isprintable():
+                # Half of a surrogate pair, from the name of a file, cannot be written at all.
+                text = STEERING.sub("", text).encode(errors="replace").decode()
             cells = list(text) if text.isascii() else cells_of(text)
             ink = ink_of(style, self.depth)
             texts += cells

@@ -70,6 +70,12 @@ def test_wide_characters_and_marks_keep_their_cells() -> None:
         assert emulator.lines == [text + " " * (12 - Strip([Segment(text)]).cell_length)]
 
 
+def test_nothing_that_steers_a_terminal_is_sent() -> None:
+    hostile = "a\x1b]0;b\x07\x9b31m\x7f\u202e\x00\t\ud800"
+    assert painted(Painter(), Segment(hostile)) == "\x1b[1;1Ha]0;b31m?   "
+    assert painted(Painter(), Segment(hostile + "日")) == "\x1b[1;1Ha]0;b31m?日 "
+
+
 def test_colours_are_those_that_the_terminal_has() -> None:
     style = Style.parse("bold #56b4e9 on #0f1419")
     assert ink_of(style, Depth.TRUE) == ("1", "38;2;86;180;233", "48;2;15;20;25")
