@@ -93,6 +93,11 @@ class ViewSettings:
     """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
 
     @property
+    def selects(self) -> bool:
+        """Whether the selected CPUs say what is shown: the filter lets some of them through."""
+        return bool(self.filter.cpu_ids(self.selected_cpus))
+
+    @property
     def shown_filter(self) -> Filter:
         """The filter, on the selected CPUs."""
         return self.filter.on_cpus(self.selected_cpus)
@@ -146,6 +151,18 @@ class View:
         """Which CPUs alone are shown, as `CPU 3` or `CPUs 0-7 (node 0)`; empty: all."""
         chosen = self.settings.shown_filter.cpus
         return cpus_words(chosen, self.host.topology, tuple(self.frame.cpus.ids)) if chosen else ""
+
+    @property
+    def begin_ns(self) -> int:
+        """When the window begins, by the clock of `end_ns`. The Frame of a window with gaps does not tell."""
+        oldest = window_of(self.series, self.settings.window_ns)[0]
+        return oldest.end_ns - oldest.interval_ns
+
+    @property
+    def end_time_ns(self) -> int:
+        """When it ends by wall clock; nor does the Frame tell this."""
+        newest = self.series[-1]
+        return newest.start_time_ns + newest.interval_ns
 
     @property
     def age_ns(self) -> int:

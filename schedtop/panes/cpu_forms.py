@@ -180,7 +180,7 @@ def gridded(picture: Picture) -> Form:
                     cell = _under_cursor(cell)
                 elif SELECTED in name:
                     cell[0] = (name, "key")
-                line += cell if history else (cell[0], cell[-1])
+                line += [span for span in cell if span[0]]
             lines.append(line)
         return lines
 
@@ -203,7 +203,7 @@ def folded(picture: Picture, kind: str) -> Form:
     room = max(1, picture.width - table_width)
     tall = max(1, min((picture.height - 2) // len(folds), -(-most // room)))
     page = max(1, (picture.height - 2) // tall)
-    shares = trend(ranking, view.series[-1:], len(view.frame.cpus.online))[:, 0]
+    shares = trend(ranking, (view.frame,), len(view.frame.cpus.online))[:, 0]
 
     def draw(top: int) -> list[Spans]:
         visible = folds[top : top + page]

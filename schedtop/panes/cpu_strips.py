@@ -66,6 +66,10 @@ class CpuStripsPane(TimePane):
         self.measure = next_measure(self.measure, step, frame) or self.measure
         self.draw()
 
+    def forget(self) -> None:
+        super().forget()
+        self._values.clear()
+
     def view_glance(self, view: View) -> Spans:
         measure = self._measure_of(view)
         values = measure.values(view.frame)

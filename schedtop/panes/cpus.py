@@ -126,7 +126,7 @@ class CpusPane(Pane):
             words = [count, picture.measure.word, order_words(view)]
         else:
             words = [order_words(view)]
-        if view.settings.selected_cpus:
+        if view.settings.selects:
             words.append(f"{len(view.cpu_ids)} selected")
         return " · ".join(word for word in words if word)
 

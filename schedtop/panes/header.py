@@ -135,7 +135,7 @@ class HeaderPane(Canvas, can_focus=False):
         return [(" ENDED ", "frozen")] if self.ended else [("● LIVE", "live")]
 
     def _clock(self, view: View) -> list[Span]:
-        end_ns = view.frame.start_time_ns + view.frame.interval_ns
+        end_ns = view.end_time_ns
         # Who looks at a recording must see that it is not today's.
         return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
@@ -167,8 +167,9 @@ class HeaderPane(Canvas, can_focus=False):
         parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
-        if settings.selected_cpus:
-            parts.append([("selected ", "dim"), (clip(view.cpus_words, 34), "notice")])
+        if settings.selects:
+            offline = "" if view.cpu_ids else ", offline"
+            parts.append([("selected ", "dim"), (clip(view.cpus_words, 34) + offline, "notice")])
         if settings.filter:
             parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
         if self.triggers:

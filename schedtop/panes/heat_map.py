@@ -107,7 +107,7 @@ class Columns:
     """The waits of each column of time.
 
     `counts`: shape (columns, BUCKETS), of all intervals that are in a column; `share`: which part of these waits is
-    counted in one column, shape (columns,), below 1 where an interval is longer; `max_ns` and `known`, whether there
+    counted in this column, shape (columns,), below 1 where an interval is longer; `max_ns` and `known`, whether there
     was any interval: shape (columns,).
     """
 
@@ -124,11 +124,14 @@ class Columns:
         for first, last, waits in placed:
             part = 1 / (last - first + 1)
             for column in range(max(first, 0), min(last, width - 1) + 1):
-                if known[column]:
-                    counts[column] += waits.counts
+                if not known[column]:
+                    counts[column], share[column] = waits.counts, part
                 else:
-                    counts[column] = waits.counts
-                share[column] = min(share[column], part)
+                    if part != share[column]:
+                        # One that is longer than its column, beside one that is not: in the map their waits add up.
+                        before, count = int(counts[column].sum()), waits.count
+                        share[column] = (share[column] * before + part * count) / max(before + count, 1)
+                    counts[column] += waits.counts
                 max_ns[column] = max(max_ns[column], waits.max_ns)
                 known[column] = True
         return cls(counts, np.array(share), np.array(max_ns, np.int64), np.array(known))

@@ -85,6 +85,16 @@ class TimePane(Pane):
         self._edge = RightEdge()
         self._margin = 0
 
+    def show(self, view: View) -> None:
+        if self.hidden:
+            # What nobody sees must not keep Frames that the history has given up.
+            self.forget()
+        super().show(view)
+
+    def forget(self) -> None:
+        """Drops what is kept of Frames."""
+        self.placed = None
+
     def place_frames(self, view: View, margin: int, width: int) -> Placed:
         """The Frames of a View in `width` columns from the cell `margin` on."""
         frames = (*view.series, *view.later)
@@ -103,7 +113,7 @@ class TimePane(Pane):
                 seen.append((begin - first, last - first, frame))
         cursor = None
         if is_moment(view):
-            begin = min(at, grid.column(now - view.frame.interval_ns) + 1)
+            begin = min(at, grid.column(view.begin_ns) + 1)
             cursor = (begin - first, at - first)
         self._margin = margin
         self.placed = Placed(grid, first, width, seen[::-1], newest - first, cursor)
@@ -116,7 +126,7 @@ class TimePane(Pane):
             text = axis(grid, first, width, view.frame.end_ns, back_text, newest=NEWEST)
             return [(margin, "head"), (text, "head")]
         begin, end = max(placed.cursor[0], 0), placed.cursor[1]
-        epoch_ns = view.frame.end_ns - view.frame.interval_ns - view.frame.start_time_ns
+        epoch_ns = view.frame.end_ns - view.end_time_ns
         text = axis(grid, first, width, epoch_ns, format_clock, reserved=(begin, end), least_cells=CLOCK_CELLS)
         mark = "▲" if begin == end else ("├" if placed.cursor[0] >= 0 else "─") + "─" * (end - begin - 1) + "▲"
         if len(mark) >= SPAN_TEXT_LEAST:
@@ -136,8 +146,9 @@ class TimePane(Pane):
         """More time in each column, or less; around the end."""
         if self.view is None:
             return
-        interval_ns = max(self.view.series[-1].interval_ns, 1)
-        width = max(self.placed.width if self.placed else 1, 1)
+        placed = self.placed
+        interval_ns = max(placed.grid.interval_ns if placed else self.view.series[-1].interval_ns, 1)
+        width = max(placed.width if placed else 1, 1)
         # One that would show all that can be kept is the last one that makes sense.
         useful = [
             1,

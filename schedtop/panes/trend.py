@@ -105,7 +105,7 @@ def trend(measure: Measure, frames: Sequence[Frame], cpus: int) -> Values:
     """
     table = np.full((cpus, len(frames)), np.nan)
     for index, frame in enumerate(frames):
-        values = measure.values(frame)
+        values = measure.values(frame)[:cpus]
         table[: len(values), index] = values
     whole = measure.whole or float(np.nanmax(table, initial=0.0)) or 1.0
     return table / whole

@@ -42,4 +42,4 @@ def self_contained(svg: str, about: Mapping[str, Any]) -> str:
 
 def base_name(view: View) -> str:
     """The files' name without ending: host and the moment that is shown, in local time."""
-    return file_stem(view.host.name, view.frame.start_time_ns + view.frame.interval_ns)
+    return file_stem(view.host.name, view.end_time_ns)

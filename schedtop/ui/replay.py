@@ -151,7 +151,12 @@ class ReplayDashboard(Dashboard):
 
     def _remember(self, after_ns: int) -> None:
         """Keeps what was shown of the time after a place that is sought: panes over time go on showing it."""
-        known = {frame.end_ns: frame for frame in (*self._later, *self.live.frames) if frame.end_ns > after_ns}
+        # Not those that were merged with what comes before: that will be given anew.
+        known = {
+            frame.end_ns: frame
+            for frame in (*self._later, *self.live.frames)
+            if frame.end_ns - frame.interval_ns // 2 > after_ns
+        }
         self._later = tuple(known[end_ns] for end_ns in sorted(known)[:MOST_LATER])
 
     def make_view(self) -> View | None:

@@ -46,6 +46,11 @@ def test_a_long_interval_is_spread_over_its_columns_and_keeps_its_percentiles() 
     assert heat_map(outside, SCALE, []).cells.sum() == 4
 
 
+def test_a_long_interval_that_shares_a_column_with_a_short_one_takes_nothing_from_it() -> None:
+    columns = Columns.of(2, [(0, 1, of(*[2_000] * 1000)), (1, 1, of(*[9_000] * 100))])
+    assert heat_map(columns, SCALE, []).cells.sum(axis=0).tolist() == pytest.approx([500, 600])
+
+
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99, 1.0])
 def test_percentile_lines_are_those_of_the_histogram(ratio: float) -> None:
     each = [waits(seed, 10.0 ** (4 + seed % 4), 1 + seed * 37) for seed in range(30)]

@@ -192,6 +192,39 @@ async def test_what_is_added_up_for_selected_cpus_is_bounded() -> None:
     assert all(len(frame.latency.histograms) <= 8 for frame in past.frames)
 
 
+async def test_a_pane_that_is_not_seen_keeps_no_frames() -> None:
+    past = history(20)
+    pane = CpuStripsPane()
+    app = OnePane(pane)
+    async with app.run_test(size=(80, 16)) as pilot:
+        pane.show(past.view(ViewSettings()))
+        assert pane._values
+        pane.display = False
+        await pilot.pause()
+        pane.show(past.view(ViewSettings()))
+        assert not pane._values
+        assert pane.placed is None
+
+
+async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> None:
+    past = history(60)
+    hole_ns = 7 * 10**9
+    # Somebody suspended the machine, or lines of a recording are missing.
+    holes = History(past.host, [frame for number, frame in enumerate(past.frames) if not 30 <= number < 37])
+    view = holes.view(ViewSettings(window_ns=10 * 10**9), past.frames[40].end_ns)
+    assert view.end_time_ns == view.frame.start_time_ns + view.frame.interval_ns + hole_ns
+    pane = OverTimePane()
+    screen = await shown(pane, view)
+    assert f"▲ {format_clock(view.end_time_ns)}" in screen[1]
+    assert screen[-2].index("▲") - screen[-2].index("├") == 9 + 7
+    assert pane.placed is not None
+    marks = [(place, screen[-2][place + 1 : place + 9]) for place, cell in enumerate(screen[-2]) if cell == "╵"]
+    ends = {format_clock(frame.start_time_ns + frame.interval_ns): last for _, last, frame in pane.placed.frames}
+    known = [(place, clock) for place, clock in marks if clock in ends]
+    assert known
+    assert all(place == 2 + 6 + ends[clock] for place, clock in known)
+
+
 async def test_no_latency_says_why(make_view: MakeView) -> None:
     assert "no latency here" in "\n".join(await shown(OverTimePane(), make_view(change=without("latency"))))
 
