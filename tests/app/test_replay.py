@@ -21,6 +21,8 @@ from schedtop.model import Frame
 from schedtop.outputs.recorder import Recorder
 from schedtop.panes.latency import LatencyPane
 from schedtop.panes.latency_plot import LatencyPlot
+from schedtop.panes.over_time import OverTimePane
+from schedtop.panes.time_pane import TimePane
 from schedtop.recording import Event, Header
 from schedtop.sources.recorded import Recording
 from schedtop.sources.replay import ReplaySource
@@ -30,6 +32,7 @@ from schedtop.ui.player_bar import PlayerBar
 from schedtop.ui.replay import ReplayDashboard, next_speed
 from schedtop.ui.seek_bar import SeekBar
 from schedtop.units import NS_PER_S
+from schedtop.widgets.time_axis import GridKeeper, RightEdge
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
 from .drive import GivenSource, collected, to_topic
@@ -147,6 +150,12 @@ def panes_of(app: Any) -> list[str]:
     latency = app.dashboard.query_one(LatencyPane)
     latency._plot = LatencyPlot()  # it keeps the axis that it had, and that hangs on what was drawn before
     latency.draw()
+    for pane in app.dashboard.query(TimePane):
+        # Where columns begin hangs on that, too: on a busy machine several Frames are drawn at once.
+        pane._keeper, pane._edge = GridKeeper(), RightEdge()
+        if isinstance(pane, OverTimePane):
+            pane._scale, pane._factor = None, 0
+        pane.draw()
     return [canvas.render_line(row).text for canvas in app.dashboard.panes for row in range(canvas.size.height)]
 
 

@@ -8,9 +8,12 @@ import pytest
 from schedtop.folding import cpus_words, fold_cpus
 from schedtop.history import History, ViewSettings
 from schedtop.model import Frame, merge
+from schedtop.panes.cpu_forms import Picture, folded, gridded
+from schedtop.panes.trend import MEASURES
 from schedtop.sources.synthetic import Scenario, SyntheticSource, hot_cpus, make_topology
 from schedtop.tables import LatencySum, LatencyTable, merge_latency
 from schedtop.verdict import judge
+from schedtop.widgets.bars import level_glyphs
 
 
 def frames(count: int, **scenario: int) -> list[Frame]:
@@ -84,3 +87,26 @@ def test_a_verdict_on_selected_cpus_is_about_these() -> None:
     history = History(source.host, [frame])
     assert "steal is 50" in judge(history.view(ViewSettings(selected_cpus=(2,)))).sentences()
     assert "steal" not in judge(history.view(ViewSettings(selected_cpus=(3,)))).sentences()
+
+
+def picture(size: tuple[int, int], cursor: int, window_s: int = 1) -> Picture:
+    source = SyntheticSource(Scenario(cpus=256, frames=12, tasks=5))
+    past = History(source.host, source.frames(threading.Event()))
+    view = past.view(ViewSettings(window_ns=window_s * 10**9))
+    return Picture.of(view, view.all_cpu_ids, MEASURES[0], size, cursor)
+
+
+def test_a_cpu_under_the_cursor_stands_once_where_there_is_no_room_for_histories() -> None:
+    size = (80, 24)
+    lines = {cursor: gridded(picture(size, cursor)).draw(0) for cursor in (-1, 1)}
+    texts = {cursor: ["".join(text for text, _ in line) for line in drawn] for cursor, drawn in lines.items()}
+    assert texts[-1] == texts[1]
+    assert any(style == "cursor" for line in lines[1] for _, style in line)
+
+
+def test_the_cells_of_a_fold_are_of_the_window_as_its_worst_cpu_is() -> None:
+    shown = picture((160, 30), -1, window_s=10)
+    values, (fold, *_) = MEASURES[0].values(shown.view.frame), folded(shown, "node").items
+    drawn = "".join(line[-1][0] for line in folded(shown, "node").draw(0)[2:])
+    assert drawn.startswith(level_glyphs(values[list(fold)])[:20])
+    assert level_glyphs(MEASURES[0].values(shown.view.series[-1])[list(fold)])[:20] not in drawn
