@@ -1,4 +1,4 @@
-"""CPUs over time: one measure, a strip a CPU, the more the darker; as bars where there is room for tall ones."""
+"""CPUs over time: one measure, a strip a CPU, the more the fuller; as bars where there is room for tall ones."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class CpuStripsPane(TimePane):
     LEAST = Size(40, 5)
     READING = (
         "One measure of every CPU over the last minutes, an interval a cell, the newest at the right, its value now "
-        "behind it; m chooses the measure, and the title says what a full cell is. Dark strips on a few CPUs beside "
-        "light ones: work that is pinned, or cannot be spread; look at affinity masks. A dark stretch that moves from "
-        "CPU to CPU: one task that migrates. Dark columns through all CPUs: everything at once, such as a timer, or "
+        "behind it; m chooses the measure, and the title says what a full cell is. Full strips on a few CPUs beside "
+        "empty ones: work that is pinned, or cannot be spread; look at affinity masks. A full stretch that moves from "
+        "CPU to CPU: one task that migrates. Full columns through all CPUs: everything at once, such as a timer, or "
         "the hypervisor (steal). Much involuntary % where busy is full: more tasks than CPU there. Where not all CPUs "
         "fit, those with most over this time come first, the others by scrolling; selected CPUs carry ▸. A click on a "
         "column shows that interval in all panes; x shows more time in each column."

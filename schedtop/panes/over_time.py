@@ -59,9 +59,9 @@ class OverTimePane(TimePane):
     PARTS = ("latency",)
     READING = (
         "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), the more "
-        "waits in a cell the darker it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
+        "waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
         "percentile, ▶ and the dotted line the threshold of slow waits; all above it has another colour. "
-        "One dark band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
+        "One dense band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
         "time slices; look in Tasks who (s), and in Blame for whom. ═ climbs while ━ stays: the CPUs are "
         "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
         "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
