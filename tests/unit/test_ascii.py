@@ -18,7 +18,7 @@ PACKAGE = Path(schedtop.__file__).parent
 
 
 def drawn() -> set[str]:
-    """Every character beyond ASCII in a text of the sources, docstrings aside."""
+    """Every character beyond ASCII in a text of the sources that is seen, docstrings aside."""
     found: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
         if path.name == "ascii.py" or "outputs/report" in str(path):
@@ -27,7 +27,7 @@ def drawn() -> set[str]:
         words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
-                found.update(char for char in node.value if not char.isascii())
+                found.update(char for char in node.value if not char.isascii() and char.isprintable())
     return found
 
 
