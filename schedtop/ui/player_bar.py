@@ -131,7 +131,7 @@ class PlayerBar(Canvas, can_focus=False):
         ]
         if entry.slow_waits:
             waits = f"{entry.slow_waits} slow wait{'s' * (entry.slow_waits != 1)}"
-            parts.append([(waits, "preemption"), (f", longest in a queue {format_ns(entry.max_wait_ns)}", "text")])
+            parts.append([(waits, "preemption"), (f", longest wait {format_ns(entry.max_wait_ns)}", "text")])
         parts += [
             [(f"{event.kind} ", "dim"), (steady(event.text), "notice")]
             for event in self.happened
