@@ -59,6 +59,10 @@ async def test_all_who_started_a_command_can_be_found(opening: str) -> None:
             if dashboard.view is not None and len(dashboard.view.short_lived) == 5:
                 break
         await to_pane(pilot, "short-lived")
+        for _ in range(200):
+            if "sh (1165) +3" in text(pilot.app):
+                break
+            await pilot.pause(0.01)
         assert "sh (1165) +3" in text(pilot.app)
         if opening == "enter":
             await pilot.press("down")
