@@ -1,11 +1,11 @@
 #!/bin/sh
-# All tests, or those that the arguments choose: first those that share the machine well, two at a time; then those that
+# All tests, or those that the arguments choose: first those that share the machine well, three at a time; then those that
 # measure the real kernel or their own process, with nothing beside them. Of these one that fails gets a second chance,
 # and is named then: a host can take the CPUs away for seconds, and a measurement is lost with them. 5 is pytest's word for "nothing to do".
 python=$1
 shift
 status=5
-"$python" -m pytest -n 2 --dist worksteal -m "not root and not alone" "$@" || first=$?
+"$python" -m pytest -n 3 --dist worksteal -m "not root and not alone" "$@" || first=$?
 "$python" -m pytest -m "root or alone" --reruns 1 --reruns-delay 3 -rR "$@" || second=$?
 for part in "${first:-0}" "${second:-0}"; do
 	if [ "$part" != 5 ] && { [ "$status" = 5 ] || [ "$status" = 0 ]; }; then

@@ -88,7 +88,10 @@ class Compiled:
 def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> Compiled:
     """Compiles in a child process. Raises SourceError; the compiler's words are then in a file that it names."""
     # A thread of the screen has another priority than the process, and what it starts gets none of it.
-    renice = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {os.getpriority(os.PRIO_PROCESS, os.getpid())})"
+    nice = os.getpriority(os.PRIO_PROCESS, os.getpid())
+    # Where they are the same nothing is asked for: a filter of system calls may refuse it.
+    differs = os.getpriority(os.PRIO_PROCESS, 0) != nice
+    renice = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {nice})" if differs else ""
     path = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})"
     code = f"{renice}\n{path}; from {__name__} import main; main()"
     child = subprocess.run(

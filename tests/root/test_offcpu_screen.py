@@ -116,7 +116,7 @@ def test_it_shows_who_is_held_up_and_detaches(tmp_path: Path) -> None:
         assert before
         terminal.press("o")
         terminal.until(lambda screen: "Off-CPU time" in screen, "the screen")
-        terminal.press("/")
+        terminal.press("f")
         terminal.until(lambda screen: "Enter keeps" in screen, "the filter line")
         terminal.press(NAME)
         terminal.until(lambda screen: f"filter comm:{NAME}" in screen, "the filter")
