@@ -11,7 +11,7 @@ from textual.geometry import Size
 from schedtop.history import View
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.columns import Column
-from schedtop.widgets.strips import Spans, wrapped
+from schedtop.widgets.strips import Spans, steady, wrapped
 
 TITLE_FRAME = 8
 """Cells of the border beside a title: corners, blanks, the number."""
@@ -103,8 +103,8 @@ class Pane(Canvas):
         return []
 
     def sentence(self, text: str, style: str = "dim") -> list[Spans]:
-        """A sentence broken to the width, from the second line on where there is room."""
-        lines: list[Spans] = [[(line, style)] for line in wrapped(text, self.inner.width)]
+        """A sentence (a filter in it may hold anything) in lines, from the second line on where there is room."""
+        lines: list[Spans] = [[(line, style)] for line in wrapped(steady(text), self.inner.width)]
         return [[], *lines] if self.inner.height > len(lines) + 1 else lines
 
     def set_title(self, detail: str = "", subtitle: str = "") -> None:

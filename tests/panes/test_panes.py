@@ -318,3 +318,8 @@ async def test_selection_survives_sorting(keys: tuple[str, ...], make_view: Make
             index = int(np.flatnonzero(pane.rows["tid"] == after["tid"])[0])  # type: ignore[index]
             assert pane.top <= index < pane.top + pane.page_rows
         assert lines(app)
+
+
+async def test_a_filter_that_nothing_passes_may_hold_what_steers_a_terminal(make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(filter=Filter(comms=("5\x00\x07\x7f",))))
+    assert "filter comm:5???" in await shown(TasksPane(), view)
