@@ -1,8 +1,6 @@
-"""A few seconds of the monkey (`make monkey` plays for minutes): one seed is always the same, one is new each time."""
+"""A few seconds of the monkey, the same each time: what is new is looked for by `make monkey`, for minutes."""
 
 from __future__ import annotations
-
-import random
 
 import pytest
 
@@ -14,7 +12,7 @@ from .drive import GivenSource, collected
 
 
 @pytest.mark.parametrize("place", ["replay", "live"])
-@pytest.mark.parametrize("seed", [7, random.SystemRandom().randrange(10**6)], ids=["fixed", "random"])
+@pytest.mark.parametrize("seed", [7, 8])
 async def test_whatever_is_pressed_nothing_breaks(place: str, seed: int) -> None:
     print(f"seed {seed}")
     await round_of(place, seed, 2.5)
