@@ -9,6 +9,7 @@ from typing import Any
 
 from schedtop.config.place import ConfigError, config_path, read_config
 from schedtop.config.schema import BY_NAME, KEYS_TABLE, Value, duration_ns
+from schedtop.spelling import nearest
 from schedtop.units import printable
 
 
@@ -98,14 +99,6 @@ def _read_bindings(table: Any, bindings: dict[str, str]) -> Iterable[str]:
             bindings[name] = keys
         else:
             yield f'{KEYS_TABLE}.{printable(name)} = {_shown(keys)}: it takes keys, like "space,f5"'
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Words for the name that was probably meant, nothing if none is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name.lower(), list(known), 1, 0.6)
-    return f": did you mean {found[0]!r}?" if found else ""
 
 
 def _shown(value: object) -> str:

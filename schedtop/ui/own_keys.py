@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 from textual.app import App
@@ -15,6 +14,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 from textual.widget import Widget
 
+from schedtop.spelling import nearest
 from schedtop.ui.bindings import KEY_TEXT, NO_KEY
 
 FIXED = {"ctrl+c": "interrupt", "ctrl+z": "suspend"}
@@ -183,8 +183,7 @@ def _named(text: str) -> str:
     name = ALIASES.get(low) or by_text.get(low) or (_character(text) if len(text) == 1 else low)
     known = {key.value for key in Keys} | KEY_TEXT.keys() | set(KEY_NAME_REPLACEMENTS.values())
     if not (name in known or (len(text) == 1 and text.isprintable())):
-        near = get_close_matches(low, sorted({*known, *ALIASES}), 1, 0.6)
-        raise ValueError(f"{text!r} is no key" + (f": did you mean {near[0]!r}?" if near else ""))
+        raise ValueError(f"{text!r} is no key{nearest(low, sorted({*known, *ALIASES}))}")
     return name
 
 
@@ -209,8 +208,7 @@ def make_keymap(bindings: Mapping[str, str]) -> Keymap:
     problems = []
     for name, text in bindings.items():
         if name not in actions():
-            near = get_close_matches(name.lower(), actions(), 1, 0.6)
-            problems.append(f"keys: unknown action {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+            problems.append(f"keys: unknown action {name!r}{nearest(name, actions())}")
             continue
         keys = []
         for key in split_keys(text):

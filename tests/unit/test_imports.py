@@ -12,13 +12,25 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {"schedtop", "histogram", "units", "rows", "tables", "containers", "short_lived", "stacks", "cpu_lists"}
+VALUES = {
+    "schedtop",
+    "histogram",
+    "units",
+    "rows",
+    "tables",
+    "containers",
+    "short_lived",
+    "stacks",
+    "cpu_lists",
+    "spelling",
+}
 MAY_IMPORT = {
     "schedtop": set(),
     "units": set(),
     "stacks": set(),
     "cpu_lists": set(),
     "ascii": set(),
+    "spelling": set(),
     "histogram": {"units"},
     "rows": {"units"},
     "short_lived": {"units", "rows"},
