@@ -1,13 +1,13 @@
 """Compiles the kernel programs in a process of its own, so that the compiler's memory and its chatter stay there.
 
-The only module that imports bcc; the dashboard never does. What comes out is data: instructions, map definitions and
-struct layouts (`Compiled`).
+Its child (compiler_child.py) has bcc; the dashboard never does. What comes out is data: instructions, map definitions
+and struct layouts (`Compiled`).
 """
 
 from __future__ import annotations
 
 import base64
-import ctypes
+import errno
 import json
 import os
 import re
@@ -21,19 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import SourceError
-
-NO_BCC = (
-    "the bcc Python binding is missing: install python3-bpfcc (Debian, Ubuntu), python3-bcc (Fedora, openSUSE) "
-    "or python-bcc (Arch), and make the virtual environment with --system-site-packages"
-)
-PRIVILEGES = (
-    "the kernel programs need privileges: run `sudo schedtop`, or give the process the capabilities cap_bpf and "
-    "cap_perfmon (and readable tracefs for --source tracepoint); without either there is less to see: "
-    "/proc/pressure/cpu, and each task's run delay in /proc/TID/schedstat"
-)
-_STATUS_NO_BCC, _STATUS_FAILED = 3, 4
-_LD_IMM64, _MAP_FD = 0x18, 1  # opcode, and the source register that makes it a map (include/uapi/linux/bpf.h)
+from schedtop.finding import MORE
+from schedtop.model import NotPermitted, SourceError
+from schedtop.sources.bcc_child import DISTRIBUTION, NO_BCC
+from schedtop.sources.checks.binding import no_bcc, sources
+from schedtop.sources.checks.refusals import is_known, why_refused
+from schedtop.sources.compiler_child import map_loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,7 @@ class Compiled:
         """A program's instructions with the maps' file descriptors in place."""
         code = bytearray(self.programs[program])
         names = list(self.maps)
-        for at in _map_loads(code):
+        for at in map_loads(code):
             index = int.from_bytes(code[at + 4 : at + 8], "little")
             code[at + 4 : at + 8] = fds[names[index]].to_bytes(4, "little")
         return bytes(code)
@@ -91,24 +84,40 @@ def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> C
     nice = os.getpriority(os.PRIO_PROCESS, os.getpid())
     # Where they are the same nothing is asked for: a filter of system calls may refuse it.
     differs = os.getpriority(os.PRIO_PROCESS, 0) != nice
-    renice = f"import os; os.setpriority(os.PRIO_PROCESS, 0, {nice})" if differs else ""
-    path = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})"
-    code = f"{renice}\n{path}; from {__name__} import main; main()"
     child = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        bcc_command("compiler_child", str(nice) if differs else ""),
         input=json.dumps({"text": text, "flags": flags}).encode(),
         capture_output=True,
         env=os.environ | {"BCC_KERNEL_SOURCE": str(include_root)},
+        cwd="/",  # the compiler looks for headers there: none may come from where somebody called us
         process_group=0,  # ctrl-c is for us: we end it
         check=False,
     )
-    if child.returncode == _STATUS_NO_BCC:
-        raise SourceError(NO_BCC)
+    if child.returncode == NO_BCC:
+        raise SourceError(no_bcc().error)
     if child.returncode:
-        if os.geteuid() and b"Operation not permitted" in child.stderr:
-            raise SourceError(PRIVILEGES)
-        raise SourceError(f"the kernel programs do not compile or load; the log is in {keep_log(child.stderr)}")
+        kind = NotPermitted if os.strerror(errno.EPERM).encode() in child.stderr else SourceError
+        raise kind(_why_failed(child.stderr))
     return Compiled.from_json(child.stdout)
+
+
+def bcc_command(job: str, *arguments: str) -> list[str]:
+    """The command that does a job of a child that needs bcc (bcc_child.py), whichever interpreter has it.
+
+    -P: as root nothing may be imported from the directory in which somebody called us.
+    """
+    return [sys.executable or DISTRIBUTION, "-P", str(Path(__file__).with_name("bcc_child.py")), job, *arguments]
+
+
+def _why_failed(said: bytes) -> str:
+    """The error of a child that had bcc: what the kernel refused, if that is why, else where its words are."""
+    for number in (errno.EPERM, errno.ENOSYS):
+        # The compiler's child makes the maps, too; that is where the kernel refuses first.
+        if os.strerror(number).encode() in said:
+            finding = why_refused(OSError(number, os.strerror(number)))
+            if is_known(finding):
+                return finding.error
+    return f"the kernel programs do not compile or load: {MORE}, and the log is in {keep_log(said)}"
 
 
 def keep_log(log: bytes) -> str:
@@ -125,7 +134,7 @@ def source_directory() -> Path:
     for path in (package / "bpf", package.parent / "bpf"):
         if (path / "schedtop.h").is_file():
             return path
-    raise SourceError(f"the kernel programs' sources are missing: expected {package / 'bpf'}")
+    raise SourceError(sources(None, package / "bpf").error)
 
 
 def source_text(directory: Path, front_end: str) -> str:
@@ -143,88 +152,3 @@ def header_constants(directory: Path) -> dict[str, int]:
     """The plain numbers that bpf/schedtop.h defines, by name."""
     text = (directory / "schedtop.h").read_text()
     return {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)\b", text, re.MULTILINE)}
-
-
-def main() -> None:
-    """The child: reads text and flags as JSON, writes a Compiled as JSON; bcc's words are on stderr."""
-    try:
-        import bcc
-    except ImportError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(_STATUS_NO_BCC) from None
-    request = json.load(sys.stdin)
-    try:
-        module = bcc.BPF(text=request["text"], cflags=request["flags"])
-    except Exception as error:  # bcc raises nothing narrower
-        print(error, file=sys.stderr)
-        raise SystemExit(_STATUS_FAILED) from None
-    sys.stdout.write(_extract(bcc.lib, module).to_json())
-    sys.stdout.flush()
-    # The compiler takes its time to put its memory in order, for nothing.
-    os._exit(0)
-
-
-def _extract(lib: Any, module: Any) -> Compiled:
-    # The binding itself never calls these two, so it has not declared them.
-    lib.bpf_num_tables.argtypes = [ctypes.c_void_p]
-    lib.bpf_table_name.argtypes, lib.bpf_table_name.restype = [ctypes.c_void_p, ctypes.c_size_t], ctypes.c_char_p
-    names = [lib.bpf_table_name(module.module, index).decode() for index in range(lib.bpf_num_tables(module.module))]
-    maps = {name: _map_spec(lib, module, name) for name in names}
-    positions = {module[name].map_fd: index for index, name in enumerate(names)}
-    programs = {}
-    for index in range(lib.bpf_num_functions(module.module)):
-        name = lib.bpf_function_name(module.module, index)
-        start, size = (get(module.module, name) for get in (lib.bpf_function_start, lib.bpf_function_size))
-        code = bytearray(ctypes.string_at(start, size))
-        for at in _map_loads(code):
-            fd = int.from_bytes(code[at + 4 : at + 8], "little")
-            code[at + 4 : at + 8] = positions[fd].to_bytes(4, "little")
-        programs[name.decode()] = bytes(code)
-    return Compiled(maps, programs)
-
-
-def _map_spec(lib: Any, module: Any, name: str) -> MapSpec:
-    table, number = module[name], lib.bpf_table_id(module.module, name.encode())
-    kind = lib.bpf_table_type_id(module.module, number)
-    ring = not hasattr(table, "Leaf") or "Ring" in type(table).__name__
-    # bcc makes the type of a ring's event when it first decodes one.
-    leaf = type(table.event(ctypes.create_string_buffer(4096))) if ring else table.Leaf
-    return MapSpec(
-        kind=kind,
-        key_bytes=0 if ring else ctypes.sizeof(table.Key),
-        value_bytes=0 if ring else ctypes.sizeof(leaf),
-        entries=lib.bpf_table_max_entries_id(module.module, number),
-        flags=lib.bpf_table_flags_id(module.module, number),
-        layout=_layout(leaf),
-    )
-
-
-def _layout(leaf: Any) -> dict[str, Any]:
-    """A ctypes type as numpy describes it, with its char arrays as byte strings."""
-    dtype = np.dtype(leaf)
-    if dtype.names is None or dtype.fields is None:
-        return {"names": ["value"], "formats": [dtype.str], "offsets": [0], "itemsize": dtype.itemsize}
-    fields = [dtype.fields[name] for name in dtype.names]
-    return {
-        "names": list(dtype.names),
-        "formats": [_format(field[0]) for field in fields],
-        "offsets": [field[1] for field in fields],
-        "itemsize": dtype.itemsize,
-    }
-
-
-def _format(field: np.dtype[Any]) -> str:
-    if field.base == np.dtype("S1") and field.shape:
-        return f"S{field.shape[0]}"
-    return f"{field.shape}{field.base.str}" if field.shape else field.str
-
-
-def _map_loads(code: bytes | bytearray) -> list[int]:
-    """Offsets of the instructions that load a map's address (they are two instructions long)."""
-    found, at = [], 0
-    while at < len(code):
-        wide = code[at] == _LD_IMM64
-        if wide and code[at + 1] >> 4 == _MAP_FD:
-            found.append(at)
-        at += 16 if wide else 8
-    return found

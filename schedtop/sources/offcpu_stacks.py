@@ -7,6 +7,7 @@ from pathlib import Path
 
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import FAULT, NEW_TASK, NONE, NOT_SEEN, NOT_TAKEN, OffCpuPrograms
+from schedtop.sources.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.symbols import KERNEL, Symbols
 from schedtop.stacks import INTERRUPT, NO_STACK, Stack, Symbol, Waker
 
@@ -24,6 +25,14 @@ LATE = Stack(missing="ended early")
 """The user side of a process that had ended before it was looked at: its addresses say nothing."""
 
 
+ELSEWHERE = Stack(missing="not in this container")
+"""The user side of a process that /proc does not show here: it is in another pid namespace."""
+
+
+DENIED = Stack(missing="not permitted")
+"""The user side of a process of somebody else, which takes CAP_SYS_PTRACE to look at."""
+
+
 UNKNOWN = Stack(missing="unknown")
 """A user side of which not one frame is known."""
 
@@ -36,7 +45,10 @@ def unnamed(stacks: Iterable[Stack]) -> int:
 
 
 class Stacks:
-    """Symbolised stacks by their ids in the kernel's map, in which no id ever gets another stack."""
+    """Symbolised stacks by their ids in the kernel's map, in which no id ever gets another stack.
+
+    `denied`: there was a process that we may not look at.
+    """
 
     def __init__(self, programs: OffCpuPrograms, symbols: Symbols) -> None:
         self._programs = programs
@@ -45,6 +57,7 @@ class Stacks:
         self._user: dict[tuple[int, int], Stack] = {}
         self._distinct: dict[Stack, Stack] = {}
         self._processes: set[int] = set()
+        self.denied = False
         self._kernel_threads: dict[int, bool] = {}
 
     def kernel(self, stack: int) -> Stack:
@@ -67,8 +80,22 @@ class Stacks:
                 self._user.clear()
                 self._distinct.clear()
             # Nothing of its addresses could be known, and each such process has others: they are one.
-            self._user[key] = self._user_side(tgid, stack) if self._remember(tgid) else LATE
+            self._user[key] = self._user_side(tgid, stack) if self._remember(tgid) else self._why_not(tgid)
         return self._user[key]
+
+    def _why_not(self, tgid: int) -> Stack:
+        """What there is instead of the user side of a process that cannot be asked about."""
+        number = pid_numbers().inside(tgid)
+        if not number and pid_numbers().note:
+            return ELSEWHERE
+        try:
+            with (_PROC / str(number) / "maps").open("rb"):
+                return LATE
+        except PermissionError:
+            self.denied = True
+            return DENIED
+        except OSError:
+            return LATE
 
     def _once(self, stack: Stack) -> Stack:
         """The same object for equal stacks: several ids may differ in what a tracepoint puts on top alone."""
@@ -86,19 +113,21 @@ class Stacks:
         if tgid not in self._processes:
             if len(self._processes) >= _MOST_KEPT:
                 self._processes.clear()
-            if not (_PROC / str(tgid)).exists() or not self._symbols.remember(tgid):
+            number = pid_numbers().inside(tgid)
+            if not number or not (_PROC / str(number)).exists() or not self._symbols.remember(number):
                 return bool(self._symbols.trouble)
             self._processes.add(tgid)
         return True
 
     def _symbolised(self, pid: int, stack: int) -> Stack:
         addresses = self._programs.addresses(stack)
+        number = KERNEL if pid == KERNEL else pid_numbers().inside(pid)
         # But for the leaf of the user side they are where calls return to, which may be behind the caller's end.
         back = [0 if pid != KERNEL and not index else 1 for index in range(len(addresses))]
         places = [address - less for address, less in zip(addresses, back, strict=True)]
         symbols = tuple(
             Symbol(symbol.name, symbol.module, symbol.offset + less, symbol.kernel)
-            for symbol, less in zip(self._symbols.of(pid, places), back, strict=True)
+            for symbol, less in zip(self._symbols.of(number, places), back, strict=True)
         )
         return Stack(symbols, truncated=len(addresses) >= self._programs.depth)
 
@@ -128,7 +157,7 @@ def waker_of(tid: int, comm: str, user: Stack, kernel: Stack) -> Waker:
 def process_name(tgid: int, root: Path = _PROC) -> str:
     """The name of a process's first thread, empty if it is gone."""
     try:
-        return (root / str(tgid) / "comm").read_bytes()[:-1].decode("utf-8", "replace")
+        return (root / str(numbers_in(root).inside(tgid)) / "comm").read_bytes()[:-1].decode("utf-8", "replace")
     except OSError:
         return ""
 

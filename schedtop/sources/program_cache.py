@@ -18,8 +18,8 @@ from schedtop.sources.compiler import Compiled
 DIRECTORY_VARIABLE = "SCHEDTOP_CACHE"
 """Names another directory; empty: nothing is kept."""
 
-MOST_FILES = 8
-"""A file for each kernel, filter and version; the oldest go."""
+MOST_FILES = 32
+"""A file for each measurement, kernel, filter and version, of about 100 KB; the oldest go."""
 
 
 def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Compiled]) -> Compiled:

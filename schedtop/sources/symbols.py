@@ -7,7 +7,6 @@ import math
 import os
 import selectors
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from schedtop.sources.bcc_child import NO_BCC
+from schedtop.sources.compiler import bcc_command
 from schedtop.stacks import Symbol
 
 KERNEL = 0
@@ -26,13 +27,14 @@ ANSWER_S = 15.0
 MOST_CHILDREN = 4
 """After one that failed at a process comes another one, which leaves that process alone; so many in all."""
 
+MOST_ANSWER_BYTES = 256 << 20
+"""The child reads what anybody has made: what it says is not believed without end."""
+
 HURRY_S = 1.2
 """How long answers may take once somebody waits for the end (`session.GRACE_S`)."""
 
 _LOOK_S = 0.1
 
-_CHILD = "schedtop.sources.symbol_child"
-_NO_BCC = 3
 _KALLSYMS = Path("/proc/kallsyms")
 
 
@@ -52,10 +54,9 @@ class Symbols:
         self._start()
 
     def _start(self) -> None:
-        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from {_CHILD} import main; main()"
         self._children += 1
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],
+            bcc_command("symbol_child"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -104,9 +105,9 @@ class Symbols:
         assert self._child.stdin and self._child.stdout
         self._child.stdin.write(json.dumps(request).encode() + b"\n")
         self._child.stdin.flush()
-        line = b""
+        pieces, size = [b""], 0
         until_s = time.monotonic() + ANSWER_S
-        while not line.endswith(b"\n"):
+        while not pieces[-1].endswith(b"\n"):
             if self.stop.is_set():
                 self._deadline_s = min(self._deadline_s, time.monotonic() + HURRY_S)
             rest_s = min(until_s, self._deadline_s) - time.monotonic()
@@ -117,16 +118,19 @@ class Symbols:
             piece = os.read(self._child.stdout.fileno(), 1 << 16)
             if not piece:
                 status = self._child.wait()
-                why = "the bcc Python binding is missing" if status == _NO_BCC else f"it ended with {status}"
+                why = "the bcc Python binding is missing" if status == NO_BCC else f"it ended with {status}"
                 raise ValueError(why)
-            line += piece
-        answer: dict[str, Any] = json.loads(line)
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST_ANSWER_BYTES:
+                raise ValueError("it says too much")
+        answer: dict[str, Any] = json.loads(b"".join(pieces))
         return answer
 
     def _give_up(self, pid: int, why: str) -> None:
         self._child.kill()
         self._refused.add(pid)
-        if pid == KERNEL or self._children >= MOST_CHILDREN or self.stop.is_set() or self._child.poll() == _NO_BCC:
+        if pid == KERNEL or self._children >= MOST_CHILDREN or self.stop.is_set() or self._child.poll() == NO_BCC:
             self.failure = f"the process that reads symbols failed ({why}): what came after has none"
         else:
             self.close()
