@@ -196,13 +196,13 @@ static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
 	if (FIELD(u8, who->task, TASK_DELAYED_OFFSET))
 		return false;
 #endif
-	return FIELD(u32, who->task, TASK_ON_RQ_OFFSET);
+	return FIELD(TASK_ON_RQ_TYPE, who->task, TASK_ON_RQ_OFFSET);
 }
 
 /* On the way between two queues on_rq is TASK_ON_RQ_MIGRATING, and 0 in try_to_wake_up() and at fork. */
 static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot)
 {
-	return !FIELD(u32, who->task, TASK_ON_RQ_OFFSET);
+	return !FIELD(TASK_ON_RQ_TYPE, who->task, TASK_ON_RQ_OFFSET);
 }
 
 int btf_sched_waking(u64 *ctx)

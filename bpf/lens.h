@@ -328,6 +328,16 @@ static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 no
 	return passed;
 }
 
+/*
+ * Adds atomically, and nothing where that is known to be 0: of a 0 the compiler makes an atomic "or", which LLVM 11 has no
+ * instruction for, and kernels before 5.12 neither.
+ */
+static __always_inline void add_to(u64 *sum, u64 amount)
+{
+	if (amount)
+		__sync_fetch_and_add(sum, amount);
+}
+
 static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, u64 wait_ns)
 {
 	struct lens_peer_key key = { .tid = tid, .kind = kind, .comm = { comm[0], comm[1] } };
@@ -341,10 +351,10 @@ static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, 
 		peer = peers.lookup(&key);
 	}
 	if (peer) {
-		__sync_fetch_and_add(&peer->count, times);
-		__sync_fetch_and_add(&peer->wait_ns, wait_ns);
+		add_to(&peer->count, times);
+		add_to(&peer->wait_ns, wait_ns);
 	} else if (totals) {
-		__sync_fetch_and_add(&totals->peers_untracked, times);
+		add_to(&totals->peers_untracked, times);
 	}
 }
 
@@ -377,8 +387,8 @@ static __always_inline void count_run(u32 cpu, u64 slice, u64 timeslices)
 
 	if (!place)
 		return;
-	__sync_fetch_and_add(&place->run_ns, slice);
-	__sync_fetch_and_add(&place->timeslices, timeslices);
+	add_to(&place->run_ns, slice);
+	add_to(&place->timeslices, timeslices);
 }
 
 /* How long it has run since its last switch that was seen, by the kernel's count; never more than the time since. */

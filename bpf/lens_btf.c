@@ -102,7 +102,7 @@ static __always_inline bool is_queued(u64 task)
 	if (FIELD(u8, task, TASK_DELAYED_OFFSET))
 		return false;
 #endif
-	return FIELD(u32, task, TASK_ON_RQ_OFFSET);
+	return FIELD(TASK_ON_RQ_TYPE, task, TASK_ON_RQ_OFFSET);
 }
 
 static __always_inline u64 pointer_at(u64 address)

@@ -16,17 +16,17 @@ import struct
 from contextlib import suppress
 
 PROG_TRACEPOINT, PROG_PERF_EVENT, PROG_TRACING = 5, 7, 26
-TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT = 23, 24, 25
-"""Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT."""
+TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT, ITERATOR = 23, 24, 25, 28
+"""Where a TRACING program is attached (`expected_attach_type`): BPF_TRACE_RAW_TP, ..._FENTRY, ..._FEXIT, ..._ITER."""
 
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH, _MAP_DELETE_BATCH = 17, 24, 27
 _NO_EXIST = 1
-_OBJ_GET_INFO, _ENABLE_STATS = 15, 32
+_OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
-_NUMBERS = {
+NUMBERS = {
     "x86_64": (321, 298),
     "aarch64": (280, 241),
     "riscv64": (280, 241),
@@ -167,6 +167,18 @@ def attach_tracing(program_fd: int) -> int:
     return _bpf(_RAW_TRACEPOINT_OPEN, struct.pack("<QIxxxx", 0, program_fd))
 
 
+def attach_iterator(program_fd: int) -> int:
+    """A link to what a TRACING program of type ITERATOR goes through, for `read_iterator` (kernel 5.8 and later)."""
+    return _bpf(_LINK_CREATE, struct.pack("<4I", program_fd, 0, ITERATOR, 0))
+
+
+def read_iterator(link_fd: int) -> bytes:
+    """All that the program writes when it goes once through everything."""
+    descriptor = _bpf(_ITER_CREATE, struct.pack("<2I", link_fd, 0))
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        return file.readall()
+
+
 def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
     """Attaches a TRACEPOINT program, for all CPUs; the descriptor that holds it there."""
     attr = bytearray(_PERF_ATTR_BYTES)
@@ -177,14 +189,23 @@ def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
 
 def attach_clock(program_fd: int, hz: int, cpu: int) -> int:
     """Has a PERF_EVENT program run on a CPU, `hz` times a second of it; the descriptor that holds it there."""
+    return _attach_perf_event(program_fd, _clock(hz), cpu)
+
+
+def probe_clock(cpu: int) -> None:
+    """Opens such a clock without a program, and closes it."""
+    os.close(_open_perf_event(_clock(1), cpu))
+
+
+def _clock(hz: int) -> bytearray:
     attr = bytearray(_PERF_ATTR_BYTES)
     struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_SOFTWARE, _PERF_ATTR_BYTES, _PERF_COUNT_SW_CPU_CLOCK, hz)
     struct.pack_into("<Q", attr, 40, _PERF_ATTR_FREQUENCY)
-    return _attach_perf_event(program_fd, attr, cpu)
+    return attr
 
 
-def _attach_perf_event(program_fd: int, attr: bytes | bytearray, cpu: int) -> int:
-    event = _call(_number()[1], ctypes.c_char_p(bytes(attr)), -1, cpu, -1, _PERF_FLAG_CLOEXEC)
+def _attach_perf_event(program_fd: int, attr: bytearray, cpu: int) -> int:
+    event = _open_perf_event(attr, cpu)
     try:
         fcntl.ioctl(event, _IOC_SET_BPF, program_fd)
         fcntl.ioctl(event, _IOC_ENABLE, 0)
@@ -192,6 +213,10 @@ def _attach_perf_event(program_fd: int, attr: bytes | bytearray, cpu: int) -> in
         os.close(event)
         raise
     return event
+
+
+def _open_perf_event(attr: bytearray, cpu: int) -> int:
+    return _call(_number()[1], ctypes.c_char_p(bytes(attr)), -1, cpu, -1, _PERF_FLAG_CLOEXEC)
 
 
 def _bpf(command: int, attr: bytes | bytearray) -> int:
@@ -205,7 +230,7 @@ def _bpf(command: int, attr: bytes | bytearray) -> int:
 
 def _number() -> tuple[int, int]:
     try:
-        return _NUMBERS[platform.machine()]
+        return NUMBERS[platform.machine()]
     except KeyError:
         raise OSError(errno.ENOSYS, f"the bpf(2) call is not known for {platform.machine()}") from None
 

@@ -16,7 +16,9 @@ KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
 _MAGIC = 0xEB9F
 _HEADER = struct.Struct("<HBBIIIII")
 _ARRAY, _STRUCT, _UNION, _ENUM, _TYPEDEF, _FUNC_PROTO, _ENUM64 = 3, 4, 5, 6, 8, 13, 19
-_PTR = 2
+_INT, _PTR = 1, 2
+_MOST_NESTED = 200
+"""Unnamed structs and unions within a struct; task_struct has a dozen."""
 _VARIABLE, _SECTION = 14, 15
 _TRANSPARENT = (8, 9, 10, 11, 18)  # typedef, volatile, const, restrict, type tag
 # Words that follow the three of each type, by kind: a fixed number, and a number per member.
@@ -43,6 +45,10 @@ class Btf:
         self._at = self._index()
         self._names = np.frombuffer(self._words, np.uint32)[np.frombuffer(self._at, np.uint32)]
         self._names[0] = 0  # void has none
+
+    def __len__(self) -> int:
+        """How many types it describes."""
+        return len(self._at) - 1
 
     @classmethod
     def of_kernel(cls, path: Path = KERNEL_BTF) -> Btf:
@@ -81,6 +87,17 @@ class Btf:
 
     def offset(self, struct_name: str, path: str) -> int:
         """The byte offset of a field; `path` may lead through nested structs, as in `se.sched_delayed`."""
+        return self._place(struct_name, path)[0] // 8
+
+    def integer_bytes(self, struct_name: str, path: str) -> int:
+        """How many bytes an integer field has."""
+        type_id = self._resolve(self._place(struct_name, path)[1])
+        if self._kind(type_id) != _INT:
+            raise BtfError(f"{struct_name}.{path} is no integer")
+        return self._words[self._at[type_id] + 2]
+
+    def _place(self, struct_name: str, path: str) -> tuple[int, int]:
+        """Where a field begins, in bits, and its type."""
         type_id, total_bits = self.type_id(struct_name), 0
         for field in path.split("."):
             found = self._find_field(self._resolve(type_id), field)
@@ -88,7 +105,7 @@ class Btf:
                 raise BtfError(f"{struct_name} has no field {path}")
             bits, type_id = found
             total_bits += bits
-        return total_bits // 8
+        return total_bits, type_id
 
     def has_field(self, struct_name: str, path: str) -> bool:
         """Whether a struct has a field."""
@@ -125,7 +142,7 @@ class Btf:
             at.append(position)
             kind = info >> 24 & 0x1F
             position += 3 + _FIXED_WORDS.get(kind, 0) + _MEMBER_WORDS.get(kind, 0) * (info & 0xFFFF)
-        if position != end:
+        if position != end or not end:
             raise BtfError("the BTF types are damaged")
         return at
 
@@ -154,10 +171,12 @@ class Btf:
             type_id = self._words[self._at[type_id] + 2]
         raise BtfError("the BTF types go in circles")
 
-    def _find_field(self, type_id: int, field: str, depth: int = 0) -> tuple[int, int] | None:
-        """Bit offset and type of a field, also through unnamed structs and unions."""
-        if self._kind(type_id) not in (_STRUCT, _UNION) or depth > 8:
+    def _find_field(self, type_id: int, field: str, seen: set[int] | None = None) -> tuple[int, int] | None:
+        """Bit offset and type of a field, also through unnamed structs and unions. `seen`: those without it."""
+        seen = set() if seen is None else seen
+        if self._kind(type_id) not in (_STRUCT, _UNION) or type_id in seen or len(seen) > _MOST_NESTED:
             return None
+        seen.add(type_id)
         start = self._at[type_id] + 3
         bits_mask = 0xFFFFFF if self._words[self._at[type_id] + 1] >> 31 else 0xFFFFFFFF
         for index in range(start, start + 3 * self._members(type_id), 3):
@@ -165,7 +184,7 @@ class Btf:
             if name and self._name(name) == field:
                 return bits, member_type
             if not name:
-                inner = self._find_field(self._resolve(member_type), field, depth + 1)
+                inner = self._find_field(self._resolve(member_type), field, seen)
                 if inner:
                     return bits + inner[0], inner[1]
         return None

@@ -63,3 +63,11 @@ def counts_delayed(btf: Btf) -> bool:
     """Whether the lengths contain tasks that sleep already, because this kernel does not tell which they are."""
     told = ("cfs.h_nr_runnable", "cfs.h_nr_delayed")
     return btf.has_field("task_struct", "se.sched_delayed") and not any(btf.has_field("rq", name) for name in told)
+
+
+def queue_lengths(btf: Btf) -> tuple[list[str], str, tuple[str, ...]]:
+    """Flags for the run queues' lengths, why there are none, and what is to be said of them."""
+    flags = queue_flags(btf)
+    if not flags:
+        return [], NO_FIELDS, ()
+    return flags, "", (DELAYED_COUNTED,) if counts_delayed(btf) else ()

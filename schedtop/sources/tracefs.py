@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MOUNT_POINTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+from schedtop.sources.checks import tracing
 
 _FIELD = re.compile(r"^\s*field:(?P<type>[^;]*?)(?P<name>\w+)(?P<array>\[\w*\])?;"
                     r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);", re.MULTILINE)  # fmt: skip
@@ -26,18 +26,12 @@ class TracefsError(Exception):
     """Tracefs cannot be used; the text says why and what to do."""
 
 
-def find_tracefs(candidates: tuple[Path, ...] = MOUNT_POINTS) -> Path:
+def find_tracefs(candidates: tuple[Path, ...] = tracing.MOUNT_POINTS) -> Path:
     """The mounted and readable tracefs. Raises TracefsError."""
-    denied = None
-    for path in candidates:
-        try:
-            if (path / "events").is_dir():
-                return path
-        except PermissionError:
-            denied = denied or path
-    if denied:
-        raise TracefsError(f"{denied} is not readable for this user: run `sudo schedtop`, or use --source btf")
-    raise TracefsError("tracefs is not mounted: run `sudo mount -t tracefs tracefs /sys/kernel/tracing`")
+    finding, path = tracing.tracefs(candidates)
+    if path is None:
+        raise TracefsError(finding.error)
+    return path
 
 
 def parse_format(text: str) -> dict[str, Field]:
@@ -56,7 +50,7 @@ def read_fields(tracefs: Path, event: str) -> dict[str, Field] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TracefsError(f"{path}: {error.strerror}") from error
+        raise TracefsError(tracing.unreadable(path, error)) from error
 
 
 def read_id(tracefs: Path, event: str) -> int:
@@ -64,5 +58,7 @@ def read_id(tracefs: Path, event: str) -> int:
     path = tracefs / "events" / event.replace(":", "/") / "id"
     try:
         return int(path.read_text())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise TracefsError(tracing.unreadable(path, error)) from error
+    except ValueError as error:
         raise TracefsError(f"{path}: {error}") from error

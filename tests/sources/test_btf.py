@@ -70,6 +70,16 @@ def test_fields_of_a_struct(btf: Btf) -> None:
     assert btf.offset("task_struct", "pid") == 80
 
 
+def test_integers_are_as_wide_as_this_kernel_has_them(btf: Btf) -> None:
+    blob = example()
+    byte = blob.add("u8", TYPEDEF, blob.add("unsigned char", INT, 1, (8,)))
+    blob.struct("newer", [("on_rq", byte, 424)])
+    assert Btf(blob.bytes()).integer_bytes("newer", "on_rq") == 1
+    assert btf.integer_bytes("task_struct", "se.on_rq") == 4
+    with pytest.raises(BtfError, match=r"task_struct\.se is no integer"):
+        btf.integer_bytes("task_struct", "se")
+
+
 def test_fields_inside_an_unnamed_union(btf: Btf) -> None:
     assert btf.offset("task_struct", "nested") == 128 + 4
     assert btf.offset("task_struct", "deep") == 128 + 8
