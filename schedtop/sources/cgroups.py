@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,6 +14,7 @@ from schedtop.containers import cgroup_label, container_of, unescape
 
 _WALK_PAUSE_S = 2.0
 _MAX_GROUPS = 20_000
+_GROUPS_PER_S = 1_000
 _NAMED_AT_MOST = 3
 _ID_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _POD_ID = re.compile(r"pod([0-9a-f]{8}[0-9a-f_-]{24,28})(?:\.slice)?$")
@@ -23,8 +24,9 @@ _LONG_ID = re.compile(r"[0-9a-f]{64}")
 def cpu_hierarchy(mounts: str) -> Path | None:
     """Where the cpu controller's groups are mounted, by the text of /proc/self/mounts: v1 if it is there, else v2."""
     unified = None
-    for line in mounts.splitlines():
-        fields = line.split()
+    # The kernel escapes blanks, tabs and ends of lines in names; what else Python takes for one is part of a name.
+    for line in mounts.split("\n"):
+        fields = line.split(" ")
         if len(fields) < 4:
             continue
         if fields[2] == "cgroup" and "cpu" in fields[3].split(","):
@@ -36,7 +38,33 @@ def cpu_hierarchy(mounts: str) -> Path | None:
 
 def read_mounts(path: Path = Path("/proc/self/mounts")) -> str:
     """What is mounted; anybody may mount something somewhere whose name is no UTF-8."""
-    return path.read_text(encoding="utf-8", errors="surrogateescape")
+    return os.fsdecode(path.read_bytes())
+
+
+def mounted_group(root: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> str:
+    """Which group of the hierarchy that is mounted at `root` is its top, as seen from our cgroup namespace.
+
+    `/` but where a container has its own group's directory alone (`/docker/ID`), or, in a cgroup namespace, that of
+    the host (`/../..`). Source: Documentation/filesystems/proc.rst, /proc/PID/mountinfo.
+    """
+    try:
+        lines = mountinfo.read_bytes().split(b"\n")
+    except OSError:
+        return "/"
+    found = [fields[3] for line in lines if len(fields := line.split()) > 4 and fields[4] == os.fsencode(root)]
+    return os.fsdecode(found[-1]) if found else "/"
+
+
+def group_directory(root: Path, top: str, path: str) -> str | None:
+    """Where the group `path` of /proc/PID/cgroup is below `root`; `None`: it is not there, or not to be told.
+
+    `top`: what `mounted_group` says.
+    """
+    if top.startswith("/..") or f"{path}/".startswith("/../"):
+        return None  # outside of our cgroup namespace
+    if top == "/":
+        return f"{root}{path}"
+    return f"{root}{path[len(top) :]}" if f"{path}/".startswith(f"{top}/") else None
 
 
 class CgroupNames:
@@ -50,16 +78,22 @@ class CgroupNames:
     def resolve(self, ids: Iterable[int]) -> Mapping[int, str]:
         """Paths relative to the hierarchy's root (`/` is the root itself); an id that is not there has none."""
         unknown = any(cgroup and cgroup not in self._names for cgroup in ids)
-        if unknown and time.monotonic() - self._walked >= _WALK_PAUSE_S:
+        # A user may have made thousands of groups: the more there are, the more seldom they are looked at.
+        pause_s = max(_WALK_PAUSE_S, len(self._names) / _GROUPS_PER_S)
+        if unknown and time.monotonic() - self._walked >= pause_s:
             self.walk()
         return self._names
 
     def walk(self) -> None:
         """Looks at the hierarchy now."""
         self._walked = time.monotonic()
-        if self._root:
+        found = walk(self._root) if self._root else {}
+        # Frames keep the mapping that held for them: without news it stays the same one.
+        if any(self._names.get(number) != path for number, path in found.items()):
             # What is gone keeps its name: its tasks may still be on the screen.
-            self._names = MappingProxyType(dict(list(self._names.items())[-_MAX_GROUPS:]) | walk(self._root))
+            kept = dict(list(self._names.items())[-_MAX_GROUPS:])
+            same = {path: path for path in kept.values()}
+            self._names = MappingProxyType(kept | {number: same.get(path, path) for number, path in found.items()})
 
 
 def walk(root: Path) -> dict[int, str]:
@@ -115,7 +149,7 @@ def _below_a_mount(root: Path, text: str, mounts: Path) -> str | None:
     if not text.startswith("/"):
         return None
     try:
-        lines = [line.split() for line in mounts.read_text(errors="replace").splitlines()]
+        lines = [line.split(" ") for line in read_mounts(mounts).split("\n")]
     except OSError:
         lines = []
     points = {fields[1] for fields in lines if len(fields) > 2 and fields[2] in ("cgroup", "cgroup2")}
@@ -170,3 +204,12 @@ def _nearest(paths: list[str], text: str) -> str:
     by_name = {path.rpartition("/")[2]: path for path in reversed(paths)}
     near = difflib.get_close_matches(text.rpartition("/")[2], by_name, 1)
     return by_name[near[0]] if near else next(iter(difflib.get_close_matches(text, paths, 1)), "")
+
+
+def has_v1_cpu_controller(mounts: Callable[[], str] = read_mounts) -> bool:
+    """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
+    for line in mounts().splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[2] == "cgroup" and "cpu" in fields[3].split(","):
+            return True
+    return False

@@ -14,13 +14,13 @@ _ARROW = "->"
 def lock_holders(tgids: Collection[int], root: Path = Path("/proc")) -> dict[int, tuple[LockHolder, ...]]:
     """By tgid, for those of `tgids` that wait: the file says only whose process a lock is."""
     try:
-        lines = (root / "locks").read_text().splitlines()
+        lines = (root / "locks").read_text("ascii", "replace").splitlines()
     except OSError:
         return {}
     holders: dict[str, int] = {}
     found: dict[int, set[int]] = {}
     for line in lines:
-        number, *fields = line.split()
+        number, *fields = line.split() or [""]
         waits = fields[:1] == [_ARROW]
         pid = _pid(fields[1:] if waits else fields)
         if not waits:

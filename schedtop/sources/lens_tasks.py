@@ -8,12 +8,14 @@ import socket
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from schedtop.lens import IO_KINDS, Attributes, Quota, exit_words
 from schedtop.model import SourceError
 from schedtop.rows import text
-from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
+from schedtop.sources.pid_numbers import shows_host
 from schedtop.sources.syscalls import READS, WRITES
 from schedtop.sources.task_cgroups import cpu_group
 from schedtop.sources.throttling import quota_ratio, read_statistics
@@ -31,8 +33,6 @@ _STATE, _MIN_FLT, _MAJ_FLT, _NICE, _THREADS, _RT_PRIORITY, _POLICY, _EXIT_CODE =
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _LISTEN = "0A"
 _MOST_SOCKETS = 4096
-INITIAL_PID_NAMESPACE = "pid:[4026531836]"
-"""PROC_PID_INIT_INO of include/linux/proc_ns.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,22 @@ class Who:
 def identify(tid: int, proc: Path = Path("/proc")) -> Who:
     """Who has that number. Raises SourceError if nobody has."""
     try:
-        status = (proc / str(tid) / "status").read_text(errors="replace")
-        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        fields = _status(proc / str(tid))
         tgid = int(fields["Tgid"])
         command = (proc / str(tgid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
         who = Who(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
     except (OSError, KeyError, ValueError) as error:
         raise SourceError(f"there is no task {tid} on this host") from error
-    if fields["State"].startswith(("Z", "X")) and who.threads <= 1:
+    if fields.get("State", "").startswith(("Z", "X")) and who.threads <= 1:
         raise SourceError(f"task {tid} ({who.comm}) has ended: only its parent has not asked how")
     return who
+
+
+def _status(task: Path) -> dict[str, str]:
+    """The fields of a task's status. Raises OSError."""
+    # Not splitlines: a task may have a form feed in its name, and what looks like a field after it.
+    lines = (task / "status").read_bytes().decode("utf-8", "replace").split("\n")
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
 def has_gone(who: Who, proc: Path = Path("/proc")) -> bool:
@@ -88,13 +94,20 @@ def ended_before(who: Who, proc: Path = Path("/proc")) -> SourceError:
 
 
 def require_host_numbers() -> None:
-    """Raises SourceError where tids are those of a container: the kernel programs know the host's alone."""
-    try:
-        namespace = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return
-    if namespace != INITIAL_PID_NAMESPACE:
+    """Raises SourceError where /proc has the tids of a container: the kernel programs know the host's alone."""
+    if not shows_host():
         raise SourceError("tids are other numbers in this pid namespace: run it in the host's (docker run --pid=host)")
+
+
+def may_be_looked_at(tgid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether the open files of a process are ours to see; true if it is gone (ptrace(2), access mode checks)."""
+    try:
+        os.listdir(proc / str(tgid) / "fd")
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def thread_ids(tgid: int, proc: Path = Path("/proc")) -> list[int]:
@@ -118,29 +131,29 @@ def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | N
     fields = _stat_fields(tgid, tid, proc)
     if not fields or fields[_STATE] in "ZX":
         return None
-    return ThreadStat(
-        _STATES.get(fields[_STATE], SLEEPING),
-        int(fields[_MIN_FLT]),
-        int(fields[_MAJ_FLT]),
-        int(fields[_NICE]),
-        int(fields[_RT_PRIORITY]),
-        _POLICIES.get(int(fields[_POLICY]), f"policy {fields[_POLICY]}"),
-    )
+    try:
+        minor, major, nice, priority, policy = (
+            int(fields[place]) for place in (_MIN_FLT, _MAJ_FLT, _NICE, _RT_PRIORITY, _POLICY)
+        )
+    except (ValueError, IndexError):
+        return None  # cut off
+    words = _POLICIES.get(policy, f"policy {policy}")
+    return ThreadStat(_STATES.get(fields[_STATE], SLEEPING), minor, major, nice, priority, words)
 
 
 def thread_count(tgid: int, proc: Path = Path("/proc")) -> int:
     """How many threads a process has, 0 if it is gone."""
     fields = _stat_fields(tgid, tgid, proc)
-    return int(fields[_THREADS]) if fields else 0
+    return int(fields[_THREADS]) if len(fields) > _THREADS and fields[_THREADS].isdecimal() else 0
 
 
 def _stat_fields(tgid: int, tid: int, proc: Path) -> list[str]:
     """Of /proc/TGID/task/TID/stat, from the state on; nothing if it is gone."""
     try:
-        line = (proc / str(tgid) / "task" / str(tid) / "stat").read_text(errors="replace")
+        line = (proc / str(tgid) / "task" / str(tid) / "stat").read_bytes()
     except OSError:
         return []
-    return line.rpartition(")")[2].split()
+    return line.rpartition(b")")[2].decode("ascii", "replace").split()
 
 
 def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
@@ -168,17 +181,18 @@ def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Pat
     """The call that a thread is blocked in; `names`: of calls, by number."""
     try:
         first, *words = (proc / str(tgid) / "task" / str(tid) / "syscall").read_text().split()
+        numbers = [int(word, 16) for word in words]
     except (OSError, ValueError):
         return CallUnderWay()
-    # A thread of the kernel has no program that could have called: its address is 0.
-    if not first.isdigit() or not int(words[-1], 16):
+    # A thread of the kernel has no program that could have called: its address is 0. Eight numbers: man 5 proc.
+    if not first.isdecimal() or len(numbers) != 8 or not numbers[-1]:
         return CallUnderWay()
     name = names.get(int(first), "")
 
     def kind(arguments: Mapping[str, int]) -> int:
         if name not in arguments:
             return -1
-        return _descriptor_kind(proc / str(tgid) / "fd" / str(int(words[arguments[name] - 1], 16)))
+        return _descriptor_kind(proc / str(tgid) / "fd" / str(numbers[arguments[name] - 1]))
 
     return CallUnderWay(int(first), kind(READS), kind(WRITES))
 
@@ -200,10 +214,11 @@ def open_sockets(tgid: int, proc: Path = Path("/proc")) -> tuple[set[int], set[i
     inodes: set[int] = set()
     ports: set[int] = set()
     try:
-        descriptors = list(os.scandir(proc / str(tgid) / "fd"))
+        with os.scandir(proc / str(tgid) / "fd") as entries:
+            descriptors = list(islice(entries, _MOST_SOCKETS))  # there may be a million
     except OSError:
         return inodes, ports
-    for entry in descriptors[:_MOST_SOCKETS]:
+    for entry in descriptors:
         try:
             found = _SOCKET.fullmatch(os.readlink(entry.path))
         except OSError:
@@ -217,7 +232,7 @@ def open_sockets(tgid: int, proc: Path = Path("/proc")) -> tuple[set[int], set[i
 
 def _listening(path: Path, inodes: set[int]) -> set[int]:
     try:
-        lines = path.read_text().splitlines()[1:]
+        lines = path.read_text("ascii", "replace").splitlines()[1:]
     except OSError:
         return set()
     rows = (line.split() for line in lines)
@@ -234,6 +249,7 @@ class AttributeReader:
     def __init__(self, tgid: int, tid: int, proc: Path = Path("/proc"), mounts: str | None = None) -> None:
         self._tgid, self._tid, self._proc = tgid, tid, proc
         self._root = cpu_hierarchy(read_mounts() if mounts is None else mounts)
+        self._top = mounted_group(self._root) if self._root else "/"
         self._earlier: Quota | None = None
         self._last: Attributes | None = None
 
@@ -242,16 +258,15 @@ class AttributeReader:
         now = read_stat(self._tgid, self._tid, self._proc)
         directory = self._proc / str(self._tgid) / "task" / str(self._tid)
         try:
-            status = (directory / "status").read_text(errors="replace")
+            affinity = _status(directory).get("Cpus_allowed_list", "").strip()
             cgroup = cpu_group(os.fsdecode((directory / "cgroup").read_bytes()))
         except OSError:
             now = None
         if now is None:
             return self._last
-        affinity = next((line.split()[1] for line in status.splitlines() if line.startswith("Cpus_allowed_list:")), "")
         self._last = Attributes(
             affinity,
-            len(cpu_list(affinity)) if affinity else 0,
+            _cpu_count(affinity),
             now.policy,
             now.rt_priority,
             now.nice,
@@ -279,7 +294,9 @@ class AttributeReader:
         unified = (self._root / "cgroup.controllers").exists()
         path = cgroup
         while True:
-            directory = f"{self._root}{path}"
+            directory = group_directory(self._root, self._top, path)
+            if directory is None:
+                return None
             ratio = quota_ratio(directory, unified)
             if ratio is not None:
                 break
@@ -292,6 +309,14 @@ class AttributeReader:
         except (OSError, ValueError, IndexError):
             return None
         return Quota(text(os.fsencode(path)), round(ratio * period), period, *statistics[:3])
+
+
+def _cpu_count(affinity: str) -> int:
+    """How many CPUs a mask allows, 0 if that cannot be told."""
+    try:
+        return len(cpu_list(affinity))
+    except ValueError:
+        return 0
 
 
 def _period_ns(directory: str, unified: bool) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.cpu_lists import cpu_list
 from schedtop.rows import PERSON_DTYPE, Integers, Rows, take_rows
+from schedtop.sources.pid_numbers import pid_numbers
 from schedtop.sources.proc import ProcessNames
 
 _FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
@@ -79,4 +82,17 @@ def note_allowed_cpus(tasks: Rows) -> None:
     for index in np.argpartition(delays, first)[first:] if len(tasks) else ():
         if delays[index]:
             with suppress(OSError):
-                tasks["allowed_cpus"][index] = len(os.sched_getaffinity(int(tasks["tid"][index])))
+                tasks["allowed_cpus"][index] = len(allowed_cpus(int(tasks["tid"][index])))
+
+
+def allowed_cpus(tid: int) -> set[int]:
+    """Which CPUs a task of the host may use. Raises OSError where that cannot be told."""
+    numbers = pid_numbers()
+    number = numbers.inside(tid)
+    if not number:
+        raise ProcessLookupError(f"/proc does not show task {tid} of the host")
+    if numbers.for_calls:
+        return os.sched_getaffinity(number)
+    lines = Path(f"/proc/{number}/status").read_bytes().splitlines()
+    found = next((line.split()[1] for line in lines if line.startswith(b"Cpus_allowed_list:")), b"")
+    return set(cpu_list(found.decode()))

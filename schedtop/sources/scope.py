@@ -14,6 +14,8 @@ from schedtop.rows import text
 from schedtop.sources.cgroups import cpu_hierarchy, find_group, read_mounts
 from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.namespaces import pid_namespace
+from schedtop.sources.pid_numbers import PidNumbers, SameNumbers, pid_numbers
+from schedtop.sources.task_cgroups import levels_above
 
 COMM_BYTES = 15
 """What the kernel keeps of a name (TASK_COMM_LEN without its end)."""
@@ -25,8 +27,8 @@ _WORD = 8
 class Scope:
     """Every part that is given must hold; within a part one value is enough.
 
-    `comms`: parts of names, upper and lower case alike. `cgroup`: path, id and what is below it. `pid_namespace`: inode
-    number.
+    `comms`: parts of names, upper and lower case alike. `cgroup`: path, id and what is below it;
+    `levels_above`: how far its hierarchy's mount is below the host's. `pid_namespace`: inode number.
     """
 
     tids: tuple[int, ...] = ()
@@ -34,6 +36,7 @@ class Scope:
     comms: tuple[str, ...] = ()
     cgroup: tuple[str, int] | None = None
     pid_namespace: int = 0
+    levels_above: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.tids or self.tgids or self.comms or self.cgroup or self.pid_namespace)
@@ -66,38 +69,73 @@ class Scope:
         if not self.cgroup:
             return ()
         path, number = self.cgroup
-        level = len([name for name in path.split("/") if name])
+        level = self.levels_above + len([name for name in path.split("/") if name])
         return (f"-DSELECTED_CGROUP={number}ULL", f"-DSELECTED_CGROUP_LEVEL={level}")
 
 
 def find_scope(
-    pids: tuple[int, ...], tids: tuple[int, ...], comms: tuple[str, ...], cgroup: str | None, pidns: str | None
+    pids: tuple[int, ...],
+    tids: tuple[int, ...],
+    comms: tuple[str, ...],
+    cgroup: str | None,
+    pidns: str | None,
+    source: str = "auto",
 ) -> Scope:
-    """The Scope of the options of those names. Raises ValueError with a sentence that names the option."""
-    for kind, numbers in (("pid", pids), ("tid", tids)):
-        for number in numbers:
-            if not number or not Path(f"/proc/{number}").exists():
-                raise ValueError(f"--{kind}: there is no task {number} on this host")
-    for number in pids:
-        if (process := _process_of(number)) != number:
-            raise ValueError(f"--pid: {number} is a thread of process {process}: use --tid {number} or --pid {process}")
+    """The Scope of the options of those names. Raises ValueError with a sentence that names the option.
+
+    `pids` and `tids` are those of /proc here; the Scope has the host's, which is what the kernel programs see.
+    """
+    numbers = SameNumbers() if source == "proc" else pid_numbers()
+    pids, tids = (_tasks(kind, given, numbers) for kind, given in (("pid", pids), ("tid", tids)))
     for comm in comms:
         if len(comm.encode()) > COMM_BYTES:
             raise ValueError(f"--comm: the kernel keeps {COMM_BYTES} bytes of a name, {comm!r} has more")
-    group = None
-    if cgroup is not None:
-        root = cpu_hierarchy(read_mounts())
-        if root is None:
-            raise ValueError("--cgroup: this host has no cgroups")
-        try:
-            group = find_group(root, cgroup)
-        except ValueError as error:
-            raise ValueError(f"--cgroup: {error}") from error
+    group, above = (None, 0) if cgroup is None else _group(cgroup)
     try:
         namespace = 0 if pidns is None else pid_namespace(pidns)
     except ValueError as error:
         raise ValueError(f"--pidns: {error}") from error
-    return Scope(tids, pids, comms, group, namespace)
+    return Scope(tids, pids, comms, group, namespace, above)
+
+
+def _tasks(kind: str, given: tuple[int, ...], numbers: PidNumbers) -> tuple[int, ...]:
+    """The host's numbers of the tasks of an option. Raises ValueError."""
+    for number in given:
+        if not number or not Path(f"/proc/{number}").exists():
+            raise ValueError(f"--{kind}: there is no task {number} {_where(numbers)}")
+        if kind == "pid" and (process := _process_of(number)) != number:
+            raise ValueError(f"--pid: {number} is a thread of process {process}: use --tid {number} or --pid {process}")
+    return _of_host(kind, given, numbers)
+
+
+def _group(name: str) -> tuple[tuple[str, int], int]:
+    """The group that --cgroup names, and the levels above its mount. Raises ValueError."""
+    root = cpu_hierarchy(read_mounts())
+    if root is None:
+        raise ValueError("--cgroup: this host has no cgroups")
+    try:
+        return find_group(root, name), levels_above(root)
+    except ValueError as error:
+        raise ValueError(f"--cgroup: {error}") from error
+
+
+def _where(numbers: PidNumbers) -> str:
+    return (
+        "in this pid namespace (the tables show the host's numbers, this option takes those of `ps` here)"
+        if numbers.note
+        else "on this host"
+    )
+
+
+def _of_host(kind: str, found: tuple[int, ...], numbers: PidNumbers) -> tuple[int, ...]:
+    """The host's numbers of tasks. Raises ValueError where they cannot be told."""
+    for number in found:
+        if not numbers.of_host(number):
+            raise ValueError(
+                f"--{kind}: the host has another number for task {number} of this pid namespace, and it cannot be found"
+                " out: run schedtop with the host's pid namespace (docker run --pid=host)"
+            )
+    return tuple(map(numbers.of_host, found))
 
 
 def _process_of(tid: int) -> int:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from schedtop.sources import task_cgroups
-from schedtop.sources.task_cgroups import TaskCgroups, cpu_group
+from schedtop.sources.cgroups import group_directory, mounted_group
+from schedtop.sources.pid_numbers import UnknownNumbers
+from schedtop.sources.task_cgroups import TaskCgroups, cpu_group, levels_above
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,60 @@ def test_only_so_many_are_looked_up_at_a_time(tmp_path: Path, monkeypatch: pytes
     root, proc = host(tmp_path, dict.fromkeys(range(1, 6), "/a"))
     groups = TaskCgroups(root, proc)
     assert [sum(number > 0 for number in groups.ids([1, 2, 3, 4, 5])) for _ in range(4)] == [2, 4, 5, 5]
+
+
+def test_a_task_that_proc_does_not_show_yet_is_looked_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, proc = host(tmp_path, {3: "/a"})
+    groups = TaskCgroups(root, proc)
+    with monkeypatch.context() as container:
+        container.setattr(task_cgroups, "numbers_in", lambda _: UnknownNumbers())
+        assert groups.ids([3]) == [0]
+    assert groups.ids([3]) == [(root / "a").stat().st_ino]
+
+
+@pytest.mark.parametrize(
+    ("top", "path", "directory"),
+    [
+        ("/", "/a/b", "/cg/a/b"),
+        ("/", "/", "/cg/"),
+        ("/", "/../other", None),  # outside of the cgroup namespace, and not above the mount
+        ("/", "/..a", "/cg/..a"),
+        ("/docker/1", "/docker/1/x", "/cg/x"),  # a container's own group alone is mounted
+        ("/docker/1", "/docker/1", "/cg"),
+        ("/docker/1", "/docker/12", None),
+        ("/../..", "/a", None),  # the host's mount in a namespace: nobody knows by which names it is reached
+    ],
+)
+def test_a_group_is_found_below_its_mount_or_not_at_all(top: str, path: str, directory: str | None) -> None:
+    assert group_directory(Path("/cg"), top, path) == directory
+
+
+@pytest.mark.parametrize(
+    ("namespace", "top", "kthreadd", "levels"),
+    [
+        (4026531835, "/", "/", 0),
+        (4026531835, "/docker/1", "/", 2),
+        (4026532999, "/", "/../..", 2),
+        (4026532999, "/../..", "/../..", 0),
+        (4026532999, "/", None, None),  # a /proc that does not show it
+    ],
+)
+def test_how_deep_a_mount_is_on_the_host(
+    tmp_path: Path, namespace: int, top: str, kthreadd: str | None, levels: int | None
+) -> None:
+    own = tmp_path / "self"
+    (own / "ns").mkdir(parents=True)
+    (own / "ns" / "cgroup").symlink_to(f"cgroup:[{namespace}]")
+    (own / "mountinfo").write_text(
+        f"30 20 0:1 / / rw - ext4 x rw\n31 30 0:26 {top} /cg ro,nosuid - cgroup2 cgroup rw\n"
+    )
+    if kthreadd:
+        (tmp_path / "2").mkdir()
+        (tmp_path / "2" / "stat").write_text("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0\n")
+        (tmp_path / "2" / "cgroup").write_text(f"0::{kthreadd}\n")
+    assert mounted_group(Path("/cg"), own / "mountinfo") == top
+    if levels is None:
+        with pytest.raises(ValueError, match="cgroupns=host"):
+            levels_above(Path("/cg"), tmp_path)
+    else:
+        assert levels_above(Path("/cg"), tmp_path) == levels
