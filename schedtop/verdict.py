@@ -16,6 +16,7 @@ from schedtop.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE,
 from schedtop.history import View
 from schedtop.rows import EVIDENCE, Rows, take_rows
 from schedtop.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
+from schedtop.verdict_delay import judge_sums
 from schedtop.verdict_forks import FORK_SHARE, forks
 from schedtop.verdict_words import (
     IDLE,
@@ -101,6 +102,14 @@ def _unavailable(f: Facts) -> Verdict | None:
             headline = f"{words} tasks wait is not known: {f.frame.unavailable[part]}"
             return Verdict("unknown", "unavailable", headline, context_words(f), "Use another source or kernel")
     return None
+
+
+def _sums_only(f: Facts) -> Verdict | None:
+    """Without single waits, but with the run delay of each task: that they wait can be told, not why."""
+    if "latency" not in f.frame.unavailable or {"tasks", "run_delay"} & f.frame.unavailable.keys():
+        return None
+    nothing = _nothing_passes(f)
+    return nothing or Verdict(*judge_sums(f))
 
 
 def _nothing_passes(f: Facts) -> Verdict | None:
@@ -494,6 +503,7 @@ def _calm(f: Facts) -> Verdict | None:
 
 RULES: Sequence[Rule] = (
     _too_short,
+    _sums_only,
     _unavailable,
     _nothing_passes,
     _starving,

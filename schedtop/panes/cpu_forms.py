@@ -125,7 +125,9 @@ def listed(picture: Picture) -> Form:
     order = ordered_cpus(view, ids, picture.values)
     tall = max(1, min(TALL_MOST, (height - 1) // (len(ids) + 1)))
     page = max(1, (height - 1 - tall) // tall)
-    placed = _placed(list_columns(ids, view.settings.cpu_sort), width, HISTORY_LEAST, HISTORY_GOOD)
+    placed = _placed(
+        list_columns(ids, view.settings.cpu_sort, view.frame.unavailable), width, HISTORY_LEAST, HISTORY_GOOD
+    )
     table_width = sum(column_width + 1 for _, column_width in placed)
     room = min(width - table_width, HISTORY_MOST)
     measure = picture.measure
@@ -197,7 +199,7 @@ def folded(picture: Picture, kind: str) -> Form:
     worst_width = len(f"CPU {max(ids)} ") + 5
     most = max(len(fold.cpus) for fold in folds)
     wanted = max(HISTORY_LEAST, min(most, picture.width // 3))
-    columns = fold_columns([*names, " fold"], header, worst_width, ranking.key)
+    columns = fold_columns([*names, " fold"], header, worst_width, ranking.key, view.frame.unavailable)
     placed = _placed(columns, picture.width, wanted, max(HISTORY_GOOD, min(most, MAP_GOOD)))
     table_width = sum(column_width + 1 for _, column_width in placed)
     room = max(1, picture.width - table_width)

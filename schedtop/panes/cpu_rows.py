@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -139,18 +139,20 @@ _WORST: Column[CpuRows] = Column("worst", 14, lambda rows: rows.worst, style="st
 _RANGES: Column[CpuRows] = Column("CPUs", 9, lambda rows: rows.ranges, right=False, rank=3, grow=14, style="dim")
 
 COLUMNS: tuple[Column[CpuRows], ...] = explained((
-    Column("switch/s", 8, lambda rows: rows.rates("switches"), sort="switches"),
+    Column("switch/s", 8, lambda rows: rows.rates("switches"), sort="switches", part="switches"),
     Column("invol/s", 7, lambda rows: rows.rates("involuntary_switches"), rank=1, sort="involuntary",
-           style="preemption"),
-    Column("inv%", 4, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption"),
+           style="preemption", part="switches"),
+    Column("inv%", 4, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption",
+           part="switches"),
     Column("busy%", 5, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy"),
     Column("steal%", 6, lambda rows: rows.steals, rank=1, sort="steal", style="steal"),
-    Column("queue", 5, lambda rows: rows.queues, rank=2, sort="queue"),
-    Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup"),
-    Column("in/s", 5, lambda rows: rows.rates("migrations_in", "migrations"), rank=4),
-    Column("out/s", 5, lambda rows: rows.rates("migrations_out", "migrations"), rank=4),
-    Column("cache", 5, lambda rows: rows.rates("cache_migrations", "migrations"), rank=5, style="dim"),
-    Column("numa", 5, lambda rows: rows.rates("numa_migrations", "migrations"), rank=5, style="dim"),
+    Column("queue", 5, lambda rows: rows.queues, rank=2, sort="queue", part="queue_length"),
+    Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup", part="latency"),
+    Column("in/s", 5, lambda rows: rows.rates("migrations_in", "migrations"), rank=4, part="migrations"),
+    Column("out/s", 5, lambda rows: rows.rates("migrations_out", "migrations"), rank=4, part="migrations"),
+    Column("cache", 5, lambda rows: rows.rates("cache_migrations", "migrations"), rank=5, style="dim",
+           part="migrations"),
+    Column("numa", 5, lambda rows: rows.rates("numa_migrations", "migrations"), rank=5, style="dim", part="migrations"),
 ), MEANINGS)  # fmt: skip
 """What list and folds have in common, behind the columns that say which CPUs a row is of."""
 
@@ -159,21 +161,32 @@ EXPLAINED: tuple[Column[CpuRows], ...] = explained((_NAME, replace(_NAME, header
 """The columns that say which CPUs a row is of, for the help."""
 
 
-def list_columns(ids: Sequence[int], sort: str) -> tuple[Column[CpuRows], ...]:
-    """The columns of a row a CPU, the first as wide as these CPUs' numbers need, that which sorts as its mark does."""
+def list_columns(ids: Sequence[int], sort: str, lacks: Collection[str] = ()) -> tuple[Column[CpuRows], ...]:
+    """The columns of a row a CPU, the first as wide as these CPUs' numbers need, that which sorts as its mark does.
+
+    `lacks`: parts of a Frame that are not there; their columns are left out.
+    """
     name = replace(_NAME, width=max(_NAME.width, 1 + len(str(max(ids, default=0)))))
     return name, *(
         replace(column, width=max(column.width, len(column.header) + 1)) if column.sort == sort else column
         for column in COLUMNS
+        if column.part not in lacks
     )
 
 
-def fold_columns(names: Sequence[str], worst: str, width: int, sort: str) -> tuple[Column[CpuRows], ...]:
-    """The columns of a row a fold; `worst`: by what the worst CPU of each is, `width` the cells it needs."""
+def fold_columns(
+    names: Sequence[str], worst: str, width: int, sort: str, lacks: Collection[str] = ()
+) -> tuple[Column[CpuRows], ...]:
+    """The columns of a row a fold, without those of parts that are not there (`lacks`).
+
+    `worst`: by what the worst CPU of each is, `width` the cells it needs.
+    """
     first = replace(_NAME, header=" fold", width=max(map(len, names)), right=False)
     shown = replace(_WORST, header=worst, width=max(width, len(worst) + 1), sort=sort)
     # The worst CPU is what sorts them: no other column is to say so.
-    others = [replace(column, sort=None) if column.sort == sort else column for column in COLUMNS]
+    others = [
+        replace(column, sort=None) if column.sort == sort else column for column in COLUMNS if column.part not in lacks
+    ]
     return first, shown, _RANGES, *sorted(others, key=lambda column: column.header != "busy%")
 
 

@@ -33,6 +33,9 @@ LOSS_WORDS = {
     "switches_unseen": "switches unseen",
     "late_ticks": "late ticks",
     "events_missed": "events missed",
+    "tasks_late": "tasks read late",
+    "ends_unseen": "ends unseen",
+    "lives_unseen": "short-lived tasks unseen",
 }
 
 SHORT_WORDS = {
@@ -45,6 +48,9 @@ SHORT_WORDS = {
     "switches_unseen": "unseen",
     "late_ticks": "late",
     "events_missed": "missed",
+    "tasks_late": "late tasks",
+    "ends_unseen": "ends",
+    "lives_unseen": "lives",
 }
 """The same where there is little room."""
 
@@ -141,13 +147,18 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _host(self, view: View) -> Parts:
         cpus, recorded = len(view.frame.cpus.ids), view.host.recorded_source
-        return [
+        kernel: list[Span] = [("Linux " + steady(view.host.kernel), "text")]
+        parts: Parts = [
             [(steady(view.host.name), "strong")],
             [(f"{cpus} CPU{'s' if cpus != 1 else ''}", "text")],
-            [("Linux " + steady(view.host.kernel), "text")],
+            kernel,
             [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "text")],
             *([[(steady(note), "notice")] for note in view.host.notes]),
         ]
+        if view.host.source == "proc":  # what it cannot tell matters more than the kernel's name
+            parts.remove(kernel)
+            parts.append(kernel)
+        return parts
 
     def _shown(self, view: View, width: int) -> Parts:
         """What is shown, what was lost and what schedtop costs: in fewer words where there is less room."""
@@ -163,7 +174,8 @@ class HeaderPane(Canvas, can_focus=False):
         threshold: list[Span] = [("slow > ", "dim"), (format_round_ns(frame.threshold_ns), "strong")]
         if self.wanted_threshold_ns not in (None, frame.threshold_ns) and not view.frozen:
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
-        parts.append(threshold)
+        if "slow_waits" not in frame.unavailable:
+            parts.append(threshold)
         parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
             parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
@@ -220,12 +232,11 @@ def _loss_parts(loss: Loss, level: int) -> Parts:
     """What was lost. Rows that the past keeps no longer are no loss of what happened then."""
     lost = replace(loss, tasks_forgotten=0, slow_waits_forgotten=0)
     parts: Parts = []
-    # Unseen switches are still counted, and some guests have them all the time: nothing is lost.
-    if replace(lost, switches_unseen=0).any:
+    if lost.serious.any:
         parts.append([(f" lost: {loss_text(lost, level)} ", "alarm")])
     elif lost.any:
-        unseen = format_count(lost.switches_unseen)
-        parts.append([(f"{unseen} unseen" if level else f"{unseen} switches unseen", "dim")])
+        short = loss_text(lost, level) if level != 1 or lost.switches_unseen == 0 else ""
+        parts.append([(short or f"{format_count(lost.switches_unseen)} unseen", "dim")])
     return parts
 
 

@@ -32,13 +32,13 @@ class TaskRows:
 
     def rates(self, field: str) -> list[str]:
         """A count of switches as events per second."""
-        if "switches" in self.unavailable:
+        if "task_switches" in self.unavailable:
             return ["-"] * len(self.rows)
         return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
 
     def durations(self, field: str) -> list[str]:
         """Waits; none at all is a dot, so that the eye finds the others."""
-        if "latency" in self.unavailable:
+        if ("run_delay" if field == "run_delay_ns" else "latency") in self.unavailable:
             return ["-"] * len(self.rows)
         return [format_ns(ns) if ns else "·" for ns in self.rows[field].tolist()]
 
@@ -59,7 +59,7 @@ def _numbers(field: str) -> Column[TaskRows]:
 
 
 def _switches(context: TaskRows) -> list[str]:
-    if "switches" in context.unavailable:
+    if "task_switches" in context.unavailable:
         return ["-"] * len(context.rows)
     totals = context.rows["voluntary_switches"] + context.rows["involuntary_switches"]
     return [format_rate(rate(count, context.interval_ns)) for count in totals.tolist()]
@@ -81,6 +81,8 @@ def _run(context: TaskRows) -> list[str]:
 
 
 def _waiting(context: TaskRows) -> list[str]:
+    if "latency" in context.unavailable:
+        return ["-"] * len(context.rows)
     return [f"▶ {format_ns(ns)}" if ns else "" for ns in context.rows["waiting_ns"].tolist()]
 
 
@@ -94,6 +96,8 @@ def _groups(context: TaskRows) -> list[str]:
 
 
 def _waiting_tasks(context: TaskRows) -> list[str]:
+    if "latency" in context.unavailable:
+        return ["-"] * len(context.rows)
     return [f"▶ {count}" if count else "" for count in context.rows["waiting"].tolist()]
 
 
@@ -131,14 +135,14 @@ MEANINGS = {
 
 _LOST: tuple[Column[TaskRows], ...] = (
     Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns"),
+    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns", part="latency"),
 )
 _REST: tuple[Column[TaskRows], ...] = (
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
     Column("run %", 6, _run, sort="run_ns"),
-    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations"),
-    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim"),
-    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim"),
+    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations", part="migrations"),
+    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim", part="migrations"),
+    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim", part="migrations"),
 )
 """What tasks and groups of them have in common."""
 
@@ -149,7 +153,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
         *_LOST,
-        Column("waits now", 10, _waiting, rank=3),
+        Column("waits now", 10, _waiting, rank=3, part="latency"),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
         *_REST,
     ),
@@ -160,8 +164,8 @@ GROUP_COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("group", 22, _groups, right=False, grow=30, style="strong"),
         Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
         *_LOST,
-        Column("p99", 7, _percentiles, rank=1),
-        Column("wait now", 8, _waiting_tasks, rank=3),
+        Column("p99", 7, _percentiles, rank=1, part="latency"),
+        Column("wait now", 8, _waiting_tasks, rank=3, part="latency"),
         Column("switch/s", 9, _switches, rank=3, sort="switches"),
         *_REST,
     ),

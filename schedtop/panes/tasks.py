@@ -46,13 +46,15 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         self.own_pid = own_pid
         self._kind = "thread"
         self._members: dict[int, list[int]] | None = None
+        self._lacks: frozenset[str] = frozenset()
 
     @property
     def key_fields(self) -> tuple[str, ...]:
         return ("tid", "start_ns") if self._kind == "thread" else ("id",)
 
     def table_columns(self) -> Sequence[Column[TaskRows]]:
-        return COLUMNS if self._kind == "thread" else GROUP_COLUMNS
+        columns = COLUMNS if self._kind == "thread" else GROUP_COLUMNS
+        return [column for column in columns if column.part not in self._lacks]
 
     def context(self, rows: Rows) -> TaskRows:
         assert self.view is not None
@@ -83,6 +85,9 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         if kind != self._kind:
             self._kind = kind
             self.selected_key = None
+            self.forget_columns()
+        if view.frame.unavailable.keys() != self._lacks:
+            self._lacks = frozenset(view.frame.unavailable)
             self.forget_columns()
         rows = view.tasks
         if kind != "thread":

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model import Host, Overhead, Pressure
+from schedtop.sources.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.topology import cpu_list
 from schedtop.units import NS_PER_S
 
@@ -112,7 +113,8 @@ def is_virtualised(
 
 def identify_host(source: str) -> Host:
     """Name, kernel release and kind of this host, for a source of that name."""
-    return Host(socket.gethostname(), platform.release(), source, is_virtualised())
+    note = pid_numbers().note if source in ("btf", "tracepoint") else ""
+    return Host(socket.gethostname(), platform.release(), source, is_virtualised(), (note,) if note else ())
 
 
 class ProcessNames:
@@ -127,10 +129,13 @@ class ProcessNames:
     def name(self, tgid: int) -> bytes:
         """The comm of a thread group's leader, empty if it is gone."""
         if tgid not in self._names:
+            number = numbers_in(self._root).inside(tgid)
+            if not number:
+                return b""
             if len(self._names) >= self._LIMIT:
                 self._names.clear()
             try:
-                name = (self._root / str(tgid) / "comm").read_bytes().rstrip(b"\n")[:16]
+                name = (self._root / str(number) / "comm").read_bytes().rstrip(b"\n")[:16]
             except OSError:
                 name = b""
             self._names[tgid] = name

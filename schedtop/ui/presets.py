@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 OVER_TIME, LATENCY, CPUS, CPU_STRIPS = "over-time", "latency", "cpus", "cpu-strips"
 STEAL, QUEUE, SLOW_WAITS, BLAME = "steal", "queue", "slow-waits", "blame"
@@ -53,6 +53,24 @@ class Preset:
     main: str
     plans: tuple[Plan, ...]
     focus: str = ""
+
+    def without(self, absent: Collection[str]) -> Preset:
+        """The same where these panes have nothing to show: the others get their room."""
+        if not absent:
+            return self
+        plans = tuple(filter(None, (_without(plan, absent) for plan in self.plans)))
+        left = [pane for plan in plans for row in plan for pane in row.cells] or [
+            pane for pane in (TASKS, CPUS) if pane not in absent
+        ]
+        main = next((pane for pane in (self.main, self.focus, *left) if pane and pane not in absent), self.main)
+        return replace(self, main=main, plans=plans)
+
+
+def _without(plan: Plan, absent: Collection[str]) -> Plan:
+    rows = (
+        replace(row, cells={pane: weight for pane, weight in row.cells.items() if pane not in absent}) for row in plan
+    )
+    return tuple(row for row in rows if row.cells)
 
 
 PRESETS = (

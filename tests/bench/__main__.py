@@ -33,6 +33,7 @@ TOPICS = {
     "reading": "reading_path",
     "lens": "lens_cost",
     "queue": "queue_cost",
+    "proc": "proc_cost",
 }
 NEED_ROOT = ("switch", "offcpu", "self", "start", "keys", "reading", "lens", "queue")
 

@@ -129,7 +129,8 @@ def test_a_short_window_is_not_judged() -> None:
 
 @pytest.mark.parametrize("part", ["latency", "slow_waits", "switches"])
 def test_what_is_not_available_is_said_with_the_reason(part: str) -> None:
-    verdict = judged(frame(pinned(), steal=0.12, unavailable={part: "no tracepoint"}))
+    lost = {"latency": ("latency", "run_delay")}.get(part, (part,))
+    verdict = judged(frame(pinned(), steal=0.12, unavailable=dict.fromkeys(lost, "no tracepoint")))
     assert (verdict.level, verdict.rule) == ("unknown", "unavailable")
     assert verdict.headline.endswith("no tracepoint")
     assert "steal is 12 %" in verdict.evidence
@@ -648,6 +649,6 @@ def test_every_rule_and_cause_is_in_the_documentation() -> None:
     rules = re.findall(
         r'Verdict\(\s*(?:[\w.]+|"\w+"),\s*"([\w-]+)"', (package / "verdict.py").read_text(encoding="utf-8")
     )
-    # `undecided` has no rule of its own, `few` has two.
-    assert len(set(rules)) == len(RULES)
+    # `undecided` has no rule of its own, `few` has two; by sums alone the rules are others of the same names.
+    assert len(set(rules)) == len(RULES) - 1
     assert [name for name in (*rules, *CAUSES) if f"`{name}`" not in text] == []

@@ -1,0 +1,84 @@
+"""Which source `auto` is: the kernel programs where they may be loaded, else what /proc tells without privileges."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+from schedtop.model import Frame, Host, NotPermitted, Source, SourceError
+from schedtop.sources.checks import privileges
+
+WITHOUT = "without privileges: --source proc, which knows no single waits and not who is to blame; run `sudo schedtop`"
+"""What is said once, where no screen says it."""
+
+REFUSED = "the kernel refuses the programs"
+"""The note of a host that had to do with /proc although privileges were there."""
+
+INSTEAD = "; --source proc shows what /proc tells"
+
+
+def may_load_programs() -> bool:
+    """Whether the kernel lets this process load programs, as far as can be told beforehand."""
+    return privileges.programs().state != "missing"
+
+
+class AutoSource:
+    """The first of two sources, or the second where the first one is not permitted.
+
+    `say` is told when it is the second. Any other failure of the first one is the user's to decide.
+    """
+
+    def __init__(self, first: Source, second: Source, say: Callable[[str], None]) -> None:
+        self._first = first
+        self._second = second
+        self._say = say
+        self._chosen = first
+        self.host: Host
+
+    def __enter__(self) -> Self:
+        why = WITHOUT
+        notes: tuple[str, ...] = ()
+        if may_load_programs():
+            try:
+                self._first.__enter__()
+                self.host = self._first.host
+                return self
+            except NotPermitted as error:
+                # A security module, lockdown, or a container's filter of system calls.
+                why, notes = f"--source proc, because {error}", (REFUSED,)
+            except SourceError as error:
+                raise SourceError(f"{error}{INSTEAD}") from error
+        self._second.__enter__()
+        self._chosen = self._second
+        self.host = replace(self._second.host, notes=(*notes, *self._second.host.notes))
+        self._say(why)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._chosen.__exit__(*exc)
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        """The Frames of the one that was chosen."""
+        return self._chosen.frames(stop)
+
+    def set_threshold(self, threshold_ns: int) -> None:
+        """Asks both: it may come before the choice."""
+        for source in (self._first, self._second):
+            source.set_threshold(threshold_ns)
+
+    def set_grouping(self, kind: str) -> None:
+        """Asks both: it may come before the choice."""
+        for source in (self._first, self._second):
+            source.set_grouping(kind)
+
+    def set_sampling(self, on: bool) -> None:
+        """Asks both: it may come before the choice."""
+        for source in (self._first, self._second):
+            source.set_sampling(on)
+
+    def set_measuring(self, on: bool) -> None:
+        """Asks both: it may come before the choice."""
+        for source in (self._first, self._second):
+            source.set_measuring(on)

@@ -1,0 +1,54 @@
+"""Which source `auto` is, and what is said of it."""
+
+import pytest
+
+from schedtop.model import Host, NotPermitted, SourceError
+from schedtop.sources import choice
+from schedtop.sources.choice import REFUSED, WITHOUT, AutoSource
+from schedtop.sources.synthetic import Scenario, SyntheticSource
+
+
+class Failing(SyntheticSource):
+    """A source that does not open."""
+
+    def __init__(self, error: SourceError) -> None:
+        super().__init__()
+        self.error = error
+
+    def __enter__(self) -> "Failing":
+        raise self.error
+
+
+def second() -> SyntheticSource:
+    source = SyntheticSource(Scenario(frames=1))
+    source.host = Host("second", "6.18.0", "proc")
+    return source
+
+
+@pytest.mark.parametrize("beforehand", [True, False])
+def test_who_may_not_gets_the_second(beforehand: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known beforehand, or only when the kernel says no."""
+    said: list[str] = []
+    monkeypatch.setattr(choice, "may_load_programs", lambda: not beforehand)
+    first = Failing(SourceError("never tried") if beforehand else NotPermitted("it is locked"))
+    with AutoSource(first, second(), said.append) as source:
+        assert source.host.name == "second"
+        assert source.host.notes == (() if beforehand else (REFUSED,))
+    assert said == [WITHOUT if beforehand else "--source proc, because it is locked"]
+
+
+def test_any_other_failure_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "may_load_programs", lambda: True)
+    with pytest.raises(SourceError, match=r"^no bcc; --source proc shows what /proc tells$"):
+        AutoSource(Failing(SourceError("no bcc")), second(), print).__enter__()
+
+
+def test_who_may_gets_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "may_load_programs", lambda: True)
+    said: list[str] = []
+    first = SyntheticSource(Scenario(frames=1))
+    with AutoSource(first, second(), said.append) as source:
+        source.set_threshold(7)
+        assert source.host is first.host
+        assert first.threshold_ns == 7
+    assert not said
