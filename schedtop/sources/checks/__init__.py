@@ -1,0 +1,1 @@
+"""What this host has of what schedtop needs: `schedtop doctor` lists it, and errors at the start say it."""
