@@ -14,6 +14,7 @@ import numpy.typing as npt
 from schedtop.containers import cgroup_label, container_label
 from schedtop.cpu_lists import cpu_list, cpus_text
 from schedtop.rows import Rows, text
+from schedtop.units import printable
 
 NO_CGROUPS: Mapping[int, str] = MappingProxyType({})
 
@@ -58,18 +59,18 @@ class Filter:
         parts: dict[str, list[str]] = {}
         for word in source.split():
             match = re.fullmatch(r"(\w+)[:=](.+)", word)
-            key, value = (match[1].lower(), match[2]) if match else ("number" if word.isdecimal() else "comm", word)
+            key, value = (match[1].lower(), match[2]) if match else ("number" if _is_number(word) else "comm", word)
             key = "tgid" if key == "pid" else key
             if key not in FIELDS:
-                raise ValueError(f"{key!r} is not a filter: {WORDS}")
+                raise ValueError(f"{_short(key)!r} is not a filter: {WORDS}")
             parts.setdefault(key, []).extend(item for item in value.split(",") if item)
         values: dict[str, tuple[str, ...] | tuple[int, ...]] = {}
         for key, items in parts.items():
             if key == "cpu":
                 items = [number for item in items for number in _cpu_numbers(item)]
-            wrong = [] if key in TEXTS else [item for item in items if not item.isdecimal()]
+            wrong = [] if key in TEXTS else [item for item in items if not _is_number(item)]
             if wrong:
-                raise ValueError(f"{key}:{wrong[0]} is not a number")
+                raise ValueError(f"{key}:{_short(wrong[0])} is not a number")
             values[FIELDS[key]] = tuple(items) if key in TEXTS else tuple(map(int, items))
         return cls(**values)  # type: ignore[arg-type]
 
@@ -130,13 +131,23 @@ class Filter:
         return [cpu for cpu in ids if not wanted or cpu in wanted]
 
 
+def _is_number(item: str) -> bool:
+    """Whether it may be the number of anything: numpy compares 64 bits."""
+    return item.isascii() and item.isdecimal() and len(item) < 19
+
+
+def _short(word: str) -> str:
+    """What somebody typed or pasted, in a message of one line."""
+    return printable(word if len(word) <= 40 else f"{word[:37]}...")
+
+
 def _cpu_numbers(item: str) -> list[str]:
     """The numbers of a range of CPUs, as text; what is none stays as it is."""
     if re.fullmatch(r"[0-9]+-[0-9]+", item):
         try:
             return [str(cpu) for cpu in cpu_list(item)]
         except ValueError as error:
-            raise ValueError(f"cpu:{item} is not a range of CPUs") from error
+            raise ValueError(f"cpu:{_short(item)} is not a range of CPUs") from error
     return [item]
 
 

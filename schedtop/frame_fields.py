@@ -47,6 +47,16 @@ _ROWS = {
 _LATER = {"short_lived": "the recording was made by a schedtop that did not count them"}
 """Rows that older recordings do not have, and what is said of them then."""
 _MOST_WAIT_NS = 1 << 50  # thirteen days
+_MOST_CPUS = 1 << 14
+"""Twice of what the kernel can be built for (CONFIG_NR_CPUS)."""
+_MOST_GROUPS = 1 << 16
+"""Of a table: each takes a histogram, which a few characters in the file could ask for. The kernel side keeps fewer."""
+_UNTOLD_ROWS = 1024
+"""So many rows may have nothing but zeros; of more, at least one column must be told."""
+_MOST_COUNT = 1 << 50
+"""Thirteen days in ns: what is below can be added up without running over."""
+_MOST_IN_BUCKET = 1 << 36
+_MOST_TIME_NS = 1 << 62  # the year 2116
 _WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": DOMAINS}
 
 
@@ -108,6 +118,8 @@ def frame_of(data: dict[str, Any], times: dict[str, Any], cgroups: Mapping[int, 
 def _cpu_table(data: dict[str, Any]) -> CpuTable:
     columns = [data["counters"][name] for name in CPU_COUNTERS]
     cpus = len(columns[0])
+    if cpus > _MOST_CPUS:
+        raise ValueError("more CPUs than there can be")
     online = np.zeros(cpus, bool)
     online[np.array(data["online"], np.int64)] = True
     counters = _integers(columns, (len(CPU_COUNTERS), cpus)).T
@@ -129,6 +141,8 @@ def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
     if data is None:
         return None
     ids = np.array(data["ids"], np.int64)
+    if ids.shape > (_MOST_GROUPS,):
+        raise ValueError("more groups than are kept")
     counts = _dense(data["counts"], (len(ids), BUCKETS))
     return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))
 
@@ -152,8 +166,6 @@ def _read_queue(data: dict[str, Any] | None, cpus: int) -> QueueTable | None:
     if not 1 <= lengths <= MOST_QUEUED + 1:
         raise ValueError("run queues that cannot be so long")
     counts = _dense(data["counts"], (kinds, cpus, lengths))
-    if (counts < 0).any():
-        raise ValueError("a count below zero")
     return QueueTable(
         int(_integers(data["hz"], ())),
         counts,
@@ -179,7 +191,14 @@ def _columns(rows: Rows) -> dict[str, Any]:
 def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
     if not data:
         return np.zeros(0, dtype)
-    rows = np.zeros(int(data["rows"]), dtype)
+    count = int(data["rows"])
+    columns = [data[name] for name in dtype.names or () if name in data]
+    # One number would be spread over all rows: a line of a few bytes could fill the memory.
+    if not all(isinstance(column, list) and len(column) == count for column in columns):
+        raise ValueError("a column that is not as long as it should be")
+    if count < 0 or (not columns and count > _UNTOLD_ROWS):
+        raise ValueError("rows that hold nothing")
+    rows = np.zeros(count, dtype)
     for name in dtype.names or ():
         if name in UNKNOWN:
             rows[name] = data.get(name, UNKNOWN[name])
@@ -188,6 +207,10 @@ def _rows(data: dict[str, Any], dtype: np.dtype[np.void]) -> Rows:
         elif name in data:
             text = rows[name].dtype.kind == "S"
             rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
+            if rows[name].dtype == np.int64:
+                most = _MOST_TIME_NS if name == "time_ns" else _MOST_COUNT
+                if not _within(rows[name], most):
+                    raise ValueError(f"{name} cannot be that")
     for name, words in _WORDS.items():
         if name in (dtype.names or ()) and not ((rows[name] >= 0) & (rows[name] < len(words))).all():
             raise ValueError(f"a {name} that is not known")
@@ -207,17 +230,24 @@ def _sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
 def _dense(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     counts = np.zeros(int(np.prod(shape)), np.int64)
     places = np.cumsum(np.array(data[0], np.int64))
-    if len(places) and (places[0] < 0 or places[-1] >= len(counts)):
+    if len(places) and (places[0] < 0 or places[-1] >= len(counts) or (np.diff(places) <= 0).any()):
         raise IndexError("a bucket that does not exist")
     counts[places] = data[1]
+    if not _within(counts, _MOST_IN_BUCKET):
+        raise ValueError("a count that cannot be")
     return counts.reshape(shape)
 
 
 def _integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     values = np.array(data, np.int64).reshape(shape)
-    if (values < 0).any():
-        raise ValueError("a count below zero")
+    if not _within(values, _MOST_COUNT):
+        raise ValueError("a count below zero, or one that cannot be so large")
     return values
+
+
+def _within(values: npt.NDArray[np.int64], most: int) -> bool:
+    """Whether all of them are from 0 to `most`: without a sign what is below zero is larger than anything."""
+    return bool(values.view(np.uint64).max(initial=0) <= most)
 
 
 def _whole(data: dict[str, Any]) -> dict[str, int]:

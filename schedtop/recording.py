@@ -189,7 +189,7 @@ def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProx
 
 def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
     interval = data["interval"]
-    fresh = _read_cgroups(interval["cgroups"])
+    fresh = {key: path for key, path in _read_cgroups(interval["cgroups"]).items() if known_cgroups.get(key) != path}
     cgroups = MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups
     return frame_of(data, _times(interval), cgroups)
 

@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 def parse_duration(text: str, default_unit: str = "s") -> int:
     """Nanoseconds of a duration such as `500us`, `5ms`, `1.5s`, `10m`; a bare number is in `default_unit`.
 
-    Raises ValueError with a sentence for the user.
+    Raises ValueError with a sentence for the user, OverflowError for a number without end.
     """
     match = _DURATION.fullmatch(text)
     if not match:
@@ -132,7 +132,7 @@ def format_bytes(size: float | None) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as `500MiB`, `1.5G`, `64k`: all units are binary. Raises ValueError with a sentence."""
+    """Bytes of a size such as `500MiB`, `1.5G`, `64k`: all units are binary. Raises as `parse_duration`."""
     match = _SIZE.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a size: write a number and a unit, like 500MiB or 2GiB")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -110,10 +111,10 @@ def throttling_fields(frame: Frame) -> list[dict[str, Any]]:
     ]
 
 
-def group_fields(view: View, histogram: Any) -> list[dict[str, Any]] | None:
+def group_fields(view: View, histogram: Any, is_known: Callable[[str], bool]) -> list[dict[str, Any]] | None:
     """The groups that tasks are shown by, largest run delay first; `None` if they are shown alone.
 
-    `histogram`: turns a Histogram into fields.
+    `histogram`: turns a Histogram into fields; `is_known`: whether the source could give a field of tasks.
     """
     kind, frame = view.settings.group, view.frame
     known: GroupLatency | None = frame.groups if frame.groups and frame.groups.kind == GROUPS[kind] else None
@@ -127,7 +128,7 @@ def group_fields(view: View, histogram: Any) -> list[dict[str, Any]] | None:
         if known:
             members = group_members([int(row["id"])], kind, frame.cgroups)
             latency = histogram(known.histogram(members, int(row["max_wait_ns"])))
-        fields = {name: int(row[name]) for name in GROUP_FIELDS}
+        fields = {name: int(row[name]) if is_known(name) else None for name in GROUP_FIELDS}
         groups.append(
             {"by": kind, "id": int(row["id"]), "name": text(row["name"]), **fields, "runqueue_latency": latency}
         )

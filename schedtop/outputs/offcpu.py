@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from schedtop.offcpu import (
 )
 from schedtop.offcpu_places import is_in_file_lock
 from schedtop.offcpu_threads import Measured, ThreadLine, alike, measured, top_rows, top_threads
+from schedtop.outputs.plain import blocks_text, json_text
 from schedtop.outputs.table import table
 from schedtop.stacks import ENDED, Stack, Waker
 from schedtop.units import (
@@ -106,7 +106,7 @@ def _about(offcpu: OffCpu, state: str) -> dict[str, Any]:
 
 def to_json(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     """The document as text."""
-    return json.dumps(document(offcpu, asked), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(document(offcpu, asked))
 
 
 def to_folded(offcpu: OffCpu, asked: Asked = ASKED) -> str:
@@ -136,7 +136,7 @@ def to_text(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     parts = ["\n".join(["  ".join(_origin(offcpu)), *_measured(offcpu)])]
     parts += [_threads(found, asked), _stacks(found, asked)]
     parts += ["\n".join(lines)] if (lines := _trouble(offcpu)) else []
-    return "\n\n".join(parts) + "\n"
+    return blocks_text(parts)
 
 
 def _idle_words(count: int) -> str:

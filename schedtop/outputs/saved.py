@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from schedtop.model import SourceError
 from schedtop.outputs import snapshot
+from schedtop.outputs.plain import plain
 from schedtop.outputs.report import contents
-from schedtop.units import printable
 
 READABLE = (snapshot.SCHEMA, contents.SCHEMA)
 
@@ -55,7 +54,7 @@ def read_saved(data: bytes, name: str) -> dict[str, Any]:
         schema = found.get("schema") if isinstance(found, dict) else None
         raise SourceError(f"cannot read {name}: {schema!r}: this version reads {', '.join(READABLE)}")
     try:
-        return _checked({**_ONLY_REPORTS, **_printable(found)})
+        return _checked({**_ONLY_REPORTS, **plain(found)})
     except Wrong as error:
         raise damaged(name, error) from error
 
@@ -98,15 +97,6 @@ def _expect_rows(key: str, value: Any) -> None:
     _expect(key, value, list)
     for row in value:
         _expect(f"an item of {key}", row, dict)
-
-
-def _printable(value: Any) -> Any:
-    """The same without characters that could steer a terminal."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, Mapping):
-        return {_printable(key): _printable(inner) for key, inner in value.items()}
-    return [_printable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _no_constant(name: str) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from schedtop.outputs.blame import (
     slow_wait_fields,
     throttling_fields,
 )
+from schedtop.outputs.plain import json_text
 from schedtop.outputs.queue import queue_fields
 from schedtop.outputs.short_lived import short_lived_fields, task_ending
 from schedtop.rows import WAIT_KINDS, Rows, text
@@ -72,14 +73,24 @@ _NEEDS = {
     "cache_migrations": ("migrations",),
     "numa_migrations": ("migrations",),
     "queue_length": ("latency",),
-    "run_delay_ns": ("latency",),
     "max_wait_ns": ("latency",),
+}
+_TASK_NEEDS = {
+    **_NEEDS,
+    "switches": ("task_switches",),
+    "voluntary_switches": ("task_switches",),
+    "involuntary_switches": ("task_switches",),
+    "run_delay_ns": ("run_delay",),
+    "parent": ("parents",),
+    "parent_tgid": ("parents",),
+    "ended": ("exits",),
+    "waiting": ("latency",),
 }
 
 
 def to_json(view: View, tasks: int | None = 50) -> str:
     """The snapshot as text, ending with a newline; `tasks` as in `snapshot`."""
-    return json.dumps(snapshot(view, tasks), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(snapshot(view, tasks))
 
 
 def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
@@ -91,7 +102,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         **origin(view),
         "verdict": asdict(judge(view)),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
-        "totals": _cpu_fields(frame, view.settings.shown_filter.cpu_ids(range(len(frame.cpus.online)))),
+        "totals": _totals(view),
         "runqueue_latency": _runqueue_latency(view),
         "queue_length": queue_fields(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
@@ -100,7 +111,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "preemptions": preemption_fields(view.pairs) if blames else None,
         "blockings": blocking_fields(view.pairs) if blames else None,
         "attribution": attribution_fields(frame) if blames else None,
-        "groups": group_fields(view, histogram_fields),
+        "groups": group_fields(view, histogram_fields, partial(is_known_of_tasks, frame)),
         "pressure": asdict(frame.pressure) if frame.pressure and "pressure" not in frame.unavailable else None,
         "throttling": None if "throttling" in frame.unavailable else throttling_fields(frame),
         "overhead": _overhead(frame.overhead, frame.interval_ns),
@@ -116,6 +127,7 @@ def origin(view: View) -> dict[str, Any]:
         "kernel": view.host.kernel,
         "source": view.host.source,
         "recorded_source": view.host.recorded_source or None,
+        "notes": list(view.host.notes),
         "start_time": iso_time(frame.start_time_ns),
         "interval_ns": frame.interval_ns,
         "threshold_ns": frame.threshold_ns,
@@ -125,8 +137,16 @@ def origin(view: View) -> dict[str, Any]:
 
 
 def is_available(frame: Frame, field: str) -> bool:
-    """Whether the source could give a field of a CPU or a task."""
+    """Whether the source could give a field of a CPU."""
     return not any(part in frame.unavailable for part in (field, *_NEEDS.get(field, ())))
+
+
+def is_known_of_tasks(frame: Frame, field: str) -> bool:
+    """Whether the source could give a field of a task: /proc tells switches by task, but not by CPU."""
+    needs = _TASK_NEEDS.get(field, ())
+    return not any(part in frame.unavailable for part in needs) and (
+        field in _TASK_NEEDS or field not in frame.unavailable
+    )
 
 
 def filter_fields(wanted: Filter, hidden_tgids: Iterable[int] = (), scope: str = "") -> dict[str, Any]:
@@ -160,6 +180,13 @@ def _cpu_fields(frame: Frame, cpus: list[int]) -> dict[str, Any]:
     return fields
 
 
+def _totals(view: View) -> dict[str, Any]:
+    """The fields of all CPUs shown; of the whole host the kernel's own count of switches does where CPUs have none."""
+    frame, chosen = view.frame, view.settings.shown_filter
+    fields = _cpu_fields(frame, chosen.cpu_ids(range(len(frame.cpus.online))))
+    return fields | ({} if chosen.cpus or is_available(frame, "switches") else {"switches": frame.kernel_switches})
+
+
 def _runqueue_latency(view: View) -> dict[str, Any]:
     if "latency" in view.frame.unavailable:
         return dict.fromkeys((*WAIT_KINDS, "all"))
@@ -189,7 +216,7 @@ def histogram_fields(histogram: Histogram) -> dict[str, Any]:
 
 def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
     names = rows.dtype.names or ()
-    unknown = dict.fromkeys(name for name in TASK_FIELDS if not is_available(frame, name))
+    unknown = dict.fromkeys(name for name in TASK_FIELDS if not is_known_of_tasks(frame, name))
     tasks = []
     for values in rows.tolist():
         task = dict(zip(names, values, strict=True))

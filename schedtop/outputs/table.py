@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from schedtop.history import TASK_SORTS, View
+from schedtop.outputs.plain import blocks_text, cell
 from schedtop.outputs.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.snapshot import PERCENTILES, TASK_FIELDS, snapshot
 from schedtop.tables import length_ranges
@@ -45,11 +46,11 @@ def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = Mappi
 
 
 def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A row of field names and a row each; `None` is an empty field, other fields are left out."""
+    """A row of field names and a row each; `None` is an empty field, other fields are left out. Names: `plain.cell`."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: cell(row.get(name)) for name in fields} for row in rows)
     return buffer.getvalue()
 
 
@@ -73,7 +74,7 @@ def to_text(view: View, tasks: int | None = 50) -> str:
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
     parts += ["\n".join(reasons)] if reasons else []
     parts += ["lost: " + ", ".join(lost)] if lost else []
-    return "\n\n".join(parts) + "\n"
+    return blocks_text(parts)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = (), gap: str = "  ") -> str:
@@ -100,7 +101,8 @@ def _header(data: dict[str, Any]) -> str:
         f"over {format_ns(data['interval_ns'])}",
     ]
     chosen = filter_words(data["filters"])
-    return "  ".join(parts + (["only " + chosen] if chosen else []))
+    head = "  ".join(parts + (["only " + chosen] if chosen else []))
+    return "\n".join([head, *(f"note: {note}" for note in data.get("notes", ()))])
 
 
 def _verdict(data: dict[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import stat
 import zlib
 from collections.abc import Iterator, Mapping
@@ -23,6 +25,7 @@ from schedtop.recording import (
     read_frame,
     read_header,
 )
+from schedtop.units import format_bytes
 
 CHUNK_BYTES = 1 << 16
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -30,8 +33,25 @@ _MEMBER_START = b"\x1f\x8b\x08\0\0\0\0\0"
 """Of a member that the recorder wrote: deflated, without a name, without a time."""
 _GZIP_WBITS = 31
 
-MOST_LINE_BYTES = 256 << 20
+MOST_LINE_BYTES = 64 << 20
 """No line of a recording is longer: what is, is no recording, and would only fill the memory."""
+
+MOST_PIECE_BYTES = 256 << 20
+MOST_PIECE_LINES = 1 << 20
+"""What a recording that was packed as a whole may hold: all of it is unpacked at once."""
+
+MOST_INTERVALS = 1 << 23
+"""Three months of seconds."""
+
+MOST_DAMAGE = 1 << 16
+"""With more damaged lines than this it is no recording, whatever its first line says."""
+
+MOST_SOUGHT_BYTES = 1 << 30
+"""So much is unpacked in vain to find where a damaged file goes on."""
+
+MOST_EVENTS = 1 << 20
+MOST_CGROUPS = 1 << 18
+"""Names of cgroups that a recording may tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +80,10 @@ class Recording:
         self.damage = ""
         self.gaps: list[int] = []
         self._piece: tuple[int, list[bytes]] = (-1, [])
+        self._names = _Names()
+        self._sought_bytes = 0
         try:
-            mode = path.stat().st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                raise SourceError(f"{path} is not a schedtop recording: it is not a regular file")
-            self._file = path.open("rb")
+            self._file = open_regular(path)
         except OSError as error:
             raise SourceError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
         try:
@@ -109,22 +128,19 @@ class Recording:
         lines = self._all_lines()
         header = self._read_header(lines)
         first_damage = ""
-        cgroups: Mapping[int, str] = MappingProxyType({})
         for place, number, line in lines:
             try:
                 if isinstance(line, RecordingError):
                     raise line
-                thing = read_entry(line)
-                if isinstance(thing, Entry):
-                    self._add(Indexed(thing, place, number, cgroups))
-                    if thing.cgroups:
-                        cgroups = MappingProxyType({**cgroups, **thing.cgroups})
-                elif isinstance(thing, Event):
-                    self.events.append(thing)
-                else:
-                    self.end = thing
+                if len(line) > MOST_LINE_BYTES:
+                    raise RecordingError("a line is too long")
+                self._take(read_entry(line), place, number)
             except RecordingError as error:
                 self.gaps.append(len(self))
+                if self.left_out > MOST_DAMAGE:
+                    raise SourceError(
+                        f"{self.path} is not a schedtop recording: hardly a line of it is whole"
+                    ) from error
                 first_damage = first_damage or f"after interval {len(self)}: {error}"
         if not self.intervals:
             raise SourceError(f"cannot read {self.path}: it holds no whole interval")
@@ -151,11 +167,25 @@ class Recording:
         except RecordingError as error:
             raise SourceError(f"{self.path} is not a schedtop recording: {error}") from error
 
+    def _take(self, thing: Entry | Event | End, place: int, number: int) -> None:
+        """Raises RecordingError if it does not fit what came before."""
+        if isinstance(thing, End):
+            self.end = thing
+        elif isinstance(thing, Event):
+            if len(self.events) == MOST_EVENTS:
+                raise RecordingError("there are too many events")
+            self.events.append(thing)
+        else:
+            self._add(Indexed(thing, place, number, self._names.view))
+            self._names.tell(thing.cgroups)
+
     def _add(self, indexed: Indexed) -> None:
         if self.intervals and indexed.entry.end_ns <= self.intervals[-1].entry.end_ns:
             raise RecordingError("an interval is not later than the one before")
         if indexed.entry.interval_ns <= 0:
             raise RecordingError("an interval has no length")
+        if len(self) == MOST_INTERVALS:
+            raise SourceError(f"cannot read {self.path}: it has more than {MOST_INTERVALS} intervals")
         self.intervals.append(indexed)
 
     def _all_lines(self) -> Iterator[tuple[int, int, bytes | RecordingError]]:
@@ -182,12 +212,18 @@ class Recording:
         self._file.seek(place)
         if not self._packed:
             line = self._file.readline(MOST_LINE_BYTES)
+            if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
+                raise SourceError(
+                    f"cannot read {self.path}: it has a line of more than {format_bytes(MOST_LINE_BYTES)}"
+                )
             return [line] if line.endswith(b"\n") else []
         data, whole = unpack(self._file)
         if not whole and data and self._next_member(place) is not None:
             # Damage can look like data that goes on and on: it has eaten what came after it.
             raise RecordingError(f"a piece has no end, {place} bytes from the beginning")
-        return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        if data.count(b"\n") > MOST_PIECE_LINES:
+            raise RecordingError(f"a piece has too many lines, {place} bytes from the beginning")
+        return [line for line in io.BytesIO(data) if line.endswith(b"\n")]
 
     def _next_member(self, place: int) -> int | None:
         """Where the first whole gzip member after this place begins, `None` without one."""
@@ -201,11 +237,58 @@ class Recording:
                 with suppress(RecordingError):
                     if unpack(self._file)[1]:
                         return place + found
+                # A file may be made so that each byte looks like the beginning of all the rest.
+                self._sought_bytes += max(1024, self._file.tell() - place - found)
+                if self._sought_bytes > MOST_SOUGHT_BYTES:
+                    return None
             keep = len(_MEMBER_START) - 1
             place += len(window) - len(window[-keep:])
             window = window[-keep:]
             self._file.seek(place + len(window))
         return None
+
+
+class _Names:
+    """The names of cgroups that were told until now, as one mapping that all intervals share.
+
+    With one for each interval, a host that makes a group a second would need gigabytes for a day. So an interval
+    may have names that a later one told: ids are not used twice. Where one is all the same, what follows has a mapping
+    of its own; a file in which that happens again and again is damaged.
+    """
+
+    _MOST_ANEW = 64
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._anew = 0
+        self.view: Mapping[int, str] = MappingProxyType(self._names)
+
+    def tell(self, names: Mapping[int, str]) -> None:
+        """Raises RecordingError."""
+        if len(self._names) + len(names) > MOST_CGROUPS:
+            raise RecordingError("there are too many names of cgroups")
+        if any(self._names.get(number, path) != path for number, path in names.items()):
+            self._anew += 1
+            if self._anew > self._MOST_ANEW:
+                raise RecordingError("names of cgroups change too often")
+            self._names = dict(self._names)
+            self.view = MappingProxyType(self._names)
+        self._names.update(names)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file opened for reading. Raises SourceError if it is a pipe or a device, without opening it, and OSError."""
+    wrong = SourceError(f"{path} is not a schedtop recording: it is not a regular file")
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise wrong
+    # It may be another one by now: a pipe would wait for its writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    file = os.fdopen(descriptor, "rb")
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return file
+    file.close()
+    raise wrong
 
 
 def unpack(file: BinaryIO) -> tuple[bytes, bool]:
@@ -217,9 +300,9 @@ def unpack(file: BinaryIO) -> tuple[bytes, bool]:
     inflate, parts, size = zlib.decompressobj(_GZIP_WBITS), [], 0
     try:
         while not inflate.eof and (chunk := file.read(CHUNK_BYTES)):
-            parts.append(inflate.decompress(chunk))
+            parts.append(inflate.decompress(chunk, MOST_PIECE_BYTES + 1 - size))
             size += len(parts[-1])
-            if size > MOST_LINE_BYTES:
+            if size > MOST_PIECE_BYTES:
                 raise RecordingError("it was packed as a whole, and is too large for that: unpack it with gunzip")
     except zlib.error as error:
         raise RecordingError(f"it cannot be unpacked ({error}), {start} bytes from its beginning") from error

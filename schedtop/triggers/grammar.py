@@ -80,6 +80,10 @@ def parse(text: str) -> Condition:
     """The Condition that a text states. Raises TriggerError."""
     if len(text) > MOST_TEXT:
         raise TriggerError(MOST_TEXT, f"a condition has at most {MOST_TEXT} characters")
+    # It is shown, told to commands, and written into recordings as it is.
+    strange = next((column for column, char in enumerate(text, 1) if not (char.isprintable() or char.isspace())), 0)
+    if strange:
+        raise TriggerError(strange, "this character cannot be shown: write the condition without it")
     return _Reader(text).condition()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
 from schedtop.filters import Filter
@@ -13,9 +13,6 @@ from schedtop.units import NS_PER_S, exact_duration, format_count, format_ns, fo
 
 PRESSURE_SPAN_NS = 10 * NS_PER_S
 """The kernel brings /proc/pressure up to date every 2 s: shorter spans jump."""
-
-HARMLESS_LOSS = ("switches_unseen",)
-"""Not counted as lost: they are in the counters, and some guests have them all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +128,18 @@ def _cpu_rate(*counters: str) -> Measure:
     def measure(recent: Sequence[Frame], argument: Argument) -> Measured:
         frame = recent[-1]
         if argument.tasks:
-            if missing := _part(frame, "tasks", "switches"):
+            if missing := _part(frame, "tasks", "task_switches"):
                 return missing
             rows = _tasks(frame, argument)
             count = sum(int(rows[counter].sum()) for counter in counters)
             return Measured(rate(count, frame.interval_ns), matched=bool(len(rows)))
-        if missing := _part(frame, "switches") or _cpu_missing(frame, argument):
-            return missing
         # Switches of the idle task count on a CPU, but on no task.
         name = "switches" if len(counters) > 1 else counters[0]
+        kernel = frame.kernel_switches if name == "switches" and argument.cpu is None else None
+        if "switches" in frame.unavailable and kernel is not None:
+            return Measured(rate(kernel, frame.interval_ns))
+        if missing := _part(frame, "switches") or _cpu_missing(frame, argument):
+            return missing
         column = frame.cpus.column(name)
         return Measured(rate(int(column.sum() if argument.cpu is None else column[argument.cpu]), frame.interval_ns))
 
@@ -166,8 +166,7 @@ def _slow_waits(recent: Sequence[Frame], argument: Argument) -> Measured:
 
 def _run_delay(recent: Sequence[Frame], argument: Argument) -> Measured:
     frame = recent[-1]
-    # Without wakeups only those waits are known that began with a preemption.
-    if missing := _part(frame, "tasks", "latency"):
+    if missing := _part(frame, "tasks", "run_delay"):
         return missing
     rows = _tasks(frame, argument)
     return Measured(rate(int(rows["run_delay_ns"].sum()), frame.interval_ns), matched=bool(len(rows)))
@@ -203,8 +202,8 @@ def _pressure(recent: Sequence[Frame], _argument: Argument) -> Measured:
 
 def _lost(recent: Sequence[Frame], _argument: Argument) -> Measured:
     frame = recent[-1]
-    names = [part.name for part in fields(frame.loss) if part.name not in HARMLESS_LOSS]
-    return Measured(rate(sum(getattr(frame.loss, name) for name in names), frame.interval_ns))
+    lost = sum(asdict(frame.loss.serious).values())
+    return Measured(rate(lost, frame.interval_ns))
 
 
 def _cpu_missing(frame: Frame, argument: Argument) -> Measured | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from schedtop.outputs.actions.commands import Commands, Say, environment_of
 from schedtop.outputs.actions.recordings import AroundRecording, Recordings, frames_of
 from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.plain import json_text
 from schedtop.outputs.snapshot import snapshot
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired, Watch
@@ -130,7 +130,7 @@ def write_snapshot(view: View, fired: Fired, directory: Path, svg: str = "") -> 
     """
     base = free_base(directory, file_stem(view.host.name, fired.time_ns))
     about = {"condition": str(fired.condition), "values": fired.values_text, "time": iso_time(fired.time_ns)}
-    text = json.dumps({**snapshot(view, None), "trigger": about}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text({**snapshot(view, None), "trigger": about})
     path = write_file(base.with_name(f"{base.name}.json"), text)
     if svg:
         write_file(base.with_name(f"{base.name}.svg"), svg)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedtop.outputs.diff.changes import NOTABLE, value_words
+from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
 from schedtop.outputs.table import filter_words, table
 from schedtop.units import format_round_ns
@@ -31,7 +32,7 @@ def to_text(data: Mapping[str, Any], top: int) -> str:
     blocks.append(_table(f"What changed most (score under {NOTABLE:g}: little, {quiet} of these)", "", changed))
     blocks += [_table("Run delay by task, what changed most", "run delay of ", data["tasks"][:top])]
     blocks += [_table("Run delay by cgroup, what changed most", "run delay of ", data["cgroups"][:top])]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return blocks_text(blocks)
 
 
 def _sides(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

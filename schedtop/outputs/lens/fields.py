@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +9,7 @@ from schedtop import __version__
 from schedtop.lens import Attributes, Lens, StateTimes, connection_counts, exit_words
 from schedtop.model import Host
 from schedtop.outputs.blame import task_ref
+from schedtop.outputs.plain import json_text
 from schedtop.outputs.snapshot import histogram_fields
 from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, Rows, text
 from schedtop.units import iso_time
@@ -19,8 +19,7 @@ SCHEMA = "schedtop.task/1"
 
 def to_json(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> str:
     """The report as text, ending with a newline; the arguments as in `task_report`."""
-    report = task_report(lens, host, threshold_ns, ended_early)
-    return json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(task_report(lens, host, threshold_ns, ended_early))
 
 
 def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> dict[str, Any]:

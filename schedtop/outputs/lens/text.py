@@ -10,6 +10,7 @@ from schedtop import __version__
 from schedtop.blame import explain
 from schedtop.lens import STATES, Column, Lens, Peer, StateTimes, counts_words, entered, exit_words
 from schedtop.model import Host
+from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.table import table
 from schedtop.units import (
     format_bytes,
@@ -38,7 +39,7 @@ def to_text(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str =
     )  # fmt: skip
     parts += [section(lens) for section in sections]
     parts += [_slow_waits(lens, threshold_ns), _unavailable(lens), _loss(lens)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return blocks_text(parts)
 
 
 def _head(lens: Lens, host: Host, ended_early: str) -> str:
@@ -48,7 +49,7 @@ def _head(lens: Lens, host: Host, ended_early: str) -> str:
     who = f"Process {lens.tgid} ({name}), " if lens.whole_process else f"Task {lens.tid} ({name}), "
     lines = ["  ".join(facts), who + (_all_threads(lens) if lens.whole_process else _one_thread(lens))]
     if lens.command_line:
-        command = lens.command_line
+        command = printable(lens.command_line)
         lines.append("  " + command[:_COMMAND_CHARACTERS] + ("..." if len(command) > _COMMAND_CHARACTERS else ""))
     if lens.ended:
         lines.append(f"  It has ended{exit_words(lens.exit_code)}; what follows is up to then.")

@@ -21,7 +21,7 @@ from schedtop import __version__
 from schedtop.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
 from schedtop.outputs.metrics.groups import GroupCounts
 from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published
-from schedtop.outputs.snapshot import is_available
+from schedtop.outputs.snapshot import is_available, is_known_of_tasks
 from schedtop.rows import CAUSES, WAIT_KINDS, Integers
 from schedtop.tables import CPU_COUNTERS, QUEUE_KINDS
 from schedtop.units import NS_PER_S, NS_PER_US, printable
@@ -242,8 +242,9 @@ def _groups(
     part = {"cgroup": "throttling", "command": "short_lived"}.get(subject, "tasks")
     if part in data.last.unavailable:
         return
+    is_known = is_known_of_tasks if part == "tasks" else is_available
     for index, counter in enumerate(counters):
-        if not is_available(data.last, counter):
+        if not is_known(data.last, counter):
             continue
         name, words = metrics[counter]
         family = CounterMetricFamily(name, words, labels=labels)

@@ -6,7 +6,6 @@ made from these plain objects.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
@@ -18,6 +17,7 @@ from schedtop.blame import explain
 from schedtop.histogram import LOW_NS
 from schedtop.history import History, View, ViewSettings
 from schedtop.model import Frame, Host, merge
+from schedtop.outputs.plain import json_text
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.snapshot import snapshot
 from schedtop.rows import Rows
@@ -170,7 +170,7 @@ def report(
 
 def to_json(data: Mapping[str, Any]) -> str:
     """A report or a diff as text, ending with a newline."""
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(data)
 
 
 def _bounded(frame: Frame) -> Frame:
@@ -223,7 +223,7 @@ def _worst(stretches: Sequence[Stretch]) -> dict[str, Any] | None:
 
 def _task_series(view: View, points: Sequence[Point]) -> list[dict[str, Any]]:
     """The run delay of the tasks that waited most, a number for each row over time."""
-    if "tasks" in view.frame.unavailable or "latency" in view.frame.unavailable:
+    if "tasks" in view.frame.unavailable or "run_delay" in view.frame.unavailable:
         return []
     rows: Rows = view.tasks[:TASK_LINES]
     named = snapshot(replace(view, tasks=rows, slow_waits=view.slow_waits[:0], pairs=view.pairs[:0]), TASK_LINES)
@@ -237,7 +237,8 @@ def _task_series(view: View, points: Sequence[Point]) -> list[dict[str, Any]]:
 def _heat(view: View, points: Sequence[Point]) -> dict[str, Any] | None:
     """CPUs over time, coarse enough to be drawn; of several CPUs in one row the highest value counts."""
     cpus = view.cpu_ids
-    if len(points) < 2 or not cpus or "switches" in view.frame.unavailable:
+    lacks = view.frame.unavailable
+    if len(points) < 2 or not cpus or {"switches", "busy"} <= lacks.keys():
         return None
     columns = [merge_points(points[start : start + step]) for step in [-(-len(points) // HEAT_COLUMNS)]
                for start in range(0, len(points), step)]  # fmt: skip
@@ -254,9 +255,9 @@ def _heat(view: View, points: Sequence[Point]) -> dict[str, Any] | None:
         "offset_ns": [point.offset_ns for point in columns],
         "interval_ns": [point.interval_ns for point in columns],
         "busy_ratio": None
-        if "busy" in view.frame.unavailable
+        if "busy" in lacks
         else [[round(float(busy[at, row].max()), 3) for at in range(len(columns))] for row in rows],
-        "involuntary_per_second": [
-            [round(float(rates[at, row].max()), 1) for at in range(len(columns))] for row in rows
-        ],
+        "involuntary_per_second": None
+        if "switches" in lacks
+        else [[round(float(rates[at, row].max()), 1) for at in range(len(columns))] for row in rows],
     }

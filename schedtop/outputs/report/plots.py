@@ -83,13 +83,17 @@ def plots(data: Data) -> list[Plot]:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it complains of home directories that it cannot write
     made: list[Plot] = []
     if len(data["series"]) > 1:
-        made += [_latency(data), _switches(data)]
+        made += [_latency(data)] if any(row["max_ns"] for row in data["series"]) else []
+        made += [_switches(data)]
         made += [plot for plot in (_outside(data), _tasks(data)) if plot]
     histogram = _histogram(data)
     made += [histogram] if histogram else []
     heat = data["heat"] if len(data["series"]) > 1 else None
     if heat:
-        made += [_heat(data, "involuntary_per_second", "Involuntary switches by CPU", "a second")]
+        involuntary = heat["involuntary_per_second"]
+        made += (
+            [_heat(data, "involuntary_per_second", "Involuntary switches by CPU", "a second")] if involuntary else []
+        )
         made += [_heat(data, "busy_ratio", "Busy by CPU", "of the time")] if heat["busy_ratio"] else []
     return made
 

@@ -93,12 +93,22 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
     tasks = chosen.rows(frame.tasks, "last_cpu", frame.cgroups)
     worst = tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")[:KEEP_TASKS]]
     keys = zip(worst["tid"].tolist(), worst["start_ns"].tolist(), strict=True)
+    counters = frame.cpus.counters[cpus].sum(axis=0, dtype=np.int64)
+    missing = {
+        name
+        for name in (*_SUMS, "busy_ratio", "steal_ratio", "latency", "slow_waits", "throttling")
+        if not is_available(frame, name.removesuffix("_ratio"))
+    }
+    if "switches" in missing and not chosen.cpus:
+        # Of the whole host the kernel counts them itself.
+        counters[CPU_COUNTERS.index("switches")] = frame.kernel_switches
+        missing.remove("switches")
     histograms = [frame.latency.histogram(None, cpu) for cpu in cpus if cpu < width] if chosen.cpus else []
     return Point(
         start_time_ns=frame.start_time_ns,
         offset_ns=offset_ns,
         interval_ns=frame.interval_ns,
-        counters=frame.cpus.counters[cpus].sum(axis=0, dtype=np.int64),
+        counters=counters,
         latency=sum(histograms, Histogram.empty()) if chosen.cpus else frame.latency.histogram(),
         slow_waits=len(waits),
         slow_wait_ns=int(waits["wait_ns"].sum()),
@@ -108,11 +118,7 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
         lost=sum(asdict(frame.loss).values()),
         heat=frame.cpus.counters[:, [CPU_COUNTERS.index(name) for name in HEAT]].astype(np.int64),
         delays=dict(zip(keys, worst["run_delay_ns"].tolist(), strict=True)),
-        missing=frozenset(
-            name
-            for name in (*_SUMS, "busy_ratio", "steal_ratio", "latency", "slow_waits", "throttling")
-            if not is_available(frame, name.removesuffix("_ratio"))
-        ),
+        missing=frozenset(missing),
     )
 
 

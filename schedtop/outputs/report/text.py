@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.points import SERIES_FIELDS
 from schedtop.outputs.report.words import (
     Data,
@@ -58,9 +59,7 @@ def to_text(data: Data, top: int) -> str:
         *(_slow_waits, _blockings, _preemptions, _quotas, _events),
     )
     blocks = [part(data, top) for part in parts]
-    return (
-        "\n\n".join(block for block in (*blocks, _prose(f"Cost of schedtop: {overhead_words(data)}.")) if block) + "\n"
-    )
+    return blocks_text((*blocks, _prose(f"Cost of schedtop: {overhead_words(data)}.")))
 
 
 def to_csv(data: Data, name: str) -> str:

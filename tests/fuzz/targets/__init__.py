@@ -1,0 +1,50 @@
+"""What is fuzzed: a function for each parser, which raises if the parser breaks its word, and only then.
+
+The word of all of them: whatever it is given, the documented error or an answer comes out, soon, and without filling
+the memory; and no text that comes out can steer a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.fuzz.targets import expressions, files, kernel, recordings
+
+SEEDS = Path(__file__).parents[1] / "seeds"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parser: `run` gives it an input; `is_json`: its inputs are lines of JSON; `longest`: bytes of an input.
+
+    `counts`: an input may claim to hold more than it does, so memory is counted when its seeds are played.
+    """
+
+    name: str
+    run: Callable[[bytes], None]
+    is_json: bool = False
+    longest: int = 4096
+    counts: bool = False
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("recording", recordings.recording, is_json=True, longest=1 << 16, counts=True),
+        Target("packed", recordings.packed, longest=1 << 14, counts=True),
+        Target("frame", recordings.frame, is_json=True, longest=1 << 16, counts=True),
+        Target("saved", files.saved, is_json=True, longest=1 << 16),
+        Target("config", files.config),
+        Target("trigger", expressions.trigger, longest=600),
+        Target("filter", expressions.filters, longest=600),
+        Target("keys", expressions.keys, longest=300),
+        Target("units", expressions.units, longest=300),
+        Target("names", expressions.names, longest=600),
+        Target("btf", kernel.btf, longest=1 << 16, counts=True),
+        Target("tracefs", kernel.tracefs),
+        Target("proc", kernel.proc),
+        Target("tasks", kernel.tasks),
+    )
+}
