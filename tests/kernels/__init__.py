@@ -1,0 +1,1 @@
+"""Stock kernels in virtual machines: see __main__."""

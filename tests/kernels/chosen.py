@@ -1,0 +1,48 @@
+"""Which tests run inside the guests: the contract, and our numbers against the kernel's own.
+
+Left out is what needs a tool that the guests do not have (a C compiler, bpftrace, perf, systemd), what asks for a speed
+or for short waits (an emulated processor has neither), and what concerns the screen and files: those are the same on
+all kernels.
+"""
+
+FRONT_ENDS = ("btf", "tracepoint")
+
+_QUICK = {
+    "test_live_contract": ("test_the_live_source_is_a_source",),
+    "test_ground_truth": ("test_switches_match_ctxt", "test_pinned_hogs_over_their_whole_life"),
+}
+_MORE = {
+    "test_live_contract": ("test_the_live_source_stops_when_asked",),
+    "test_ground_truth": (
+        "test_idle_is_no_task_and_no_victim",
+        "test_a_yield_has_no_preemptor",
+        "test_a_wait_under_way_is_seen_before_it_ends",
+        "test_an_exec_by_a_thread_makes_no_switches_up",
+    ),
+    "test_offcpu": ("test_what_sleeps_all_the_time_is_there_to_the_nanosecond",),
+    "test_lens": ("test_states_are_those_of_the_program",),
+    "test_limits": (
+        "test_two_live_tasks_in_one_slot_stay_exact",
+        "test_a_full_overflow_map_is_counted",
+        "test_a_full_ring_is_counted",
+        "test_a_negative_wait_is_dropped_and_counted",
+    ),
+    "test_short_lives": (
+        "test_twenty_thousand_short_processes",
+        "test_exec_by_a_thread_takes_the_leaders_tid",
+        "test_an_exited_task_is_not_shown_as_waiting",
+    ),
+    "test_queue": ("test_of_four_busy_tasks_three_wait_and_a_slow_wait_tells_it_exactly",),
+}
+
+
+def chosen(quick: bool, words: str) -> list[str]:
+    """What pytest is told to run; only those whose names contain `words`, if there are any."""
+    modules = [*_QUICK.items(), *([] if quick else _MORE.items())]
+    every = [f"tests/root/{module}.py::{name}" for module, names in modules for name in names]
+    return [test for test in every if words in test]
+
+
+def front_end_of(test: str) -> str:
+    """Which front end a test looks at; one that names none takes what is best."""
+    return next((name for name in FRONT_ENDS if f"[{name}" in test), FRONT_ENDS[0])
