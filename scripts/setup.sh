@@ -3,16 +3,21 @@
 #
 #   setup.sh run               packages and the virtual environment to start the dashboard
 #   setup.sh test              the same, plus what lint and tests need
+#   setup.sh fuzz              what lint and tests need, and the fuzzer
 #   setup.sh bench             the same, plus what the benchmark compares with, as far as it can be had
-#   setup.sh packages run|test|bench [DISTRIBUTION]   prints the command that would install all packages
+#   setup.sh kernels           the same as run, plus what boots other kernels (Debian, Ubuntu)
+#   setup.sh packages run|test|bench|kernels [DISTRIBUTION]   prints the command that would install all packages
 #   setup.sh give-back         returns what root made in the checkout to the user behind sudo
 #   setup.sh install|uninstall PREFIX           the program itself, independent of the checkout
 set -euo pipefail
 umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# The distribution's own interpreter, whatever PATH says: bcc's Python binding is installed for that one only.
-python=/usr/bin/python3
+# The distribution's own interpreter, whatever PATH says: bcc's Python binding is installed for that one only, and what needs
+# bcc runs with it (schedtop/sources/bcc_child.py).
+distribution_python=/usr/bin/python3
+# Ours: that one, or where it is too old (Ubuntu 22.04) a newer one beside it.
+python=$distribution_python
 venv=.venv
 os_release=${OS_RELEASE:-/etc/os-release}
 # Installed, but neither enabled nor started.
@@ -28,9 +33,14 @@ die() { say "$@"; exit 1; }
 # What this machine lacks, by looking for the thing itself and not for the package it comes in.
 missing_parts() {
 	local part
-	[ -x "$python" ] || echo python
+	choose_python
+	if [ ! -x "$distribution_python" ]; then
+		echo python
+	elif ! is_new_enough && [ -n "$(package "$(family "$(this_distribution)")" newer-python)" ]; then
+		echo newer-python
+	fi
 	"$python" -Ic 'import ensurepip, venv' 2>/dev/null || echo venv
-	"$python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc").origin)' 2>/dev/null || echo bcc
+	"$distribution_python" -Ic 'from importlib.util import find_spec; exit(not find_spec("bcc").origin)' 2>/dev/null || echo bcc
 	for part in $(tools "$1"); do
 		# Fedora puts bpf- before the names of libbpf-tools.
 		PATH=$PATH:/usr/sbin:/sbin command -v "$part" "bpf-$part" >/dev/null || echo "$part"
@@ -39,6 +49,7 @@ missing_parts() {
 
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
+	[ "$1" != kernels ] || { echo hackbench qemu-system-x86_64 busybox depmod cpio mke2fs chrt && return; }
 	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang-format prometheus systemd-nspawn
 	[ "$1" != bench ] || echo runqlat
 }
@@ -73,6 +84,8 @@ package() {
 	case $1:$2 in
 	arch:python) echo python ;;
 	*:python) echo python3 ;;
+	ubuntu:newer-python) echo python3.11 python3.11-venv ;;
+	*:newer-python) ;;
 	debian:venv | ubuntu:venv) echo python3-venv ;;
 	*:venv) ;;
 	debian:bcc | ubuntu:bcc) echo python3-bpfcc ;;
@@ -83,6 +96,12 @@ package() {
 	debian:perf) echo linux-perf ;;
 	ubuntu:perf) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	*:runqlat) echo libbpf-tools ;;
+	debian:qemu-system-x86_64 | ubuntu:qemu-system-x86_64 | fedora:qemu-system-x86_64) echo qemu-system-x86 ;;
+	*:qemu-system-x86_64) echo qemu ;;
+	debian:busybox | ubuntu:busybox | opensuse:busybox) echo busybox-static ;;
+	*:depmod) echo kmod ;;
+	*:mke2fs) echo e2fsprogs ;;
+	*:chrt) echo util-linux ;;
 	fedora:prometheus) echo golang-github-prometheus ;;
 	opensuse:prometheus) echo golang-github-prometheus-prometheus ;;
 	arch:systemd-nspawn) ;;
@@ -128,7 +147,7 @@ install_packages() {
 is_vital() {
 	local part
 	for part in $1; do
-		case $part in python | venv | bcc) return 0 ;; esac
+		case $part in python | newer-python | venv | bcc) return 0 ;; esac
 	done
 	return 1
 }
@@ -141,7 +160,7 @@ ensure_packages() {
 	if [ "$distribution" = unknown ]; then
 		say "missing: $parts"
 		say "this distribution is not one of Debian, Ubuntu, Fedora, Arch, openSUSE: install these yourself"
-		say "(venv: the venv and ensurepip modules of $python; bcc: the Python binding of bcc for $python)"
+		say "(venv: the venv and ensurepip modules of $python; bcc: the Python binding of bcc for $distribution_python)"
 		! is_vital "$parts" || exit 1
 		return 0
 	fi
@@ -171,9 +190,18 @@ ensure_packages() {
 
 # --- the virtual environment ------------------------------------------------------------------------------------
 
+is_new_enough() { [ -x "$python" ] && "$python" -Ic 'import sys; sys.exit(sys.version_info < (3, 11))'; }
+
+choose_python() {
+	for python in "$distribution_python" /usr/bin/python3.1[1-9]; do
+		! is_new_enough || return 0
+	done
+	python=$distribution_python
+}
+
 check_python() {
-	"$python" -Ic 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-		die "needs Python 3.11 or newer; $python is $("$python" -V 2>&1), and bcc is installed for that one"
+	choose_python
+	is_new_enough || die "needs Python 3.11 or newer; $python is $("$python" -V 2>&1), and /usr/bin has no newer one"
 }
 
 interpreter() { "$python" -Ic 'import sys; print(sys.version, sys.prefix)'; }
@@ -182,12 +210,20 @@ make_venv() {
 	"$python" -m venv --system-site-packages --clear "$1" || die "cannot make the virtual environment $1"
 }
 
+extra_packages() {
+	case $1 in
+	test) echo '[dev]' ;;
+	fuzz) echo '[dev,fuzz]' ;;
+	esac
+}
+
 ensure_venv() {
 	local extras=$1 key
 	key=$({ interpreter && pwd && cat pyproject.toml; } | sha256sum | cut -d' ' -f1)
-	# What tests need includes what running needs.
-	grep -qsx "$key test" $venv/.schedtop && return
-	[ "$extras" = test ] || ! grep -qsx "$key run" $venv/.schedtop || return 0
+	# What the fuzzer needs includes what tests need, and that what running needs.
+	grep -qsx "$key fuzz" $venv/.schedtop && return
+	[ "$extras" = fuzz ] || ! grep -qsx "$key test" $venv/.schedtop || return 0
+	[ "$extras" != run ] || ! grep -qsx "$key run" $venv/.schedtop || return 0
 	[ ! -e $venv ] || [ -w $venv ] || die "$venv belongs to $(stat -c %U $venv): run this with sudo, or remove it"
 	if [ "$(cat $venv/.interpreter 2>/dev/null)" != "$(interpreter; pwd)" ]; then
 		say "making $venv with $python"
@@ -195,7 +231,7 @@ ensure_venv() {
 		{ interpreter && pwd; } >$venv/.interpreter
 	fi
 	say "installing schedtop's Python packages into $venv"
-	$venv/bin/python -m pip install "${pip_options[@]}" --editable ".$([ "$extras" = run ] || echo '[dev]')" ||
+	$venv/bin/python -m pip install "${pip_options[@]}" --editable ".$(extra_packages "$extras")" ||
 		die "pip could not install the packages (see above); this step needs the network"
 	$venv/bin/python -m compileall -q schedtop tests >/dev/null || true
 	echo "$key $extras" >$venv/.schedtop
@@ -206,10 +242,14 @@ ensure_venv() {
 give_back() {
 	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
 	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \
-		-o -name bench.json -o -path ./screenshots \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
+		-o -name bench.json -o -path ./screenshots -o -path ./dist -o -path ./build \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
 # --- the installed program --------------------------------------------------------------------------------------
+
+# Manual, completions and documents, as the wheel brought them into the environment: `make install` links them to where man
+# and the shells look.
+shared() { (cd "$1" && find share -name '*schedtop*' -prune) 2>/dev/null || true; }
 
 is_ours() {
 	[ -e "$1/lib/schedtop/.schedtop" ]
@@ -219,37 +259,75 @@ check_prefix() {
 	case $1 in /*) ;; *) die "PREFIX must be an absolute path, not '$1'" ;; esac
 }
 
+# Makes a directory and what is above it, and prints each that was not there.
+make_directory() {
+	[ ! -d "$1" ] || return 0
+	make_directory "$(dirname "$1")" && mkdir "$1" && echo "$1"
+}
+
+# Those of the lines, if they are empty; the last that was made first.
+remove_directories() {
+	local path
+	tac <<<"$1" | while read -r path; do
+		[ -z "$path" ] || rmdir "$path" 2>/dev/null || true
+	done
+}
+
 install_program() {
-	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop
+	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop made path
 	check_prefix "$1"
-	mkdir -p "$prefix/lib" "$prefix/bin" 2>/dev/null && [ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] ||
+	# What uninstalling removes again, if it is empty then.
+	made=$(cat "$target/.schedtop" 2>/dev/null || true)
+	made+=$'\n'$({ make_directory "$prefix/lib" && make_directory "$prefix/bin"; } 2>/dev/null) &&
+		[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] ||
 		die "cannot write to $prefix: sudo make install, or PREFIX=... of your own"
 	is_ours "$prefix" || [ ! -e "$target" ] || die "$target is there already and is not ours: not touched"
 	if [ -e "$command" ] && [ "$(readlink "$command")" != "$target/bin/schedtop" ]; then
 		die "$command is there already and is not ours: not touched"
 	fi
 	say "installing into $target"
-	make_venv "$target"
-	touch "$target/.schedtop"
-	"$target/bin/python" -m pip install "${pip_options[@]}" . ||
-		die "pip could not install the packages (see above); this step needs the network. make uninstall cleans up"
+	# What works already is kept until the new one does; what an interrupted run left there is not.
+	[ -e "$target.old" ] || [ ! -e "$target" ] || mv "$target" "$target.old"
+	rm -rf "$target"
+	mkdir "$target"
+	echo "$made" >"$target/.schedtop"
+	# Without the system's packages: an upgrade of the distribution changes none of ours. bcc is found all the same.
+	if ! "$python" -m venv "$target" || ! "$target/bin/python" -m pip install "${pip_options[@]}" .; then
+		rm -rf "$target"
+		if [ -e "$target.old" ]; then mv "$target.old" "$target"; else remove_directories "$made"; fi
+		die "pip could not install the packages (see above); this step needs the network. Nothing was changed"
+	fi
+	rm -rf "$target.old"
 	ln -sfn "$target/bin/schedtop" "$command"
-	mkdir -p "$prefix/lib/systemd/system"
+	for path in $(shared "$target"); do
+		make_directory "$(dirname "$prefix/$path")" >>"$target/.schedtop"
+		if [ -e "$prefix/$path" ] && [ "$(readlink "$prefix/$path")" != "$target/$path" ]; then
+			say "$prefix/$path is there already and is not ours: not touched"
+		else
+			ln -sfn "$target/$path" "$prefix/$path"
+		fi
+	done
+	make_directory "$prefix/lib/systemd/system" >>"$target/.schedtop"
 	sed "s|/usr/local/bin/|$prefix/bin/|" contrib/systemd/$unit >"$prefix/lib/systemd/system/$unit"
 	say "installed: $command"
 }
 
 uninstall_program() {
-	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop
+	local prefix=${1%/} target=${1%/}/lib/schedtop command=${1%/}/bin/schedtop made path
 	check_prefix "$1"
 	is_ours "$prefix" || { say "nothing to remove: $target is not there, or not ours"; return; }
 	[ -w "$prefix/lib" ] && [ -w "$prefix/bin" ] || die "cannot write to $prefix: sudo make uninstall"
 	[ "$(readlink "$command")" != "$target/bin/schedtop" ] || rm "$command"
+	for path in $(shared "$target") $(shared "$target.old"); do
+		[ "$(readlink "$prefix/$path")" != "$target/$path" ] || rm "$prefix/$path"
+	done
 	if [ -e "$prefix/lib/systemd/system/$unit" ]; then
 		[ ! -d /run/systemd/system ] || systemctl disable --now --quiet $unit 2>/dev/null || true
 		rm "$prefix/lib/systemd/system/$unit"
 	fi
-	rm -r "$target"
+	made=$(cat "$target/.schedtop")
+	rm -rf "$target" "$target.old"
+	remove_directories "$made"
 	# What root's starts and the unit's compiled (schedtop/sources/program_cache.py).
 	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop /var/cache/schedtop-metrics /var/cache/private/schedtop-metrics
 	say "removed: $command and $target"
@@ -258,10 +336,15 @@ uninstall_program() {
 # ----------------------------------------------------------------------------------------------------------------
 
 case ${1:-} in
-run | test | bench)
+run | test | bench | kernels)
 	ensure_packages "$1"
 	check_python
-	ensure_venv "${1/bench/test}"
+	case $1 in run) ensure_venv run ;; *) ensure_venv test ;; esac
+	;;
+fuzz)
+	ensure_packages run
+	check_python
+	ensure_venv fuzz
 	;;
 packages)
 	distribution=$(family "${3:-$(this_distribution)}")
@@ -275,5 +358,5 @@ install)
 	install_program "$2"
 	;;
 uninstall) uninstall_program "$2" ;;
-*) die "usage: setup.sh run|test|bench|packages|give-back|install|uninstall" ;;
+*) die "usage: setup.sh run|test|bench|kernels|fuzz|packages|give-back|install|uninstall" ;;
 esac
