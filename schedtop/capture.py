@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model import Host
-from schedtop.rows import Integers, Rows
+from schedtop.rows import Integers, Rows, text
 
 SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST = range(6)
 """`enum capture_kind` of bpf/capture.h."""
@@ -123,11 +123,11 @@ class Names:
         self._origin = int(self.rows["time_ns"].min()) if len(rows) else 0
         self._keys = self._key(self.rows["tid"], self.rows["time_ns"])
         self._tids = self.rows["tid"].astype(np.int64)
-        self.texts = [comm.decode("utf-8", "replace") for comm in self.rows["comm"].tolist()]
+        self.texts = [text(comm) for comm in self.rows["comm"].tolist()]
         known = self.rows[self.rows["tgid"] > 0]
         # A thread that takes its leader's place by exec keeps the last.
         self.tgids: dict[int, int] = dict(zip(known["tid"].tolist(), known["tgid"].tolist(), strict=True))
-        self._last = {tid: text for tid, text in zip(self._tids.tolist(), self.texts, strict=True) if text}
+        self._last = {tid: name for tid, name in zip(self._tids.tolist(), self.texts, strict=True) if name}
 
     def at(self, tids: Integers, times_ns: Integers) -> npt.NDArray[np.int64]:
         """Index into `texts` of each task's name at a time: the last before it, else the first one; -1: none known."""

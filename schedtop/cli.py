@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ import click
 
 from schedtop import __version__
 from schedtop.commands.capture import capture
+from schedtop.commands.completion import completion
 from schedtop.commands.config import config as config_command
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.diff import diff
+from schedtop.commands.doctor import doctor
 from schedtop.commands.metrics import metrics
 from schedtop.commands.offcpu import offcpu
 from schedtop.commands.options import source_options
@@ -47,12 +50,30 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     return None
 
 
-for _command in (capture, config_command, diff, metrics, offcpu, record, replay, report, snapshot, task, watch):
+for _command in (
+    capture,
+    completion,
+    config_command,
+    diff,
+    doctor,
+    metrics,
+    offcpu,
+    record,
+    replay,
+    report,
+    snapshot,
+    task,
+    watch,
+):
     commands.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status: 0, 1 (it failed), 2 (bad usage), 128 + a signal's number."""
+    if "_SCHEDTOP_COMPLETE" in os.environ:
+        from schedtop.commands.completing import print_answer
+
+        return print_answer(commands)
     from schedtop.ascii import soften_outputs
     from schedtop.session import Signals
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -27,8 +27,13 @@ from schedtop.tables import (
     merge_latency,
     merge_queues,
 )
+from schedtop.units import printable
 
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
+
+
+HARMLESS_LOSS = ("switches_unseen", "tasks_late", "ends_unseen", "lives_unseen")
+"""Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that nobody can help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,25 @@ class Host:
     recorded_source: str = ""
     """Of a recording that is played: the source that it was made through."""
 
+    def __post_init__(self) -> None:
+        """All of it is shown and written everywhere, and a scope may be the path of a group that anybody has named."""
+        for name in ("name", "kernel", "source", "scope", "recorded_source"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+        object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
+
+
+HIDDEN = "only your own processes are visible: /proc is mounted with hidepid"
+INSIDE = "only the tasks of this pid namespace are visible; CPUs and pressure are the host's"
+"""Notes of a Host whose tasks are not all seen: nothing may be said of all tasks then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What was not seen or not kept, counted. All zero means: nothing was lost."""
+    """What was not seen or not kept, counted. All zero means: nothing was lost.
+
+    Of the source `proc` alone: `tasks_late` (tasks whose counters, or some, come with a later interval), `ends_unseen`
+    (tasks that ended: what they did after they were last read is not known), `lives_unseen` (came and went between).
+    """
 
     ring_dropped: int = 0
     slow_waits_suppressed: int = 0
@@ -84,9 +104,19 @@ class Loss:
     tasks_forgotten: int = 0
     slow_waits_forgotten: int = 0
     short_lived_dropped: int = 0
+    tasks_late: int = 0
+    ends_unseen: int = 0
+    lives_unseen: int = 0
 
     def __add__(self, other: Loss) -> Loss:
         return _added(self, other)
+
+    @property
+    def serious(self) -> Loss:
+        """Without what is always so and costs no counts: switches that some guests do not report, tasks that are read
+        later, and what /proc does not tell of tasks that end.
+        """
+        return replace(self, **dict.fromkeys(HARMLESS_LOSS, 0))
 
     @property
     def any(self) -> bool:
@@ -251,6 +281,10 @@ class Source(Protocol):
 
 class SourceError(Exception):
     """A source cannot be opened or has failed; the text says why and what to do, in one line."""
+
+
+class NotPermitted(SourceError):
+    """The kernel does not let this process do what a source needs."""
 
 
 def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:

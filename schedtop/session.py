@@ -160,12 +160,14 @@ def make_source(
     paced: bool = True,
     measured: bool = False,
     sampled: bool = False,
+    say: Callable[[str], None] = lambda words: None,
 ) -> Source:
     """The source of that name, not yet open.
 
     `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
-    `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning.
+    `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning; `say`: is told
+    when `auto` has to do without privileges.
     """
     from schedtop.rows import GROUPS
 
@@ -180,13 +182,19 @@ def make_source(
         source.set_grouping(grouping)
         source.set_sampling(sampled)
         return source
+    from schedtop.sources.choice import AutoSource
     from schedtop.sources.live import LiveSource
+    from schedtop.sources.proc_source import ProcSource
 
-    live = LiveSource(interval_ns, threshold_ns, name, first_ns=FIRST_NS if paced else None, scope=scope)
+    first_ns = FIRST_NS if paced else None
+    proc = ProcSource(interval_ns, threshold_ns, first_ns=first_ns, scope=scope)
+    if name == "proc":
+        return proc
+    live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope)
     live.set_measuring(measured)
     live.set_sampling(sampled)
     live.set_grouping(grouping)
-    return live
+    return AutoSource(live, proc, say) if name == "auto" else live
 
 
 def _synthetic_cpus() -> int:
@@ -197,7 +205,14 @@ def _synthetic_cpus() -> int:
 
 def opening_words(name: str) -> str:
     """What takes time when the source of that name is opened; nothing if it is quick."""
-    return "" if name == "synthetic" else "compiling the kernel programs"
+    return "" if name == "synthetic" or is_proc(name) else "compiling the kernel programs"
+
+
+def is_proc(name: str) -> bool:
+    """Whether the source of that name is /proc alone, as far as can be told before it is opened."""
+    from schedtop.sources.choice import may_load_programs
+
+    return name == "proc" or (name == "auto" and not may_load_programs())
 
 
 @contextmanager

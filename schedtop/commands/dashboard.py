@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.options import Command, Duration, appearance_options, settings_of, source_of
+from schedtop.commands.options import Command, Duration, appearance_options, numbers_of, settings_of, source_of
 from schedtop.commands.preferences import config_option
 from schedtop.commands.triggers import plan_of, trigger_options
 from schedtop.units import NS_PER_S
@@ -45,6 +45,7 @@ def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, chec
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
     from schedtop.commands.preferences import looks, preferences_of, preferred
     from schedtop.session import opening_words, raise_priority
+    from schedtop.sources.pid_numbers import own_tgid
 
     export_dir = Path(options["export_dir"])
     plan = plan_of(options, screen=True)
@@ -53,11 +54,11 @@ def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, chec
         raise_priority()
     return show(
         signals,
-        source_of(options, options["interval"], sampled=False),
+        source_of(options, options["interval"], sampled=False, quiet=True),
         opening=opening_words(options["source"]),
         settings=preferred(settings_of(options), config),
         export_dir=export_dir,
-        own_pid=os.getpid(),
+        own_pid=own_tgid(numbers_of(options)) or None,
         make_screen=triggered(plan) if plan.conditions else None,
         on_demand=lambda: on_demand(options),
         goes_first=not options["no_renice"],
@@ -76,6 +77,12 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
         from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
 
         return OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens)
+    from schedtop.session import is_proc
+
+    if is_proc(options["source"]):
+        return OnDemand(
+            why="needs privileges, run `sudo schedtop`" if os.geteuid() else "needs another --source than proc"
+        )
     return OnDemand(
         take_capture=capture_key(options["source"]),
         make_offcpu=partial(live_offcpu, options),

@@ -16,7 +16,7 @@ from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
 from schedtop.recording import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording import Entry
-from schedtop.sources.recorded import Recording
+from schedtop.sources.recorded import Recording, open_regular
 from schedtop.units import format_ns, iso_time, printable
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any
     `chosen`: as in `schedtop replay` it takes the place of what the recording was made with; empty: that is kept.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             schema = schema_of(file.read(PEEK_BYTES))
             if schema and schema != RECORDING_SCHEMA:
                 if chosen or part != Part():

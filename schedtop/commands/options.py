@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +15,8 @@ from schedtop.config.schema import THEME_NAMES
 from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_bytes, format_round_ns, parse_duration, parse_size
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from schedtop.history import ViewSettings
     from schedtop.model import Source
     from schedtop.sources.scope import Scope
@@ -69,6 +70,8 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return value
         try:
             size = parse_size(value)
+        except OverflowError:
+            size = self.most + 1
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if not self.least <= size <= self.most:
@@ -158,10 +161,13 @@ class SourceName(click.Choice):  # type: ignore[type-arg,unused-ignore]
     """Where the data comes from; the help leaves out the made-up host that demos and tests use."""
 
     def __init__(self) -> None:
-        super().__init__(["auto", "btf", "tracepoint", "synthetic"])
+        super().__init__(["auto", "btf", "tracepoint", "proc", "synthetic"])
 
     def get_metavar(self, *_args: Any, **_kwargs: Any) -> str:
-        return "[auto|btf|tracepoint]"
+        return "[auto|btf|tracepoint|proc]"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [item for item in super().shell_complete(ctx, param, incomplete) if item.value != "synthetic"]
 
 
 def source_options(command: Command) -> Command:
@@ -170,7 +176,7 @@ def source_options(command: Command) -> Command:
         click.option("--threshold", type=Duration(10 * NS_PER_US, 100 * NS_PER_S, bare=False), default=5 * NS_PER_MS,
                      metavar="TIME", help="Waits at least this long are slow waits, 10us to 100s.  [default: 5ms]"),
         click.option("--source", type=SourceName(), default="auto",
-                     help="How to see the kernel's events.  [default: auto]"),
+                     help="How to see what the kernel does; proc needs no privileges.  [default: auto]"),
         click.option("--measure-overhead", is_flag=True,
                      help="Time the kernel programs; that makes every BPF program of the host a little slower."),
         click.option("--no-renice", is_flag=True,
@@ -205,9 +211,16 @@ def scope_of(options: dict[str, Any]) -> Scope:
     if options["source"] == "synthetic":  # its tasks are not this host's
         tasks = ((), (), ())
     try:
-        return find_scope(*tasks, options["cgroup"], options["pidns"])
+        return find_scope(*tasks, options["cgroup"], options["pidns"], numbers_of(options))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def numbers_of(options: Mapping[str, Any]) -> str:
+    """The source whose numbers of tasks are meant: `proc` also where `auto` will be that."""
+    from schedtop.session import is_proc
+
+    return "proc" if is_proc(options["source"]) else str(options["source"])
 
 
 def group_of(options: Mapping[str, Any]) -> str:
@@ -227,13 +240,27 @@ def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
     chosen = Filter(cpus=options["cpu"])
     if options["source"] == "synthetic":  # others filter by task in the kernel
         chosen = Filter(comms=options["comm"], tids=options["tid"], tgids=options["pid"], cpus=options["cpu"])
-    hidden = (os.getpid(),) if options["hide_self"] else ()
+    hidden = (_own_tgid(numbers_of(options)),) if options["hide_self"] else ()
     return ViewSettings(filter=chosen, hidden_tgids=hidden, group=group_of(options) or "thread", **more)
 
 
-def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True, sampled: bool = True) -> Source:
-    """The source that the options ask for, not yet open; `sampled`: with samples of the run queues."""
-    from schedtop.session import make_source
+def _own_tgid(source: str) -> int:
+    from schedtop.sources.pid_numbers import own_tgid
+
+    own = own_tgid(source)
+    if not own:
+        raise click.UsageError("--hide-self: it cannot be told which number the host has for schedtop; use --pid=host")
+    return own
+
+
+def source_of(
+    options: dict[str, Any], interval_ns: int, *, paced: bool = True, sampled: bool = True, quiet: bool = False
+) -> Source:
+    """The source that the options ask for, not yet open; `sampled`: with samples of the run queues.
+
+    `quiet`: there is a screen that says what is missing.
+    """
+    from schedtop.session import complain, make_source
 
     return make_source(
         options["source"],
@@ -244,6 +271,7 @@ def source_of(options: dict[str, Any], interval_ns: int, *, paced: bool = True, 
         paced=paced,
         measured=options["measure_overhead"],
         sampled=sampled,
+        **({} if quiet else {"say": complain}),
     )
 
 

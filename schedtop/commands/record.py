@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.commands.options import Duration, Size, settings_of, source_of, source_options
-from schedtop.commands.triggers import condition_option, conditions_of
+from schedtop.commands.triggers import check_source, condition_option, conditions_of
 from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def record(signals: Signals, /, **options: Any) -> int:
         raise click.BadParameter("it must be the name of a file", param_hint="'-o'")
     path = Path(options["output"])
     conditions = conditions_of(options)
+    check_source(conditions, options["source"])
     check_target(path, force=options["force"])
     if not options["no_renice"]:
         raise_priority()

@@ -63,8 +63,9 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     from schedtop.outputs.lens.fields import to_json
     from schedtop.outputs.lens.text import to_text
     from schedtop.sources.lens import LiveLensSource
-    from schedtop.sources.lens_tasks import ended_before, has_gone, identify
+    from schedtop.sources.lens_tasks import ended_before, has_gone, identify, require_host_numbers
 
+    require_host_numbers()
     who = identify(options["tid"])
     whole = options["whole_process"]
     if whole is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from schedtop.sources.recorded import Recording
     from schedtop.triggers.grammar import Condition
+    from schedtop.triggers.metrics import Metric
     from schedtop.triggers.plan import Plan
 
 
@@ -54,6 +55,32 @@ def conditions_of(options: dict[str, Any]) -> tuple[Condition, ...]:
     return tuple(conditions)
 
 
+def check_source(conditions: tuple[Condition, ...], source: str) -> None:
+    """That the source of that name can measure what the conditions ask for. Raises UsageError, which names what can be.
+
+    Only /proc alone is known beforehand; of any other what cannot be had is said when it is missing.
+    """
+    from schedtop.session import is_proc
+
+    if not conditions or not is_proc(source):
+        return
+    from schedtop.sources.proc_source import LOST, lost_frame
+    from schedtop.triggers.grammar import Comparison
+    from schedtop.triggers.metrics import METRICS, Argument
+
+    frame = lost_frame()
+
+    def can(metric: Metric, argument: Argument) -> bool:
+        return metric.measure((frame,), argument).why not in LOST
+
+    asked: list[Comparison] = [one for condition in conditions for one in condition.comparisons]
+    wrong = next((one for one in asked if not can(one.metric, one.argument)), None)
+    if wrong:
+        names = [name for name, metric in METRICS.items() if can(metric, Argument())]
+        words = f"{wrong.subject} cannot be had from /proc, only {', '.join(names)}; run `sudo schedtop` for all"
+        raise click.BadParameter(words, param_hint="'--on'")
+
+
 def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threading.Event) -> None:
     """Adds to the events of a recording when the conditions came true in it; what it says already is not said twice.
 
@@ -85,6 +112,7 @@ def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
     from schedtop.triggers.plan import Plan, parse_actions
 
     conditions = conditions_of(options)
+    check_source(conditions, options["source"])
     if options["actions"] and not conditions:
         raise click.UsageError("--then needs --on: what to wait for, like --on 'p99 > 10ms for 5s'")
     try:

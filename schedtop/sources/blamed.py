@@ -56,7 +56,8 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     for name in _AS_THEY_ARE:
         rows[name] = events[name]
     for kind, (name, unknown) in enumerate(UNKNOWN.items()):
-        rows[name] = np.where(events["queue_known"] != 0, events["queue_length"][:, kind], unknown)
+        lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
+        rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
     rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, BEGINNINGS.index("yield"), events["kind"])
     # The longest first; the kernel side tells a few more apart than a row keeps.

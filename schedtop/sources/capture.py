@@ -20,6 +20,7 @@ from schedtop.sources.capture_front_end import choose_capture_front_end
 from schedtop.sources.compiler import Compiled, compile_programs, joined_text, source_directory
 from schedtop.sources.frontend import FrontEnd
 from schedtop.sources.loader import Loader
+from schedtop.sources.pid_numbers import numbers_in
 from schedtop.sources.program_cache import compiled_before
 from schedtop.sources.topology import online_cpus
 from schedtop.units import NS_PER_MS, NS_PER_S
@@ -36,9 +37,6 @@ LEAD_NS = 2 * NS_PER_MS
 """How long before its start a capture is announced: no CPU may hear of it late."""
 
 _KIND_SHIFT, _TID_MASK = 24, (1 << 24) - 1
-
-INITIAL_PID_NAMESPACE = Path("pid:[4026531836]")
-"""PROC_PID_INIT_INO of include/linux/proc_ns.h."""
 
 SAME = {
     "time_ns": "time_ns",
@@ -215,19 +213,17 @@ def read_clocks() -> Clocks:
 
 def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc")) -> Rows:
     """`names` and, from /proc, those of tasks that only woke, and of the leaders of processes that did nothing."""
-    try:
-        if (root / "self/ns/pid").readlink() != INITIAL_PID_NAMESPACE:
-            return names  # in here tasks have other numbers
-    except OSError:
-        return names
+    numbers = numbers_in(root)
     told = np.unique(names["tid"])
     seen = np.unique(np.concatenate((events["tid"], events["other_tid"], names["tgid"])))
     rows = []
     for tid in np.setdiff1d(seen, told).tolist():
+        directory = root / str(numbers.inside(tid))  # there is no task 0
         with suppress(OSError, ValueError, StopIteration):
-            lines = (root / str(tid) / "status").read_text("utf-8", "replace").splitlines()
-            tgid = next(int(line[5:]) for line in lines if line.startswith("Tgid:"))
-            rows.append((time_ns, tid, tgid, (root / str(tid) / "comm").read_bytes().rstrip(b"\n")))
+            # As bytes: a name may hold what ends a line of text, and say `Tgid:` after it.
+            lines = (directory / "status").read_bytes().split(b"\n")
+            tgid = numbers.of_host(next(int(line[5:]) for line in lines if line.startswith(b"Tgid:")))
+            rows.append((time_ns, tid, tgid, (directory / "comm").read_bytes().rstrip(b"\n")))
     return np.concatenate((np.array(rows, NAME_DTYPE), names))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import Btf
+from schedtop.sources.checks.tracing import no_tracepoint
 from schedtop.sources.frontend import FrontEnd, choose, read_records, record_flags
 
 EVENTS = {
@@ -44,7 +45,7 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
 def _tracepoint_front_end() -> FrontEnd:
     present, events = read_records(EVENTS)
     if "sched_switch" not in present:
-        raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to capture")
+        raise SourceError(no_tracepoint("sched_switch").error)
     return FrontEnd("tracepoint", record_flags(present), events, _missing(events))
 
 

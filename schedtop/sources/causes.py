@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -58,13 +57,13 @@ def note_idle_cpus(
     idle_ns: Integers,
     complete: bool,
     online: int,
-    affinity: Callable[[int], set[int]] = os.sched_getaffinity,
+    affinity: Callable[[int], set[int]],
 ) -> None:
     """Fills `idle_cpu`, `idle_cpu_ns` and, where that is most of the wait, the `evidence` of an idle CPU.
 
     `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `complete`:
-    there are no others; `online`: how many CPUs there are. A CPU that the task may use is named before one that it may
-    not.
+    there are no others; `online`: how many CPUs there are; `affinity`: which of them a task may use, or OSError. A CPU
+    that the task may use is named before one that it may not.
     """
     rows["idle_cpu"] = CPU_ANY
     if not len(cpus):

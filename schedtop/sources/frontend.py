@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from schedtop.model import SourceError
+from schedtop.model import NotPermitted, SourceError
 from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.cgroups import read_mounts
-from schedtop.sources.queue_fields import DELAYED_COUNTED, NO_FIELDS, WITHOUT_BTF, counts_delayed, queue_flags
+from schedtop.sources.cgroups import has_v1_cpu_controller
+from schedtop.sources.checks.kernel import no_btf
+from schedtop.sources.checks.tracing import no_tracepoint
+from schedtop.sources.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -40,6 +42,8 @@ COMM_BYTES = 16
 
 Chosen = TypeVar("Chosen")
 
+YIELDS_NOT_TOLD = "yields count as preemptions (before kernel 5.15)"
+
 NOT_SAMPLED = "-"
 """`no_queue` of programs that have nothing to do with run queues."""
 
@@ -57,8 +61,8 @@ _YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
 class Hook:
     """Where a program is attached. `kind` says what `target` is:
 
-    `btf`, `fentry`, `fexit`: the BTF id of a tracepoint's type or of a function; `tracepoint`: the id of its perf
-    event; `clock`: how many times a second it runs on each CPU.
+    `btf`, `fentry`, `fexit`, `iter`: the BTF id of a tracepoint's type or of a function; `tracepoint`: the id of its
+    perf event; `clock`: how many times a second it runs on each CPU.
     """
 
     kind: str
@@ -95,6 +99,8 @@ class FrontEnd:
     def unavailable(self) -> dict[str, str]:
         """What the missing events take away, with the reason in words."""
         lost = {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
+        if "latency" in lost:  # only waits that began with a preemption are known, and not their sum
+            lost["run_delay"] = lost["latency"]
         if "sched_process_exit" in self.missing:
             lost["exit_codes"] = "this kernel has no tracepoint sched_process_exit"
         elif not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
@@ -119,7 +125,7 @@ def choose(wanted: str, of_btf: Callable[[Btf], Chosen], of_tracepoints: Callabl
             return of_btf(Btf.of_kernel(KERNEL_BTF))
         except BtfError as error:
             if wanted == "btf":
-                raise SourceError(f"{error}; use --source tracepoint") from error
+                raise SourceError(no_btf(str(error)).error) from error
     return of_tracepoints()
 
 
@@ -136,7 +142,8 @@ def read_records(
         present = {event: fields for event, fields in found.items() if fields}
         return present, {event: read_id(tracefs, f"{categories[event]}:{event}") for event in present}
     except TracefsError as error:
-        raise SourceError(str(error)) from error
+        denied = isinstance(error.__cause__, PermissionError)
+        raise (NotPermitted if denied else SourceError)(str(error)) from error
 
 
 def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
@@ -145,11 +152,14 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     if "sched_switch" not in events:
         raise BtfError("the kernel's BTF has no sched_switch")
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
+    flags.append(queued_flag(btf))
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
-    flags += _yield_flags(btf) + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
-    lengths, why, notes = _queue(btf)
+    yields = _yield_flags(btf)
+    flags += yields + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
+    lengths, why, notes = queue_lengths(btf)
+    notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     flags += [flag for flag in lengths if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
@@ -158,36 +168,32 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     """The front end for perf tracepoints. Raises SourceError."""
     present, events = read_records(dict.fromkeys((*EVENTS, "sched_wakeup"), "sched"), root)
     if "sched_switch" not in present:
-        raise SourceError("this kernel has no tracepoint sched:sched_switch: schedtop cannot work without it")
+        raise SourceError(no_tracepoint("sched_switch").error)
     flags = record_flags(present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
         # Events by tracepoint, but the run queues by BTF, if there is any.
-        lengths, why, notes = _queue(Btf.of_kernel(KERNEL_BTF))
+        lengths, why, notes = queue_lengths(Btf.of_kernel(KERNEL_BTF))
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)
-
-
-def _queue(btf: Btf) -> tuple[list[str], str, tuple[str, ...]]:
-    """Flags for the run queues' lengths, why there are none, and what is to be said of them."""
-    flags = queue_flags(btf)
-    if not flags:
-        return [], NO_FIELDS, ()
-    return flags, "", (DELAYED_COUNTED,) if counts_delayed(btf) else ()
 
 
 def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
     """HAVE_EVENT for each tracepoint, and where the fields of its record lie."""
     flags = []
     for event, fields in present.items():
-        prefix = event.removeprefix("sched_").removeprefix("process_").removeprefix("task_")
-        prefix = prefix.upper().removesuffix("_TASK")
+        prefix = macro_prefix(event)
         for name, field in fields.items():
             # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
             known = not name.endswith("comm") or field.size == COMM_BYTES
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
     return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
+
+
+def macro_prefix(event: str) -> str:
+    """What the macros of a tracepoint's fields begin with: SWITCH for sched_switch."""
+    return event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
 
 
 def _task_fields(btf: Btf) -> dict[str, str]:
@@ -209,6 +215,11 @@ def _task_fields(btf: Btf) -> dict[str, str]:
     }
     optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "ARRIVALS": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
+
+
+def queued_flag(btf: Btf) -> str:
+    """The type of task_struct.on_rq: a byte since 7.3, an int before. The verifier refuses a load that is wider."""
+    return f"-DTASK_ON_RQ_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_rq')}"
 
 
 def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
@@ -286,12 +297,3 @@ def _yield_flags(btf: Btf) -> list[str]:
     except BtfError:
         return []
     return [f"-DBPF_TASK_PT_REGS={helper}", f"-DREGS_SYSCALL_OFFSET={offset}", f"-DNR_SCHED_YIELD={number}"]
-
-
-def has_v1_cpu_controller(mounts: Callable[[], str] = read_mounts) -> bool:
-    """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
-    for line in mounts().splitlines():
-        fields = line.split()
-        if len(fields) > 3 and fields[2] == "cgroup" and "cpu" in fields[3].split(","):
-            return True
-    return False

@@ -44,6 +44,7 @@ from schedtop.sources.lens_tasks import (
     current_call,
     ended_before,
     identify,
+    may_be_looked_at,
     open_sockets,
     read_stat,
     require_host_numbers,
@@ -51,8 +52,13 @@ from schedtop.sources.lens_tasks import (
     thread_count,
     thread_ids,
 )
+from schedtop.sources.pid_numbers import pid_numbers
 from schedtop.sources.syscalls import syscall_names
 from schedtop.units import NS_PER_MS, NS_PER_S
+
+NOT_LOOKED_AT = (
+    "what it was doing and had open before cannot be seen (a process of another user: that needs CAP_SYS_PTRACE)"
+)
 
 COLUMN_NS = 100 * NS_PER_MS
 """How much time a column of the strip has."""
@@ -152,10 +158,13 @@ class LiveLensSource:
     def _aim(self) -> None:
         who = self.who
         self._tids = thread_ids(who.tgid) if self._whole else [who.tid]
+        if not may_be_looked_at(who.tgid):
+            self._unavailable["beginning"] = NOT_LOOKED_AT
         if self._whole or who.threads == 1:
             self._programs.seed_sockets(*open_sockets(who.tgid))
-        with suppress(OSError):  # before 5.3
-            self._pidfd = os.pidfd_open(who.tgid)
+        if pid_numbers().for_calls:
+            with suppress(OSError):  # before 5.3
+                self._pidfd = os.pidfd_open(who.tgid)
         self._faults: dict[int, tuple[int, int]] = {}
         self._run_ns: dict[int, int] = {}
         self._comms: dict[int, str] = {}

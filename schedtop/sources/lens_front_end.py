@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import Btf, BtfError
-from schedtop.sources.frontend import Hook, choose, read_records, record_flags
+from schedtop.sources.checks.tracing import no_tracepoint
+from schedtop.sources.frontend import Hook, choose, queued_flag, read_records, record_flags
 
 MANDATORY = ("sched_switch",)
 
@@ -75,7 +76,7 @@ def tracepoint_lens_front_end() -> LensFrontEnd:
     present, events = read_records(RECORDS)
     hooks = {f"tracepoint_{event}": Hook("tracepoint", number) for event, number in events.items()}
     if "sched_switch" not in present:
-        raise SourceError("this kernel has no tracepoint sched:sched_switch: there is nothing to look at")
+        raise SourceError(no_tracepoint("sched_switch").error)
     unavailable = {
         TRACEPOINTS[event]: f"this kernel has no tracepoint {event}" for event in RECORDS if event not in present
     }
@@ -152,7 +153,7 @@ def _task_flags(btf: Btf) -> list[str]:
     for name, field in {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "EXEC": "se.sum_exec_runtime"}.items():
         if btf.has_field("task_struct", field):
             offsets[name] = offset(field)
-    return [f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()]
+    return [*(f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()), queued_flag(btf)]
 
 
 def interrupt_flags(btf: Btf) -> list[str]:

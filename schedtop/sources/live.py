@@ -17,11 +17,11 @@ from schedtop.sources import proc
 from schedtop.sources.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.bpf import Limits, Programs, build
 from schedtop.sources.causes import note_domains, note_idle_cpus
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, read_mounts
-from schedtop.sources.frontend import SAMPLER, FrontEnd, choose_front_end, has_v1_cpu_controller
+from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.frontend import SAMPLER, FrontEnd, choose_front_end
 from schedtop.sources.idle import IdleTimes
 from schedtop.sources.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.people import People, note_allowed_cpus
+from schedtop.sources.people import People, allowed_cpus, note_allowed_cpus
 from schedtop.sources.reading import Reading, difference
 from schedtop.sources.scope import Scope
 from schedtop.sources.short_lives import ShortLives
@@ -144,7 +144,9 @@ class LiveSource:
         programs, epoch = self._programs, self._epoch
         threshold_ns = self._begin_epoch(epoch + 1)
         sampled_cpus, queues = self._sample_queues()
-        cpus, groups = programs.cpus.copy(), self._group_latency()
+        # One after the other: what is switched in between is in one of the two alone.
+        cpus, stat = programs.cpus.copy(), proc.read_stat(self._possible_cpus)
+        groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, people, queued = self._tasks(time_ns, epoch)
         pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
@@ -152,7 +154,6 @@ class LiveSource:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
         cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
-        stat = proc.read_stat(self._possible_cpus)
         return Reading(
             time_ns=time_ns,
             wall_ns=wall_ns,
@@ -189,8 +190,16 @@ class LiveSource:
         threshold_ns = int(config["threshold_ns"][0])
         config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
         config["grouping"] = GROUPINGS.index(self._grouping)
-        self._programs.measure(self._measures)
+        self._measure()
         return threshold_ns
+
+    def _measure(self) -> None:
+        """Has our programs timed if that is wanted, and permitted."""
+        try:
+            self._programs.measure(self._measures and "overhead" not in self._unavailable)
+        except OSError as error:
+            why = f"the kernel does not let us time its programs, that needs CAP_SYS_ADMIN ({error.strerror})"
+            self._unavailable = MappingProxyType({**self._unavailable, "overhead": why})
 
     def _sample_queues(self) -> tuple[tuple[int, ...], Rows | None]:
         """Has the run queues sampled if that is wanted: of which CPUs, and the samples so far (`None`: not sampled)."""
@@ -237,7 +246,7 @@ class LiveSource:
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
             idle = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
-            note_idle_cpus(rows, *idle, int(stat.online.sum()))
+            note_idle_cpus(rows, *idle, int(stat.online.sum()), allowed_cpus)
             note_domains(rows, self.host.topology)
         return rows
 

@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model import SourceError
+from schedtop.finding import MORE
+from schedtop.model import NotPermitted, SourceError
 from schedtop.rows import Rows
 from schedtop.sources import bpf_syscall as calls
-from schedtop.sources.compiler import PRIVILEGES, Compiled, keep_log
+from schedtop.sources.checks.kernel import lockdown
+from schedtop.sources.checks.refusals import why_refused
+from schedtop.sources.compiler import Compiled, keep_log
 from schedtop.sources.frontend import Hook
 from schedtop.sources.topology import online_cpus
 
@@ -31,6 +34,7 @@ _KINDS = {
     "fexit": (calls.PROG_TRACING, calls.FUNCTION_EXIT),
     "tracepoint": (calls.PROG_TRACEPOINT, 0),
     "clock": (calls.PROG_PERF_EVENT, 0),
+    "iter": (calls.PROG_TRACING, calls.ITERATOR),
 }
 """Program type and attach type by the kind of a hook."""
 
@@ -137,6 +141,8 @@ class Loader:
         if hook.kind == "clock":
             for cpu in online_cpus():
                 held.append(calls.attach_clock(program, hook.target, cpu))
+        elif hook.kind == "iter":
+            held.append(calls.attach_iterator(program))
         elif hook.kind == "tracepoint":
             held.append(calls.attach_perf_tracepoint(program, hook.target))
         else:
@@ -151,8 +157,10 @@ class Loader:
 def explain(error: OSError) -> SourceError:
     """What the user hears when the kernel refuses."""
     log: Any = getattr(error, "verifier_log", b"")
-    if log:
-        return SourceError(f"the kernel refuses a program ({error.strerror}); the verifier's log is in {keep_log(log)}")
-    if error.errno in (errno.EPERM, errno.EACCES):
-        return SourceError(PRIVILEGES)
-    return SourceError(f"the kernel programs cannot be loaded: {error.strerror}")
+    locked = lockdown()
+    if log and locked.state == "ok":
+        why = f"the kernel refuses a program ({error.strerror})"
+        return SourceError(f"{why}: {MORE}, and the verifier's log is in {keep_log(log)}")
+    # Locked down the verifier says that it does not know the function that reads memory.
+    kind = NotPermitted if log or error.errno in (errno.EPERM, errno.EACCES) else SourceError
+    return kind(locked.error if log else why_refused(error).error)

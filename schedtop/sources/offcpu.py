@@ -18,6 +18,7 @@ from schedtop.sources.offcpu_front_end import choose_offcpu_front_end
 from schedtop.sources.offcpu_programs import NONE, NOT_SEEN, Limits, OffCpuPrograms
 from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
 from schedtop.sources.offcpu_stacks import Stacks, unnamed
+from schedtop.sources.pid_numbers import pid_numbers
 from schedtop.sources.scope import Scope
 from schedtop.sources.symbols import Symbols, kernel_symbols_hidden
 from schedtop.stacks import Stack
@@ -35,7 +36,11 @@ _FULL = 1 / 8
 _FOREVER = (1 << 63) - 1
 _EVERYBODY = Scope()
 _USUAL = Limits()
-_HIDDEN = "the kernel hides its symbols (sysctl kernel.kptr_restrict): kernel frames are addresses"
+_HIDDEN = (
+    "the kernel hides its symbols (CAP_SYSLOG shows them, with sysctl kernel.kptr_restrict below 2): "
+    "kernel frames are addresses"
+)
+_DENIED = "user stacks of processes of other users need CAP_SYS_PTRACE (from 6.14 on CAP_PERFMON): [not permitted]"
 
 
 class LiveOffCpu:
@@ -163,7 +168,8 @@ class LiveOffCpu:
         if len(read) > _FULL * self._limits.rows:
             ended = self._ended.by_name(with_processes(ended), tasks)
         rows = merge_rows(with_processes([*self._ended.rows, *ended, *under_way]))
-        notes += tuple(filter(None, (_HIDDEN if kernel_symbols_hidden() else "", self._symbols.trouble)))
+        said = (_HIDDEN if kernel_symbols_hidden() else "", _DENIED if self._stacks.denied else "")
+        notes += tuple(filter(None, (*self.host.notes, *said, self._symbols.trouble)))
         return OffCpu(
             host=self.host,
             start_time_ns=self._start_time_ns,
@@ -202,5 +208,10 @@ class LiveOffCpu:
 def _lock_holders(under_way: list[OffCpuRow]) -> dict[int, tuple[LockHolder, ...]]:
     """Who has the locks of files in which threads are blocked now; read only if there are such threads."""
     waiters = {row.tid: row.tgid for row in under_way if is_in_file_lock(row)}
-    holders = lock_holders(set(waiters.values())) if waiters else {}
-    return {tid: holders[tgid] for tid, tgid in waiters.items() if tgid in holders}
+    numbers = pid_numbers()
+    inside = {tid: number for tid, tgid in waiters.items() if (number := numbers.inside(tgid))}
+    holders = lock_holders(set(inside.values())) if inside else {}
+    found = {tid: holders[number] for tid, number in inside.items() if number in holders}
+    return {
+        tid: tuple(replace(holder, pid=numbers.of_host(holder.pid)) for holder in some) for tid, some in found.items()
+    }

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedtop.sources.pid_numbers import numbers_in
 from schedtop.sources.scope import Scope
 from schedtop.sources.task_cgroups import cpu_group
 from schedtop.stacks import Stack, Symbol
@@ -23,7 +24,7 @@ _LINE = re.compile(r"\[<\w+>\] (\S+?)\+0x([0-9a-f]+)/0x[0-9a-f]+(?: \[(\S+)\])?"
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread as /proc shows it; `state` is an index into STATES, `None` for one that is dead."""
+    """A thread as /proc shows it, by its numbers of the host; `state`: in STATES, `None` for one that is dead."""
 
     tid: int
     tgid: int
@@ -34,21 +35,30 @@ class Thread:
 
 def threads_in(scope: Scope, root: Path = Path("/proc")) -> Iterator[Thread]:
     """All threads in a scope."""
-    for tgid in _numbers(root):
-        if scope.tgids and tgid not in scope.tgids:
+    numbers = numbers_in(root)
+    for process in _numbers(root):
+        tgid = numbers.of_host(process)
+        if not tgid or (scope.tgids and tgid not in scope.tgids):
             continue
-        for tid in _numbers(root / str(tgid) / "task"):
-            if scope.tids and tid not in scope.tids:
+        for thread_number in _numbers(root / str(process) / "task"):
+            tid = numbers.of_host(thread_number)
+            if not tid or (scope.tids and tid not in scope.tids):
                 continue
             thread = read_thread(tgid, tid, root)
             if thread and _is_in(scope, thread, root):
                 yield thread
 
 
+def directory_of(tgid: int, tid: int, root: Path = Path("/proc")) -> Path:
+    """Where /proc tells of a thread with those numbers of the host; nothing is there if it is not shown."""
+    numbers = numbers_in(root)
+    return root / str(numbers.inside(tgid)) / "task" / str(numbers.inside(tid))
+
+
 def read_thread(tgid: int, tid: int, root: Path = Path("/proc")) -> Thread | None:
     """A thread now; `None` if it is gone."""
     try:
-        head, _, rest = (root / str(tgid) / "task" / str(tid) / "stat").read_bytes().rpartition(b") ")
+        head, _, rest = (directory_of(tgid, tid, root) / "stat").read_bytes().rpartition(b") ")
         fields = rest.split()
         letter, flags = fields[_STATE].decode(), int(fields[_FLAGS])
     except (OSError, ValueError, IndexError):
@@ -60,7 +70,7 @@ def read_thread(tgid: int, tid: int, root: Path = Path("/proc")) -> Thread | Non
 def kernel_stack(tgid: int, tid: int, root: Path = Path("/proc")) -> Stack | None:
     """The kernel side of a sleeping thread's stack, if /proc shows one (root, CONFIG_STACKTRACE)."""
     try:
-        text = (root / str(tgid) / "task" / str(tid) / "stack").read_text()
+        text = (directory_of(tgid, tid, root) / "stack").read_text("ascii", "replace")
     except OSError:
         return None
     found = _LINE.findall(text)
@@ -84,7 +94,7 @@ def _is_in(scope: Scope, thread: Thread, root: Path) -> bool:
 def _is_in_group(thread: Thread, path: str, root: Path) -> bool:
     """In the group, or below it, of the hierarchy that has the cpu controller."""
     try:
-        text = os.fsdecode((root / str(thread.tgid) / "task" / str(thread.tid) / "cgroup").read_bytes())
+        text = os.fsdecode((directory_of(thread.tgid, thread.tid, root) / "cgroup").read_bytes())
     except OSError:
         return False
     group, wanted = cpu_group(text), "/" + path.strip("/")

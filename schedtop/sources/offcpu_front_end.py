@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from schedtop.model import SourceError
 from schedtop.sources.btf import Btf
+from schedtop.sources.cgroups import has_v1_cpu_controller
+from schedtop.sources.checks.tracing import no_tracepoint
 from schedtop.sources.frontend import (
     FrontEnd,
     cgroup_flags,
     choose,
-    has_v1_cpu_controller,
     read_records,
     record_flags,
 )
@@ -38,5 +39,5 @@ def _tracepoint_front_end() -> FrontEnd:
     present, events = read_records(dict.fromkeys(EVENTS, "sched"))
     missing = tuple(event for event in EVENTS if event not in present)
     if missing:
-        raise SourceError(f"this kernel has no tracepoint {missing[0]}: waits cannot be measured without it")
+        raise SourceError(no_tracepoint(missing[0], "off-CPU time").error)
     return FrontEnd("tracepoint", record_flags(present), events)

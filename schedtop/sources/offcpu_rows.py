@@ -15,6 +15,7 @@ from schedtop.rows import Rows, text
 from schedtop.sources.offcpu_before import read_thread
 from schedtop.sources.offcpu_programs import BY_INTERRUPT, NONE, NOT_SEEN, WOKEN_EARLY
 from schedtop.sources.offcpu_stacks import LATE, Stacks, process_name, waker_of
+from schedtop.sources.pid_numbers import numbers_in, pid_numbers
 from schedtop.stacks import ENDED, INTERRUPT, Stack, Waker
 
 MOST_ENDED = 50_000
@@ -139,7 +140,7 @@ class EndedThreads:
         self._alive = set(tasks["tid"].tolist())
         gone = (set(rows["tid"].tolist()) | set(rows["waker_tid"].tolist()) - {0}) - self._alive
         # A waker that is not measured is in no map.
-        ended = {tid for tid in gone & self._gone if not (PROC / str(tid)).exists()}
+        ended = {tid for tid in gone & self._gone if _has_ended(tid)}
         self._gone = gone - ended
         self._ended = ended
         numbers = list(ended)
@@ -226,6 +227,15 @@ def _runnable_since(task: Any, start: int, now: int) -> int:
     return start if task["flags"] & WOKEN_EARLY and not _sleeps(int(task["tid"])) else now
 
 
+def _has_ended(tid: int) -> bool:
+    """Of one that /proc does not show in this pid namespace nobody knows."""
+    numbers = numbers_in(PROC)
+    number = numbers.inside(tid)
+    return not (PROC / str(number)).exists() if number else not numbers.note
+
+
 def _sleeps(tid: int) -> bool:
+    if not pid_numbers().inside(tid):
+        return True  # nobody knows: then it is at least blocked no shorter than it was
     thread = read_thread(tid, tid)
     return thread is not None and thread.state is not None and STATES[thread.state] != RUNNABLE

@@ -214,6 +214,8 @@ class Dashboard(LensKeys):
         self._show_header()
         if self.view is not None:
             self.set_cpus(len(self.view.frame.cpus.ids))
+            lacks = self.view.frame.unavailable
+            self.set_absent(frozenset(pane.id or "" for pane in self.panes if not lacks.keys().isdisjoint(pane.PARTS)))
             # Last pane first: the latency shows the group that is selected among the tasks.
             for pane in reversed(self.panes):
                 if isinstance(pane, LatencyPane):
@@ -374,13 +376,18 @@ class Dashboard(LensKeys):
     def action_measure(self) -> None:
         """Has the kernel time our programs, or no longer."""
         measures = bool(len(self.live)) and self.live.frames[-1].overhead.bpf_ns is not None
+        why = self.live.frames[-1].unavailable.get("overhead", "") if len(self.live) else ""
+        if why and not measures:
+            self.notify(why[:1].upper() + why[1:], severity="warning")
+            return
         self._source.set_measuring(not measures)
         self.notify("The kernel times its BPF programs" if not measures else "The kernel programs are no longer timed")
 
     def action_offcpu(self) -> None:
         """Opens the screen of the time without a CPU, with the filter that holds and the task that is selected."""
         if self.on_demand.make_offcpu is None:
-            self.notify("off-CPU time needs the live kernel: here there is none", severity="warning", markup=False)
+            why = f": {self.on_demand.why}" if self.on_demand.why else " needs the live kernel: here there is none"
+            self.notify(f"off-CPU time{why}", severity="warning", markup=False)
             return
         tid = self.query_one(TasksPane).selected_tid
         make, wanted = self.on_demand.make_offcpu, self.timeline.settings.filter

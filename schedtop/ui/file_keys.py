@@ -61,7 +61,8 @@ class FileKeys(PaneScreen):
     def action_capture(self) -> None:
         """Captures in the background: the panes go on meanwhile."""
         if self.on_demand.take_capture is None:
-            self.notify("a capture needs the live kernel: here there is none", severity="warning")
+            why = f": {self.on_demand.why}" if self.on_demand.why else " needs the live kernel: here there is none"
+            self.notify(f"a capture{why}", severity="warning", markup=False)
         elif self._capturing:
             self.notify("a capture is under way", severity="warning")
         else:

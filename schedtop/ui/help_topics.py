@@ -53,6 +53,7 @@ FILES = (
     ("record", "every interval into one file, until pressed again; `schedtop replay` shows it, without root"),
     ("capture", "each switch and wakeup of 2 s, for ui.perfetto.dev and Chrome"),
     ("report, diff", "`schedtop report` tells in text or HTML what a recording holds, `schedtop diff` what changed"),
+    ("does it work here", "`schedtop doctor` tells what this host has and lacks, and which command repairs it"),
     ("without a screen", "`schedtop snapshot` gives JSON, CSV or text; `schedtop watch` waits for a condition"),
 )
 

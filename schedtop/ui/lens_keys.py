@@ -49,6 +49,9 @@ class LensKeys(RecordingKeys):
         """Shows the lens; its kernel programs come and go with it."""
         if self.view is None:
             return
+        if self.on_demand.why:
+            self.notify(f"the task lens: {self.on_demand.why}", severity="warning", markup=False)
+            return
         make = self.on_demand.make_lens
         number = subject.tgid if subject.is_process else subject.tid
         source = make(number, subject.is_process) if make is not None else None

@@ -24,11 +24,15 @@ MakeLens = Callable[[int, bool], LensSource]
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
-    """The key of each; `None` where there is no live kernel: the key then says so."""
+    """The key of each; `None` where there is no live kernel: the key then says so.
+
+    `why`: what all of them need that is not there, in words.
+    """
 
     take_capture: TakeCapture | None = None
     make_offcpu: MakeOffCpu | None = None
     make_lens: MakeLens | None = None
+    why: str = ""
 
 
 NOTHING = OnDemand()

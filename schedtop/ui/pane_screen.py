@@ -64,6 +64,7 @@ class PaneScreen(SearchScreen):
         super().__init__()
         self.panes = tuple(panes)
         self.preset: Preset = PRESETS[0]
+        self._absent: frozenset[str] = frozenset()
         self._guest: Pane | None = None
         self._zoomed: Pane | None = None
         self._current = self.pane_named(self.preset.main)
@@ -138,7 +139,7 @@ class PaneScreen(SearchScreen):
     def show_preset(self, preset: Preset) -> None:
         """Shows the panes of a preset; its main one gets the focus."""
         self.preset, self._guest, self._zoomed = preset, None, None
-        self._current = self.pane_named(preset.main)
+        self._current = self.pane_named(self._filled_preset.main)
         self._arrange()
         if preset.focus in self.arrangement.seen:
             self._current = self.pane_named(preset.focus)
@@ -149,7 +150,7 @@ class PaneScreen(SearchScreen):
         self._current = pane
         if self._zoomed is not None:
             self._zoomed = pane
-        if pane.id == self.preset.main:
+        if pane.id == self._filled_preset.main:
             self._guest = None
         elif pane.id not in self.arrangement.seen or self.arrangement.seen == (pane.id,):
             self._guest = pane
@@ -163,17 +164,34 @@ class PaneScreen(SearchScreen):
         self._hint.set_class(self.hint_shown, "shown")
         size = Size(self.size.width, max(1, self.size.height - self.fixed_lines))
         guest, zoomed = self._guest, self._zoomed
+        preset = self._filled_preset
         self.arrangement = arrange(
-            self.preset, size, self._least, guest.id if guest else None, zoomed.id if zoomed else None
+            preset, size, self._least, guest.id if guest else None, zoomed.id if zoomed else None
         )
         if self._current.id not in self.arrangement.seen:
             # The room became too small for the pane with the focus: it stays, another one goes.
             self._guest = self._current
-            self.arrangement = arrange(self.preset, size, self._least, self._current.id)
+            self.arrangement = arrange(preset, size, self._least, self._current.id)
         for pane in self.panes:
             pane.set_class(pane is zoomed, "zoomed")
         self._grid.show_plan(self.arrangement.plan)
         self.call_after_refresh(self._arranged)
+
+    @property
+    def _filled_preset(self) -> Preset:
+        """The preset, without the panes that have nothing to show."""
+        return self.preset.without(self._absent)
+
+    def set_absent(self, absent: frozenset[str]) -> None:
+        """Which panes the source has nothing for. They are in the strip, and come if they are asked for."""
+        if absent == self._absent:
+            return
+        self._absent = absent
+        if self.is_mounted:
+            if self._current.id in absent and self._guest is None and self._zoomed is None:
+                self.show_preset(self.preset)
+            else:
+                self._arrange()
 
     def set_cpus(self, cpus: int) -> None:
         """How many CPUs the host has."""

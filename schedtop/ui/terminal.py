@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+
+from schedtop.finding import Finding
 
 LEAST_COLUMNS, LEAST_LINES = 60, 15
 
@@ -18,16 +20,35 @@ GRACE_S = 2.0
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def check_terminal(instead: str = "schedtop snapshot") -> str | None:
+INSTEAD = "schedtop snapshot"
+
+
+def check_terminal(instead: str = INSTEAD) -> str | None:
     """Why the dashboard cannot be shown here and what to use `instead`, in one line; `None` if it can."""
-    headless = f"use `{instead}` for output without a screen"
     if not sys.stdin.isatty():
-        return f"standard input is not a terminal: {headless}"
+        return no_terminal("standard input is not a terminal", instead).sentence
     if not sys.stdout.isatty():
-        return f"the output is not a terminal: {headless}"
-    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
-        return f"TERM={os.environ.get('TERM', '')} cannot show a dashboard: set TERM, or {headless}"
-    return None
+        return no_terminal("the output is not a terminal", instead).sentence
+    unfit = unfit_terminal(os.environ, instead)
+    return unfit.sentence if unfit else None
+
+
+def no_terminal(found: str, instead: str = INSTEAD) -> Finding:
+    """That there is no terminal; `instead`: the command for that."""
+    return Finding("terminal", "degraded", found, "the dashboard", advice=_headless(instead))
+
+
+def unfit_terminal(environment: Mapping[str, str], instead: str = INSTEAD) -> Finding | None:
+    """That the terminal cannot be drawn on, by its own name; `None` if it can."""
+    term = environment.get("TERM", "")
+    if term not in ("", "dumb", "unknown"):
+        return None
+    found = f"TERM={term} cannot show a dashboard"
+    return Finding("terminal", "degraded", found, "the dashboard", advice=f"set TERM, or {_headless(instead)}")
+
+
+def _headless(instead: str) -> str:
+    return f"use `{instead}` for output without a screen"
 
 
 @contextmanager

@@ -86,9 +86,11 @@ class Urgency:
 def own_threads() -> set[int]:
     """The numbers of this process's threads."""
     try:
-        return set(map(int, os.listdir("/proc/self/task")))
-    except OSError:  # no /proc: what Python knows
-        return {thread.native_id for thread in threading.enumerate() if thread.native_id}
+        found = set(map(int, os.listdir("/proc/self/task")))
+    except OSError:  # no /proc
+        found = set()
+    # The host's /proc in a container has other numbers than system calls take: then what Python knows.
+    return found if os.getpid() in found else {one.native_id for one in threading.enumerate() if one.native_id}
 
 
 @contextmanager

@@ -23,7 +23,7 @@ class Column(Generic[C]):
 
     `cells` gives one text a visible row; `rank` says how early the column goes when the width does not suffice
     (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it;
-    `meaning` is what the help says of it.
+    `meaning` is what the help says of it; `part` the part of a Frame without which it is empty.
     """
 
     header: str
@@ -35,6 +35,7 @@ class Column(Generic[C]):
     sort: str | None = None
     style: str = "text"
     meaning: str = ""
+    part: str = ""
 
 
 def explained(columns: Sequence[Column[C]], meanings: Mapping[str, str]) -> tuple[Column[C], ...]:

@@ -248,7 +248,13 @@ def test_without_a_series_a_cpu_names_and_sums_stay() -> None:
 
 
 def test_what_is_not_available_has_no_zero() -> None:
-    missing = {"latency": "no events", "steal": "no such line", "migrations": "no tracepoint", "pressure": "psi=0"}
+    missing = {
+        "latency": "no events",
+        "run_delay": "no events",
+        "steal": "no such line",
+        "migrations": "no tracepoint",
+        "pressure": "psi=0",
+    }
     data = served([replace(frame, unavailable=missing, pressure=None) for frame in frames_of()])
     names = families(data).keys()
     for name in ("runqueue_latency_seconds", "cpu_steal_seconds", "migrations_in", "cpu_pressure_seconds", "wakeups"):

@@ -60,9 +60,9 @@ def frame_of(shown: View) -> Frame:
 def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
-        *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "start_time", "interval_ns"),
-        *("threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency", "queue_length", "tasks"),
-        *("short_lived", "slow_waits"),
+        *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "notes", "start_time"),
+        *("interval_ns", "threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency"),
+        *("queue_length", "tasks", "short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -186,7 +186,9 @@ def test_what_is_not_available_is_null_and_not_zero() -> None:
     data = snapshot(without("latency", "tasks", "slow_waits", "steal", "busy", "pressure", "migrations", "switches"))
     assert data["runqueue_latency"] == {"wakeup": None, "preemption": None, "all": None}
     assert [data[name] for name in ("tasks", "slow_waits", "preemptions", "pressure")] == [None] * 4
-    assert set(data["totals"].values()) == {None}
+    totals = data["totals"]
+    assert totals.pop("switches") == view().frame.kernel_switches, "by the kernel's own count"
+    assert set(totals.values()) == {None}
     assert set(data["cpus"][0].values()) == {0, None}
 
 
@@ -200,7 +202,7 @@ def test_one_part_that_is_missing_takes_nothing_else_away() -> None:
 
 
 def test_without_wakeup_events_a_run_delay_would_be_half_the_truth() -> None:
-    task = snapshot(without("latency"))["tasks"][0]
+    task = snapshot(without("latency", "run_delay"))["tasks"][0]
     assert (task["run_delay_ns"], task["max_wait_ns"]) == (None, None)
     assert task["run_ns"] is not None
 

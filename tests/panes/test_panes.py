@@ -101,10 +101,11 @@ async def test_cpus_tell_moves_where_there_is_room(make_view: MakeView) -> None:
     assert "in/s" not in narrow[1]
 
 
-async def test_cpus_unavailable_parts_are_dashes(make_view: MakeView) -> None:
+async def test_cpus_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:
     screen = await shown(CpusPane(), make_view(cpus=1, change=without("busy", "steal", "switches")), (120, 8))
     row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("all"))
-    assert row.split().count("-") >= 4
+    assert row.split().count("-") >= 2
+    assert not any(word in screen.splitlines()[1].split() for word in ("switch/s", "invol/s", "inv%"))
 
 
 async def test_cpus_zoomed_scrolls_through_all(make_view: MakeView) -> None:
@@ -270,9 +271,13 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
     assert str(first["tid"]) in screen.splitlines()[2]
 
 
-async def test_tasks_unavailable_parts_are_dashes(make_view: MakeView) -> None:
-    screen = await shown(TasksPane(), make_view(change=without("latency", "switches", "migrations")))
-    assert screen.splitlines()[2].split().count("-") == 7
+async def test_tasks_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:
+    lacks = ("latency", "run_delay", "task_switches", "migrations")
+    lines = (await shown(TasksPane(), make_view(change=without(*lacks)))).splitlines()
+    assert lines[2].split().count("-") == 3, "run delay and the two kinds of switches"
+    assert not any(word in lines[1] for word in ("longest", "waits now", "moves", "cache", "numa"))
+    by_proc = (await shown(TasksPane(), make_view(change=without("latency", "switches", "migrations")))).splitlines()
+    assert "-" not in by_proc[2].split(), "tasks have switches where CPUs have none"
 
 
 async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> None:

@@ -12,6 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+LOAD_VARIABLE = "SCHEDTOP_TESTS_LOAD"
+"""Names the share of a load that is enough, such as 0.03 where an emulated processor needs minutes for all of it."""
+
+_LEAST_LOOPS = 50
+
 
 @dataclass(frozen=True, slots=True)
 class KernelNumbers:
@@ -56,12 +61,13 @@ def ended(*processes: subprocess.Popen[bytes]) -> Iterator[None]:
             process.wait()
 
 
-def stopped_whole_life(duration_s: float, cpu: int, count: int) -> dict[int, KernelNumbers]:
-    """Runs `count` busy loops on one CPU for a while; returns the kernel's numbers of their whole lives by tid.
+@contextmanager
+def stopped_whole_life(duration_s: float, cpu: int, count: int) -> Iterator[dict[int, KernelNumbers]]:
+    """Runs `count` busy loops on one CPU for a while; the kernel's numbers of their whole lives by tid.
 
-    The numbers are taken while the loops are stopped; they are gone when it returns.
+    From then on they stand still until the end of the block: how they die is not in these numbers.
     """
-    hogs = [python(f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass") for _ in range(count)]
+    hogs = [python("while True: pass", preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) for _ in range(count)]
     with ended(*hogs):
         time.sleep(duration_s)
         for hog in hogs:
@@ -69,7 +75,19 @@ def stopped_whole_life(duration_s: float, cpu: int, count: int) -> dict[int, Ker
         for hog in hogs:
             os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
         time.sleep(0.05)  # the last switch out comes a little after the state changes
-        return {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+        yield {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+
+
+def load_share() -> float:
+    """The share of each load that a test is to make here."""
+    return float(os.environ.get(LOAD_VARIABLE, "1"))
+
+
+def hackbench(loops: int, groups: int = 10) -> None:
+    """Forty tasks a group that send each other messages; of a small share there is one group."""
+    if load_share() < 1:
+        loops, groups = max(_LEAST_LOOPS, round(loops * load_share())), 1
+    subprocess.run(["hackbench", "-l", str(loops), "-g", str(groups)], check=True, capture_output=True)
 
 
 def kernel_switches() -> int:

@@ -282,7 +282,9 @@ def test_who_yields_has_no_preemptor(watch) -> None:
                 rows = take.waits(name)
                 given = rows["kind"] == YIELD
                 assert most(given, 0.9)
-                assert np.all(is_cause(rows[given], "yield")), all_causes(rows)
+                # Hosts are stolen from now and then.
+                assert np.all(is_cause(rows[given], "yield") | is_cause(rows[given], "stolen")), all_causes(rows)
+                assert most(is_cause(rows[given], "yield"), 0.9), all_causes(rows)
                 assert not rows["preemptor_tid"][given].any()
                 assert share(rows, take.cast.tids["hog"]) > 0.5
             rows = take.waits("hog")

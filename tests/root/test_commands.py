@@ -191,18 +191,6 @@ def test_a_terminal_that_vanishes_while_it_is_resized_ends_the_dashboard() -> No
             terminal.process.wait()
 
 
-def test_without_privileges_it_says_what_to_do() -> None:
-    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
-    run = subprocess.run([*drop, *SCHEDTOP, "snapshot"], capture_output=True, text=True, check=False)
-    if "Permission denied" in run.stderr or "No module named" in run.stderr:
-        pytest.skip("the checkout is not readable for an ordinary user")
-    assert run.returncode == 1
-    assert run.stdout == ""
-    assert len(run.stderr.splitlines()) == 1
-    assert "sudo" in run.stderr
-    assert "cap_bpf" in run.stderr
-
-
 def test_capabilities_are_enough(nothing_left) -> None:
     """As user nobody with cap_bpf and cap_perfmon alone, through BTF: no root, no tracefs."""
     caps = "+bpf,+perfmon"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,10 +15,15 @@ import pytest
 
 from schedtop.model import SourceError
 from schedtop.sources import bpf, frontend, proc
+from schedtop.sources.bcc_child import DISTRIBUTION
 from schedtop.sources.bpf import Programs, build
+from schedtop.sources.compiler import bcc_command, source_directory
 from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.sources.lens_front_end import choose_lens_front_end
+from schedtop.sources.lens_programs import LensPrograms
 from schedtop.sources.live import LiveSource
 from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from tests.bcc.checks import ATOMIC_ADD, atomics
 
 NS_PER_MS = 1_000_000
 
@@ -54,17 +60,50 @@ def test_a_refusal_by_the_verifier_names_its_log(monkeypatch: pytest.MonkeyPatch
     assert "R" in named_log(failure.value)
 
 
-def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
-    (tmp_path / "bcc.py").write_text("raise ImportError('hidden by a test')\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "schedtop", "snapshot", "--duration", "1s"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), DIRECTORY_VARIABLE: ""},
+def test_no_header_comes_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(DIRECTORY_VARIABLE, "")
+    (tmp_path / "linux").mkdir()
+    for header in (source_directory() / "include/linux").iterdir():
+        (tmp_path / "linux" / header.name).write_text("#error not ours\n")
+    assert build(choose_front_end(), proc.possible_cpus()).programs
+
+
+def snapshot_without_own_bcc(hidden: Path, *prefix: str) -> subprocess.CompletedProcess[str]:
+    """A snapshot by an interpreter that has no bcc, as in an environment without the system's packages."""
+    (hidden / "bcc.py").write_text("raise ImportError('hidden by a test')\n")
+    return subprocess.run(
+        [*prefix, sys.executable, "-m", "schedtop", "snapshot", "--duration", "300ms", "--format", "json"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(hidden), *sys.path]), DIRECTORY_VARIABLE: ""},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_bcc_of_the_distribution_will_do(tmp_path: Path) -> None:
+    run = snapshot_without_own_bcc(tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    taken = json.loads(run.stdout)
+    assert taken["source"] in ("btf", "tracepoint") and taken["totals"]["switches"] > 0
+
+
+def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
+    binding = json.loads(subprocess.run(bcc_command("about"), capture_output=True, check=True).stdout)["binding"]
+    (empty := tmp_path / "empty").mkdir()
+    script = 'mount --bind "$0" "$1" && shift && exec "$@"'
+    private = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(empty))
+    run = snapshot_without_own_bcc(tmp_path, *private, str(Path(binding).parent))
     assert run.returncode == 1
     assert run.stdout == ""
     assert len(run.stderr.splitlines()) == 1
-    assert "python3-bpfcc" in run.stderr
+    assert "python3-bpfcc" in run.stderr and DISTRIBUTION in run.stderr
+
+
+def test_no_program_needs_atomics_of_newer_kernels(front_end: str) -> None:
+    """Before 5.12 there is only the addition that gives nothing back (Documentation/bpf/standardization)."""
+    lens = LensPrograms(choose_lens_front_end(front_end), proc.possible_cpus())
+    lens.close()
+    for compiled in (lens._compiled, build(choose_front_end(front_end), proc.possible_cpus())):
+        assert atomics(compiled) == {ATOMIC_ADD}
 
 
 def test_without_btf_it_falls_back_to_tracepoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -104,7 +143,8 @@ def test_without_sched_switch_there_is_nothing_to_show(monkeypatch: pytest.Monke
 
 def test_a_front_end_says_what_is_missing() -> None:
     front_end = FrontEnd("btf", ("-DTASK_EXIT_CODE_OFFSET=8",), {"sched_switch": 1}, ("sched_waking",))
-    assert front_end.unavailable == {"latency": "this kernel has no tracepoint sched_waking"}
+    why = "this kernel has no tracepoint sched_waking"
+    assert front_end.unavailable == {"latency": why, "run_delay": why}
     assert set(FrontEnd("tracepoint", (), {}, ("sched_wakeup_new",)).unavailable) == {
         "exit_codes",
         "new tasks",

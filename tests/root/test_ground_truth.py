@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 import subprocess
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from loads import ended, kernel_numbers, python, stopped_whole_life
+from loads import ended, hackbench, kernel_numbers, load_share, python, stopped_whole_life
 
 from schedtop.history import sort_tasks
 from schedtop.rows import BEGINNINGS
+from schedtop.sources.frontend import YIELDS_NOT_TOLD
 
 CPU = 1
 
 
 def test_switches_match_ctxt(collect, front_end) -> None:
     with collect(front_end) as collector:
-        subprocess.run(["hackbench", "-l", "2000", "-g", "4"], check=True, capture_output=True)
+        hackbench(2000, groups=4)
         time.sleep(0.5)
     frame = collector.frame
-    assert frame.kernel_switches > 10_000
+    assert frame.kernel_switches > (10_000 if load_share() == 1 else 1_000)
     assert frame.total("switches") == pytest.approx(frame.kernel_switches, rel=0.01)
     assert not frame.loss.tasks_untracked
     assert not frame.loss.tasks_evicted
 
 
 def test_pinned_hogs_over_their_whole_life(collect, front_end) -> None:
-    with collect(front_end, threshold_ns=1_000_000) as collector:
-        truth = stopped_whole_life(3, CPU, 2)
+    with ExitStack() as stack, collect(front_end, threshold_ns=1_000_000) as collector:
+        truth = stack.enter_context(stopped_whole_life(3, CPU, 2))
     frame = collector.frame
     rows = {int(row["tid"]): row for row in frame.tasks if int(row["tid"]) in truth}
     assert rows.keys() == truth.keys()
@@ -45,7 +49,7 @@ def test_pinned_hogs_over_their_whole_life(collect, front_end) -> None:
     for victim, preemptor in ((one, other), (other, one)):
         waits = frame.slow_waits[(frame.slow_waits["tid"] == victim) & (frame.slow_waits["kind"] == 1)]
         assert len(waits) > 20
-        # Only its start-up, before it pins itself, may happen elsewhere.
+        # Only what comes before it is pinned may happen elsewhere.
         assert np.count_nonzero(waits["cpu"] == CPU) > 0.9 * len(waits)
         by, count = np.unique(waits["preemptor_tid"], return_counts=True)
         assert by[np.argmax(count)] == preemptor
@@ -58,8 +62,11 @@ def test_a_wait_under_way_is_seen_before_it_ends(collect) -> None:
         victim = python(f"import os; os.sched_setaffinity(0, {{{CPU}}})\nwhile True: pass")
         with ended(victim):
             time.sleep(0.3)
-            with ended(subprocess.Popen(hog)):
-                time.sleep(1.0)
+            spinning = subprocess.Popen(hog, stdout=subprocess.PIPE)
+            with ended(spinning):
+                assert spinning.stdout
+                spinning.stdout.readline()
+                time.sleep(0.8)
     longest = max(
         int(row["waiting_ns"]) for frame in collector.frames for row in frame.tasks if row["tid"] == victim.pid
     )
@@ -89,6 +96,8 @@ def test_idle_is_no_task_and_no_victim(collect, front_end) -> None:
 
 def test_preemption_inside_the_kernel_counts(collect, front_end) -> None:
     """prev_state 0x100: a task that is preempted in the middle of a long system call."""
+    if shutil.which("bpftrace") is None:
+        pytest.skip("bpftrace, which counts such switches here, is not installed")
     reader = f"""
 import os; os.sched_setaffinity(0, {{{CPU}}})
 source, sink = os.open("/dev/zero", os.O_RDONLY), os.open("/dev/null", os.O_WRONLY)
@@ -126,12 +135,16 @@ def test_a_yield_has_no_preemptor(collect) -> None:
     frame = collector.frame
     waits = frame.slow_waits[frame.slow_waits["tid"] == processes[0].pid]
     yields = waits[waits["kind"] == BEGINNINGS.index("yield")]
+    if YIELDS_NOT_TOLD in collector.source.host.notes:
+        assert tuple(map(int, platform.release().split(".")[:2])) < (5, 15)
+        assert not len(yields)
+        return
     assert len(yields) > 10
     assert len(yields) > 0.9 * len(waits)
     assert not yields["preemptor_tid"].any()
 
 
-_SPIN_S = "import time\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
+_SPIN_S = "import time\nprint(flush=True)\nend = time.monotonic() + {}\nwhile time.monotonic() < end: pass"
 
 
 def sys_executable() -> str:
@@ -167,7 +180,7 @@ time.sleep(30)
 def test_an_exec_by_a_thread_makes_no_switches_up(collect) -> None:
     """Behind the leader's tid there is another task afterwards: one that had run more often, or less often."""
     with collect("btf") as collector:
-        script = python(_EXEC_BY_THREADS, "20", _EXEC_BY_THREADS)
+        script = python(_EXEC_BY_THREADS, str(max(4, round(20 * load_share()))), _EXEC_BY_THREADS)
         with ended(script):
             assert script.wait() == 0
     frame = collector.frame

@@ -9,24 +9,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loads import ended, python
+from loads import ended, load_share, python
 
 NAME = b"short-life"
 _SET_NAME = f"open('/proc/self/comm', 'w').write('{NAME.decode()}')\n"
 
 
 def test_twenty_thousand_short_processes(collect, front_end) -> None:
+    count = round(20_000 * load_share())
     code = (
         "import os\n"
         + _SET_NAME
-        + ("for _ in range(20000):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\n")
+        + (f"for _ in range({count}):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\n")
     )
     with collect(front_end) as collector:
         assert python(code).wait() == 0
     frame = collector.frame
     children = frame.tasks[(frame.tasks["comm"] == NAME)]
     assert not frame.loss.tasks_untracked
-    assert len(children) == pytest.approx(20001 - frame.loss.tasks_evicted, abs=1)
+    assert len(children) == pytest.approx(count + 1 - frame.loss.tasks_evicted, abs=1)
     assert frame.loss.tasks_evicted < 20
     assert (children["timeslices"] > 0).all()
     # A slice whose beginning the kernel did not report has no known length.

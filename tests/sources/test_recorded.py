@@ -217,7 +217,7 @@ def test_a_recording_that_others_packed_as_a_whole(tmp_path: Path, cut: int) -> 
 def test_what_was_packed_as_a_whole_and_is_too_large_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedtop.sources.recorded.MOST_LINE_BYTES", 1000)
+    monkeypatch.setattr("schedtop.sources.recorded.MOST_PIECE_BYTES", 1000)
     path = tmp_path / "packed.gz"
     path.write_bytes(gzip.compress(recorded(tmp_path / "plain").read_bytes()))
     with pytest.raises(SourceError, match="unpack it with gunzip"):
