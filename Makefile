@@ -5,7 +5,11 @@
 # make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew from the recordings there
 # sudo make record-scenes [ARGS="quota"]  makes these recordings anew: known loads on this kernel
 # make monkey [SECONDS=120]               random keys, clicks and sizes: does anything break?
+# sudo make test-bcc                      does every bcc that can be had compile what the kernel loads? docs/bcc.md
+# make fuzz [SECONDS=300]                 a fuzzer over all that reads files and names: docs/security.md
+# sudo make test-kernels                  the kernel side on stock kernels, 5.10 to the newest, in virtual machines
 # make check                              lint and test
+# make dist                               wheel and sdist of the last commit into dist/, the same bytes each time
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
 PREFIX ?= /usr/local
@@ -14,7 +18,7 @@ SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
-.PHONY: run test bench screenshots record-scenes soak monkey lint check clean install uninstall
+.PHONY: run test test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -24,6 +28,10 @@ run:
 test:
 	@$(SETUP) test
 	@status=0; scripts/tests.sh $(BIN)/python $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+test-kernels:
+	@$(SETUP) kernels
+	@status=0; $(BIN)/python -m tests.kernels $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 bench:
 	@$(SETUP) bench
@@ -55,6 +63,18 @@ soak:
 monkey:
 	@$(SETUP) test
 	@status=0; $(BIN)/python -m tests.monkey --seconds $(or $(SECONDS),120) $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+test-bcc:
+	@$(SETUP) run
+	@status=0; $(BIN)/python -m tests.bcc $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+fuzz:
+	@$(SETUP) fuzz
+	@status=0; $(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),300) $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+dist:
+	@$(SETUP) test
+	@status=0; $(BIN)/python scripts/dist.py $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
