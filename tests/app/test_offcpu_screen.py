@@ -143,7 +143,7 @@ async def test_what_was_measured_is_dropped_with_the_screen() -> None:
         assert screen.shown
         measured = weakref.ref(screen.shown.offcpu)
         await pilot.press("down", "escape")
-        del screen
+        await until(pilot, lambda: not screen.is_attached)
         await until(pilot, lambda: gc.collect() >= 0 and measured() is None)
 
 

@@ -29,6 +29,10 @@ class OffCpuHeader(Canvas, can_focus=False):
         self._state, self._offcpu, self._min_ns, self._extra = state, offcpu, min_ns, extra
         self.draw()
 
+    def on_unmount(self) -> None:
+        # The framework may keep the widget for a while, but nobody needs the measurement any more.
+        self._offcpu = None
+
     def draw(self) -> None:
         width = self.inner.width
         if not width:
