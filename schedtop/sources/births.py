@@ -72,6 +72,25 @@ class Births:
         self._again = between(before, self._cursor, self._pid_max)[-MOST_PROBES:]
 
 
+class Lives:
+    """Counts the tasks that came and went between two looks: all that began, less those that were found."""
+
+    def __init__(self, forks: int) -> None:
+        self._first = forks
+        self._due = 0
+        self._found = 0
+
+    def unseen(self, forks: int, found: int) -> int:
+        """How many there were up to the look before this one: what began just now may still be found.
+
+        `forks`: how many have begun by now, since boot; `found` new ones at this look.
+        """
+        self._found += found
+        unseen, self._due = max(0, self._due - self._found), forks - self._first
+        self._found += unseen
+        return unseen
+
+
 def last_tid(root: str = "/proc") -> int:
     """The tid that was given last, -1 where that is not told."""
     try:

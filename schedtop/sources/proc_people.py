@@ -23,30 +23,32 @@ class ProcPeople:
         self._table = table
         self._scope = scope
         self._cgroups = cgroups
-        self._names: dict[int, bytes] = {}
-        self._namespaces: dict[int, int] = {}
+        # By tid and start: a process's number alone may be another one's by now.
+        self._names: dict[tuple[int, int], bytes] = {}
+        self._namespaces: dict[tuple[int, int], int] = {}
 
     def chosen(self, rows: Rows) -> Rows:
         """The rows of the Scope, with names of processes and numbers of pid namespaces (0: not for us to see)."""
         tgids = rows["tgid"].tolist()
-        rows["process"] = [self._process(tgid) for tgid in tgids]
-        rows["pid_namespace"] = [self._namespace(tgid) for tgid in tgids]
+        lives = [*zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True)]
+        rows["process"] = [self._process(*each) for each in zip(tgids, lives, strict=True)]
+        rows["pid_namespace"] = [self._namespace(*each) for each in zip(tgids, lives, strict=True)]
         return take_rows(rows, np.flatnonzero(self._passes(rows))) if self._scope else rows
 
-    def _process(self, tgid: int) -> bytes:
+    def _process(self, tgid: int, life: tuple[int, int]) -> bytes:
         leader = self._table.tasks.get(tgid)
         if leader is not None and leader.comm:
             return leader.comm
         # A leader that has not run: its name stays until it does.
-        found = self._names.get(tgid)
+        found = self._names.get(life)
         if found is None:
             if len(self._names) >= _MOST_KEPT:
                 self._names.clear()
-            found = self._names[tgid] = read_file(f"/proc/{tgid}/comm").rstrip(b"\n")[:15]
+            found = self._names[life] = read_file(f"/proc/{tgid}/comm").rstrip(b"\n")[:15]
         return found
 
-    def _namespace(self, tgid: int) -> int:
-        found = self._namespaces.get(tgid)
+    def _namespace(self, tgid: int, life: tuple[int, int]) -> int:
+        found = self._namespaces.get(life)
         if found is None:
             if len(self._namespaces) >= _MOST_KEPT:
                 self._namespaces.clear()
@@ -55,7 +57,7 @@ class ProcPeople:
                 found = int(os.readlink(f"/proc/{tgid}/ns/pid")[5:-1])
             except (OSError, ValueError):
                 found = 0
-            self._namespaces[tgid] = found
+            self._namespaces[life] = found
         return found
 
     def _passes(self, rows: Rows) -> npt.NDArray[np.bool_]:

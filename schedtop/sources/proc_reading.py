@@ -37,25 +37,6 @@ class ProcReading:
     lives_unseen: int = 0
 
 
-class Lives:
-    """Counts the tasks that came and went between two looks: all that began, less those that were found."""
-
-    def __init__(self, forks: int) -> None:
-        self._first = forks
-        self._due = 0
-        self._found = 0
-
-    def unseen(self, forks: int, found: int) -> int:
-        """How many there were up to the look before this one: what began just now may still be found.
-
-        `forks`: how many have begun by now, since boot; `found` new ones at this look.
-        """
-        self._found += found
-        unseen, self._due = max(0, self._due - self._found), forks - self._first
-        self._found += unseen
-        return unseen
-
-
 def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unavailable: Mapping[str, str]) -> Frame:
     """The Frame between two readings of one source, whose own threshold is only carried along."""
     interval_ns = later.time_ns - earlier.time_ns

@@ -16,11 +16,12 @@ import numpy as np
 from schedtop.model import HIDDEN, INSIDE, Frame, Host
 from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources import proc
+from schedtop.sources.births import Lives
 from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.checks import privileges
 from schedtop.sources.pid_numbers import shows_host
 from schedtop.sources.proc_people import ProcPeople
-from schedtop.sources.proc_reading import Lives, ProcReading, difference
+from schedtop.sources.proc_reading import ProcReading, difference
 from schedtop.sources.scope import Scope
 from schedtop.sources.task_cgroups import TaskCgroups
 from schedtop.sources.task_files import read_file

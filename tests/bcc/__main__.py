@@ -19,7 +19,7 @@ from tests.bcc.checks import differences, try_all
 from tests.bcc.program import CHECKOUT
 from tests.bcc.releases import RELEASES, NotHere, Release, unpacked
 from tests.bcc.table import DOCUMENT, row, with_rows
-from tests.mirrors import mirror, mirrors
+from tests.apt import mirror, mirrors
 
 HERE = "this machine"
 

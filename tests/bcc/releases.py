@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.apt import AptFailed, PrivateApt
+
 PACKAGE = "python3-bpfcc"
-_MAIN = Path("/etc/apt/apt.conf")
 _KEYS = "/usr/share/keyrings/{}-archive-keyring.gpg"
 _OF_ONE_TREE = ("bin", "sbin", "lib", "lib64")
 
@@ -69,33 +69,10 @@ def _fetched(release: Release, directory: Path, mirror: str) -> list[Path]:
     keys = Path(_KEYS.format(release.vendor.lower()))
     if not keys.exists():
         raise NotHere(f"the keys of {release.vendor}'s packages are missing here: {keys}")
-    for name in ("lists/partial", "cache/archives/partial"):
-        (directory / name).mkdir(parents=True, exist_ok=True)
-    (directory / "status").touch()
-    source = directory / "sources.list"
-    source.write_text(f"deb [signed-by={keys}] {mirror} {release.suite} {release.components}\n")
-    settings = {
-        "Dir::State": directory,
-        "Dir::State::status": directory / "status",
-        "Dir::State::lists": directory / "lists",
-        "Dir::Cache": directory / "cache",
-        "Dir::Etc::sourcelist": source,
-        "Dir::Etc::sourceparts": "-",
-        "APT::Sandbox::User": "root",
-    }
-    # In place of apt's main file, which comes last: the rest is this machine's, but for what it does after an update.
-    main = directory / "main.conf"
-    own = "".join(f'#include "{path}";\n' for path in [_MAIN] if path.exists())
-    lines = "".join(f'{name} "{value}";\n' for name, value in settings.items())
-    main.write_text(f"{own}#clear APT::Update;\n#clear DPkg;\n{lines}")
-    (directory / "apt.conf").write_text(f'Dir::Etc::main "{main}";\n')
-    _apt(directory, "update")
-    _apt(directory, "install", "--download-only", "--yes", "--no-install-recommends", PACKAGE)
-    return sorted((directory / "cache" / "archives").glob("*.deb"))
-
-
-def _apt(directory: Path, *arguments: str) -> None:
-    environment = os.environ | {"APT_CONFIG": str(directory / "apt.conf")}
-    done = subprocess.run(["apt-get", "-qq", *arguments], env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NotHere(f"apt-get {arguments[0]}: {' '.join(done.stderr.split())[:200]}")
+    apt = PrivateApt(directory, f"deb [signed-by={keys}] {mirror} {release.suite} {release.components}\n")
+    try:
+        apt("apt-get", "-qq", "update")
+        apt("apt-get", "-qq", "install", "--download-only", "--yes", "--no-install-recommends", PACKAGE)
+    except AptFailed as error:
+        raise NotHere(str(error)) from error
+    return sorted(apt.archives.glob("*.deb"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,6 +9,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.apt import AptFailed, PrivateApt
 
 NEWEST = "newest"
 
@@ -54,7 +55,7 @@ class Kernel:
 
 
 class Archive:
-    """Debian's archive; all that it keeps is below `place`. `known_mirrors`: addresses by label (tests/mirrors.py)."""
+    """Debian's archive; all that it keeps is below `place`. `known_mirrors`: addresses by label (tests/apt.py)."""
 
     def __init__(self, place: Path, known_mirrors: Mapping[str, str]) -> None:
         self._place = place
@@ -96,44 +97,17 @@ class Archive:
             directory.mkdir(parents=True)
         self._apt("apt-get", "download", *names, directory=downloads)
         for package in downloads.glob("*.deb"):
-            _run("dpkg", "-x", package, fresh)
+            subprocess.run(["dpkg", "-x", package, fresh], check=True)
         shutil.rmtree(downloads)
         fresh.rename(place)
 
     def _apt(self, *command: str, directory: Path | None = None) -> str:
-        return _run(*command, environment={"APT_CONFIG": str(self._configuration())}, directory=directory)
-
-    def _configuration(self) -> Path:
-        """A configuration that knows neither this machine's packages nor its sources."""
-        apt = self._place / "apt"
-        for part in ("etc/apt.conf.d", "none", "lists/partial", "cache/archives/partial"):
-            (apt / part).mkdir(parents=True, exist_ok=True)
         known = ((self._mirrors[label], suite) for label, suite in _SUITES if label in self._mirrors)
-        lines = "".join(f"deb [signed-by={_KEYS}] {mirror} {suite} main\n" for mirror, suite in known)
-        sources = apt / "sources.list"
-        if not sources.exists() or sources.read_text() != lines:  # a new file makes apt read all lists anew
-            sources.write_text(lines)
-        directories = {
-            "Dir::Etc": "etc",
-            "Dir::Etc::sourcelist": "sources.list",
-            "Dir::Etc::sourceparts": "none",
-            "Dir::Etc::preferencesparts": "none",
-            "Dir::State": "",
-            "Dir::State::lists": "lists",
-            "Dir::Cache": "cache",
-        }
-        settings = {key: str(apt / path) for key, path in directories.items()} | {
-            "Dir::State::status": "/dev/null",
-            "APT::Architecture": "amd64",
-            "APT::Sandbox::User": "root",
-            "APT::Update::Post-Invoke-Success": "",
-            "Acquire::Languages": "none",
-            # A mirror that is behind serves lists that have run out; they are signed all the same.
-            "Acquire::Check-Valid-Until": "false",
-        }
-        path = apt / "apt.conf"
-        path.write_text("".join(f'{key} "{value}";\n' for key, value in settings.items()))
-        return path
+        sources = "".join(f"deb [signed-by={_KEYS}] {mirror} {suite} main\n" for mirror, suite in known)
+        try:
+            return PrivateApt(self._place / "apt", sources)(*command, directory=directory)
+        except AptFailed as error:
+            raise Unavailable(str(error)) from error
 
 
 def choose(series: str, releases: Iterable[str]) -> str:
@@ -157,13 +131,3 @@ def packages(description: str) -> list[str]:
 
 def _order(release: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", release)))
-
-
-def _run(*command: str | Path, environment: dict[str, str] | None = None, directory: Path | None = None) -> str:
-    done = subprocess.run(
-        [*map(str, command)], env=os.environ | (environment or {}), cwd=directory, capture_output=True, check=False
-    )
-    if done.returncode:
-        words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Unavailable(f"{' '.join(map(str, command[:2]))} failed: {words[-1] if words else done.returncode}")
-    return done.stdout.decode(errors="replace")

@@ -32,6 +32,9 @@ MOST_STEAL = 0.02
 MOST_OUTSIDERS = 0.05
 """Which share of one CPU may go to others: kernel threads, other users of the machine."""
 
+CALM_S, PATIENCE_S = 0.5, 15.0
+"""For how long nothing may be stolen before another try, and how long that is waited for."""
+
 HOG = "while True: pass"
 
 _PRELUDE = """
@@ -256,6 +259,22 @@ def takes(perform: Callable[[], tuple[list[Frame], Cast]]) -> Iterator[Take]:
         yield take
         if take.has_passed:
             return
+        _await_calm()
+
+
+def _await_calm() -> None:
+    """Until the host leaves us our CPUs: it takes them in bursts that last up to seconds."""
+    deadline, before = time.monotonic() + PATIENCE_S, _stolen_ticks()
+    while time.monotonic() < deadline:
+        time.sleep(CALM_S)
+        if (now := _stolen_ticks()) == before:
+            return
+        before = now
+
+
+def _stolen_ticks() -> int:
+    """Of all CPUs since boot (man 5 proc)."""
+    return int(Path("/proc/stat").read_bytes().split(None, 9)[8])
 
 
 @contextmanager

@@ -307,6 +307,8 @@ def test_a_storm_of_wakeups(watch, front_end, waker_cpu) -> None:
             burst_ns = sum(kernel[name].run_ns for name in names) / (storms * len(names))
             rows = np.concatenate([take.waits(name) for name in names])
             assert np.all(rows["kind"] == WAKEUP)
+            # At their start, which we tell them, some wait if the host is stolen from just then.
+            rows = rows[rows["waker_tid"] != os.getpid()]
             assert np.all(rows["waker_tid"] == tids["waker"])
             assert not rows["preemptor_tid"].any()
             assert most(is_cause(rows, "wakeup"), 0.7), all_causes(rows)

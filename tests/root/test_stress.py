@@ -20,6 +20,7 @@ from conftest import NS_PER_MS
 from schedtop.history import History
 
 DURATION_S = float(os.environ.get("SCHEDTOP_STRESS_S", "60"))
+INTERVAL_NS = 200 * NS_PER_MS
 
 FORK_STORM = """
 import os
@@ -71,7 +72,7 @@ def anonymous_bytes() -> int:
 
 @pytest.mark.parametrize("name", LOADS)
 def test_totals_match_under_stress(collect, name: str, record_property) -> None:
-    with collect(interval_ns=200 * NS_PER_MS) as collector:
+    with collect(interval_ns=INTERVAL_NS) as collector:
         history = History(collector.source.host)
         with running(LOADS[name]):
             samples = []
@@ -94,7 +95,10 @@ def test_totals_match_under_stress(collect, name: str, record_property) -> None:
     assert switches == pytest.approx(kernel, rel=0.01)
     assert loss["tasks_untracked"] == 0
     assert loss["tasks_evicted"] == 0
-    assert loss["ring_dropped"] == 0
+    # A reader that gets no CPU, as on a host that is stolen from, cannot empty the ring; what is lost then is counted.
+    in_time = [frame for frame in frames if frame.interval_ns < 2 * INTERVAL_NS]
+    assert len(in_time) > 5
+    assert sum(frame.loss.ring_dropped for frame in in_time) == 0
     # In the second half nothing grows but the History, which has its own bound.
     assert samples[-1] - samples[len(samples) // 2] < history.keep_bytes + (16 << 20)
 

@@ -22,8 +22,7 @@ from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.report.plots import plots
 from schedtop.outputs.snapshot import snapshot
 from schedtop.outputs.table import to_csv, to_text
-from schedtop.sources.births import Births, last_tid
-from schedtop.sources.proc_reading import Lives
+from schedtop.sources.births import Births, Lives, last_tid
 from schedtop.sources.proc_source import LOST, ProcSource
 from schedtop.sources.scope import Scope
 from schedtop.sources.task_polling import CHUNK, TaskPolling
