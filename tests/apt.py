@@ -43,7 +43,7 @@ class PrivateApt:
             # A mirror that is behind serves lists that have run out; they are signed all the same.
             "Acquire::Check-Valid-Until": "false",
         }
-        # In place of apt's main file, which comes last: the rest is this machine's, but for what it does after an update.
+        # In place of the main file, which comes last: the rest is as on this machine, but for what follows an update.
         main = place / "main.conf"
         own = f'#include "{_MAIN}";\n' if _MAIN.exists() else ""
         lines = "".join(f'{name} "{value}";\n' for name, value in settings.items())

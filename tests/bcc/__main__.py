@@ -15,11 +15,11 @@ import sys
 import time
 from pathlib import Path
 
+from tests.apt import mirror, mirrors
 from tests.bcc.checks import differences, try_all
 from tests.bcc.program import CHECKOUT
 from tests.bcc.releases import RELEASES, NotHere, Release, unpacked
 from tests.bcc.table import DOCUMENT, row, with_rows
-from tests.apt import mirror, mirrors
 
 HERE = "this machine"
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.cpu_lists import cpu_list
+from tests.apt import mirror, mirrors
 from tests.kernels import guest_root, machine, table
 from tests.kernels.chosen import FRONT_ENDS, chosen, front_end_of
 from tests.kernels.machine import Processors, Silent
 from tests.kernels.packages import NEWEST, Archive, Kernel, Unavailable
-from tests.apt import mirror, mirrors
 
 KERNELS = ("5.10", "6.1", "6.12", "6.18", NEWEST)
 PAGE = guest_root.ROOT / "docs/kernels.md"

@@ -29,6 +29,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.root)
+            if item.get_closest_marker("beside"):
+                item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=3))
             if os.geteuid():
                 item.add_marker(pytest.mark.skip(reason="needs root: real BPF programs"))
 
@@ -43,10 +45,11 @@ def tracefs() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def kept_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Compiled once for all tests, and not kept where a user's programs are."""
-    directory = tmp_path_factory.mktemp("programs")
-    directory.chmod(0o700)
-    os.environ[DIRECTORY_VARIABLE] = str(directory)
+    """Compiled once for all tests of a run (scripts/tests.sh), and not kept where a user's programs are."""
+    if DIRECTORY_VARIABLE not in os.environ:
+        directory = tmp_path_factory.mktemp("programs")
+        directory.chmod(0o700)
+        os.environ[DIRECTORY_VARIABLE] = str(directory)
 
 
 @pytest.fixture(params=["btf", "tracepoint"])

@@ -14,6 +14,8 @@ import pytest
 
 from schedtop.sources.symbols import Symbols
 
+pytestmark = pytest.mark.beside
+
 NOBODY = 65534
 _MADE = "import mmap, ctypes; made = mmap.mmap(-1, 4096, prot=7); "
 _TOLD = "print(ctypes.addressof(ctypes.c_char.from_buffer(made)), flush=True); input()"

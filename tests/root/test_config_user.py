@@ -16,7 +16,7 @@ from schedtop.config.load import load_config
 from schedtop.config.place import ConfigError, as_user, config_path
 from schedtop.config.save import remember
 
-pytestmark = pytest.mark.root
+pytestmark = pytest.mark.beside
 
 UID = pwd.getpwnam("nobody").pw_uid
 

@@ -17,6 +17,8 @@ import schedtop
 from schedtop.sources.checks import privileges, tracing
 from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 
+pytestmark = pytest.mark.beside
+
 COMMAND = [sys.executable, "-m", "schedtop"]
 UNMOUNT = "for place in /sys/kernel/tracing /sys/kernel/debug; do umount -l $place 2>/dev/null; done"
 Examined = dict[str, Future[subprocess.CompletedProcess[str]]]

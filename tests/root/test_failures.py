@@ -25,6 +25,8 @@ from schedtop.sources.live import LiveSource
 from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 from tests.bcc.checks import ATOMIC_ADD, atomics
 
+pytestmark = pytest.mark.beside
+
 NS_PER_MS = 1_000_000
 
 

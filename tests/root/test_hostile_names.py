@@ -24,6 +24,8 @@ from schedtop.rows import text
 from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
 from tests.hostile import COMMS, steering, strings
 
+pytestmark = pytest.mark.beside
+
 SCHEDTOP = [sys.executable, "-m", "schedtop"]
 LOADS = Path(__file__).with_name("hostile_loads.py")
 CPU = str(max(os.sched_getaffinity(0)))

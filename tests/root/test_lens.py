@@ -33,6 +33,8 @@ from schedtop.sources.lens_programs import LensPrograms
 from schedtop.sources.lens_tasks import current_call
 from schedtop.sources.syscalls import syscall_names
 
+pytestmark = pytest.mark.beside
+
 MS = 1_000_000
 
 CALLS = """

@@ -22,6 +22,8 @@ from test_metrics_prometheus import free_port, wait_for
 
 from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 
+pytestmark = pytest.mark.beside
+
 REPOSITORY = Path(__file__).parents[2]
 UNIT = REPOSITORY / "contrib/systemd/schedtop-metrics.service"
 NOBODY = 65534

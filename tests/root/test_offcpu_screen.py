@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from loads import ended, python
 
+pytestmark = pytest.mark.beside
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "held-by-flock"
 

@@ -23,6 +23,8 @@ from schedtop.sources.live import LiveSource
 from schedtop.sources.recorded import Recording
 from schedtop.sources.replay import ReplaySource
 
+pytestmark = pytest.mark.beside
+
 SCHEDTOP = [sys.executable, "-m", "schedtop"]
 NS_PER_S = 1_000_000_000
 BUSY = "import os; os.sched_setaffinity(0, {1})\nwhile True: pass"

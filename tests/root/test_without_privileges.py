@@ -20,6 +20,8 @@ from schedtop.model import merge
 from schedtop.sources.live import LiveSource
 from schedtop.sources.proc_source import ProcSource
 
+pytestmark = pytest.mark.beside
+
 DROP = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
 SCHEDTOP = [*DROP, sys.executable, "-m", "schedtop"]
 CPU = 1
