@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from schedtop.widgets.strips import Span, Spans, marked_spans, strip_of
 
-STYLES = (
-    "text",
-    "dim",
-    "strong",
-    "key",
-    "head",
-    "sorted",
-    "cursor",
-    "wakeup",
-    "preemption",
-    "busy",
-    "steal",
-    "notice",
-    "alarm",
-    "frozen",
-    "live",
-    "heat",
-    "slow",
-    "match",
+LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "text": ("foreground", "", ""),
+        "dim": ("faint", "", "$faint-style"),
+        "strong": ("foreground", "", "bold"),
+        "key": ("primary", "", "bold"),
+        "head": ("faint", "", "$faint-style"),
+        "sorted": ("primary", "", "$sorted-style"),
+        "cursor": ("foreground", "selected", "$cursor-style"),
+        "wakeup": ("wakeup", "", ""),
+        "preemption": ("preemption", "", ""),
+        "busy": ("busy", "", ""),
+        "steal": ("steal", "", ""),
+        "notice": ("warning", "", "$notice-style"),
+        "alarm": ("alarm-foreground", "alarm-background", "$alarm-style"),
+        "frozen": ("frozen-foreground", "frozen-background", "$frozen-style"),
+        "live": ("success", "", "bold"),
+        "heat": ("primary", "", ""),
+        "slow": ("error", "", ""),
+        "match": ("", "", "bold reverse"),
+    }
 )
-"""Names for the second part of a Span; each is a component class `canvas--NAME`, coloured by the theme."""
+"""Names for the second part of a Span, each with its colour, its background (empty: the widget's) and its text style.
+
+Colours, and styles that begin with `$`, are variables of the theme. They are no component classes: of these the
+framework makes a node for each name and each widget, again at each change of focus.
+"""
+
+STYLES = tuple(LOOKS)
 
 
 class Canvas(Widget, can_focus=True):
@@ -47,31 +57,7 @@ class Canvas(Widget, can_focus=True):
     HEAD_ROWS: ClassVar[int] = 0
     """Lines on top that are not searched."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"canvas--{name}" for name in STYLES}
-
-    DEFAULT_CSS = """
-    Canvas {
-        color: $foreground;
-        & > .canvas--text { color: $foreground; }
-        & > .canvas--dim { color: $faint; text-style: $faint-style; }
-        & > .canvas--strong { color: $foreground; text-style: bold; }
-        & > .canvas--key { color: $primary; text-style: bold; }
-        & > .canvas--head { color: $faint; text-style: $faint-style; }
-        & > .canvas--sorted { color: $primary; text-style: $sorted-style; }
-        & > .canvas--cursor { color: $foreground; background: $selected; text-style: $cursor-style; }
-        & > .canvas--wakeup { color: $wakeup; }
-        & > .canvas--preemption { color: $preemption; }
-        & > .canvas--busy { color: $busy; }
-        & > .canvas--steal { color: $steal; }
-        & > .canvas--notice { color: $warning; text-style: $notice-style; }
-        & > .canvas--alarm { color: $alarm-foreground; background: $alarm-background; text-style: $alarm-style; }
-        & > .canvas--frozen { color: $frozen-foreground; background: $frozen-background; text-style: $frozen-style; }
-        & > .canvas--match { text-style: bold reverse; }
-        & > .canvas--live { color: $success; text-style: bold; }
-        & > .canvas--heat { color: $primary; }
-        & > .canvas--slow { color: $error; }
-    }
-    """
+    DEFAULT_CSS = "Canvas { color: $foreground; }"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, id="up", tooltip="One row up"),
@@ -182,7 +168,7 @@ class Canvas(Widget, can_focus=True):
         """The theme's style of one of STYLES."""
         style = self._styles_by_name.get(name)
         if style is None:
-            style = self._styles_by_name[name] = self.get_component_rich_style(f"canvas--{name}")
+            style = self._styles_by_name[name] = self.rich_style + _style(name, self.app.theme_variables)
         return style
 
     def notify_style_update(self) -> None:
@@ -230,3 +216,10 @@ class Canvas(Widget, can_focus=True):
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
         self.scroll_rows(-3)
+
+
+def _style(name: str, theme: Mapping[str, str]) -> Style:
+    """One of STYLES in the colours of a theme, to be put over the widget's own."""
+    foreground, background, text = LOOKS[name]
+    colours = (Color.parse(theme[colour]).rich_color if colour else None for colour in (foreground, background))
+    return Style.parse(theme[text[1:]] if text.startswith("$") else text) + Style.from_color(*colours)
