@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tests, or those that the arguments choose: first those that share the machine well, three at a time; then those that
+# All tests, or those that the arguments choose: first those that share the machine well, four at a time; then those that
 # measure the real kernel or their own process, with nothing beside them. Of these one that fails gets a second chance,
 # and is named then: a host can take the CPUs away for seconds, and a measurement is lost with them. 5 is pytest's word for "nothing to do".
 python=$1
@@ -9,7 +9,7 @@ status=5
 SCHEDTOP_CACHE=$(mktemp -d)
 export SCHEDTOP_CACHE
 trap 'rm -rf "$SCHEDTOP_CACHE"' EXIT
-"$python" -m pytest -n 3 --dist worksteal -m "(not root or beside) and not alone" -rR "$@" || first=$?
+"$python" -m pytest -n 4 --dist worksteal -m "(not root or beside) and not alone" -rR "$@" || first=$?
 "$python" -m pytest -m "root and not beside or alone" --reruns 1 --reruns-delay 3 -rR "$@" || second=$?
 for part in "${first:-0}" "${second:-0}"; do
 	if [ "$part" != 5 ] && { [ "$status" = 5 ] || [ "$status" = 0 ]; }; then

@@ -22,15 +22,18 @@ def spin(cpu: int) -> None:
         time.sleep(0.002)
 
 
-def named(names: list[bytes], cpu: int) -> None:
-    """A child for each name."""
+def named(names: list[bytes], cpu: int) -> list[int]:
+    """A child for each name; their tids."""
+    tids = []
     for name in names:
-        if not os.fork():
+        tids.append(os.fork())
+        if not tids[-1]:
             LIBC.prctl(15, ctypes.create_string_buffer(name))  # PR_SET_NAME
             spin(cpu)
+    return tids
 
 
-def numbered(tids: list[int], cpu: int) -> None:
+def numbered(tids: list[int], cpu: int) -> list[int]:
     """A busy child with each number: clone3(2) with `set_tid`."""
     for tid in tids:
         numbers = (ctypes.c_int32 * 1)(tid)
@@ -43,6 +46,7 @@ def numbered(tids: list[int], cpu: int) -> None:
                 pass
         if found != tid:
             sys.exit(f"clone3: {os.strerror(ctypes.get_errno())}")
+    return tids
 
 
 def main() -> None:
@@ -50,12 +54,14 @@ def main() -> None:
     kind, cpu, *words = sys.argv[1:]
     os.setpgid(0, 0)
     if kind == "names":
-        named([bytes.fromhex(word) for word in words], int(cpu))
+        children = named([bytes.fromhex(word) for word in words], int(cpu))
     else:
-        numbered(list(map(int, words)), int(cpu))
+        children = numbered(list(map(int, words)), int(cpu))
     print("ready", flush=True)
     sys.stdin.read()
-    os.killpg(0, signal.SIGKILL)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)  # their numbers are free again: not every pid 1 reaps orphans
 
 
 if __name__ == "__main__":

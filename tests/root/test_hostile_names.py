@@ -46,6 +46,10 @@ def load(kind: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
                 pytest.skip(process.stderr.read().decode("utf-8", "replace").strip())
             yield process
         finally:
+            assert process.stdin
+            process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 

@@ -31,6 +31,8 @@ from schedtop.session import Signals
 from schedtop.sources.live import LiveSource
 from schedtop.units import NS_PER_S
 
+pytestmark = pytest.mark.beside
+
 PROMETHEUS = shutil.which("prometheus")
 DASHBOARD = Path(__file__).parents[2] / "contrib/grafana/schedtop.json"
 LOAD = "import os; os.sched_setaffinity(0, {0})\nwhile True: pass"

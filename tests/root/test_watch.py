@@ -11,11 +11,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from loads import ended, python
 from scenarios import cgroup
 
 from schedtop.sources.recorded import Recording
 from schedtop.units import NS_PER_S
+
+pytestmark = pytest.mark.beside
 
 WATCH = [sys.executable, "-m", "schedtop", "watch", "--interval", "0.5s"]
 HOG = "import os; os.sched_setaffinity(0, {1})\nwhile True: pass"
