@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import string
 import threading
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,9 @@ DIRECTORY = Path(__file__).parent / "snapshots"
 UPDATE = 'make test ARGS="--snapshot-update -k snapshots"'
 
 LETTERS = string.ascii_letters + string.digits
+SETTLE_S = 3.0
+"""In so much time all that a key changes is drawn: panes that have just come are drawn a moment later than others."""
+
 MOST_DIFFERENCES = 40
 """Lines of a difference that are told."""
 
@@ -37,15 +41,19 @@ class Snapshots:
     _differences: list[str] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
 
-    def compare(self, name: str, text: Sequence[str]) -> None:
-        """Compares a text with the file of that name."""
+    async def compare(self, name: str, pilot: Pilot[int], read: Callable[[], list[str]]) -> None:
+        """Compares what `read` says of the screen, once it is as in the file of that name, or for SETTLE_S is not."""
         path = self.directory / f"{name}.txt"
         self._seen.add(path.name)
         wanted = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        await pilot.pause(SETTLE_S / 10 if self.update else 0)
+        deadline = time.monotonic() + SETTLE_S
+        while (text := read()) != wanted and not self.update and time.monotonic() < deadline:
+            await pilot.pause(0.02)
         if self.update:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
-        elif wanted != list(text):
+        elif wanted != text:
             difference = difflib.unified_diff(wanted, text, f"{path}", "the screen", n=0, lineterm="")
             self._differences.append("\n".join(list(difference)[:MOST_DIFFERENCES]))
 

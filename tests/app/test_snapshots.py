@@ -47,14 +47,12 @@ async def test_presets_and_panes(size: Size, update: bool) -> None:
         dashboard = app.dashboard
         for preset in PRESETS:
             dashboard.show_preset(preset)
-            await pilot.pause()
-            snapshots.compare(f"{preset.number}-{preset.word.lower()}", text_of(app))
+            await snapshots.compare(f"{preset.number}-{preset.word.lower()}", pilot, lambda: text_of(app))
             assert_widths(app)
         await pilot.press("z")
         for pane in dashboard.panes:
             dashboard.focus_pane(pane)
-            await pilot.pause()
-            snapshots.compare(f"pane-{pane.id}", text_of(app))
+            await snapshots.compare(f"pane-{pane.id}", pilot, lambda: text_of(app))
             assert_widths(app)
     snapshots.check()
 
@@ -66,7 +64,5 @@ async def test_styles(theme: str, update: bool) -> None:
         app.theme = theme
         for preset in PRESETS:
             app.dashboard.show_preset(preset)
-            await pilot.pause()
-            await pilot.pause()
-            snapshots.compare(f"{preset.number}-{preset.word.lower()}", styles_of(app))
+            await snapshots.compare(f"{preset.number}-{preset.word.lower()}", pilot, lambda: styles_of(app))
     snapshots.check()
