@@ -11,6 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+_MOST_LINKS = 40
+"""MAXSYMLINKS of include/linux/namei.h."""
+
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -28,12 +33,12 @@ def write_file(path: Path, data: str | bytes | Iterable[bytes], *, force: bool =
     pieces = (content,) if isinstance(content, bytes) else content
     try:
         check_target(path, force=force)
-        with _temporary(path) as (file, temporary):
+        with _directory(path.parent) as directory, _temporary(path.name, directory) as (file, temporary):
             for piece in pieces:
                 file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-            _move(temporary, path, force)
+            _move(temporary, path.name, directory, force)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
     return path
@@ -46,10 +51,10 @@ def start_file(path: Path, data: bytes, *, force: bool = False) -> BinaryIO:
     """
     try:
         check_target(path, force=force)
-        with _temporary(path) as (file, temporary):
+        with _directory(path.parent) as directory, _temporary(path.name, directory) as (file, temporary):
             file.write(data)
             file.flush()
-            _move(temporary, path, force)
+            _move(temporary, path.name, directory, force)
             return os.fdopen(os.dup(file.fileno()), "ab", buffering=0)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
@@ -90,19 +95,60 @@ def reason(error: OSError) -> str:
 
 
 @contextmanager
-def _temporary(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """A new file beside `path`, opened, and its path; it is gone afterwards, whatever happens."""
-    temporary = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}")
+def _directory(path: Path) -> Iterator[int]:
+    """A directory, opened: names in it are of this one, whatever others put at its path meanwhile. Raises as `_walked`."""
+    descriptor = _walked(path) if os.geteuid() == 0 else os.open(path, _DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _walked(path: Path) -> int:
+    """The directory at a path, through symlinks of root's or of who called sudo alone: nobody else leads root anywhere.
+
+    The kernel's rule for /tmp (fs.protected_symlinks), for each part of the path. Raises OSError, OutputError.
+    """
+    trusted, left, links = {"0", os.environ.get("SUDO_UID", "0")}, [*path.parts], 0
+    here = os.open(".", _DIRECTORY)
+    try:
+        while left:
+            part = left.pop(0)
+            flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+            there = os.open(part, flags, dir_fd=here)
+            status = os.fstat(there)
+            if not stat.S_ISLNK(status.st_mode):
+                os.close(here)
+                here = there
+                continue
+            target = os.readlink("", dir_fd=there)
+            os.close(there)
+            links += 1
+            if str(status.st_uid) not in trusted:
+                raise OutputError(f"{path}: {part} is a symlink of another user, which root does not follow")
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            left = [*Path(target).parts, *left]
+        return here
+    except BaseException:
+        os.close(here)
+        raise
+
+
+@contextmanager
+def _temporary(name: str, directory: int) -> Iterator[tuple[BinaryIO, str]]:
+    """A new file beside `name`, opened, and its name; it is gone afterwards, whatever happens."""
+    temporary = f".{name[:200]}.{secrets.token_hex(6)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # What root sees of a host is not for everybody; others have their umask.
-    descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666)
+    descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666, dir_fd=directory)
     file = os.fdopen(descriptor, "wb")
     try:
         _give_to_sudo_user(descriptor)
         yield file, temporary
     finally:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary, dir_fd=directory)
         with suppress(OSError):
             file.close()
 
@@ -116,27 +162,28 @@ def _give_to_sudo_user(descriptor: int) -> None:
             os.fchown(descriptor, int(uid), int(gid))
 
 
-def _move(temporary: Path, path: Path, force: bool) -> None:
+def _move(temporary: str, name: str, directory: int, force: bool) -> None:
     """Gives the finished file its name. Raises OSError."""
     if force:
-        os.replace(temporary, path)
+        os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         return
     try:
         # Unlike rename, link fails if the name is taken.
-        os.link(temporary, path, follow_symlinks=False)
+        os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except FileExistsError:
         raise OSError(errno.EEXIST, "it exists (--force overwrites it)") from None
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        _claim_and_replace(temporary, path)
+        _claim_and_replace(temporary, name, directory)
 
 
-def _claim_and_replace(temporary: Path, path: Path) -> None:
+def _claim_and_replace(temporary: str, name: str, directory: int) -> None:
     """The same where the file system has no hard links: an empty file of ours takes the name first."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    os.close(os.open(name, flags, 0o600, dir_fd=directory))
     try:
-        os.replace(temporary, path)
+        os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError:
-        path.unlink()
+        os.unlink(name, dir_fd=directory)
         raise

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.outputs.files import OutputError, write_file
 from schedtop.sources.symbols import Symbols
 
 pytestmark = pytest.mark.beside
@@ -170,3 +171,37 @@ print(inside, may_open())
 """
     run = subprocess.run(["setpriv", *words, sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "True"]
+
+
+def test_root_follows_no_symlink_of_another_user_to_where_it_writes(tmp_path: Path) -> None:
+    """`--export-dir /tmp/theirs`, which is a link into a directory of root's by now, or has one on its way."""
+    tmp_path.chmod(0o755)
+    roots, theirs = tmp_path / "roots", tmp_path / "theirs"
+    (roots / "below").mkdir(parents=True)
+    theirs.mkdir()
+    os.chown(theirs, NOBODY, NOBODY)
+    (theirs / "link").symlink_to(roots)
+    os.chown(theirs / "link", NOBODY, NOBODY, follow_symlinks=False)
+    for directory in (theirs / "link", theirs / "link" / "below", theirs / ".." / "theirs" / "link"):
+        with pytest.raises(OutputError, match=r"link is a symlink of another user, which root does not follow$"):
+            write_file(directory / "a.json", b"{}")
+    assert [*roots.iterdir()] == [roots / "below"] and not [*(roots / "below").iterdir()]
+    # Root's own links are those of every host (/var/run).
+    (tmp_path / "own").symlink_to("roots/below")
+    assert write_file(tmp_path / "own" / "a.json", b"{}").read_bytes() == b"{}"
+    assert (roots / "below" / "a.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_directory_that_is_exchanged_while_root_writes_leads_nowhere(tmp_path: Path) -> None:
+    roots, theirs = tmp_path / "roots", tmp_path / "theirs"
+    roots.mkdir()
+    theirs.mkdir()
+
+    def pieces() -> Iterator[bytes]:
+        theirs.rename(tmp_path / "away")
+        theirs.symlink_to(roots)
+        yield b"{}"
+
+    write_file(theirs / "a.json", pieces())
+    assert not [*roots.iterdir()]
+    assert [path.name for path in (tmp_path / "away").iterdir()] == ["a.json"]
