@@ -96,7 +96,7 @@ def reason(error: OSError) -> str:
 
 @contextmanager
 def _directory(path: Path) -> Iterator[int]:
-    """A directory, opened: names in it are of this one, whatever others put at its path meanwhile. Raises as `_walked`."""
+    """A directory, opened: names are in this one, whatever others put at its path meanwhile. Raises as `_walked`."""
     descriptor = _walked(path) if os.geteuid() == 0 else os.open(path, _DIRECTORY)
     try:
         yield descriptor
