@@ -70,11 +70,19 @@ def to_text(view: View, tasks: int | None = 50) -> str:
     parts += [_groups(data), _tasks(view, data)]
     more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
     parts = [part for part in (*parts, *more) if part]
-    reasons = [f"not available: {part}: {why}" for part, why in view.frame.unavailable.items()]
+    reasons = [f"not available: {parts}: {why}" for parts, why in by_reason(view.frame.unavailable)]
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
     parts += ["\n".join(reasons)] if reasons else []
     parts += ["lost: " + ", ".join(lost)] if lost else []
     return blocks_text(parts)
+
+
+def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is missing for the same reason in one line: names of parts, and why."""
+    parts: dict[str, list[str]] = {}
+    for part, why in unavailable.items():
+        parts.setdefault(why, []).append(part)
+    return [(", ".join(names), why) for why, names in parts.items()]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = (), gap: str = "  ") -> str:

@@ -123,8 +123,7 @@ def test_what_is_not_available_is_null_and_said() -> None:
     assert data["states"]["throttled_ns"] is None
     assert data["migrations"] is None
     told = to_text(lens, HOST, None)
-    for part in parts:
-        assert f"not available: {part}: no such luck" in told
+    assert f"not available: {', '.join(parts)}: no such luck" in told
     assert "throttled  " not in told
     assert "Now in" not in told
 

@@ -413,7 +413,7 @@ def test_the_report_says_what_is_missing_and_lost() -> None:
     shown = without("steal", "slow_waits", "tasks", "latency")
     shown = replace(shown, frame=replace(shown.frame, loss=Loss(ring_dropped=3)))
     report = to_text(shown)
-    assert "not available: steal: this kernel cannot" in report
+    assert "not available: steal, slow_waits, tasks, latency: this kernel cannot" in report
     assert "lost: ring dropped: 3" in report
     assert "Tasks: not available" in report
 

@@ -130,7 +130,7 @@ def check_outputs(source: ProcSource, frame: Frame) -> None:
     assert group["run_ns"]
     assert all(group[name] is None for name in ("max_wait_ns", "migrations", "waiting", "runqueue_latency"))
     check_report(source, frame)
-    assert "not available: latency: " in to_text(view)
+    assert to_text(view).count("not available: latency, slow_waits, switches, ") == 1
     assert "not_available" in to_csv(view)
 
 

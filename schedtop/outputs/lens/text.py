@@ -11,7 +11,7 @@ from schedtop.blame import explain
 from schedtop.lens import STATES, Column, Lens, Peer, StateTimes, counts_words, entered, exit_words
 from schedtop.model import Host
 from schedtop.outputs.plain import blocks_text
-from schedtop.outputs.table import table
+from schedtop.outputs.table import by_reason, table
 from schedtop.units import (
     format_bytes,
     format_clock_ms,
@@ -330,7 +330,7 @@ def _slow_waits(lens: Lens, threshold_ns: int | None) -> str:
 
 
 def _unavailable(lens: Lens) -> str:
-    return "\n".join(f"not available: {part}: {why}" for part, why in lens.unavailable.items())
+    return "\n".join(f"not available: {parts}: {why}" for parts, why in by_reason(lens.unavailable))
 
 
 def _loss(lens: Lens) -> str:

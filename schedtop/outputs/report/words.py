@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schedtop.containers import cgroup_label
-from schedtop.outputs.table import filter_words
+from schedtop.outputs.table import by_reason, filter_words
 from schedtop.units import (
     NS_PER_S,
     format_bytes,
@@ -91,7 +91,7 @@ def origin_words(data: Data) -> list[tuple[str, str]]:
     facts += [("damage", recording["damage"])] if recording.get("damage") else []
     facts += [("ended", recording["ended"])] if recording.get("ended") not in (None, "done") else []
     facts += [("note", note) for note in recording.get("notes", ())]
-    return facts + [("not available", f"{part}: {why}") for part, why in data["unavailable"].items()]
+    return facts + [("not available", f"{parts}: {why}") for parts, why in by_reason(data["unavailable"])]
 
 
 def source_words(data: Data) -> str:
