@@ -128,9 +128,10 @@ def _mortal() -> None:
 def _command(
     program: str, image: Path, initramfs: Path, disks: tuple[Path, ...], cpus: Processors, console: Path, port: str
 ) -> list[str]:
-    # The guest cannot measure its clock on a host that is busy, and then runs at another speed. cmpxchg16b, as qemu
+    # The guest cannot measure its clock on a host that is busy, and then runs at another speed. With more than two CPUs
+    # one sleeps on now and then although it is called, if it has no tick (docs/kernels.md). cmpxchg16b, as qemu
     # emulates it, can leave half a pointer in the flags (docs/kernels.md): the kernel is to do without it.
-    clock = f"nowatchdog tsc=reliable tsc_early_khz={_tsc_khz()}"
+    clock = f"nowatchdog nohz=off tsc=reliable tsc_early_khz={_tsc_khz()}"
     line = f"console=ttyS0 panic=-1 mitigations=off clearcpuid={_CX16} {clock}"
     drives = (f"file={disk},format=raw,if=virtio,readonly=on" for disk in disks)
     return [

@@ -15,6 +15,7 @@ import pytest
 
 import schedtop
 from schedtop.sources.checks import privileges, tracing
+from schedtop.sources.checks.commands import schedtop_as_root
 from schedtop.sources.program_cache import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
@@ -106,7 +107,7 @@ def test_as_an_ordinary_user_it_names_the_command(examined: Examined) -> None:
     polled = {one["name"]: one["state"] for one in data["findings"] if one["group"] == "self_test_proc"}
     assert polled["source"] == polled["workload_voluntary"] == polled["workload_run_delay"] == "ok"
     assert found["tracefs"] == found["perf_event_paranoid"] == "degraded"
-    assert next(one for one in data["findings"] if one["name"] == "capabilities")["repair"] == "sudo schedtop"
+    assert next(one for one in data["findings"] if one["name"] == "capabilities")["repair"] == schedtop_as_root()
 
 
 def test_in_a_user_namespace_capabilities_are_worth_nothing() -> None:

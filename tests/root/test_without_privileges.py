@@ -17,6 +17,7 @@ import pytest
 from loads import ended, kernel_numbers, python
 
 from schedtop.model import merge
+from schedtop.sources.checks.commands import schedtop_as_root
 from schedtop.sources.live import LiveSource
 from schedtop.sources.proc_source import ProcSource
 
@@ -57,7 +58,7 @@ def test_what_needs_privileges_says_so(arguments: tuple[str, ...]) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert "sudo schedtop" in done.stderr
+    assert f"run `{schedtop_as_root()}`" in done.stderr
     assert "cap_bpf" in done.stderr
 
 

@@ -26,6 +26,7 @@ from schedtop.sources.checks import (
     tracepoints,
     tracing,
 )
+from schedtop.sources.checks.commands import schedtop_as_root
 from schedtop.sources.compiler import compile_programs
 from schedtop.sources.tracefs import TracefsError, find_tracefs
 from tests.sources.test_tracefs import SWITCH
@@ -118,7 +119,7 @@ def test_the_capabilities_of_root_are_a_container_s_to_give(monkeypatch: pytest.
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "--cap-add=BPF" in privileges.programs(frozenset(), first=True).sentence
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "sudo schedtop" in privileges.programs(frozenset(), first=True).sentence
+    assert f"run `{schedtop_as_root()}`" in privileges.programs(frozenset(), first=True).sentence
 
 
 def test_user_namespaces(tmp_path: Path) -> None:
@@ -379,3 +380,17 @@ def test_compile_programs_says_what_the_check_says(monkeypatch: pytest.MonkeyPat
     with pytest.raises(SourceError) as failure:
         compile_programs("", (), tmp_path)
     assert str(failure.value) == binding.no_bcc().error
+
+
+def test_sudo_is_told_the_path_where_it_would_not_find_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "_SECURE_PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(commands.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(commands.sys, "argv", [str(tmp_path / "my tools" / "schedtop")])
+    assert schedtop_as_root() == "sudo schedtop"
+    for directory in ("my tools", "bin"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "schedtop").touch(0o755)
+        wanted = f"sudo '{tmp_path}/my tools/schedtop'" if directory == "my tools" else "sudo schedtop"
+        assert schedtop_as_root() == wanted

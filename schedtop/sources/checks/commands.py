@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 _INSTALL = {
@@ -19,6 +22,20 @@ _INSTALL = {
 
 BCC = {"debian": "python3-bpfcc", "ubuntu": "python3-bpfcc", "arch": "python-bcc", "alpine": "py3-bcc"}
 """What the bcc Python binding is called; python3-bcc elsewhere."""
+
+
+_SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where sudo looks for a command, whatever PATH says (secure_path of distributions' sudoers)."""
+
+
+def schedtop_as_root() -> str:
+    """This program with `sudo`: by its path where sudo would not find its name, as after pipx or in a checkout."""
+    if not shutil.which("schedtop", path=_SECURE_PATH):
+        own = (Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("schedtop"))
+        for path in own:
+            if path.name == "schedtop" and os.access(path, os.X_OK):
+                return f"sudo {shlex.quote(str(path))}"
+    return "sudo schedtop"
 
 
 def as_root(command: str) -> str:

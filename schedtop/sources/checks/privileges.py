@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from schedtop.finding import Finding
+from schedtop.sources.checks.commands import schedtop_as_root
 
 # Numbers of include/uapi/linux/capability.h.
 CAPABILITIES = {
@@ -25,7 +26,6 @@ _WHOLE_MAP = (0, 0, 2**32 - 1)
 _STATUS = Path("/proc/self/status")
 
 LOST = "everything but what /proc tells (--source proc)"
-REPAIR = "sudo schedtop"
 ADVICE = "or give the process the capabilities cap_bpf and cap_perfmon (and readable tracefs for --source tracepoint)"
 ROOT_ADVICE = (
     "root lacks the capabilities cap_bpf and cap_perfmon here: start the container with --cap-add=BPF "
@@ -87,4 +87,4 @@ def programs(held: frozenset[str] | None = None, first: bool | None = None) -> F
     found = "the kernel programs need privileges" + (f" (lacking: {', '.join(lacking)})" if len(lacking) == 1 else "")
     if os.geteuid() == 0:
         return Finding("capabilities", "missing", found, LOST, advice=ROOT_ADVICE, details=details)
-    return Finding("capabilities", "missing", found, LOST, REPAIR, ADVICE, details)
+    return Finding("capabilities", "missing", found, LOST, schedtop_as_root(), ADVICE, details)

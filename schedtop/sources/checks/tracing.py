@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from schedtop.finding import MORE, Finding
-from schedtop.sources.checks.commands import as_root
+from schedtop.sources.checks.commands import as_root, schedtop_as_root
 from schedtop.sources.checks.kernel import NOTHING, lockdown
 
 MOUNT_POINTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -37,7 +37,7 @@ def tracefs(candidates: Collection[Path] = MOUNT_POINTS, *, needed: bool = True)
     if denied:
         found = f"{denied} is not readable for this user"
         details = {"path": str(denied), "readable": False}
-        return Finding("tracefs", state, found, lost, "sudo schedtop", "or use --source btf", details), None
+        return Finding("tracefs", state, found, lost, schedtop_as_root(), "or use --source btf", details), None
     details = {"path": "", "readable": False}
     return Finding("tracefs", state, "tracefs is not mounted", lost, as_root(_MOUNT), details=details), None
 
