@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from loads import ended, load_share, python
 
+from schedtop.units import NS_PER_S
+
 NAME = b"short-life"
 _SET_NAME = f"open('/proc/self/comm', 'w').write('{NAME.decode()}')\n"
 
@@ -108,7 +110,7 @@ def test_an_exited_task_is_not_shown_as_waiting(collect, front_end) -> None:
     with collect(front_end) as collector:
         children = [python("pass") for _ in range(50)]
         assert [child.wait() for child in children] == [0] * 50
-        time.sleep(0.6)
+        time.sleep(3 * collector.source.interval_ns / NS_PER_S)
     seen = {int(tid) for frame in collector.frames for tid in frame.tasks["tid"]}
     gone = {child.pid for child in children}
     assert gone <= seen
