@@ -25,6 +25,7 @@ HIDDEN, HIDE_SELF = "not_tgid:", "--hide-self"
 _ENTRY_START = '{"interval":'
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
 _MOST_NS = 1 << 62  # the year 2116
+_MOST_WORDS = 300
 
 
 class RecordingError(ValueError):
@@ -274,4 +275,6 @@ def _checked(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
-        raise RecordingError(f"a line lacks something or has it wrong ({type(error).__name__}: {error})") from error
+        # A key, of any length and with anything in it, may be in the error's words.
+        why = printable(str(error)[:_MOST_WORDS])
+        raise RecordingError(f"a line lacks something or has it wrong ({type(error).__name__}: {why})") from error
