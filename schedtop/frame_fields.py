@@ -141,7 +141,7 @@ def _read_groups(data: dict[str, Any] | None) -> GroupLatency | None:
     if data is None:
         return None
     ids = np.array(data["ids"], np.int64)
-    if ids.shape > (_MOST_GROUPS,):
+    if ids.ndim != 1 or len(ids) > _MOST_GROUPS:
         raise ValueError("more groups than are kept")
     counts = _dense(data["counts"], (len(ids), BUCKETS))
     return GroupLatency(str(data["kind"]), ids, counts, _integers(data["sum_ns"], (len(ids),)))

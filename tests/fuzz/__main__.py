@@ -50,7 +50,7 @@ def fuzz(name: str, seconds: int) -> bool:
     corpus.mkdir(parents=True, exist_ok=True)
     target = TARGETS[name]
     words = [
-        *(sys.executable, "-m", "tests.fuzz.loop", name, str(corpus), str(SEEDS / name)),
+        *(sys.executable, "-m", "tests.fuzz.loop", name, str(place), str(corpus), str(SEEDS / name)),
         *(f"-max_total_time={seconds}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MOST_MEMORY_MB}"),
         *(
             f"-artifact_prefix={place}/",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import atheris  # type: ignore[import-not-found,unused-ignore]
 
@@ -15,10 +17,19 @@ from tests.fuzz.objects import mutated
 
 
 def main() -> None:
-    """`python -m tests.fuzz.loop TARGET [options of libFuzzer]`."""
-    target = TARGETS[sys.argv.pop(1)]
+    """`python -m tests.fuzz.loop TARGET PLACE [options of libFuzzer]`; an input that breaks it is left in PLACE."""
+    target, place = TARGETS[sys.argv.pop(1)], Path(sys.argv.pop(1))
+
+    def run(data: bytes) -> None:
+        try:
+            target.run(data)
+        except BaseException:
+            # By ourselves: libFuzzer does not always come to it.
+            (place / f"crash-{hashlib.sha1(data).hexdigest()}").write_bytes(data)
+            raise
+
     options = {"custom_mutator": _mutator([path.read_bytes() for path in sorted((SEEDS / target.name).iterdir())])}
-    atheris.Setup(sys.argv, target.run, **(options if target.is_json else {}))
+    atheris.Setup(sys.argv, run, **(options if target.is_json else {}))
     atheris.Fuzz()
 
 

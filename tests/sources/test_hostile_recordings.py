@@ -42,6 +42,7 @@ CLAIMS = {
     "fewer rows than it says": {"pairs": {"rows": 10**9, "victim_tid": [1, 2]}},
     "rows below zero": {"tasks": {"rows": -1}},
     "too many CPUs": {"cpus": LINE["cpus"] | {"counters": {name: [0] * 20_000 for name in LINE["cpus"]["counters"]}}},
+    "groups in groups": {"groups": {"kind": "tid", "ids": [[1, 2]], "sum_ns": [1], "counts": [[], []]}},
     "too many groups": {"groups": {"kind": "tid", "ids": [1] * 70_000, "sum_ns": [1] * 70_000, "counts": [[], []]}},
     "a bucket told twice": {"latency": LINE["latency"] | {"counts": [[5, 0], [1, 2]]}},
     "more waits than can be": {"latency": LINE["latency"] | {"counts": [[5], [1 << 62]]}},
