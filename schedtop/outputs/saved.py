@@ -41,7 +41,7 @@ Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowEr
 def schema_of(beginning: bytes) -> str:
     """The schema that a file names in its first bytes, empty if it does not."""
     found = _SCHEMA.match(beginning)
-    return found[1].decode("ascii", "replace") if found else ""
+    return str(plain(found[1].decode("ascii", "replace"))) if found else ""
 
 
 def read_saved(data: bytes, name: str) -> dict[str, Any]:
