@@ -20,6 +20,7 @@ from schedtop.sources.syscalls import READS, WRITES
 from schedtop.sources.task_cgroups import cpu_group
 from schedtop.sources.throttling import quota_ratio, read_statistics
 from schedtop.sources.topology import cpu_list
+from schedtop.units import printable
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED = range(5)
 """`enum lens_state` of bpf/lens.h."""
@@ -258,7 +259,7 @@ class AttributeReader:
         now = read_stat(self._tgid, self._tid, self._proc)
         directory = self._proc / str(self._tgid) / "task" / str(self._tid)
         try:
-            affinity = _status(directory).get("Cpus_allowed_list", "").strip()
+            affinity = printable(_status(directory).get("Cpus_allowed_list", "").strip())
             cgroup = cpu_group(os.fsdecode((directory / "cgroup").read_bytes()))
         except OSError:
             now = None
