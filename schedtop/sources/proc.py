@@ -18,7 +18,7 @@ from schedtop.sources.topology import cpu_list
 from schedtop.units import NS_PER_S
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
-_MOST_TICKS = (1 << 59) // _TICK_NS  # 18 years; eight of them can be added up
+_MOST_TICKS = (1 << 62) // _TICK_NS  # 146 years: more is not told by a kernel
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Columns of a cpu line in /proc/stat (man 5 proc); guest time is inside user, guest_nice inside nice.
 _USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
