@@ -184,7 +184,7 @@ class LiveLensSource:
         self._shown: dict[int, tables.Times] = {}
         self._thread_base: dict[int, tables.Times] = {}
         self._column_ns = start
-        self._earlier = _beginning(self._programs.read(start), start)
+        self._earlier = _beginning(self._programs.read(), start)
 
     def _has_ended(self) -> bool:
         if self._pidfd >= 0 and select.select([self._pidfd], [], [], 0)[0]:
@@ -239,7 +239,7 @@ class LiveLensSource:
         ended: bool,
     ) -> Lens:
         epoch = self._programs.next_interval()
-        later, earlier = self._programs.read(time.monotonic_ns()), self._earlier
+        later, earlier = self._programs.read(), self._earlier
         who = self._who_now()
         slow, slow_lost = self._take_slow(*taken_calls)
         # The next interval is likely to be as this one; if it is not, the one after that starts from the bottom.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -106,10 +107,9 @@ class LensPrograms(Loader):
         for tid in tids:
             calls.delete_element(self._fds["threads"], tid.to_bytes(4, "little"))
 
-    def read(self, time_ns: int) -> LensReading:
-        """All that it has counted."""
+    def read(self) -> LensReading:
+        """All that it has counted by now."""
         return LensReading(
-            time_ns=time_ns,
             totals=self._totals.copy(),
             cpus=self._cpus.copy(),
             calls=self._calls.copy(),
@@ -117,8 +117,10 @@ class LensPrograms(Loader):
             peers=self._values("peers"),
             io=self._io.copy(),
             traffic=self._traffic.copy(),
-            threads=self.threads(),
             misses=self.misses(),
+            threads=self.threads(),
+            # Last: nothing that a thread did is later, so that states add up to the interval.
+            time_ns=time.monotonic_ns(),
         )
 
     def take_slow_calls(self) -> tuple[Rows, int]:

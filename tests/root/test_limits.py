@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import NS_PER_MS, Collector
-from loads import ended, hackbench, kernel_numbers, python
+from loads import ended, hackbench, kernel_numbers, load_share, python
 
 from schedtop.sources import bpf_syscall, proc
 from schedtop.sources.bpf import Limits, Programs, build
@@ -100,7 +100,7 @@ def test_a_full_ring_is_counted() -> None:
     finally:
         programs.close()
     assert 10 < kept <= 4096 // 100
-    assert cpus["ring_dropped"].sum() > 1000
+    assert cpus["ring_dropped"].sum() > 1000 * load_share()
     waits = cpus["latency"].sum()
     assert abs(int(waits) - int(cpus["ring_dropped"].sum()) - kept) <= 100
 
