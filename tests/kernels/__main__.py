@@ -33,7 +33,7 @@ SILENCE_S = 300.0
 """A guest that says nothing for so long is taken for dead."""
 
 BOOTS = 2
-"""An emulated machine stands still now and then (docs/kernels.md): so often it is booted in all; its row says so."""
+"""An emulated machine stands still now and then (docs/kernels.md): so often it is booted in all; its row says why."""
 
 
 def main() -> None:
@@ -94,27 +94,30 @@ def _tried(
     kernel: Kernel, cpus: Processors, place: Path, options: argparse.Namespace
 ) -> tuple[dict[str, table.Result], dict[str, str]]:
     """Boots a kernel; its results by front end, and what else a row says. Raises Unavailable, Silent."""
-    for boot in range(1, BOOTS + 1):
-        results, told, silence = _booted(kernel, cpus, place, options)
+    ended_early: list[str] = []
+    while True:
+        console = place / f"console-{kernel.release}{'-again' * len(ended_early)}.log"
+        results, told, silence = _booted(kernel, cpus, place, console, options)
         for result in results.values():
-            result.boots = boot
+            result.boots_lost = ended_early
         if not silence:
-            break
-        print(f"  {silence}", flush=True)
-    else:
-        if not any(result.tests for result in results.values()):
-            raise Silent(silence)
-    return results, told
+            return results, told
+        print(f"  {silence}; its console: {console}", flush=True)
+        if len(ended_early) == BOOTS - 1:
+            if not any(result.tests for result in results.values()):
+                raise Silent(silence)
+            return results, told
+        ended_early = [*ended_early, silence]
 
 
 def _booted(
-    kernel: Kernel, cpus: Processors, place: Path, options: argparse.Namespace
+    kernel: Kernel, cpus: Processors, place: Path, console: Path, options: argparse.Namespace
 ) -> tuple[dict[str, table.Result], dict[str, str], str]:
     """One boot: what came out of it, what else a row says, and why it fell silent, if it did. Raises Unavailable."""
     print(f"\n{kernel.release} ({kernel.package}), {cpus} CPUs", flush=True)
     request = {"compile_inside": options.compile_inside, "tests": chosen(options.quick, options.only)}
     disks = (guest_root.root_image(place), guest_root.tree(place, request))
-    initramfs, console = guest_root.initramfs(kernel, place), place / f"console-{kernel.release}.log"
+    initramfs = guest_root.initramfs(kernel, place)
     results = {name: table.Result() for name in FRONT_ENDS}
     told = {
         "kernel": kernel.release.removesuffix("-cloud-amd64"),

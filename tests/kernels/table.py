@@ -25,7 +25,7 @@ class Result:
     failed: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
-    boots: int = 1
+    boots_lost: list[str] = field(default_factory=list)
 
     @property
     def tests(self) -> int:
@@ -37,7 +37,7 @@ class Result:
         words = [f"failed: {name} ({reason})" for name, reason in self.failed.items()]
         words += [f"skipped: {name} ({reason})" for name, reason in self.skipped.items()]
         words += [f"passed the second time: {name}" for name in self.repeated if name in self.passed]
-        words += [f"{self.boots} boots: the machine stood still"] if self.boots > 1 else []
+        words += [f"booted again, because {why}" for why in self.boots_lost]
         counts = {name: str(len(getattr(self, name))) for name in ("passed", "failed", "skipped")}
         return told | counts | {"what did not pass at once": "; ".join(words)}
 
