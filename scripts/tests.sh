@@ -9,8 +9,8 @@ status=5
 SCHEDTOP_CACHE=$(mktemp -d)
 export SCHEDTOP_CACHE
 trap 'rm -rf "$SCHEDTOP_CACHE"' EXIT
-"$python" -m pytest -n 4 --dist worksteal -m "(not root or beside) and not alone" -rR "$@" || first=$?
-"$python" -m pytest -m "root and not beside or alone" --reruns 1 --reruns-delay 3 -rR "$@" || second=$?
+"$python" -m pytest -n 4 --dist worksteal -m "(not root or beside) and not alone" -rRs "$@" || first=$?
+"$python" -m pytest -m "root and not beside or alone" --reruns 1 --reruns-delay 3 -rRs "$@" || second=$?
 for part in "${first:-0}" "${second:-0}"; do
 	if [ "$part" != 5 ] && { [ "$status" = 5 ] || [ "$status" = 0 ]; }; then
 		status=$part

@@ -29,6 +29,9 @@ from schedtop.sources.cgroups import cpu_hierarchy
 
 TRIES = 3
 MOST_STEAL = 0.02
+TOO_MUCH_STEAL = 0.05
+"""More than this in each of the tries, and nothing can be judged: the test is skipped, with the numbers."""
+
 MOST_OUTSIDERS = 0.05
 """Which share of one CPU may go to others: kernel threads, other users of the machine."""
 
@@ -197,15 +200,18 @@ class Take:
     """Who disturbed it, in this take and in those before."""
     disturbed: bool = False
     is_last: bool = False
+    is_hopeless: bool = False
+    """In this take and in each before it the host took too much."""
     has_passed: bool = False
+    steal: float = field(init=False)
     frame: Frame = field(init=False)
     kernel: dict[str, KernelNumbers] = field(init=False)
 
     def __post_init__(self) -> None:
         self.frame = merge(self.frames)
         self.kernel = self.cast.kernel
-        steal = self.frame.ratio("steal_ns") or 0
-        self.needs(steal <= MOST_STEAL, f"{steal:.1%} steal", quietly=True)
+        self.steal = self.frame.ratio("steal_ns") or 0
+        self.needs(self.steal <= MOST_STEAL, f"{self.steal:.1%} steal", quietly=True)
         others_ns = int(self.frame.cpus.column("busy_ns").sum()) - self.frame.overhead.cpu_ns
         others = (others_ns - sum(numbers.run_ns for numbers in self.kernel.values())) / self.frame.interval_ns
         self.needs(others <= MOST_OUTSIDERS, f"others had {others:.1%} of a CPU", quietly=True)
@@ -247,14 +253,18 @@ class Take:
             return False
         if self.trouble:
             error.add_note(f"in up to {TRIES} tries the scenario was disturbed: {'; '.join(self.trouble)}")
+        if self.is_last and self.is_hopeless:
+            pytest.skip(f"the host was taken away in all {TRIES} tries: {'; '.join(self.trouble)}")
         return self.disturbed and not self.is_last
 
 
 def takes(perform: Callable[[], tuple[list[Frame], Cast]]) -> Iterator[Take]:
     """Takes until the checks of one have passed; only the failure of a disturbed one is forgiven."""
     trouble: list[str] = []
+    is_hopeless = True
     for number in range(TRIES):
         take = Take(*perform(), trouble)
+        is_hopeless = take.is_hopeless = is_hopeless and take.steal > TOO_MUCH_STEAL
         take.is_last = number == TRIES - 1
         yield take
         if take.has_passed:
