@@ -165,11 +165,10 @@ def _first(examination: Examination) -> Iterable[str]:
         return ["First: nothing has to be done."]
     optional = " (if you want it)" if first.state == "degraded" else ""
     todo = first.repair or first.advice or f"see what is said of {first.name} above"
-    lines = textwrap.wrap(
-        f"First{optional}: {printable(todo)}", WIDTH, break_on_hyphens=False, break_long_words=False,
-        subsequent_indent="  ",
-    )  # fmt: skip
-    return [f"First{optional}: {printable(todo)}"] if first.repair else lines
+    told = f"First{optional}: {printable(todo)}"
+    if first.repair:
+        return [told]  # a command stays whole
+    return textwrap.wrap(told, WIDTH, break_on_hyphens=False, break_long_words=False, subsequent_indent="  ")
 
 
 def _painted(text: str, code: str, coloured: bool) -> str:

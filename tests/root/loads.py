@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,12 +70,18 @@ def stopped_whole_life(duration_s: float, cpu: int, count: int) -> Iterator[dict
     hogs = [python("while True: pass", preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) for _ in range(count)]
     with ended(*hogs):
         time.sleep(duration_s)
-        for hog in hogs:
-            os.kill(hog.pid, signal.SIGSTOP)
-        for hog in hogs:
-            os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
-        time.sleep(0.05)  # the last switch out comes a little after the state changes
-        yield {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+        yield stop_all(hogs)
+
+
+def stop_all(children: Iterable[subprocess.Popen[bytes]]) -> dict[int, KernelNumbers]:
+    """Stops children where they are; what the kernel has counted of each by then, by pid."""
+    pids = [child.pid for child in children]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+    time.sleep(0.05)  # the last switch out comes a little after the state changes
+    return {pid: kernel_numbers(pid) for pid in pids}
 
 
 def load_share() -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import struct
 import threading
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import NS_PER_MS, Collector
-from loads import ended, hackbench, kernel_numbers, load_share, python
+from loads import ended, hackbench, load_share, python, stop_all
 
 from schedtop.sources import bpf_syscall, proc
 from schedtop.sources.bpf import Limits, Programs, build
@@ -50,12 +49,7 @@ def test_two_live_tasks_in_one_slot_stay_exact(front_end: str) -> None:
             stack.enter_context(ended(hogs[-1]))
             assert hogs[-1].pid == pid, "somebody else took the pid"
         time.sleep(2.5)
-        for hog in hogs:
-            os.kill(hog.pid, signal.SIGSTOP)
-        for hog in hogs:
-            os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
-        time.sleep(0.05)
-        truth = {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+        truth = stop_all(hogs)
         in_overflow = {int(row["tid"]) for row in source._programs.overflow()}
     assert len(in_overflow & truth.keys()) == 1, "the two did not share a slot"
     frame = collector.frame

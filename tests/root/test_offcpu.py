@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from loads import ended, kernel_numbers, python
+from loads import ended, kernel_numbers, python, stop_all
 from scenarios import cgroup
 
 from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary, Wakers
@@ -261,12 +261,7 @@ def test_run_delay_is_the_kernels(front_end: str) -> None:
         hogs += [python("import os; os.sched_setaffinity(0, {1})\nwhile True: pass") for _ in range(2)]
         stack.enter_context(ended(*hogs))
         time.sleep(1.2)
-        for hog in hogs:
-            os.kill(hog.pid, signal.SIGSTOP)
-        for hog in hogs:
-            os.waitid(os.P_PID, hog.pid, os.WSTOPPED | os.WNOWAIT)
-        time.sleep(0.05)
-        kernel = {hog.pid: kernel_numbers(hog.pid) for hog in hogs}
+        kernel = stop_all(hogs)
     (offcpu,) = taken
     for hog in hogs:
         thread = thread_of(offcpu, hog.pid)
