@@ -11,10 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytestmark = pytest.mark.beside
-
 PROGRAM = """
 import json, os, subprocess, sys, threading
 from schedtop.commands.options import _own_tgid
