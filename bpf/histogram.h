@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Log-linear buckets: 8 an octave from 64 ns to 2^40 ns. schedtop/histogram.py computes the same. */
+/* Log-linear buckets: 8 an octave from 64 ns to 2^40 ns. schedtop/base/histogram.py computes the same. */
 
 #define FIRST_OCTAVE 6
 #define LAST_OCTAVE 39

@@ -2,7 +2,7 @@
 /*
  * How many tasks wait on this CPU's run queue: struct rq, found through the task that runs here (every task has a
  * cfs_rq of its CPU, whatever its class, the idle task too). *_OFFSET and QUEUE_* are flags from the kernel's BTF;
- * without them the lengths are unknown. What counts is in schedtop/sources/queue_fields.py.
+ * without them the lengths are unknown. What counts is in schedtop/sources/kernel/queue_fields.py.
  */
 
 static __always_inline u32 queue_field(u64 queue, u64 offset)

@@ -3,7 +3,7 @@
  * What the kernel side shares with user space: limits, structs and maps. User space learns the layouts from the
  * compiled module, so each is written once, here.
  *
- * Given as flags by schedtop/sources/bpf.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
+ * Given as flags by schedtop/sources/scheduler/programs.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
  * LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVES, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it
  * (blame.h).
  */

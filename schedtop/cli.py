@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from schedtop import __version__
-from schedtop.commands.capture import capture
-from schedtop.commands.completion import completion
+from schedtop.commands.capture.command import capture
+from schedtop.commands.completion.command import completion
 from schedtop.commands.config import config as config_command
 from schedtop.commands.dashboard import dashboard, dashboard_options
 from schedtop.commands.diff import diff
@@ -23,7 +23,7 @@ from schedtop.commands.record import record
 from schedtop.commands.replay import replay
 from schedtop.commands.report import report
 from schedtop.commands.snapshot import snapshot
-from schedtop.commands.task import task
+from schedtop.commands.task.command import task
 from schedtop.commands.watch import watch
 
 
@@ -71,11 +71,11 @@ for _command in (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status: 0, 1 (it failed), 2 (bad usage), 128 + a signal's number."""
     if "_SCHEDTOP_COMPLETE" in os.environ:
-        from schedtop.commands.completing import print_answer
+        from schedtop.commands.completion.words import print_answer
 
         return print_answer(commands)
-    from schedtop.ascii import soften_outputs
-    from schedtop.session import Signals
+    from schedtop.base.ascii import soften_outputs
+    from schedtop.run.session import Signals
 
     soften_outputs()
     signals = Signals()
@@ -88,9 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _status_of(error: BaseException) -> int:
     """The exit status of what ended the program, after saying why."""
-    from schedtop.model import SourceError
+    from schedtop.model.frame import SourceError
     from schedtop.outputs.files import OutputError
-    from schedtop.session import Interrupted, complain, report_crash
+    from schedtop.run.session import Interrupted, complain, report_crash
 
     if isinstance(error, Interrupted):
         return error.status

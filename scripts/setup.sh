@@ -14,7 +14,7 @@ umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The distribution's own interpreter, whatever PATH says: bcc's Python binding is installed for that one only, and what needs
-# bcc runs with it (schedtop/sources/bcc_child.py).
+# bcc runs with it (schedtop/sources/kernel/bcc_child.py).
 distribution_python=/usr/bin/python3
 # Ours: that one, or where it is too old (Ubuntu 22.04) a newer one beside it.
 python=$distribution_python
@@ -328,7 +328,7 @@ uninstall_program() {
 	made=$(cat "$target/.schedtop")
 	rm -rf "$target" "$target.old"
 	remove_directories "$made"
-	# What root's starts and the unit's compiled (schedtop/sources/program_cache.py).
+	# What root's starts and the unit's compiled (schedtop/sources/kernel/program_cache.py).
 	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop /var/cache/schedtop-metrics /var/cache/private/schedtop-metrics
 	say "removed: $command and $target"
 }

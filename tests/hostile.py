@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from schedtop.model import Frame, Host
+from schedtop.model.frame import Frame, Host
 
 COMMS = (
     b"\x1b[31mRED\x1b[5m",

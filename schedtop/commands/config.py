@@ -18,9 +18,9 @@ def config(*, path: bool, no_config: bool) -> int:
     from schedtop.config.load import load_config
     from schedtop.config.place import ConfigError, config_path
     from schedtop.config.text import ActionLine, config_text
-    from schedtop.headless import write_stdout
-    from schedtop.session import complain
-    from schedtop.ui.own_keys import actions, make_keymap, written_keys
+    from schedtop.run.headless import write_stdout
+    from schedtop.run.session import complain
+    from schedtop.ui.keys.own_keys import actions, make_keymap, written_keys
 
     if path:
         try:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import Command, Duration, appearance_options, numbers_of, settings_of, source_of
 from schedtop.commands.preferences import config_option
 from schedtop.commands.triggers import plan_of, trigger_options
-from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     from schedtop.config.load import Config
-    from schedtop.history import ViewSettings
-    from schedtop.lens import LensSource
-    from schedtop.model import Source
-    from schedtop.offcpu import OffCpuSource, Wakers
-    from schedtop.session import Signals
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.frame import Source
+    from schedtop.offcpu.measurement import OffCpuSource, Wakers
+    from schedtop.run.session import Signals
+    from schedtop.task import LensSource
     from schedtop.triggers.plan import Plan
     from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.preferences import Preferences
-    from schedtop.ui.trigger_screen import TriggeredDashboard
+    from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 
 
 def dashboard_options(command: Command) -> Command:
@@ -44,8 +44,8 @@ def dashboard_options(command: Command) -> Command:
 def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, check_dir: bool) -> int:
     """Opens the source that the options ask for and shows it; `check_dir`: files must be possible in the directory."""
     from schedtop.commands.preferences import looks, preferences_of, preferred
-    from schedtop.session import opening_words, raise_priority
-    from schedtop.sources.pid_numbers import own_tgid
+    from schedtop.run.session import opening_words, raise_priority
+    from schedtop.sources.kernel.pid_numbers import own_tgid
 
     export_dir = Path(options["export_dir"])
     plan = plan_of(options, screen=True)
@@ -69,15 +69,15 @@ def dashboard(signals: Signals, options: dict[str, Any], config: Config, *, chec
 
 def on_demand(options: dict[str, Any]) -> OnDemand:
     """What the keys of the dashboard open, by the options of its source."""
-    from schedtop.commands.capture_files import capture_key
+    from schedtop.commands.capture.files import capture_key
     from schedtop.ui.on_demand import OnDemand
 
     if options["source"] == "synthetic":
-        from schedtop.sources.synthetic_lens import synthetic_lens
-        from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
+        from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+        from schedtop.sources.synthetic.task import synthetic_lens
 
         return OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens)
-    from schedtop.session import is_proc
+    from schedtop.run.session import is_proc
 
     if is_proc(options["source"]):
         return OnDemand(
@@ -93,14 +93,14 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
 def live_offcpu(options: dict[str, Any], min_ns: int, wakers: Wakers) -> OffCpuSource:
     """The off-CPU time of the live kernel: of the same tasks as the dashboard."""
     from schedtop.commands.options import scope_of
-    from schedtop.sources.offcpu import LiveOffCpu
+    from schedtop.sources.offcpu.source import LiveOffCpu
 
     return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=wakers, source=options["source"])
 
 
 def live_lens(options: dict[str, Any], tid: int, whole_process: bool) -> LensSource:
     """The lens on the live kernel, through the front end that the dashboard has."""
-    from schedtop.sources.lens import LiveLensSource
+    from schedtop.sources.task.source import LiveLensSource
 
     return LiveLensSource(tid, whole_process, source=options["source"])
 
@@ -109,7 +109,7 @@ def triggered(plan: Plan) -> Callable[..., Any]:
     """What makes a dashboard that watches for the plan's conditions."""
 
     def make(source: Source, settings: ViewSettings, export_dir: Path, own_pid: int | None) -> TriggeredDashboard:
-        from schedtop.ui.trigger_screen import TriggeredDashboard
+        from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 
         return TriggeredDashboard(source, settings, export_dir, own_pid, plan=plan)
 
@@ -122,7 +122,7 @@ def check_screen(export_dir: Path | None, instead: str = "schedtop snapshot") ->
     `instead`: the command to use where there is no terminal.
     """
     from schedtop.outputs.files import OutputError, check_directory
-    from schedtop.ui.terminal import check_terminal
+    from schedtop.ui.terminal.terminal import check_terminal
 
     try:
         if export_dir:
@@ -156,16 +156,16 @@ def show(
     its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins;
     `theme`, `insists`, `ascii_only`: as in `ui.appearance`.
     """
-    from schedtop.session import in_thread, progress
+    from schedtop.run.session import in_thread, progress
 
     with progress(opening):
         # The screen's modules take a quarter of a second, too.
         in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
     from schedtop.ui.app import run
-    from schedtop.ui.appearance import appearance
-    from schedtop.ui.dashboard import Dashboard
     from schedtop.ui.on_demand import NOTHING
     from schedtop.ui.preferences import NO_PREFERENCES
+    from schedtop.ui.screens.dashboard.screen import Dashboard
+    from schedtop.ui.terminal.appearance import appearance
 
     try:
         with signals.handed_over():

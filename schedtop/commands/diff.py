@@ -10,7 +10,7 @@ import click
 from schedtop.commands.options import Number, output_options, output_path
 
 if TYPE_CHECKING:
-    from schedtop.session import Signals
+    from schedtop.run.session import Signals
 
 
 @click.command("diff")
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
     """Says what changed from BEFORE to AFTER, most first: recordings, or snapshots as JSON. Needs no root."""
     from schedtop.commands.evidence import read_evidence
-    from schedtop.filters import Filter
-    from schedtop.headless import write_stdout
+    from schedtop.model.filters import Filter
     from schedtop.outputs.diff.changes import diff as compare
     from schedtop.outputs.diff.text import to_text
     from schedtop.outputs.files import check_target, write_file
     from schedtop.outputs.report.contents import to_json
     from schedtop.outputs.saved import Wrong, damaged
-    from schedtop.session import progress
+    from schedtop.run.headless import write_stdout
+    from schedtop.run.session import progress
 
     target = output_path(options)
     if target:

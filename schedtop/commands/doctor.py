@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from schedtop.finding import Finding
-    from schedtop.session import Signals
-    from schedtop.sources.checks.examination import Checked
+    from schedtop.base.finding import Finding
+    from schedtop.checks.examination import Checked
+    from schedtop.run.session import Signals
 
 
 @click.command("doctor")
@@ -32,11 +32,11 @@ def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, as
 
     The exit status is 0 if the kernel programs work here, degraded or not, and 1 if something is missing for them.
     """
-    from schedtop.ascii import to_ascii
-    from schedtop.headless import write_stdout
+    from schedtop.base.ascii import to_ascii
+    from schedtop.checks.examination import GROUPS
     from schedtop.outputs.doctor import Examination, to_json, to_text
-    from schedtop.session import in_thread, progress, raise_priority
-    from schedtop.sources.checks.examination import GROUPS
+    from schedtop.run.headless import write_stdout
+    from schedtop.run.session import in_thread, progress, raise_priority
 
     if tests and not no_renice:
         raise_priority()
@@ -54,8 +54,8 @@ def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, as
 
 def examine_all(tests: bool, verbose: bool) -> list[Checked]:
     """The findings of all checks, the self-test last."""
-    from schedtop.sources.checks.examination import Checked, examine, safely, works
-    from schedtop.sources.checks.self_test import live_self_test, proc_self_test
+    from schedtop.checks.examination import Checked, examine, safely, works
+    from schedtop.checks.self_test import live_self_test, proc_self_test
 
     checked = examine()
     checked += [
@@ -74,7 +74,7 @@ def examine_all(tests: bool, verbose: bool) -> list[Checked]:
 
 def self_test(checked: Iterable[Checked]) -> Sequence[Finding]:
     """The self-test of the front end that `auto` chooses, unless it is known that it cannot work."""
-    from schedtop.sources.checks.self_test import live_self_test, not_tried
+    from schedtop.checks.self_test import live_self_test, not_tried
 
     # Without bcc there may still be programs that were compiled before.
     missing = [one.finding for one in checked if one.finding.state == "missing" and one.finding.name != "bcc"]
@@ -83,9 +83,9 @@ def self_test(checked: Iterable[Checked]) -> Sequence[Finding]:
 
 def config() -> Finding:
     """Whether the user's config file says something that cannot be."""
+    from schedtop.base.finding import Finding
     from schedtop.config.load import load_config
-    from schedtop.finding import Finding
-    from schedtop.ui.own_keys import make_keymap
+    from schedtop.ui.keys.own_keys import make_keymap
 
     found = load_config()
     problems = [*found.problems, *(f"{found.path}: {problem}" for problem in make_keymap(found.bindings).problems)]
@@ -99,7 +99,7 @@ def config() -> Finding:
 
 def terminal() -> Finding:
     """What the terminal is and can."""
-    from schedtop.ui.terminal_check import terminal
+    from schedtop.ui.terminal.check import terminal
 
     return terminal()
 

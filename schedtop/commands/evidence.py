@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schedtop.base.units import format_ns, iso_time, printable
 from schedtop.commands.options import Place
 from schedtop.commands.replay import recorded_settings
-from schedtop.model import Frame, SourceError
+from schedtop.model.frame import Frame, SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
-from schedtop.recording import SCHEMA as RECORDING_SCHEMA
-from schedtop.recording import Entry
-from schedtop.sources.recorded import Recording, open_regular
-from schedtop.units import format_ns, iso_time, printable
+from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
+from schedtop.recording.lines import Entry
+from schedtop.sources.replay.recorded import Recording, open_regular
 
 if TYPE_CHECKING:
-    from schedtop.filters import Filter
-    from schedtop.history import ViewSettings
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.filters import Filter
 
 
 @dataclass(frozen=True, slots=True)

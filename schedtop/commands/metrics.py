@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
-from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from schedtop.history import ViewSettings
-    from schedtop.model import Source
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.frame import Source
     from schedtop.outputs.metrics.server import Endpoint
-    from schedtop.session import Signals
+    from schedtop.run.session import Signals
 
 DEFAULT_ADDRESS = "127.0.0.1:9435"
 MOST_SERIES = 1000
@@ -40,7 +40,7 @@ Address = tuple[socket.AddressFamily, tuple[Any, ...]]
 @click.pass_obj
 def metrics(signals: Signals, /, **options: Any) -> int:
     """Serves counters and latency histograms to Prometheus, until it is ended."""
-    from schedtop.session import in_thread, opening_words, raise_priority
+    from schedtop.run.session import in_thread, opening_words, raise_priority
 
     if options["top"] > MOST_SERIES:
         raise click.BadParameter(f"{options['top']} is more than {MOST_SERIES}", param_hint="'--top'")
@@ -62,7 +62,7 @@ metrics.params = [param for param in metrics.params if param.name != "group"]
 def bind(options: dict[str, Any]) -> Endpoint:
     """The endpoint at the address that the options name, not yet answering. Raises ClickException."""
     from schedtop.outputs.metrics.server import Endpoint
-    from schedtop.session import complain
+    from schedtop.run.session import complain
 
     listen = options["listen"]
     family, address = resolve(listen)
@@ -107,9 +107,9 @@ def serve(
     options: dict[str, Any],
 ) -> None:
     """Opens the source and publishes its Frames until a signal comes. Raises SourceError, also when it just ends."""
-    from schedtop.model import SourceError
+    from schedtop.model.frame import SourceError
     from schedtop.outputs.metrics.totals import Totals
-    from schedtop.session import complain, progress
+    from schedtop.run.session import complain, progress
 
     endpoint.start()
     try:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S, printable
 from schedtop.commands.options import Duration, Number, output_options, output_path
-from schedtop.units import NS_PER_S, printable
 
 if TYPE_CHECKING:
-    from schedtop.offcpu import OffCpu
-    from schedtop.outputs.offcpu import Asked
-    from schedtop.session import Signals
-    from schedtop.sources.offcpu import LiveOffCpu
+    from schedtop.offcpu.measurement import OffCpu
+    from schedtop.outputs.offcpu.measurement import Asked
+    from schedtop.run.session import Signals
+    from schedtop.sources.offcpu.source import LiveOffCpu
 
 MOST_IDS = 8
 """WANTED_IDS of bpf/offcpu.h."""
@@ -48,10 +48,10 @@ def offcpu(signals: Signals, /, **options: Any) -> int:
 
     Time without a CPU is split into runnable (run delay) and blocked, by the stacks with which threads left their CPU.
     """
-    from schedtop.headless import write_stdout
     from schedtop.outputs.files import check_target, write_file
-    from schedtop.outputs.offcpu import FORMATS
-    from schedtop.session import in_thread, progress, raise_priority
+    from schedtop.outputs.offcpu.measurement import FORMATS
+    from schedtop.run.headless import write_stdout
+    from schedtop.run.session import in_thread, progress, raise_priority
 
     output = output_path(options)
     if output:
@@ -75,7 +75,7 @@ def offcpu(signals: Signals, /, **options: Any) -> int:
 
 
 def _asked(options: dict[str, Any]) -> Asked:
-    from schedtop.outputs.offcpu import Asked
+    from schedtop.outputs.offcpu.measurement import Asked
 
     return Asked(options["state"], options["top"], options["idle"])
 
@@ -87,8 +87,8 @@ def _take(source: LiveOffCpu, duration_ns: int, signals: Signals) -> OffCpu:
 
 
 def _source_of(options: dict[str, Any]) -> LiveOffCpu:
-    from schedtop.offcpu import Wakers
-    from schedtop.sources.offcpu import LiveOffCpu
+    from schedtop.offcpu.measurement import Wakers
+    from schedtop.sources.offcpu.source import LiveOffCpu
     from schedtop.sources.scope import find_scope
 
     for name in ("pid", "tid"):

@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from schedtop.base.units import (
+    NS_PER_MS,
+    NS_PER_S,
+    NS_PER_US,
+    format_bytes,
+    format_round_ns,
+    parse_duration,
+    parse_size,
+)
 from schedtop.config.schema import THEME_NAMES
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_bytes, format_round_ns, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from schedtop.history import ViewSettings
-    from schedtop.model import Source
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.frame import Source
     from schedtop.sources.scope import Scope
 
 GROUP_NAMES = ("thread", "process", "cgroup", "container", "pidns")
@@ -218,7 +226,7 @@ def scope_of(options: dict[str, Any]) -> Scope:
 
 def numbers_of(options: Mapping[str, Any]) -> str:
     """The source whose numbers of tasks are meant: `proc` also where `auto` will be that."""
-    from schedtop.session import is_proc
+    from schedtop.run.session import is_proc
 
     return "proc" if is_proc(options["source"]) else str(options["source"])
 
@@ -229,9 +237,9 @@ def group_of(options: Mapping[str, Any]) -> str:
 
 
 def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
-    from schedtop.filters import Filter
-    from schedtop.history import ViewSettings
-    from schedtop.sources.proc import possible_cpus
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.filters import Filter
+    from schedtop.sources.host.proc import possible_cpus
 
     possible = possible_cpus()
     for cpu in options["cpu"]:
@@ -245,7 +253,7 @@ def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
 
 
 def _own_tgid(source: str) -> int:
-    from schedtop.sources.pid_numbers import own_tgid
+    from schedtop.sources.kernel.pid_numbers import own_tgid
 
     own = own_tgid(source)
     if not own:
@@ -260,7 +268,7 @@ def source_of(
 
     `quiet`: there is a screen that says what is missing.
     """
-    from schedtop.session import complain, make_source
+    from schedtop.run.session import complain, make_source
 
     return make_source(
         options["source"],

@@ -14,7 +14,7 @@ from schedtop.commands.options import Command
 if TYPE_CHECKING:
     from schedtop.config.load import Config
     from schedtop.config.schema import Value
-    from schedtop.history import ViewSettings
+    from schedtop.history.history import ViewSettings
     from schedtop.ui.preferences import Choices, Preferences
 
 
@@ -28,7 +28,7 @@ def config_option(command: Command) -> Command:
 def config_of(options: dict[str, Any]) -> Config:
     """The config that the screen begins with; what is wrong in it is said on standard error."""
     from schedtop.config.load import load_config
-    from schedtop.session import complain
+    from schedtop.run.session import complain
 
     config = load_config(not options.pop("no_config"))
     for problem in config.problems:

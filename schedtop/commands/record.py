@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S, format_bytes, format_count, format_elapsed
 from schedtop.commands.options import Duration, Size, settings_of, source_of, source_options
 from schedtop.commands.triggers import check_source, condition_option, conditions_of
-from schedtop.units import NS_PER_S, format_bytes, format_count, format_elapsed
 
 if TYPE_CHECKING:
-    from schedtop.history import ViewSettings
-    from schedtop.model import Frame, Loss, Source
-    from schedtop.outputs.recorder import Recorder
-    from schedtop.session import Signals
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.frame import Frame, Loss, Source
+    from schedtop.outputs.recording.recorder import Recorder
+    from schedtop.run.session import Signals
     from schedtop.triggers.grammar import Condition
 
 MAX_BYTES = 1 << 30
@@ -52,7 +52,7 @@ def record(signals: Signals, /, **options: Any) -> int:
     there. The interval under way at the end is not recorded.
     """
     from schedtop.outputs.files import check_target
-    from schedtop.session import in_thread, opening_words, raise_priority
+    from schedtop.run.session import in_thread, opening_words, raise_priority
 
     if options["output"] in ("", "-"):
         raise click.BadParameter("it must be the name of a file", param_hint="'-o'")
@@ -117,7 +117,7 @@ class Tally:
 
     def report(self, path: Path, *, stopped: bool) -> None:
         """Says on standard error what is in the file, or that there is none since somebody `stopped` it too early."""
-        from schedtop.session import complain
+        from schedtop.run.session import complain
 
         for notice in self.notices:
             complain(notice)
@@ -153,8 +153,8 @@ class Work:
 
     def run(self, stop: threading.Event, tally: Tally, opening: str) -> None:
         """Records until it has what it shall have, or `stop` is set. Raises SourceError, OutputError."""
-        from schedtop.outputs.actions.recordings import event_of
-        from schedtop.recording import Event
+        from schedtop.outputs.triggers.recordings import event_of
+        from schedtop.recording.lines import Event
         from schedtop.triggers.watch import Watch
 
         tally.opening = opening
@@ -185,8 +185,8 @@ class Work:
                 tally.bytes = recorder.bytes
 
     def _recorder(self, frame: Frame) -> Recorder:
-        from schedtop.outputs.recorder import Recorder
-        from schedtop.recording import Header
+        from schedtop.outputs.recording.recorder import Recorder
+        from schedtop.recording.lines import Header
 
         triggers = tuple(map(str, self.conditions))
         header = Header(self.source.host, frame.start_time_ns, filters=chosen_words(self.settings), triggers=triggers)
@@ -195,7 +195,7 @@ class Work:
 
 def chosen_words(settings: ViewSettings) -> str:
     """What is let through, as it is typed; who is hidden comes last."""
-    from schedtop.recording import filters_of
+    from schedtop.recording.lines import filters_of
 
     return filters_of(str(settings.filter), settings.hidden_tgids)
 

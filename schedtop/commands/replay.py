@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import format_day_and_clock, format_elapsed
 from schedtop.commands.dashboard import check_screen, show
 from schedtop.commands.options import GROUP_NAMES, Moment, Number, Place, appearance_options, group_of
 from schedtop.commands.preferences import config_of, config_option, looks, preferences_of, preferred
 from schedtop.commands.triggers import condition_option, conditions_of, mark
-from schedtop.units import format_day_and_clock, format_elapsed
 
 if TYPE_CHECKING:
-    from schedtop.history import ViewSettings
-    from schedtop.recording import Entry
-    from schedtop.session import Signals
-    from schedtop.sources.recorded import Recording
+    from schedtop.history.history import ViewSettings
+    from schedtop.recording.lines import Entry
+    from schedtop.run.session import Signals
+    from schedtop.sources.replay.recorded import Recording
 
 SLOWEST, FASTEST = 0.1, 1000
 
@@ -58,8 +58,8 @@ class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.pass_context
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
     """Shows a recording in the dashboard; no rights are needed, only the file."""
-    from schedtop.session import in_thread, progress
-    from schedtop.sources.replay import ReplaySource
+    from schedtop.run.session import in_thread, progress
+    from schedtop.sources.replay.source import ReplaySource
 
     signals: Signals = context.obj
     export_dir = Path(options["export_dir"])
@@ -94,10 +94,10 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
 
 def open_recording(path: Path) -> Recording:
     """The recording in a file. Raises SourceError that names the command for what is none, if there is one."""
-    from schedtop.model import SourceError
+    from schedtop.model.frame import SourceError
     from schedtop.outputs.files import reason
     from schedtop.outputs.saved import PEEK_BYTES, READABLE, schema_of
-    from schedtop.sources.recorded import Recording
+    from schedtop.sources.replay.recorded import Recording
 
     try:
         schema = ""
@@ -116,7 +116,7 @@ def open_recording(path: Path) -> Recording:
 
 def check_cpus(recording: Recording, cpus: Sequence[int]) -> None:
     """Raises SourceError if there is no such CPU in it."""
-    from schedtop.model import SourceError
+    from schedtop.model.frame import SourceError
 
     if not cpus:
         return
@@ -131,7 +131,7 @@ def check_cpus(recording: Recording, cpus: Sequence[int]) -> None:
 
 
 def _screen(*arguments: Any, **more: Any) -> Any:
-    from schedtop.ui.replay import ReplayDashboard
+    from schedtop.ui.screens.replay.screen import ReplayDashboard
 
     return ReplayDashboard(*arguments, **more)
 
@@ -175,8 +175,8 @@ def number_at(entries: list[Entry] | tuple[Entry, ...], place: Place) -> int:
 
 def recorded_settings(recording: Recording, options: Mapping[str, Any], group: str = "thread") -> ViewSettings:
     """What is shown at first: what was asked for, else what the recording was made with, else by this group."""
-    from schedtop.filters import Filter
-    from schedtop.history import ViewSettings
+    from schedtop.history.history import ViewSettings
+    from schedtop.model.filters import Filter
 
     header = recording.header
     if options["comm"] or options["cpu"]:
@@ -192,8 +192,8 @@ def recorded_settings(recording: Recording, options: Mapping[str, Any], group: s
 
 def _group(recording: Recording) -> str:
     """The grouping that the recording has histograms for, empty without any."""
-    from schedtop.model import SourceError
-    from schedtop.rows import GROUPS
+    from schedtop.model.frame import SourceError
+    from schedtop.model.rows import GROUPS
 
     try:
         groups = recording.frame(0).groups

@@ -10,7 +10,7 @@ import click
 from schedtop.commands.options import Moment, Number, output_options, output_path
 
 if TYPE_CHECKING:
-    from schedtop.session import Signals
+    from schedtop.run.session import Signals
 
 DEFAULT_ROWS = {"text": 10, "html": 25}
 """How many rows a table for people has; the formats for programs have more."""
@@ -35,12 +35,12 @@ MANY_ROWS = 100
 def report(signals: Signals, /, file: Path, **options: Any) -> int:
     """Says what happened in FILE: a recording, or a snapshot as JSON. Needs no root."""
     from schedtop.commands.evidence import Part, read_evidence
-    from schedtop.filters import Filter
-    from schedtop.headless import write_stdout
-    from schedtop.model import SourceError
+    from schedtop.model.filters import Filter
+    from schedtop.model.frame import SourceError
     from schedtop.outputs.files import check_target, write_file
     from schedtop.outputs.saved import Wrong, damaged
-    from schedtop.session import progress
+    from schedtop.run.headless import write_stdout
+    from schedtop.run.session import progress
 
     if options["table"] and options["format_name"] != "csv":
         raise click.UsageError("--table is for --format csv")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import (
     Duration,
     Number,
@@ -15,10 +16,9 @@ from schedtop.commands.options import (
     source_of,
     source_options,
 )
-from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from schedtop.session import Signals
+    from schedtop.run.session import Signals
 
 ALL_TASKS = -1
 """What `--tasks all` is: click takes `None` for an option that is not there."""
@@ -36,8 +36,8 @@ ALL_TASKS = -1
 @click.pass_obj
 def snapshot(signals: Signals, /, **options: Any) -> int:
     """Collects for a while and writes one snapshot as data."""
-    from schedtop.headless import interval_of, take_snapshot
-    from schedtop.session import opening_words, raise_priority
+    from schedtop.run.headless import interval_of, take_snapshot
+    from schedtop.run.session import opening_words, raise_priority
 
     if not options["no_renice"]:
         raise_priority()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import Command, Duration
-from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     import threading
 
-    from schedtop.sources.recorded import Recording
+    from schedtop.sources.replay.recorded import Recording
     from schedtop.triggers.grammar import Condition
     from schedtop.triggers.metrics import Metric
     from schedtop.triggers.plan import Plan
@@ -60,11 +60,11 @@ def check_source(conditions: tuple[Condition, ...], source: str) -> None:
 
     Only /proc alone is known beforehand; of any other what cannot be had is said when it is missing.
     """
-    from schedtop.session import is_proc
+    from schedtop.run.session import is_proc
 
     if not conditions or not is_proc(source):
         return
-    from schedtop.sources.proc_source import LOST, lost_frame
+    from schedtop.sources.proc.source import LOST, lost_frame
     from schedtop.triggers.grammar import Comparison
     from schedtop.triggers.metrics import METRICS, Argument
 
@@ -86,8 +86,8 @@ def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threadin
 
     The Frames are those of the live run, and so are the moments. Ends early when `stop` is set.
     """
-    from schedtop.model import SourceError
-    from schedtop.outputs.actions.recordings import event_of
+    from schedtop.model.frame import SourceError
+    from schedtop.outputs.triggers.recordings import event_of
     from schedtop.triggers.watch import Watch
 
     watch = Watch(conditions)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
 from schedtop.commands.triggers import plan_of, trigger_options
-from schedtop.units import NS_PER_S
 
 if TYPE_CHECKING:
     import threading
 
-    from schedtop.history import History, ViewSettings
-    from schedtop.model import Frame, Source
-    from schedtop.outputs.actions.recordings import FileRecordings
-    from schedtop.outputs.actions.work import TriggerActions
-    from schedtop.session import Signals
+    from schedtop.history.history import History, ViewSettings
+    from schedtop.model.frame import Frame, Source
+    from schedtop.outputs.triggers.recordings import FileRecordings
+    from schedtop.outputs.triggers.work import TriggerActions
+    from schedtop.run.session import Signals
     from schedtop.triggers.plan import Plan
 
 NOT_FIRED = 3
@@ -47,7 +47,7 @@ def watch(signals: Signals, /, **options: Any) -> int:
     A line has time, condition and values, with tabs between them. What became of files and commands goes to standard
     error. It goes on until it is ended, or as --count and --duration say.
     """
-    from schedtop.session import in_thread, opening_words, raise_priority
+    from schedtop.run.session import in_thread, opening_words, raise_priority
 
     if not options["conditions"]:
         raise click.UsageError("nothing to watch for: add --on, like --on 'p99 > 10ms for 5s'")
@@ -77,7 +77,7 @@ class Vigil:
 
     def run(self, stop: threading.Event, opening: str) -> int:
         """Watches, and gives how often something fired. Raises SourceError, OutputError, Interrupted."""
-        from schedtop.session import complain, progress
+        from schedtop.run.session import complain, progress
 
         with progress(opening):
             self.source.__enter__()
@@ -89,9 +89,9 @@ class Vigil:
 
     def _watch(self, stop: threading.Event) -> int:
         from schedtop.commands.record import chosen_words
-        from schedtop.history import History
-        from schedtop.outputs.actions.recordings import FileRecordings
-        from schedtop.outputs.actions.work import TriggerActions
+        from schedtop.history.history import History
+        from schedtop.outputs.triggers.recordings import FileRecordings
+        from schedtop.outputs.triggers.work import TriggerActions
 
         files = FileRecordings(self.source.host, self.plan.export_dir, [str(one) for one in self.plan.conditions])
         actions = TriggerActions(self.plan, self.settings, files, say, chosen_words(self.settings))
@@ -130,8 +130,8 @@ class Vigil:
 
     def _take(self, frame: Frame, history: History, files: FileRecordings, actions: TriggerActions) -> int:
         """Tells what fires at the end of a Frame, and does what is to be done; how many fired."""
-        from schedtop.headless import write_stdout
-        from schedtop.outputs.actions.recordings import event_of
+        from schedtop.outputs.triggers.recordings import event_of
+        from schedtop.run.headless import write_stdout
 
         fired = actions.feed(frame)
         for event in fired:
@@ -148,6 +148,6 @@ class Vigil:
 
 def say(message: str, _problem: bool) -> None:
     """A line on standard error; standard output has only what fired."""
-    from schedtop.session import complain
+    from schedtop.run.session import complain
 
     complain(message)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from schedtop.base.spelling import nearest
+from schedtop.base.units import printable
 from schedtop.config.place import ConfigError, config_path, read_config
 from schedtop.config.schema import BY_NAME, KEYS_TABLE, Value, duration_ns
-from schedtop.spelling import nearest
-from schedtop.units import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from schedtop.units import NS_PER_S, NS_PER_US, format_round_ns, parse_duration
+from schedtop.base.units import NS_PER_S, NS_PER_US, format_round_ns, parse_duration
 
 Value = str | bool
 """What a key has: durations are text, as they were written."""
@@ -113,25 +113,25 @@ def _of(module: str, name: str) -> Choice:
 
 
 def _presets() -> Mapping[str, str]:
-    from schedtop.ui.presets import PRESETS
+    from schedtop.ui.layout.presets import PRESETS
 
     return {preset.word: preset.word.lower() for preset in PRESETS}
 
 
 def _groups() -> Mapping[str, str]:
-    from schedtop.rows import GROUPS
+    from schedtop.model.rows import GROUPS
 
     return {group: group for group in GROUPS}
 
 
 def _measures() -> Mapping[str, str]:
-    from schedtop.panes.trend import MEASURES
+    from schedtop.panes.scheduler.cpus.trend import MEASURES
 
     return {measure.key: measure.key for measure in MEASURES}
 
 
 def _forms() -> Mapping[str, str]:
-    from schedtop.panes.cpu_order import FORMS
+    from schedtop.panes.scheduler.cpus.order import FORMS
 
     return {form: form for form in FORMS}
 
@@ -140,9 +140,9 @@ def _windows() -> Mapping[int, str]:
     return {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
 
 
-_TASKS, _WAITS = _of("schedtop.history", "TASK_SORTS"), _of("schedtop.history", "SLOW_WAIT_SORTS")
-_PAIRS, _SHORT = _of("schedtop.history", "PAIR_ORDERS"), _of("schedtop.short_lived", "SORTS")
-_CPUS = _of("schedtop.history", "CPU_SORTS")
+_TASKS, _WAITS = _of("schedtop.history.history", "TASK_SORTS"), _of("schedtop.history.history", "SLOW_WAIT_SORTS")
+_PAIRS, _SHORT = _of("schedtop.history.history", "PAIR_ORDERS"), _of("schedtop.model.short_lived", "SORTS")
+_CPUS = _of("schedtop.history.history", "CPU_SORTS")
 _THRESHOLD, _INTERVAL = Time(10 * NS_PER_US, 100 * NS_PER_S), Time(NS_PER_S // 5, 60 * NS_PER_S)
 
 KEYS = (

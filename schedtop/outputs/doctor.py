@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from schedtop import __version__
-from schedtop.finding import STATES, Finding
+from schedtop.base.finding import STATES, Finding
+from schedtop.base.units import iso_time, printable
 from schedtop.outputs.plain import json_text
-from schedtop.units import iso_time, printable
 
 SCHEMA = "schedtop.doctor/1"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
 
 
 def file_stem(host_name: str, time_ns: int) -> str:

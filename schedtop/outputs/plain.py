@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from schedtop.units import printable
+from schedtop.base.units import printable
 
 FORMULA = ("=", "+", "-", "@")
 """How a cell begins that a spreadsheet computes."""

@@ -7,10 +7,10 @@ import re
 from datetime import datetime
 from typing import Any
 
-from schedtop.model import SourceError
-from schedtop.outputs import snapshot
+from schedtop.model.frame import SourceError
 from schedtop.outputs.plain import plain
 from schedtop.outputs.report import contents
+from schedtop.outputs.scheduler import snapshot
 
 READABLE = (snapshot.SCHEMA, contents.SCHEMA)
 

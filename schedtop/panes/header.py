@@ -7,10 +7,7 @@ from dataclasses import fields, replace
 from textual import events
 from textual.message import Message
 
-from schedtop.history import View
-from schedtop.model import Frame, Loss
-from schedtop.panes.levels import Level, steal_level
-from schedtop.units import (
+from schedtop.base.units import (
     format_bytes,
     format_clock,
     format_count,
@@ -19,7 +16,10 @@ from schedtop.units import (
     format_ratio,
     format_round_ns,
 )
-from schedtop.verdict import Verdict
+from schedtop.history.history import View
+from schedtop.model.frame import Frame, Loss
+from schedtop.panes.levels import Level, steal_level
+from schedtop.verdict.rules import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 

@@ -11,10 +11,10 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from schedtop.history import KEEP_NS, View
-from schedtop.model import Frame
+from schedtop.base.units import format_clock, format_round_ns
+from schedtop.history.history import KEEP_NS, View
+from schedtop.model.frame import Frame
 from schedtop.panes.pane import Pane
-from schedtop.units import format_clock, format_round_ns
 from schedtop.widgets.strips import Span, Spans
 from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, TimeGrid, axis, back_text
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
-from schedtop.model import Frame, Host, NotPermitted, Source, SourceError
-from schedtop.sources.checks import privileges
+from schedtop.model.frame import Frame, Host, NotPermitted, Source, SourceError
+from schedtop.sources.kernel.findings import privileges
 
 WITHOUT = "without privileges: --source proc, which knows no single waits and not who is to blame; run `sudo schedtop`"
 """What is said once, where no screen says it."""

@@ -9,13 +9,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedtop.model import SourceError
-from schedtop.rows import text
-from schedtop.sources.cgroups import cpu_hierarchy, find_group, read_mounts
-from schedtop.sources.frontend import FrontEnd
-from schedtop.sources.namespaces import pid_namespace
-from schedtop.sources.pid_numbers import PidNumbers, SameNumbers, pid_numbers
-from schedtop.sources.task_cgroups import levels_above
+from schedtop.model.frame import SourceError
+from schedtop.model.rows import text
+from schedtop.sources.host.cgroups import cpu_hierarchy, find_group, read_mounts
+from schedtop.sources.host.namespaces import pid_namespace
+from schedtop.sources.host.task_cgroups import levels_above
+from schedtop.sources.kernel.front_end import FrontEnd
+from schedtop.sources.kernel.pid_numbers import PidNumbers, SameNumbers, pid_numbers
 
 COMM_BYTES = 15
 """What the kernel keeps of a name (TASK_COMM_LEN without its end)."""

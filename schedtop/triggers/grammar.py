@@ -14,10 +14,10 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import NoReturn
 
-from schedtop.filters import Filter
-from schedtop.rows import WAIT_KINDS
+from schedtop.base.units import NS_PER_S, exact_duration, parse_duration
+from schedtop.model.filters import Filter
+from schedtop.model.rows import WAIT_KINDS
 from schedtop.triggers.metrics import ALIASES, COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE, Argument, Metric
-from schedtop.units import NS_PER_S, exact_duration, parse_duration
 
 MOST_FOR_NS = 3600 * NS_PER_S
 MOST_TEXT = 500

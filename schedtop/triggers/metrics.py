@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
-from schedtop.filters import Filter
-from schedtop.model import Frame
-from schedtop.rows import Rows
-from schedtop.units import NS_PER_S, exact_duration, format_count, format_ns, format_rate, format_ratio, rate
+from schedtop.base.units import NS_PER_S, exact_duration, format_count, format_ns, format_rate, format_ratio, rate
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame
+from schedtop.model.rows import Rows
 
 PRESSURE_SPAN_NS = 10 * NS_PER_S
 """The kernel brings /proc/pressure up to date every 2 s: shorter spans jump."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from schedtop.base.units import NS_PER_S
 from schedtop.triggers.grammar import Condition
-from schedtop.units import NS_PER_S
 
 ACTIONS = {
     "freeze": "the dashboard stands still at that moment",

@@ -21,22 +21,22 @@ from textual.filter import ANSIToTruecolor, LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from schedtop.history import ViewSettings
-from schedtop.model import Source
-from schedtop.ui.appearance import FULL, Appearance
-from schedtop.ui.bindings import key
-from schedtop.ui.dashboard import Dashboard
+from schedtop.base.units import printable
+from schedtop.history.history import ViewSettings
+from schedtop.model.frame import Source
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
-from schedtop.ui.key_order import KeyOrder
+from schedtop.ui.keys.bindings import key
+from schedtop.ui.keys.order import KeyOrder
+from schedtop.ui.keys.own_keys import make_keymap
 from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
-from schedtop.ui.own_keys import make_keymap
-from schedtop.ui.painter import Difference, Painter
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences, begin_with, choices_of
-from schedtop.ui.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
-from schedtop.ui.themes import DARK, PREFIX, THEMES
-from schedtop.ui.urgent import Urgency, urgent
-from schedtop.units import printable
+from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.terminal.appearance import FULL, Appearance
+from schedtop.ui.terminal.painter import Difference, Painter
+from schedtop.ui.terminal.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
+from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
+from schedtop.ui.terminal.urgent import Urgency, urgent
 from schedtop.widgets.ascii_filter import AsciiFilter
 
 STOP_TIMEOUT_S = 3.0

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 from textual.message import Message
 
-from schedtop.model import Frame, SourceError
+from schedtop.model.frame import Frame, SourceError
 
 Item = TypeVar("Item")
 Made = TypeVar("Made", covariant=True)

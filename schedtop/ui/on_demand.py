@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedtop.lens import LensSource
-from schedtop.offcpu import OffCpuSource, Wakers
+from schedtop.offcpu.measurement import OffCpuSource, Wakers
+from schedtop.task import LensSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
 """Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.

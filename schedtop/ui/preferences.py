@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from schedtop.history import ViewSettings
-from schedtop.panes.cpu_order import measure_named
-from schedtop.panes.cpu_strips import CpuStripsPane
-from schedtop.panes.cpus import CpusPane
+from schedtop.base.units import exact_duration
+from schedtop.history.history import ViewSettings
 from schedtop.panes.pane import Pane
-from schedtop.panes.trend import MEASURES
-from schedtop.ui.presets import PRESETS, preset_named
-from schedtop.units import exact_duration
+from schedtop.panes.scheduler.cpus.order import measure_named
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.cpus.trend import MEASURES
+from schedtop.ui.layout.presets import PRESETS, preset_named
 
 if TYPE_CHECKING:
-    from schedtop.ui.dashboard import Dashboard
+    from schedtop.ui.screens.dashboard.screen import Dashboard
 
 AnyPane = TypeVar("AnyPane", bound=Pane)
 

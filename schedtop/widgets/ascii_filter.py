@@ -7,7 +7,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from schedtop.ascii import to_ascii
+from schedtop.base.ascii import to_ascii
 
 
 class AsciiFilter(LineFilter):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.units import format_round_ns
+from schedtop.base.units import format_round_ns
 from schedtop.widgets.bars import MISSING, bars
 from schedtop.widgets.strips import Span, Spans, fit, spans_width, whole_parts
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
 
 STEPS_NS = tuple(
     seconds * NS_PER_S // 10

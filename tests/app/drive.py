@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from textual.pilot import Pilot
 
-from schedtop.model import Frame, Host
-from schedtop.sources.synthetic import Scenario, make_frame, make_topology
+from schedtop.model.frame import Frame, Host
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.help_screen import HelpScreen
+from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.help.screen import HelpScreen
 
 
 class GivenSource:

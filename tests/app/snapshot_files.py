@@ -14,8 +14,8 @@ from pathlib import Path
 from textual.app import App
 from textual.pilot import Pilot
 
-from schedtop.model import Frame
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.frame import Frame
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import SchedtopApp
 
 from ..panes.screen import lines, strips

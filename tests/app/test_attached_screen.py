@@ -12,9 +12,9 @@ from textual.binding import BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from schedtop.model import SourceError
+from schedtop.model.frame import SourceError
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.attached_screen import AttachedScreen
+from schedtop.ui.screens.attached import AttachedScreen
 
 from .drive import GivenSource, collected
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.model import SourceError
+from schedtop.model.frame import SourceError
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
 

@@ -8,12 +8,12 @@ import pytest
 
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.offcpu.threads import ThreadsPane
-from schedtop.ui.chooser import ChoiceList, Chooser
-from schedtop.ui.help_screen import HelpScreen
-from schedtop.ui.lens_screen import LensScreen
-from schedtop.ui.lens_sections import SECTIONS
-from schedtop.ui.palette import Palette
-from schedtop.ui.text_screen import TextScreen
+from schedtop.ui.screens.chooser import ChoiceList, Chooser
+from schedtop.ui.screens.help.screen import HelpScreen
+from schedtop.ui.screens.palette import Palette
+from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.ui.screens.task.sections import SECTIONS
+from schedtop.ui.screens.text import TextScreen
 
 from .drive import to_pane
 from .test_dashboard import running

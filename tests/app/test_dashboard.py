@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
-from schedtop.model import Loss
-from schedtop.panes.cpus import CpusPane
-from schedtop.panes.tasks import TasksPane
-from schedtop.sources.synthetic import make_frame
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Loss
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.filter_bar import FilterBar
-from schedtop.ui.help_screen import HelpScreen
-from schedtop.ui.presets import PRESETS
-from schedtop.units import NS_PER_S
+from schedtop.ui.bars.filter import FilterBar
+from schedtop.ui.layout.presets import PRESETS
+from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.help.screen import HelpScreen
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
 from .drive import GivenSource, collected, to_pane

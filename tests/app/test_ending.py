@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.model import SourceError
+from schedtop.model.frame import SourceError
 from schedtop.ui.app import SchedtopApp
 
 from ..panes.screen import text
@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys, time
 from dataclasses import replace
-from schedtop.model import SourceError
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.frame import SourceError
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import run
 
 class Source(SyntheticSource):
@@ -42,7 +42,7 @@ class Source(SyntheticSource):
             yield frame
 
 if {mode!r} == "crashes":
-    from schedtop.ui.dashboard import Dashboard
+    from schedtop.ui.screens.dashboard.screen import Dashboard
     Dashboard.end = lambda self: 1 // 0
     Source.frames = lambda self, stop: iter(())
 
@@ -175,7 +175,7 @@ def _state(pid: int) -> str:
 
 
 def test_no_terminal_is_said() -> None:
-    check = "from schedtop.ui.terminal import check_terminal; print(check_terminal())"
+    check = "from schedtop.ui.terminal.terminal import check_terminal; print(check_terminal())"
     piped = subprocess.run(
         [sys.executable, "-c", check],
         stdin=subprocess.DEVNULL,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.panes.blame import BlamePane
+from schedtop.model.rows import GROUPS
 from schedtop.panes.header import verdict_line
-from schedtop.panes.latency import LatencyPane
-from schedtop.panes.slow_waits import SlowWaitsPane
-from schedtop.panes.tasks import TasksPane
-from schedtop.rows import GROUPS
-from schedtop.ui.text_screen import TextScreen
-from schedtop.verdict import Verdict
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.latency.pane import LatencyPane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.rules import Verdict
 from schedtop.widgets.strips import spans_width
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text

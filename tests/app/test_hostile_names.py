@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from textual.pilot import Pilot
 
-from schedtop.lens import LensSource
-from schedtop.offcpu import OffCpuSource, Wakers
+from schedtop.offcpu.measurement import OffCpuSource, Wakers
 from schedtop.panes.pane import Pane
-from schedtop.sources.synthetic import make_frame
+from schedtop.sources.synthetic.scheduler import make_frame
+from schedtop.task import LensSource
 from schedtop.ui.on_demand import OnDemand
-from schedtop.ui.pane_screen import PaneScreen
+from schedtop.ui.screens.dashboard.pane_screen import PaneScreen
 from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
 
 from ..panes.screen import assert_widths, text

@@ -10,12 +10,12 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from schedtop.filters import Filter
+from schedtop.model.filters import Filter
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.filter_bar import FilterBar
-from schedtop.ui.help_screen import HelpScreen
-from schedtop.ui.lens_screen import LensScreen
-from schedtop.ui.offcpu_screen import OffCpuScreen
+from schedtop.ui.bars.filter import FilterBar
+from schedtop.ui.screens.help.screen import HelpScreen
+from schedtop.ui.screens.offcpu.screen import OffCpuScreen
+from schedtop.ui.screens.task.screen import LensScreen
 
 from .test_dashboard import running
 from .test_offcpu_screen import offcpu_screen

@@ -13,16 +13,16 @@ import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from schedtop.lens import Lens, LensSource
-from schedtop.model import Host, SourceError
-from schedtop.panes.lens.past import Subject
-from schedtop.sources.synthetic_lens import LensScenario, SyntheticLensSource, make_lens
+from schedtop.base.units import format_clock
+from schedtop.model.frame import Host, SourceError
+from schedtop.panes.task.past import Subject
+from schedtop.sources.synthetic.task import LensScenario, SyntheticLensSource, make_lens
+from schedtop.task import Lens, LensSource
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.lens_screen import LensScreen
 from schedtop.ui.on_demand import OnDemand
-from schedtop.ui.text_screen import TextScreen
-from schedtop.units import format_clock
+from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.ui.screens.text import TextScreen
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .drive import GivenSource, collected, to_pane

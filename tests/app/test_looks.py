@@ -8,12 +8,12 @@ import statistics
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.sources.synthetic_lens import synthetic_lens
-from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
-from schedtop.ui.appearance import Appearance
-from schedtop.ui.ink import Depth
+from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+from schedtop.sources.synthetic.task import synthetic_lens
 from schedtop.ui.on_demand import OnDemand
-from schedtop.ui.themes import MONO, TERMINAL
+from schedtop.ui.terminal.appearance import Appearance
+from schedtop.ui.terminal.ink import Depth
+from schedtop.ui.terminal.themes import MONO, TERMINAL
 
 from ..panes.screen import assert_widths, lines
 from .drive import GivenSource, collected

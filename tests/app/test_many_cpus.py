@@ -16,18 +16,18 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.commands.replay import place_of
-from schedtop.folding import fold_cpus
-from schedtop.model import Frame, Host
-from schedtop.outputs.recorder import Recorder
-from schedtop.outputs.snapshot import snapshot
-from schedtop.panes.cpus import CpusPane
-from schedtop.panes.trend import MEASURES
-from schedtop.recording import Header
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
-from schedtop.sources.synthetic import Scenario, SyntheticSource, make_topology
+from schedtop.model.folding import fold_cpus
+from schedtop.model.frame import Frame, Host
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.cpus.trend import MEASURES
+from schedtop.recording.lines import Header
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_topology
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.replay import ReplayDashboard
+from schedtop.ui.screens.replay.screen import ReplayDashboard
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .drive import to_pane
@@ -217,8 +217,8 @@ async def test_offline_cpus_and_holes(tmp_path: Path) -> None:
 
 
 def test_every_order_is_that_of_a_measure() -> None:
-    from schedtop.history import CPU_SORTS
-    from schedtop.panes.cpu_order import SHORT_WORDS
+    from schedtop.history.history import CPU_SORTS
+    from schedtop.panes.scheduler.cpus.order import SHORT_WORDS
 
     keys = {measure.key for measure in MEASURES}
     assert {*CPU_SORTS} - {"cpu"} == {*SHORT_WORDS} == keys

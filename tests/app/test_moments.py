@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.panes.over_time import OverTimePane
+from schedtop.base.units import NS_PER_S
+from schedtop.panes.scheduler.latency.over_time import OverTimePane
 from schedtop.panes.time_pane import TimePane
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.dashboard import Dashboard
-from schedtop.units import NS_PER_S
+from schedtop.ui.screens.dashboard.screen import Dashboard
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .drive import GivenSource, collected, to_pane

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.text_screen import TextScreen
+from schedtop.ui.screens.text import TextScreen
 
 from ..monkey.__main__ import round_of
 from .drive import GivenSource, collected

@@ -18,15 +18,15 @@ from xml.etree import ElementTree
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
-from schedtop.model import SourceError
-from schedtop.offcpu import OffCpu, Wakers
-from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import SourceError
+from schedtop.offcpu.measurement import OffCpu, Wakers
+from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.offcpu_screen import OffCpuScreen
 from schedtop.ui.on_demand import OnDemand
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text
 from .drive import GivenSource, collected, to_pane
@@ -342,7 +342,7 @@ async def test_help_names_every_key() -> None:
 
 
 async def test_export_writes_the_listed_threads(tmp_path: Path) -> None:
-    pytest.importorskip("schedtop.outputs.offcpu")
+    pytest.importorskip("schedtop.outputs.offcpu.measurement")
     async with offcpu_screen(export_dir=tmp_path) as (pilot, _screen, _make):
         await pilot.press("e")
         await until(pilot, lambda: "Exported" in text(pilot.app))
@@ -361,7 +361,7 @@ async def test_export_writes_the_listed_threads(tmp_path: Path) -> None:
 
 
 async def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
-    pytest.importorskip("schedtop.outputs.offcpu")
+    pytest.importorskip("schedtop.outputs.offcpu.measurement")
     async with offcpu_screen(export_dir=tmp_path / "gone") as (pilot, _screen, _make):
         await pilot.press("e")
         await until(pilot, lambda: "not exported" in text(pilot.app))

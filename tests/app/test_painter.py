@@ -9,8 +9,8 @@ from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from schedtop.ui.ink import Depth, ink_of, nearest, triplet_of
-from schedtop.ui.painter import Painter, cells_of
+from schedtop.ui.terminal.ink import Depth, ink_of, nearest, triplet_of
+from schedtop.ui.terminal.painter import Painter, cells_of
 
 from ..panes.screen import lines
 from .drive import GivenSource, collected

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Header
-from schedtop.sources.recorded import Recording
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+from schedtop.sources.replay.recorded import Recording
 
 from ..scenes.draw import RECORDINGS, svg_of
 from ..scenes.loads import SCENES, Scene

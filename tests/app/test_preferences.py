@@ -9,14 +9,14 @@ import pytest
 from schedtop.commands.preferences import preferences_of, preferred, view_choices
 from schedtop.config.load import Config
 from schedtop.config.schema import KEYS, Choice
-from schedtop.history import ViewSettings
-from schedtop.panes.cpu_strips import CpuStripsPane
-from schedtop.panes.cpus import CpusPane
+from schedtop.history.history import ViewSettings
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.ui.app import SchedtopApp, problem_words
-from schedtop.ui.hint import WORDS, Hint
-from schedtop.ui.key_bar import KeyBar
-from schedtop.ui.own_keys import actions, default_keys, key_named, make_keymap, split_keys, written_keys
+from schedtop.ui.bars.keys import KeyBar
+from schedtop.ui.keys.own_keys import actions, default_keys, key_named, make_keymap, split_keys, written_keys
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences
+from schedtop.ui.screens.dashboard.hint import WORDS, Hint
 from tests.app.drive import GivenSource, collected
 
 MINE = preferences_of(Config())

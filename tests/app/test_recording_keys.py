@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from textual.app import App
 
-from schedtop.model import merge
-from schedtop.outputs import background_recorder
-from schedtop.recording import Event, frame_line
-from schedtop.sources.recorded import Recording
-from schedtop.ui.dashboard import Dashboard
+from schedtop.model.frame import merge
+from schedtop.outputs.recording import background as background_recorder
+from schedtop.recording.lines import Event, frame_line
+from schedtop.sources.replay.recorded import Recording
+from schedtop.ui.screens.dashboard.screen import Dashboard
 
 from ..panes.screen import assert_widths, lines
 from .drive import collected

@@ -16,22 +16,22 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.replay import place_of
-from schedtop.model import Frame
-from schedtop.outputs.recorder import Recorder
-from schedtop.panes.latency import LatencyPane
-from schedtop.panes.latency_plot import LatencyPlot
-from schedtop.panes.over_time import OverTimePane
+from schedtop.model.frame import Frame
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.panes.scheduler.latency.over_time import OverTimePane
+from schedtop.panes.scheduler.latency.pane import LatencyPane
+from schedtop.panes.scheduler.latency.plot import LatencyPlot
 from schedtop.panes.time_pane import TimePane
-from schedtop.recording import Event, Header
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.recording.lines import Event, Header
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.player_bar import PlayerBar
-from schedtop.ui.replay import ReplayDashboard, next_speed
-from schedtop.ui.seek_bar import SeekBar
-from schedtop.units import NS_PER_S
+from schedtop.ui.screens.replay.player_bar import PlayerBar
+from schedtop.ui.screens.replay.screen import ReplayDashboard, next_speed
+from schedtop.ui.screens.replay.seek_bar import SeekBar
 from schedtop.widgets.time_axis import GridKeeper, RightEdge
 
 from ..panes.screen import assert_drawn_whole, assert_widths, lines, text

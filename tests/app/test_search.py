@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.ui.help_screen import HelpScreen
-from schedtop.ui.search_bar import SearchBar
+from schedtop.ui.bars.search import SearchBar
+from schedtop.ui.screens.help.screen import HelpScreen
 
 from .drive import to_pane
 from .test_dashboard import running

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.panes.short_lived import ShortLivedPane
-from schedtop.panes.short_lived_text import command_lines, rows_of
-from schedtop.short_lived import FOLDED, SHORT_LIVED_DTYPE, SORTS, by_command
+from schedtop.model.short_lived import FOLDED, SHORT_LIVED_DTYPE, SORTS, by_command
+from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
+from schedtop.panes.scheduler.short_lived.text import command_lines, rows_of
 
 from ..panes.screen import assert_drawn_whole, assert_widths, text
 from .drive import to_pane

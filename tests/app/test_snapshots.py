@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 from textual.geometry import Size
 
-from schedtop.sources.synthetic import Scenario
-from schedtop.ui.presets import PRESETS
-from schedtop.ui.themes import DARK, LIGHT
+from schedtop.sources.synthetic.scheduler import Scenario
+from schedtop.ui.layout.presets import PRESETS
+from schedtop.ui.terminal.themes import DARK, LIGHT
 
 from ..panes.screen import assert_widths
 from .snapshot_files import DIRECTORY, Snapshots, frames_of, showing, styles_of, text_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from schedtop.history import TASK_SORTS, History
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.ui.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from schedtop.history.history import TASK_SORTS, History
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.ui.screens.dashboard.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
 
 
 def history(frames: int) -> History:

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.outputs.actions.commands import KILL_AFTER_S
-from schedtop.panes.steal import time_axis
-from schedtop.sources.recorded import Recording
+from schedtop.base.units import NS_PER_S
+from schedtop.outputs.triggers.commands import KILL_AFTER_S
+from schedtop.panes.scheduler.steal.pane import time_axis
+from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.plan import Plan
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.trigger_screen import TriggeredDashboard
-from schedtop.units import NS_PER_S
+from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 from tests.app.drive import GivenSource, collected
 from tests.triggers.frames import p99_frames
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from schedtop.session import NICE
-from schedtop.sources.compiler import Compiled, bcc_command
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.run.session import NICE
+from schedtop.sources.kernel.compiler import Compiled, bcc_command
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from tests.bcc.program import CHECKOUT, command_in
 from tests.bcc.releases import NotHere
 

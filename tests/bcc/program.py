@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from schedtop.sources import compiler, symbols
+from schedtop.sources.kernel import compiler, symbols
 
 CHECKOUT = Path(compiler.__file__).resolve().parents[2]
 
@@ -17,7 +17,7 @@ _ENTER = """
 mount --rbind /proc "$0/proc" && mount --rbind /sys "$0/sys" && mount --rbind "$1" "$0/schedtop" || exit 9
 shift
 export BCC_KERNEL_SOURCE=/schedtop/bpf
-exec chroot "$0" /usr/bin/python3 -BI /schedtop/schedtop/sources/bcc_child.py "$@"
+exec chroot "$0" /usr/bin/python3 -BI /schedtop/schedtop/sources/kernel/bcc_child.py "$@"
 """
 
 

@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from schedtop.model import SourceError
-from schedtop.sources import bpf_syscall as calls
-from schedtop.sources import proc
-from schedtop.sources.bpf import Programs, build
-from schedtop.sources.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.capture import CaptureSource
-from schedtop.sources.compiler import Compiled, compile_programs, source_directory
-from schedtop.sources.frontend import FrontEnd, choose_front_end
+from schedtop.model.frame import SourceError
+from schedtop.sources.capture.source import CaptureSource
+from schedtop.sources.host import proc
+from schedtop.sources.kernel import bpf_syscall as calls
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.compiler import Compiled, compile_programs, source_directory
+from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
+from schedtop.sources.scheduler.programs import Programs, build
 from tests.bench import tools
 from tests.bench.tools import NotHere
 

@@ -21,11 +21,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from schedtop.history import ViewSettings
-from schedtop.lens import Lens
-from schedtop.model import Frame
-from schedtop.sources.synthetic import Scenario, SyntheticSource, make_frame
-from schedtop.sources.synthetic_lens import LensScenario, SyntheticLensSource, make_lens
+from schedtop.history.history import ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
+from schedtop.sources.synthetic.task import LensScenario, SyntheticLensSource, make_lens
+from schedtop.task import Lens
 from tests.bench.batches import Batches
 
 WARM_UP = 10
@@ -83,10 +83,10 @@ class GivenLens(SyntheticLensSource):
 
 def child(scenario: Scenario, pace_s: float, window_s: int, result: int, lens: bool = False) -> None:
     """The app on the pseudo terminal, with the dashboard or the lens; its figures go to `result`."""
-    from schedtop.panes.lens.past import Subject
+    from schedtop.panes.task.past import Subject
     from schedtop.ui.app import run
-    from schedtop.ui.dashboard import Dashboard
     from schedtop.ui.on_demand import OnDemand
+    from schedtop.ui.screens.dashboard.screen import Dashboard
 
     class LensFirst(Dashboard):
         """Opens the lens with the first View."""

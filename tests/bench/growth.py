@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, merge
-from schedtop.outputs.snapshot import to_json
-from schedtop.sources.synthetic import Scenario, SyntheticSource, make_frame
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.frame import Frame, merge
+from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.feed import FrameArrived
 from tests.bench.batches import Batches, alternating

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from schedtop.ui.urgent import PRIORITY
+from schedtop.ui.terminal.urgent import PRIORITY
 from tests.bench import loads, tools
 from tests.bench.report import Goal, Options, Table, Topic, number
 from tests.bench.tools import NotHere

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from schedtop.model import Frame
-from schedtop.session import raise_priority
-from schedtop.sources.synthetic import Scenario, SyntheticSource, make_frame
+from schedtop.model.frame import Frame
+from schedtop.run.session import raise_priority
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
 
 MADE = 8
 

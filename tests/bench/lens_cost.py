@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from schedtop.sources.lens import LiveLensSource
+from schedtop.sources.task.source import LiveLensSource
 from tests.bench.batches import Batches, minus
 from tests.bench.report import Options, Table, Topic, number, share
 from tests.bench.tools import NotHere, find

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from schedtop.model import SourceError
-from schedtop.offcpu import Wakers
-from schedtop.sources.offcpu import LiveOffCpu
+from schedtop.model.frame import SourceError
+from schedtop.offcpu.measurement import Wakers
+from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope
 from tests.bench import tools
 from tests.bench.attached import Attachment, Tend

@@ -24,14 +24,14 @@ _QUICK_PROGRAMS = 4
 
 # The command line goes down to 0.2 s; ten times a second is the same program under a shorter interval.
 _TEN_HERTZ_SCREEN = """
-from schedtop.sources.live import LiveSource
+from schedtop.sources.scheduler.source import LiveSource
 from schedtop.ui.app import run
 with LiveSource(100_000_000, 5_000_000) as source:
     raise SystemExit(run(source))
 """
 _TEN_HERTZ_HEADLESS = """
 import threading
-from schedtop.sources.live import LiveSource
+from schedtop.sources.scheduler.source import LiveSource
 total = None
 with LiveSource(100_000_000, 5_000_000) as source:
     for frame in source.frames(threading.Event()):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from schedtop.sources.task_polling import TaskPolling
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.sources.proc.polling import TaskPolling
 from tests.bench.batches import Batches
 from tests.bench.report import Goal, Options, Table, Topic, number, share
 

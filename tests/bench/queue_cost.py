@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from schedtop.sources import bpf_syscall as calls
-from schedtop.sources.frontend import SAMPLER, SAMPLING_HZ
-from schedtop.sources.live import LiveSource
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.sources.kernel import bpf_syscall as calls
+from schedtop.sources.kernel.front_end import SAMPLER, SAMPLING_HZ
+from schedtop.sources.scheduler.source import LiveSource
 from tests.bench.batches import Batches
 from tests.bench.report import Options, Table, Topic, number, share
 

@@ -13,14 +13,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-from schedtop.model import SourceError
-from schedtop.rows import Rows
-from schedtop.sources import live, proc
-from schedtop.sources.bpf import Programs, build
-from schedtop.sources.compiler import Compiled
-from schedtop.sources.frontend import FrontEnd, choose_front_end
-from schedtop.sources.live import LiveSource
-from schedtop.sources.reading import difference
+from schedtop.model.frame import SourceError
+from schedtop.model.rows import Rows
+from schedtop.sources.host import proc
+from schedtop.sources.kernel.compiler import Compiled
+from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
+from schedtop.sources.scheduler import source as live
+from schedtop.sources.scheduler.programs import Programs, build
+from schedtop.sources.scheduler.reading import difference
+from schedtop.sources.scheduler.source import LiveSource
 from tests.bench.batches import Batches, alternating
 from tests.bench.report import Goal, Options, Table, Topic, number, share
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from tests.bench import loads, tools
 from tests.bench.batches import Batches, alternating
 from tests.bench.report import Goal, Options, Table, Topic, number, share
@@ -20,7 +20,7 @@ from tests.bench.tools import NotHere
 
 INTERVAL_S = 1.0
 FIRST_S = 0.25
-"""The dashboard's first interval is shorter: schedtop/session.py."""
+"""The dashboard's first interval is shorter: schedtop/run/session.py."""
 HOGS_PER_CPU = 4
 _TIMEOUT_S = 120.0
 

@@ -17,10 +17,10 @@ from schedtop.config.place import ConfigError, config_path
 from schedtop.config.save import remember, with_choices
 from schedtop.config.schema import BY_NAME, KEYS, MOST_BYTES, duration_ns
 from schedtop.config.text import ActionLine, config_text
-from schedtop.history import ViewSettings
-from schedtop.rows import GROUPS
-from schedtop.ui.own_keys import make_keymap
-from schedtop.ui.timeline import WINDOWS_NS
+from schedtop.history.history import ViewSettings
+from schedtop.model.rows import GROUPS
+from schedtop.ui.keys.own_keys import make_keymap
+from schedtop.ui.screens.dashboard.timeline import WINDOWS_NS
 
 DOCS = Path(__file__).parents[2] / "docs" / "config.md"
 PATH = Path("/home/ann/.config/schedtop/config.toml")

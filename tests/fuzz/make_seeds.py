@@ -12,12 +12,12 @@ import numpy as np
 
 from schedtop.config.load import Config
 from schedtop.config.text import config_text
-from schedtop.filters import Filter
-from schedtop.history import History, ViewSettings
-from schedtop.model import Host
-from schedtop.outputs.snapshot import to_json
-from schedtop.recording import End, Event, Header, end_line, event_line, frame_line, header_line
-from schedtop.sources.synthetic import Scenario, make_frame, make_topology
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Host
+from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.recording.lines import End, Event, Header, end_line, event_line, frame_line, header_line
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from tests.fuzz.targets import SEEDS
 from tests.sources.test_btf import example
 

@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from schedtop.cpu_lists import cpu_list
+from schedtop.base.cpu_lists import cpu_list
 from tests.apt import mirror, mirrors
 from tests.kernels import guest_root, machine, table
 from tests.kernels.chosen import FRONT_ENDS, chosen, front_end_of

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from schedtop.model import SourceError
-from schedtop.sources import compiler
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel import compiler
 
 PORT = "schedtop"
 REQUEST = Path("request.json")

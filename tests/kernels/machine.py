@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schedtop.model import SourceError
-from schedtop.sources.compiler import compile_programs, source_directory
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel.compiler import compile_programs, source_directory
 from tests.kernels.guest import PORT
 from tests.kernels.packages import Unavailable
 

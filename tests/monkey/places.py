@@ -12,15 +12,15 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from schedtop.commands.replay import place_of
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Event, Header
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.sources.synthetic_lens import synthetic_lens
-from schedtop.sources.synthetic_offcpu import SyntheticOffCpu
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Event, Header
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.sources.synthetic.task import synthetic_lens
 from schedtop.ui.on_demand import OnDemand
-from schedtop.ui.replay import ReplayDashboard
+from schedtop.ui.screens.replay.screen import ReplayDashboard
 from tests.monkey.hands import MonkeyApp
 
 CPUS = (1, 2, 2, 8, 64)

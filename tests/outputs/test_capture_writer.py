@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.capture import Capture
-from schedtop.commands.capture_writer import write_capture_elsewhere
+from schedtop.capture.events import Capture
+from schedtop.commands.capture.writer import write_capture_elsewhere
+from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.trace.files import write_traces
 
 from .test_trace import FIRST, SECOND, capture_of, switch
 

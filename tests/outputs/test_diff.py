@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
+from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
 from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff, score
-from schedtop.outputs.diff.people import is_complete, person_name
+from schedtop.outputs.diff.tasks import is_complete, person_name
 from schedtop.outputs.diff.text import to_text
-from schedtop.outputs.recorder import Recorder
+from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report.contents import Gatherer, report, to_json
-from schedtop.recording import Header
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from schedtop.recording.lines import Header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 Change = Callable[[dict[str, Any]], object]
 

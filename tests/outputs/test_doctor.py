@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import schedtop
-from schedtop.ascii import to_ascii
+from schedtop.base.ascii import to_ascii
+from schedtop.base.finding import STATES, Finding
+from schedtop.checks import self_test
+from schedtop.checks.examination import GROUPS, Checked, examine
 from schedtop.commands.doctor import config, terminal
-from schedtop.finding import STATES, Finding
-from schedtop.model import Loss
+from schedtop.model.frame import Loss
 from schedtop.outputs import doctor
 from schedtop.outputs.doctor import Examination, to_json, to_text
-from schedtop.sources.checks import self_test
-from schedtop.sources.checks.examination import GROUPS, Checked, examine
 
 TEXT = (Path(schedtop.__file__).parents[1] / "docs/doctor.md").read_text(encoding="utf-8")
 FIELDS = [{"name": "prev_pid", "type": "pid_t", "offset": 24, "size": 4, "used": True}]

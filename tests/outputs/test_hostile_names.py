@@ -17,33 +17,34 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import schedtop.outputs
-from schedtop.capture import NAME_DTYPE
+from schedtop.base.finding import Finding
+from schedtop.base.stacks import Waker
+from schedtop.capture.events import NAME_DTYPE
 from schedtop.commands.evidence import read_evidence
-from schedtop.filters import Filter
-from schedtop.finding import Finding
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame
-from schedtop.offcpu import folded
-from schedtop.outputs import doctor, table
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame
+from schedtop.offcpu.measurement import folded
+from schedtop.outputs import doctor
+from schedtop.outputs.capture.chrome import chrome_trace
+from schedtop.outputs.capture.perfetto import perfetto_trace
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
-from schedtop.outputs.lens import fields as lens_fields
-from schedtop.outputs.lens import text as lens_text
-from schedtop.outputs.offcpu import to_folded as offcpu_folded
-from schedtop.outputs.offcpu import to_json as offcpu_json
-from schedtop.outputs.offcpu import to_svg as offcpu_svg
-from schedtop.outputs.offcpu import to_text as offcpu_text
-from schedtop.outputs.recorder import Recorder
+from schedtop.outputs.offcpu.measurement import to_folded as offcpu_folded
+from schedtop.outputs.offcpu.measurement import to_json as offcpu_json
+from schedtop.outputs.offcpu.measurement import to_svg as offcpu_svg
+from schedtop.outputs.offcpu.measurement import to_text as offcpu_text
+from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
-from schedtop.outputs.snapshot import to_json
-from schedtop.outputs.trace.chrome import chrome_trace
-from schedtop.outputs.trace.perfetto import perfetto_trace
-from schedtop.recording import Header
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.sources.synthetic_lens import LensScenario, make_lens
-from schedtop.stacks import Waker
+from schedtop.outputs.scheduler import table
+from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.outputs.task import fields as lens_fields
+from schedtop.outputs.task import text as lens_text
+from schedtop.recording.lines import Header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.sources.synthetic.task import LensScenario, make_lens
 from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_value, steering, strings
 from tests.outputs import test_metrics, test_offcpu, test_trace
 
@@ -104,38 +105,39 @@ def examined() -> doctor.Examination:
 
 
 TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
-    "snapshot as text": ("table", lambda: table.to_text(view())),
-    "by process": ("table", lambda: table.to_text(view("process"))),
-    "by cgroup": ("table", lambda: table.to_text(view("cgroup"))),
-    "by container": ("table", lambda: table.to_text(view("container"))),
-    "snapshot as CSV": ("table", lambda: table.to_csv(view())),
-    "snapshot as JSON": ("snapshot", lambda: to_json(view("cgroup"), None)),
+    "snapshot as text": ("scheduler.table", lambda: table.to_text(view())),
+    "by process": ("scheduler.table", lambda: table.to_text(view("process"))),
+    "by cgroup": ("scheduler.table", lambda: table.to_text(view("cgroup"))),
+    "by container": ("scheduler.table", lambda: table.to_text(view("container"))),
+    "snapshot as CSV": ("scheduler.table", lambda: table.to_csv(view())),
+    "snapshot as JSON": ("scheduler.snapshot", lambda: to_json(view("cgroup"), None)),
     "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
     "report's tasks as CSV": ("report.text", lambda: report_text.to_csv(evidence(), "tasks")),
     "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
-    "lens as text": ("lens.text", lambda: lens_text.to_text(lens(), hostile_host(SyntheticSource().host), None)),
-    "lens as JSON": ("lens.fields", lambda: lens_fields.to_json(lens(), hostile_host(SyntheticSource().host), None)),
-    "off-CPU as text": ("offcpu", lambda: offcpu_text(offcpu())),
-    "off-CPU as JSON": ("offcpu", lambda: offcpu_json(offcpu())),
-    "off-CPU folded": ("offcpu", lambda: offcpu_folded(offcpu())),
-    "off-CPU as picture": ("offcpu", lambda: offcpu_svg(offcpu())),
+    "lens as text": ("task.text", lambda: lens_text.to_text(lens(), hostile_host(SyntheticSource().host), None)),
+    "lens as JSON": ("task.fields", lambda: lens_fields.to_json(lens(), hostile_host(SyntheticSource().host), None)),
+    "off-CPU as text": ("offcpu.measurement", lambda: offcpu_text(offcpu())),
+    "off-CPU as JSON": ("offcpu.measurement", lambda: offcpu_json(offcpu())),
+    "off-CPU folded": ("offcpu.measurement", lambda: offcpu_folded(offcpu())),
+    "off-CPU as picture": ("offcpu.measurement", lambda: offcpu_svg(offcpu())),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
-    "Chrome trace": ("trace.chrome", lambda: b"".join(chrome_trace(capture())).decode()),
+    "Chrome trace": ("capture.chrome", lambda: b"".join(chrome_trace(capture())).decode()),
     "metrics by cgroup": ("metrics.families", lambda: metrics("cgroup")),
     "metrics by command": ("metrics.families", lambda: metrics("comm")),
 }
 """What writes names, with its module below schedtop.outputs."""
 
 NO_NAMES = {
-    "actions", "background_recorder", "blame", "diff", "diff.people", "diff.warnings", "files", "flame", "flame.tree",
-    "lens", "metrics", "metrics.groups", "metrics.server", "metrics.totals", "names", "queue", "recorder", "report",
-    "plain", "report.plots", "report.points", "report.words", "saved", "short_lived", "templates", "trace",
-    "trace.facts", "trace.files", "trace.perfetto", "trace.slices",
+    "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
+    "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
+    "names", "offcpu", "plain", "recording", "recording.background", "recording.recorder", "report", "report.plots",
+    "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.queue",
+    "scheduler.short_lived", "task", "templates", "triggers",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
 
@@ -151,7 +153,7 @@ def metrics(by: str) -> str:
 def test_every_output_is_looked_at() -> None:
     here = {module.name for module in _modules(schedtop.outputs.__path__, "")}
     known = {module for module, _ in TEXTS.values()} | NO_NAMES
-    assert {name for name in here if not name.startswith("actions.")} <= known, "a new output belongs into TEXTS"
+    assert {name for name in here if not name.startswith("triggers.")} <= known, "a new output belongs into TEXTS"
 
 
 def _modules(path: Any, prefix: str) -> Iterator[pkgutil.ModuleInfo]:

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.histogram import Histogram
-from schedtop.lens import (
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.frame import Host
+from schedtop.model.rows import SLOW_WAIT_DTYPE
+from schedtop.outputs.task.fields import to_json
+from schedtop.outputs.task.text import STRIP_COLUMNS, to_text
+from schedtop.task import (
     Attributes,
     Column,
     ConnectionChange,
@@ -32,11 +37,6 @@ from schedtop.lens import (
     Traffic,
     Transition,
 )
-from schedtop.model import Host
-from schedtop.outputs.lens.fields import to_json
-from schedtop.outputs.lens.text import STRIP_COLUMNS, to_text
-from schedtop.rows import SLOW_WAIT_DTYPE
-from schedtop.units import NS_PER_MS, NS_PER_S
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/task.md").read_text(encoding="utf-8")
 HOST = Host("host", "6.1", "btf")

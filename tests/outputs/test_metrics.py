@@ -13,16 +13,16 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from schedtop.filters import Filter
-from schedtop.histogram import BUCKETS, HIGH_NS, Histogram
-from schedtop.history import ViewSettings
-from schedtop.model import Frame, Host, Loss, Pressure, merge
+from schedtop.base.histogram import BUCKETS, HIGH_NS, Histogram
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host, Loss, Pressure, merge
+from schedtop.model.rows import CAUSES, TASK_DTYPE
 from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets
 from schedtop.outputs.metrics.groups import MOST_CANDIDATES, OTHER, QUIET_NS, GroupTotals
 from schedtop.outputs.metrics.totals import Published, Totals, sums_by_label
-from schedtop.rows import CAUSES, TASK_DTYPE
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_S
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 PLAIN = "text/plain"

@@ -17,10 +17,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 
-from schedtop.history import ViewSettings
+from schedtop.history.history import ViewSettings
 from schedtop.outputs.metrics.families import SchedtopCollector
 from schedtop.outputs.metrics.totals import Published, Totals
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 REPOSITORY = Path(__file__).parents[2]
 DASHBOARD = REPOSITORY / "contrib/grafana/schedtop.json"

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 import click
 import pytest
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.metrics import notify, resolve
-from schedtop.history import ViewSettings
+from schedtop.history.history import ViewSettings
 from schedtop.outputs.metrics import server as metrics_server
 from schedtop.outputs.metrics.server import MOST_CLIENTS, Endpoint
 from schedtop.outputs.metrics.totals import Published, Totals
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_S
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 COMMAND = [sys.executable, "-m", "schedtop", "metrics", "--source", "synthetic"]
 
@@ -284,8 +284,8 @@ def test_a_source_that_fails_ends_the_command() -> None:
     """It must not go on serving the last data as if they were today's."""
     code = (
         "import sys\n"
-        "from schedtop.model import SourceError\n"
-        "from schedtop.sources.synthetic import SyntheticSource\n"
+        "from schedtop.model.frame import SourceError\n"
+        "from schedtop.sources.synthetic.scheduler import SyntheticSource\n"
         "made = SyntheticSource.frames\n"
         "def frames(self, stop):\n"
         "    yield next(made(self, stop))\n"

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from schedtop.model import Host
-from schedtop.offcpu import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
-from schedtop.outputs.offcpu import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
-from schedtop.stacks import Stack, Symbol, Waker
+from schedtop.base.stacks import Stack, Symbol, Waker
+from schedtop.model.frame import Host
+from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
+from schedtop.outputs.offcpu.measurement import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))
 USER = Stack((Symbol("", "/usr/lib/libc.so.6", 0x1234, False), Symbol("ns::Lock<int>::take()", "/bin/app", 1, False)))

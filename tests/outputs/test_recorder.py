@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 import schedtop
-from schedtop.history import frame_bytes
-from schedtop.model import Frame, Host
-from schedtop.outputs.background_recorder import BackgroundRecorder
+from schedtop.history.history import frame_bytes
+from schedtop.model.frame import Frame, Host
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.recorder import Recorder, RecordingFull
-from schedtop.recording import Event, Header, frame_line
-from schedtop.sources.recorded import Recording
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.outputs.recording.background import BackgroundRecorder
+from schedtop.outputs.recording.recorder import Recorder, RecordingFull
+from schedtop.recording.lines import Event, Header, frame_line
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 HEADER = Header(Host("web-1", "6.1.0", "btf"), 0)
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a file system, gives files away")
@@ -194,10 +194,10 @@ def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
 RECORD_FOR_EVER = """
 import itertools, sys, threading
 from pathlib import Path
-from schedtop.model import Host
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Header
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.frame import Host
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 source = SyntheticSource(Scenario(frames=10**9))
 with Recorder(Path(sys.argv[1]), Header(source.host, 0)) as recorder:
     for number, frame in enumerate(source.frames(threading.Event()), 1):
@@ -278,7 +278,7 @@ def test_a_target_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
 def test_a_disk_that_is_too_slow_ends_it_instead_of_filling_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedtop.outputs.background_recorder.MOST_WAITING_BYTES", 5 * frame_bytes(FRAMES[0]) // 2)
+    monkeypatch.setattr("schedtop.outputs.recording.background.MOST_WAITING_BYTES", 5 * frame_bytes(FRAMES[0]) // 2)
     held = threading.Event()
     append = Recorder.write
 

@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.evidence import Part, read_evidence
 from schedtop.commands.options import Moment
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
-from schedtop.model import Frame, Loss, SourceError, merge
-from schedtop.outputs.recorder import Recorder
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Loss, SourceError, merge
+from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents as report_module
 from schedtop.outputs.report.contents import SERIES, STRETCHES, Gatherer, report, to_json, view_of
 from schedtop.outputs.report.html import to_html
 from schedtop.outputs.report.points import SERIES_FIELDS, width_for
 from schedtop.outputs.report.text import to_csv, to_text
 from schedtop.outputs.saved import read_saved
-from schedtop.outputs.snapshot import snapshot
-from schedtop.recording import Event, Header
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_S
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.recording.lines import Event, Header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 SCENARIO = Scenario(cpus=3, tasks=40, slow_waits=8, frames=30)
 HOSTILE = b"<script>&\"'$x$"
@@ -277,7 +277,7 @@ def test_damage_is_said_in_every_format(recording: Path, tmp_path: Path) -> None
 
 
 def test_an_interval_that_is_damaged_within_is_left_out(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedtop.sources.recorded import Recording
+    from schedtop.sources.replay.recorded import Recording
 
     intact = Recording.frame
 

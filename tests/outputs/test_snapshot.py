@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame, Loss, Overhead, Pressure
-from schedtop.outputs.snapshot import snapshot, to_json
-from schedtop.outputs.table import to_csv, to_text
-from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.tables import LatencyTable
-from schedtop.verdict import judge
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Loss, Overhead, Pressure
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
+from schedtop.model.tables import LatencyTable
+from schedtop.outputs.scheduler.snapshot import snapshot, to_json
+from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.verdict.rules import judge
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)
 

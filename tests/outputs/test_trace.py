@@ -12,7 +12,7 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop import __version__
-from schedtop.capture import (
+from schedtop.capture.events import (
     EVENT_DTYPE,
     LOSS_DTYPE,
     MIGRATE,
@@ -26,13 +26,13 @@ from schedtop.capture import (
     Names,
     reported_states,
 )
-from schedtop.commands.capture_files import describe
-from schedtop.model import Host
+from schedtop.commands.capture.files import describe
+from schedtop.model.frame import Host
+from schedtop.outputs.capture.chrome import CPUS_PID
+from schedtop.outputs.capture.files import trace_paths, write_traces
+from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.table import filter_words
-from schedtop.outputs.trace.chrome import CPUS_PID
-from schedtop.outputs.trace.files import trace_paths, write_traces
-from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
+from schedtop.outputs.scheduler.table import filter_words
 
 START, END = 1_000_000, 2_000_000
 FIRST, SECOND, WORKER = 100, 101, 200

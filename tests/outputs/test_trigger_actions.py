@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, Host
-from schedtop.outputs.actions.commands import Commands, environment_of
-from schedtop.outputs.actions.recordings import LONGEST_NS, FileRecordings, event_of
-from schedtop.outputs.actions.work import MOST_SETS, TriggerActions
-from schedtop.sources.recorded import Recording
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.frame import Frame, Host
+from schedtop.outputs.triggers.commands import Commands, environment_of
+from schedtop.outputs.triggers.recordings import LONGEST_NS, FileRecordings, event_of
+from schedtop.outputs.triggers.work import MOST_SETS, TriggerActions
+from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired
-from schedtop.units import NS_PER_S
 from tests.triggers.frames import p99_frames
 
 HOST = Host("db 1/a", "6.18.0", "btf")

@@ -18,7 +18,7 @@ import pytest
 
 import schedtop
 from schedtop.cli import commands
-from schedtop.commands import completing
+from schedtop.commands.completion import words as completing
 from schedtop.triggers.metrics import METRICS
 from schedtop.triggers.plan import ACTIONS
 
@@ -30,7 +30,7 @@ ZSH = shutil.which("zsh")
 ASK = """
 import json, sys
 from schedtop.cli import commands
-from schedtop.commands.completing import answer
+from schedtop.commands.completion.words import answer
 asked = json.load(sys.stdin)
 answers = [list(answer(commands, {"_SCHEDTOP_COMPLETE": shell, "SCHEDTOP_LINE": line, "SCHEDTOP_WORD": word}))
            for shell, line, word in asked]
@@ -88,7 +88,7 @@ def test_what_is_offered_is_what_there_is() -> None:
 
 
 def test_only_harmless_names_of_cgroups_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedtop.sources import cgroups
+    from schedtop.sources.host import cgroups
 
     for name in ("a.slice/in.service", "b$(reboot)", "c d", "e\x1b[2J", "user@0.service"):
         (tmp_path / name).mkdir(parents=True)

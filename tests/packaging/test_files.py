@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import schedtop
-from schedtop.recording import Header
+from schedtop.recording.lines import Header
 
 pytest.importorskip("hatchling", reason="hatchling is not installed: `make test` installs it")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame, Host
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.frame import Frame, Host
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 MakeView = Callable[..., View]
 

@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.strip import Strip
 
 from schedtop.panes.pane import Pane
-from schedtop.ui.themes import DARK
+from schedtop.ui.terminal.themes import DARK
 from schedtop.widgets.canvas import Canvas
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import View, ViewSettings
-from schedtop.model import Attribution
-from schedtop.panes.blame import BlamePane
-from schedtop.panes.blame_rows import FIELDS, account
-from schedtop.rows import GROUPS, PAIR_DTYPE
-from schedtop.units import format_ns
+from schedtop.base.units import format_ns
+from schedtop.history.history import View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Attribution
+from schedtop.model.rows import GROUPS, PAIR_DTYPE
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.blame.rows import FIELDS, account
 
 from .conftest import MakeView
 from .screen import OnePane, assert_drawn_whole, assert_widths, text

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.histogram import Histogram
-from schedtop.panes.heat_map import Columns, LogScale, factor_for, heat_map, log_scale, shade_limits, shades
-from schedtop.units import NS_PER_MS, NS_PER_US
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import NS_PER_MS, NS_PER_US
+from schedtop.panes.scheduler.latency.heat_map import (
+    Columns,
+    LogScale,
+    factor_for,
+    heat_map,
+    log_scale,
+    shade_limits,
+    shades,
+)
 from schedtop.widgets.glyphs import SHADE_LEVELS, styled
 
 SCALE = LogScale(low=3, per_decade=2, rows=10)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.model import Frame, merge
-from schedtop.panes.lens.past import Past, PastReader, Subject, states_over_time
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import Frame, merge
+from schedtop.panes.task.past import Past, PastReader, Subject, states_over_time
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 SUBJECTS = [Subject(4242, 4240, "postgres", 3), Subject(0, 4240, "stress")]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.lens import ConnectionChange, OngoingCall
-from schedtop.panes.lens.blocks import Block, arranged
-from schedtop.panes.lens.syscalls import ongoing_text
-from schedtop.panes.lens.traffic import connection_text
+from schedtop.panes.task.blocks import Block, arranged
+from schedtop.panes.task.syscalls import ongoing_text
+from schedtop.panes.task.traffic import connection_text
+from schedtop.task import ConnectionChange, OngoingCall
 
 CLOSED = ConnectionChange(0, "tcp", "LAST_ACK", "CLOSED", "127.0.0.1:18931", "127.0.0.1:56188")
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuLoss, OffCpuRow, Times
-from schedtop.offcpu_places import place_of
-from schedtop.offcpu_threads import measured
+from schedtop.base.stacks import NO_STACK, Stack, Symbol, Waker
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Host
+from schedtop.offcpu.measurement import OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.offcpu.places import place_of
+from schedtop.offcpu.threads import measured
 from schedtop.panes.offcpu.header import loss_words
 from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
-from schedtop.sources.synthetic_offcpu import SyntheticOffCpu, scene
-from schedtop.stacks import NO_STACK, Stack, Symbol, Waker
-from schedtop.ui.offcpu_export import only
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.sources.synthetic.offcpu import SyntheticOffCpu, scene
+from schedtop.ui.screens.offcpu.export import only
 
 from .screen import OnePane, assert_widths, text
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.ascii import to_ascii
-from schedtop.filters import Filter
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame, merge
-from schedtop.panes.cpu_strips import CpuStripsPane
-from schedtop.panes.over_time import PERCENTILES, THRESHOLD_LINE, OverTimePane
+from schedtop.base.ascii import to_ascii
+from schedtop.base.units import format_clock, format_short_ns
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, merge
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.cpus.trend import MEASURES
+from schedtop.panes.scheduler.latency.over_time import PERCENTILES, THRESHOLD_LINE, OverTimePane
 from schedtop.panes.time_pane import TimePane
-from schedtop.panes.trend import MEASURES
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import format_clock, format_short_ns
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.widgets.glyphs import SHADES
 
 from .conftest import MakeView, without

@@ -9,20 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
-from schedtop.model import Frame, Host
-from schedtop.panes.blame import BlamePane
-from schedtop.panes.cpu_strips import CpuStripsPane
-from schedtop.panes.cpus import CpusPane
-from schedtop.panes.latency import LatencyPane
-from schedtop.panes.over_time import OverTimePane
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host
 from schedtop.panes.pane import Pane
-from schedtop.panes.queue import QueuePane
-from schedtop.panes.short_lived import ShortLivedPane
-from schedtop.panes.slow_waits import SlowWaitsPane
-from schedtop.panes.steal import StealPane
-from schedtop.panes.tasks import TasksPane
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.latency.over_time import OverTimePane
+from schedtop.panes.scheduler.latency.pane import LatencyPane
+from schedtop.panes.scheduler.queue.pane import QueuePane
+from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.steal.pane import StealPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
 
 from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text

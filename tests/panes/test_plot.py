@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.histogram import BUCKETS, Histogram, bucket_index
-from schedtop.model import merge
-from schedtop.panes.capacity import SERIES, STEAL, Past
-from schedtop.panes.latency_plot import LatencyPlot, decades, per_column
-from schedtop.panes.steal import plot_lines
+from schedtop.base.histogram import BUCKETS, Histogram, bucket_index
+from schedtop.model.frame import merge
+from schedtop.panes.scheduler.latency.plot import LatencyPlot, decades, per_column
+from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
+from schedtop.panes.scheduler.steal.pane import plot_lines
 from schedtop.widgets.plot import area
 from schedtop.widgets.strips import spans_width
 

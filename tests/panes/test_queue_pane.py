@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.model import Frame, Host
-from schedtop.panes.queue import QueuePane
-from schedtop.panes.queue_rows import mean_words
-from schedtop.tables import QueueTable
+from schedtop.model.frame import Frame, Host
+from schedtop.model.tables import QueueTable
+from schedtop.panes.scheduler.queue.pane import QueuePane
+from schedtop.panes.scheduler.queue.rows import mean_words
 
 from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import ViewSettings
-from schedtop.panes.short_lived import ShortLivedPane
-from schedtop.short_lived import SHORT_LIVED_DTYPE, no_short_lived
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.short_lived import SHORT_LIVED_DTYPE, no_short_lived
+from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 
 from .conftest import MakeView, without
 from .screen import OnePane, assert_drawn_whole, assert_widths, lines, text

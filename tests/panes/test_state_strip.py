@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
 from schedtop.widgets.state_strip import State, StateStrip, in_columns
 from schedtop.widgets.strips import spans_width
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from schedtop.rows import text
+from schedtop.model.rows import text
 from schedtop.widgets.bars import bars, tall_bars
 from schedtop.widgets.columns import Column, place, row_lines
 from schedtop.widgets.strips import clip, fit, spans_width, steady, strip_of, whole_parts, wrapped

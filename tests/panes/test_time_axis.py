@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.widgets.time_axis import GridKeeper, RightEdge, Span, TimeGrid, axis, back_text
 
 SECOND = TimeGrid(anchor_ns=0, interval_ns=NS_PER_S, column_ns=NS_PER_S)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from loads import load_share
 
-from schedtop.model import Frame, merge
-from schedtop.sources.live import LiveSource
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.model.frame import Frame, merge
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.scheduler.source import LiveSource
 
 NS_PER_MS = 1_000_000
 

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from schedtop.lens import Lens
-from schedtop.sources.lens import LiveLensSource
+from schedtop.sources.task.source import LiveLensSource
+from schedtop.task import Lens
 
 PRELUDE = """
 import json, mmap, os, resource, signal, socket, sys, threading, time

@@ -23,9 +23,9 @@ import numpy as np
 import pytest
 from loads import KernelNumbers, kernel_numbers
 
-from schedtop.model import Frame, merge
-from schedtop.rows import Rows
-from schedtop.sources.cgroups import cpu_hierarchy
+from schedtop.model.frame import Frame, merge
+from schedtop.model.rows import Rows
+from schedtop.sources.host.cgroups import cpu_hierarchy
 
 TRIES = 3
 MOST_STEAL = 0.02

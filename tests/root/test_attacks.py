@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schedtop.outputs.files import OutputError, write_file
-from schedtop.sources.symbols import Symbols
+from schedtop.sources.kernel.symbols import Symbols
 
 NOBODY = 65534
 _MADE = "import mmap, ctypes; made = mmap.mmap(-1, 4096, prot=7); "
@@ -156,7 +156,7 @@ def test_no_capability_opens_what_the_user_may_not(words: list[str], tmp_path: P
     secret = tmp_path / "secret"
     secret.touch(0o600)
     code = f"""
-from schedtop.sources import symbol_child
+from schedtop.sources.kernel import symbol_child
 def may_open():
     try:
         open({str(secret)!r}).close()

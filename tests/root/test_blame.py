@@ -13,10 +13,10 @@ import pytest
 from conftest import NS_PER_MS, Collector
 from scenarios import HOG, Cast, Role, Take, cgroup, takes
 
-from schedtop.histogram import LOW_NS
-from schedtop.model import Frame, Topology, merge
-from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Rows
-from schedtop.sources.live import LiveSource
+from schedtop.base.histogram import LOW_NS
+from schedtop.model.frame import Frame, Topology, merge
+from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Rows
+from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
 
 INTERVAL_NS = 100 * NS_PER_MS

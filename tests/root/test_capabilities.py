@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
 
@@ -25,11 +25,11 @@ REPOSITORY = Path(__file__).parents[2]
 PROGRAM = """
 import ctypes, json, os, subprocess, sys, threading
 from contract import check_frames
-from schedtop.model import SourceError
-from schedtop.sources.checks.privileges import CAPABILITIES
-from schedtop.sources.lens import LiveLensSource
-from schedtop.sources.live import LiveSource
-from schedtop.sources.offcpu import LiveOffCpu
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel.findings.privileges import CAPABILITIES
+from schedtop.sources.task.source import LiveLensSource
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope
 
 MS = 1_000_000

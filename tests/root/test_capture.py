@@ -22,11 +22,11 @@ import pytest
 from loads import ended, kernel_switches, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
-from schedtop.capture import MIGRATE, SWITCH, WAKING, Capture
-from schedtop.commands.capture_files import capture_key, take_capture
-from schedtop.outputs.trace.files import write_traces
-from schedtop.outputs.trace.slices import RUNNABLE, RUNNING, slices_of
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import MIGRATE, SWITCH, WAKING, Capture
+from schedtop.commands.capture.files import capture_key, take_capture
+from schedtop.outputs.capture.files import write_traces
+from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
 
 BUFFER_BYTES = 64 << 20
 
@@ -213,7 +213,7 @@ def test_seen_and_lost_are_all_there_was() -> None:
     """Against ctxt of /proc/stat around the capture, with a buffer that is far too small."""
     with group_ended(ping_pong(0), ping_pong(1)):
         taken("auto", NS_PER_S // 10)
-        from schedtop.sources.capture import CaptureSource
+        from schedtop.sources.capture.source import CaptureSource
 
         with CaptureSource("auto", 8 << 10) as source:
             before_ns, before = time.monotonic_ns(), kernel_switches()

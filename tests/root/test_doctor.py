@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import schedtop
-from schedtop.sources.checks import privileges, tracing
-from schedtop.sources.checks.commands import schedtop_as_root
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.findings import privileges, tracing
+from schedtop.sources.kernel.findings.repairs import schedtop_as_root
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
 

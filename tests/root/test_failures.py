@@ -13,16 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.model import SourceError
-from schedtop.sources import bpf, frontend, proc
-from schedtop.sources.bcc_child import DISTRIBUTION
-from schedtop.sources.bpf import Programs, build
-from schedtop.sources.compiler import bcc_command, source_directory
-from schedtop.sources.frontend import FrontEnd, choose_front_end
-from schedtop.sources.lens_front_end import choose_lens_front_end
-from schedtop.sources.lens_programs import LensPrograms
-from schedtop.sources.live import LiveSource
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE
+from schedtop.model.frame import SourceError
+from schedtop.sources.host import proc
+from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel.bcc_child import DISTRIBUTION
+from schedtop.sources.kernel.compiler import bcc_command, source_directory
+from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.scheduler import programs as bpf
+from schedtop.sources.scheduler.programs import Programs, build
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.sources.task.front_end import choose_lens_front_end
+from schedtop.sources.task.programs import LensPrograms
 from tests.bcc.checks import ATOMIC_ADD, atomics
 
 pytestmark = pytest.mark.beside

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from loads import ended, hackbench, kernel_numbers, load_share, python, stopped_whole_life
 
-from schedtop.history import sort_tasks
-from schedtop.rows import BEGINNINGS
-from schedtop.sources.frontend import YIELDS_NOT_TOLD
+from schedtop.history.history import sort_tasks
+from schedtop.model.rows import BEGINNINGS
+from schedtop.sources.kernel.front_end import YIELDS_NOT_TOLD
 
 CPU = 1
 

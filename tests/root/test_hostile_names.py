@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from loads import kernel_numbers
 
-from schedtop.rows import text
-from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
+from schedtop.model.rows import text
+from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from tests.hostile import COMMS, steering, strings
 
 pytestmark = pytest.mark.beside

@@ -21,17 +21,17 @@ import pytest
 from lens_programs import looked_at, program
 from loads import kernel_numbers
 
-from schedtop.commands.task import _look as look_at
-from schedtop.lens import STATES, Lens
-from schedtop.model import SourceError
-from schedtop.sources import lens as lens_source
-from schedtop.sources.cgroups import cpu_hierarchy, read_mounts
-from schedtop.sources.frontend import Hook
-from schedtop.sources.lens import LiveLensSource
-from schedtop.sources.lens_front_end import choose_lens_front_end
-from schedtop.sources.lens_programs import LensPrograms
-from schedtop.sources.lens_tasks import current_call
-from schedtop.sources.syscalls import syscall_names
+from schedtop.commands.task.command import _look as look_at
+from schedtop.model.frame import SourceError
+from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.host.syscalls import syscall_names
+from schedtop.sources.kernel.front_end import Hook
+from schedtop.sources.task import source as lens_source
+from schedtop.sources.task.front_end import choose_lens_front_end
+from schedtop.sources.task.proc import current_call
+from schedtop.sources.task.programs import LensPrograms
+from schedtop.sources.task.source import LiveLensSource
+from schedtop.task import STATES, Lens
 
 pytestmark = pytest.mark.beside
 

@@ -15,10 +15,11 @@ import pytest
 from conftest import NS_PER_MS, Collector
 from loads import ended, hackbench, load_share, python, stop_all
 
-from schedtop.sources import bpf_syscall, proc
-from schedtop.sources.bpf import Limits, Programs, build
-from schedtop.sources.frontend import choose_front_end
-from schedtop.sources.live import LiveSource
+from schedtop.sources.host import proc
+from schedtop.sources.kernel import bpf_syscall
+from schedtop.sources.kernel.front_end import choose_front_end
+from schedtop.sources.scheduler.programs import Limits, Programs, build
+from schedtop.sources.scheduler.source import LiveSource
 
 CPU = 1
 HOG = f"import os; os.sched_setaffinity(0, {{{CPU}}})\nwhile True: pass"

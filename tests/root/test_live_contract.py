@@ -7,7 +7,7 @@ import sys
 
 from contract import check_source, check_stop
 
-from schedtop.sources.live import LiveSource
+from schedtop.sources.scheduler.source import LiveSource
 
 NS_PER_MS = 1_000_000
 

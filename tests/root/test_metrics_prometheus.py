@@ -22,14 +22,14 @@ import pytest
 from loads import ended, python
 from scenarios import cgroup
 
+from schedtop.base.units import NS_PER_S
 from schedtop.commands.metrics import serve
-from schedtop.history import ViewSettings
-from schedtop.model import Frame, merge
+from schedtop.history.history import ViewSettings
+from schedtop.model.frame import Frame, merge
 from schedtop.outputs.metrics.families import EDGES_NS
 from schedtop.outputs.metrics.server import Endpoint
-from schedtop.session import Signals
-from schedtop.sources.live import LiveSource
-from schedtop.units import NS_PER_S
+from schedtop.run.session import Signals
+from schedtop.sources.scheduler.source import LiveSource
 
 pytestmark = pytest.mark.beside
 

@@ -14,11 +14,11 @@ from typing import Any
 PROGRAM = """
 import json, os, subprocess, sys, threading
 from schedtop.commands.options import _own_tgid
-from schedtop.history import History, ViewSettings
-from schedtop.outputs.snapshot import snapshot
-from schedtop.sources.live import LiveSource
-from schedtop.sources.people import allowed_cpus
-from schedtop.sources.pid_numbers import pid_numbers
+from schedtop.history.history import History, ViewSettings
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.sources.scheduler.names import allowed_cpus
+from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scope import Scope, find_scope
 
 stop, said = threading.Event(), {}

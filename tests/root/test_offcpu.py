@@ -19,14 +19,14 @@ import pytest
 from loads import ended, kernel_numbers, python, stop_all
 from scenarios import cgroup
 
-from schedtop.offcpu import OffCpu, OffCpuRow, ThreadSummary, Wakers
-from schedtop.offcpu_threads import measured as lists_of
-from schedtop.offcpu_threads import top_rows, top_threads
-from schedtop.outputs.offcpu import ASKED, FORMATS, to_text
-from schedtop.sources.offcpu import LiveOffCpu
-from schedtop.sources.offcpu_programs import MORE_STACKS, Limits
+from schedtop.base.stacks import Symbol
+from schedtop.offcpu.measurement import OffCpu, OffCpuRow, ThreadSummary, Wakers
+from schedtop.offcpu.threads import measured as lists_of
+from schedtop.offcpu.threads import top_rows, top_threads
+from schedtop.outputs.offcpu.measurement import ASKED, FORMATS, to_text
+from schedtop.sources.offcpu.programs import MORE_STACKS, Limits
+from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope, find_scope
-from schedtop.stacks import Symbol
 
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000

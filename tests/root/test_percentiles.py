@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from schedtop.histogram import BUCKETS, Histogram
-from schedtop.sources import proc
-from schedtop.sources.bpf import Limits, Programs, build
-from schedtop.sources.frontend import choose_front_end
+from schedtop.base.histogram import BUCKETS, Histogram
+from schedtop.sources.host import proc
+from schedtop.sources.kernel.front_end import choose_front_end
+from schedtop.sources.scheduler.programs import Limits, Programs, build
 
 PERCENTILES = (0.1, 0.5, 0.9, 0.99, 0.999)
 

@@ -15,10 +15,11 @@ import pytest
 from loads import ended, python
 from scenarios import cgroup
 
-from schedtop.model import Frame, merge
-from schedtop.sources import frontend, loader
-from schedtop.sources.live import LiveSource
-from schedtop.units import NS_PER_MS, NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.frame import Frame, merge
+from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel import loader
+from schedtop.sources.scheduler.source import LiveSource
 
 CPU = max(os.sched_getaffinity(0))
 SPAN_NS = NS_PER_S

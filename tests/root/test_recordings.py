@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from loads import ended, python
 
-from schedtop.history import History, ViewSettings
-from schedtop.model import merge
-from schedtop.outputs.recorder import Recorder
-from schedtop.outputs.snapshot import snapshot
-from schedtop.recording import Header, frame_line
-from schedtop.sources.live import LiveSource
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.frame import merge
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.recording.lines import Header, frame_line
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.scheduler.source import LiveSource
 
 pytestmark = pytest.mark.beside
 

@@ -15,11 +15,11 @@ import pytest
 from conftest import NS_PER_MS, Collector
 from loads import ended, python
 
-from schedtop.model import Frame
-from schedtop.rows import Rows
-from schedtop.short_lived import by_command, by_exit_code, by_parent
-from schedtop.sources.bpf import Limits
-from schedtop.sources.live import LiveSource
+from schedtop.model.frame import Frame
+from schedtop.model.rows import Rows
+from schedtop.model.short_lived import by_command, by_exit_code, by_parent
+from schedtop.sources.scheduler.programs import Limits
+from schedtop.sources.scheduler.source import LiveSource
 
 SECOND_NS = 1000 * NS_PER_MS
 

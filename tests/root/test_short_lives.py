@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from loads import ended, load_share, python
 
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
 
 NAME = b"short-life"
 _SET_NAME = f"open('/proc/self/comm', 'w').write('{NAME.decode()}')\n"

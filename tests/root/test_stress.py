@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from conftest import NS_PER_MS
 
-from schedtop.history import History
+from schedtop.history.history import History
 
 DURATION_S = float(os.environ.get("SCHEDTOP_STRESS_S", "60"))
 INTERVAL_NS = 200 * NS_PER_MS

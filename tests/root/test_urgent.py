@@ -12,7 +12,7 @@ pytestmark = pytest.mark.root
 
 PROGRAM = """
 import os, subprocess, sys, threading, time
-from schedtop.ui.urgent import urgent
+from schedtop.ui.terminal.urgent import urgent
 
 def policy(thread=0):
     return os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK
@@ -50,7 +50,7 @@ def test_threads_go_first_until_one_never_pauses() -> None:
 
 TOO_MUCH = """
 import os, subprocess, time
-from schedtop.ui import urgent
+from schedtop.ui.terminal import urgent
 
 urgent.SHARE_S = 0.5
 with urgent.urgent(True) as urgency:

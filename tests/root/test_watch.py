@@ -15,8 +15,8 @@ import pytest
 from loads import ended, python
 from scenarios import cgroup
 
-from schedtop.sources.recorded import Recording
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
+from schedtop.sources.replay.recorded import Recording
 
 pytestmark = pytest.mark.beside
 

@@ -16,10 +16,10 @@ import time
 import pytest
 from loads import ended, kernel_numbers, python
 
-from schedtop.model import merge
-from schedtop.sources.checks.commands import schedtop_as_root
-from schedtop.sources.live import LiveSource
-from schedtop.sources.proc_source import ProcSource
+from schedtop.model.frame import merge
+from schedtop.sources.kernel.findings.repairs import schedtop_as_root
+from schedtop.sources.proc.source import ProcSource
+from schedtop.sources.scheduler.source import LiveSource
 
 pytestmark = pytest.mark.beside
 

@@ -22,12 +22,12 @@ from textual.pilot import Pilot
 
 from schedtop.commands.options import Moment
 from schedtop.commands.replay import number_at, place_of
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.export import FONTS
-from schedtop.ui.replay import ReplayDashboard
-from schedtop.ui.themes import THEMES
+from schedtop.ui.screens.dashboard.export import FONTS
+from schedtop.ui.screens.replay.screen import ReplayDashboard
+from schedtop.ui.terminal.themes import THEMES
 
 RECORDINGS = Path("screenshots/recordings")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

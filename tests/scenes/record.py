@@ -9,10 +9,10 @@ import threading
 import time
 from pathlib import Path
 
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Header
-from schedtop.sources.recorded import Recording
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from tests.scenes.loads import Scene, play, quota_group
 from tests.scenes.scrub import KERNEL_THREADS, OWN, scrub
 

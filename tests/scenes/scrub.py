@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from schedtop.model import Frame
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Header
-from schedtop.rows import Rows
-from schedtop.sources.recorded import Recording
+from schedtop.model.frame import Frame
+from schedtop.model.rows import Rows
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+from schedtop.sources.replay.recorded import Recording
 
 OTHER = b"other"
 OWN = b"schedtop"

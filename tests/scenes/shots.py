@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedtop.ui.themes import LIGHT
+from schedtop.ui.terminal.themes import LIGHT
 from tests.scenes.draw import Shot
 
 WIDE, MIDDLE, SMALL, LARGE = (160, 50), (120, 40), (80, 24), (240, 70)

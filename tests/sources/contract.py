@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, Source, merge
-from schedtop.outputs.snapshot import to_json
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.frame import Frame, Source, merge
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.outputs.scheduler.snapshot import to_json
 
 
 def take(source: Source, count: int) -> list[Frame]:

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import schedtop
-from schedtop.sources import bcc_child
-from schedtop.sources.compiler import bcc_command
-from schedtop.sources.compiler_child import layout
+from schedtop.sources.kernel import bcc_child
+from schedtop.sources.kernel.compiler import bcc_command
+from schedtop.sources.kernel.compiler_child import layout
 
 CHILDREN = sorted((Path(schedtop.__file__).parent / "sources").glob("*_child.py"))
 TRAPS = ("bcc", "json", "ctypes", "base64", "compiler_child", "sitecustomize", "usercustomize")

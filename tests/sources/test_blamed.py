@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.rows import BEGINNINGS, Rows
-from schedtop.sources import blamed
-from schedtop.sources.blamed import pair_rows, slow_wait_rows
-from schedtop.sources.people import People
-from schedtop.sources.proc import ProcessNames
+from schedtop.model.rows import BEGINNINGS, Rows
+from schedtop.sources.host.proc import ProcessNames
+from schedtop.sources.scheduler import blamed
+from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.names import People
 
 SEEN = 8
 SLOT = np.dtype(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources.btf import Btf, BtfError
+from schedtop.sources.kernel.btf import Btf, BtfError
 
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, CONST, FUNC_PROTO = 1, 2, 3, 4, 5, 6, 8, 10, 13
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.containers import is_within
-from schedtop.model import Topology
-from schedtop.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
-from schedtop.sources.causes import (
+from schedtop.model.containers import is_within
+from schedtop.model.frame import Topology
+from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.sources.scheduler.causes import (
     assign_causes,
     infer_throttled,
     note_domains,

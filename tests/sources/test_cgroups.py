@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources import cgroups
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy, find_group, walk
+from schedtop.sources.host import cgroups
+from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, find_group, walk
 
 V2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
 HYBRID = """tmpfs /sys/fs/cgroup tmpfs ro 0 0

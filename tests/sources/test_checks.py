@@ -10,25 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.finding import MORE, Finding
-from schedtop.model import SourceError
-from schedtop.sources import frontend
-from schedtop.sources.checks import (
-    binding,
-    commands,
-    examination,
-    host,
-    kernel,
-    own,
-    privileges,
-    refusals,
-    rights,
-    tracepoints,
-    tracing,
-)
-from schedtop.sources.checks.commands import schedtop_as_root
-from schedtop.sources.compiler import compile_programs
-from schedtop.sources.tracefs import TracefsError, find_tracefs
+from schedtop.base.finding import MORE, Finding
+from schedtop.checks import examination, host, own, tracepoints
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel.compiler import compile_programs
+from schedtop.sources.kernel.findings import binding, kernel, privileges, refusals, rights, tracing
+from schedtop.sources.kernel.findings import repairs as commands
+from schedtop.sources.kernel.findings.repairs import schedtop_as_root
+from schedtop.sources.kernel.tracefs import TracefsError, find_tracefs
 from tests.sources.test_tracefs import SWITCH
 
 ALL = frozenset({"cap_bpf", "cap_perfmon"})
@@ -376,7 +366,7 @@ def test_without_btf_the_start_says_what_the_check_says(monkeypatch: pytest.Monk
 
 
 def test_compile_programs_says_what_the_check_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("schedtop.sources.compiler.bcc_command", lambda *_: child("raise SystemExit(3)"))
+    monkeypatch.setattr("schedtop.sources.kernel.compiler.bcc_command", lambda *_: child("raise SystemExit(3)"))
     with pytest.raises(SourceError) as failure:
         compile_programs("", (), tmp_path)
     assert str(failure.value) == binding.no_bcc().error

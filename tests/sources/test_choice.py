@@ -2,10 +2,10 @@
 
 import pytest
 
-from schedtop.model import Host, NotPermitted, SourceError
+from schedtop.model.frame import Host, NotPermitted, SourceError
 from schedtop.sources import choice
 from schedtop.sources.choice import REFUSED, WITHOUT, AutoSource
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 
 class Failing(SyntheticSource):

@@ -6,8 +6,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from schedtop.rows import WAIT_KINDS
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.rows import WAIT_KINDS
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 from .contract import check_source, check_stop, take
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from schedtop.offcpu import LockHolder
-from schedtop.sources.file_locks import lock_holders
+from schedtop.offcpu.measurement import LockHolder
+from schedtop.sources.offcpu.file_locks import lock_holders
 
 LOCKS = """\
 1: FLOCK  ADVISORY  WRITE 100 00:1f:77 0 EOF

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.capture import EVENT_DTYPE, NAME_DTYPE
-from schedtop.model import SourceError
-from schedtop.sources import cgroups
-from schedtop.sources.capture import with_missing_names
-from schedtop.sources.cgroups import CgroupNames, cpu_hierarchy
-from schedtop.sources.lens_tasks import AttributeReader, identify, read_stat
-from schedtop.sources.pid_numbers import INITIAL_PID_NAMESPACE
-from schedtop.sources.task_cgroups import cpu_group
+from schedtop.capture.events import EVENT_DTYPE, NAME_DTYPE
+from schedtop.model.frame import SourceError
+from schedtop.sources.capture.source import with_missing_names
+from schedtop.sources.host import cgroups
+from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy
+from schedtop.sources.host.task_cgroups import cpu_group
+from schedtop.sources.kernel.pid_numbers import INITIAL_PID_NAMESPACE
+from schedtop.sources.task.proc import AttributeReader, identify, read_stat
 
 ENDS = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 """What Python takes for the end of a line, and the kernel for a part of a name."""

@@ -13,12 +13,12 @@ import pytest
 from schedtop.commands.evidence import read_evidence
 from schedtop.commands.options import Moment
 from schedtop.commands.replay import number_at
-from schedtop.filters import Filter
-from schedtop.model import SourceError
+from schedtop.model.filters import Filter
+from schedtop.model.frame import SourceError
 from schedtop.outputs.report.text import to_text
-from schedtop.recording import RecordingError, read_frame
-from schedtop.sources import recorded
-from schedtop.sources.recorded import Recording
+from schedtop.recording.lines import RecordingError, read_frame
+from schedtop.sources.replay import recorded
+from schedtop.sources.replay.recorded import Recording
 from tests.fuzz.make_seeds import lines
 
 LINES = lines()

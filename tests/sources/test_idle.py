@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.rows import Rows
-from schedtop.sources.idle import IdleTimes
+from schedtop.model.rows import Rows
+from schedtop.sources.scheduler.idle import IdleTimes
 
 PLACES = 8
 TIMELINE = np.dtype([("idle_count", "<u8"), ("idle_start_ns", "<u8", (PLACES,)), ("idle_end_ns", "<u8", (PLACES,))])

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.lens import STATES, Quota
-from schedtop.model import SourceError
-from schedtop.sources.lens_tables import cumulative_states
-from schedtop.sources.lens_tasks import (
+from schedtop.model.frame import SourceError
+from schedtop.sources.host.syscalls import OTHER_TABLE, error_name, syscall_name, syscall_names
+from schedtop.sources.task.proc import (
     RUNNABLE,
     RUNNING,
     AttributeReader,
@@ -24,7 +23,8 @@ from schedtop.sources.lens_tasks import (
     open_sockets,
     read_stat,
 )
-from schedtop.sources.syscalls import OTHER_TABLE, error_name, syscall_name, syscall_names
+from schedtop.sources.task.tables import cumulative_states
+from schedtop.task import STATES, Quota
 
 STAT = "7 (a) b) S 0 0 0 0 0 0 11 0 2 0 0 0 0 0 -51 {nice} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 {rt} {policy} 0 0 0"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources.namespaces import pid_namespace
+from schedtop.sources.host.namespaces import pid_namespace
 
 HOST, INNER, INMOST = 4026531836, 4026532200, 4026532300
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.offcpu import STATES
-from schedtop.sources.offcpu_before import kernel_stack, read_thread, threads_in
+from schedtop.offcpu.measurement import STATES
+from schedtop.sources.offcpu.before import kernel_stack, read_thread, threads_in
 from schedtop.sources.scope import Scope
 
 

@@ -11,12 +11,12 @@ from typing import cast
 import numpy as np
 import pytest
 
-from schedtop.offcpu import STATES, OffCpuRow, Times
-from schedtop.sources import offcpu_rows
-from schedtop.sources.offcpu_programs import NONE, WOKEN_EARLY
-from schedtop.sources.offcpu_rows import EndedThreads, RowMaker, merge_rows, with_processes
-from schedtop.sources.offcpu_stacks import Stacks, waker_of
-from schedtop.stacks import ENDED, Stack, Symbol, Waker
+from schedtop.base.stacks import ENDED, Stack, Symbol, Waker
+from schedtop.offcpu.measurement import STATES, OffCpuRow, Times
+from schedtop.sources.offcpu import rows as offcpu_rows
+from schedtop.sources.offcpu.programs import NONE, WOKEN_EARLY
+from schedtop.sources.offcpu.rows import EndedThreads, RowMaker, merge_rows, with_processes
+from schedtop.sources.offcpu.stacks import Stacks, waker_of
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True),))
 ROW = OffCpuRow(7, 7, "one", "one", "sleeping", Stack(), KERNEL, Times(2, 30, 10, 20))

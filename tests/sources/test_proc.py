@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.model import Pressure
-from schedtop.sources import proc
+from schedtop.model.frame import Pressure
+from schedtop.sources.host import proc
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 

@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 from contract import check_frames, check_source, check_stop, take
 
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame, merge
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.frame import Frame, merge
 from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.report.plots import plots
-from schedtop.outputs.snapshot import snapshot
-from schedtop.outputs.table import to_csv, to_text
-from schedtop.sources.births import Births, Lives, last_tid
-from schedtop.sources.proc_source import LOST, ProcSource
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.sources.proc.births import Births, Lives, last_tid
+from schedtop.sources.proc.polling import CHUNK, TaskPolling
+from schedtop.sources.proc.source import LOST, ProcSource
+from schedtop.sources.proc.task_table import TaskTable
 from schedtop.sources.scope import Scope
-from schedtop.sources.task_polling import CHUNK, TaskPolling
-from schedtop.sources.task_table import TaskTable
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 BUSY = "while True: pass"

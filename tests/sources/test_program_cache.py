@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources import program_cache
-from schedtop.sources.compiler import Compiled, MapSpec
-from schedtop.sources.program_cache import DIRECTORY_VARIABLE, cache_directory, compiled_before
+from schedtop.sources.kernel import program_cache
+from schedtop.sources.kernel.compiler import Compiled, MapSpec
+from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE, cache_directory, compiled_before
 
 FLAGS = ("-DCPUS=2",)
 

@@ -3,8 +3,8 @@
 import pytest
 from test_btf import ENUM, INT, PTR, Blob
 
-from schedtop.sources.btf import KERNEL_BTF, Btf
-from schedtop.sources.queue_fields import counts_delayed, queue_flags
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
+from schedtop.sources.kernel.queue_fields import counts_delayed, queue_flags
 
 NR, CURRENT, CFS = 32, 4096, 1024
 KERNELS = {

@@ -3,9 +3,9 @@
 import numpy as np
 from test_reading import CPU_STATE, MS, reading
 
-from schedtop.rows import Rows
-from schedtop.sources.reading import difference
-from schedtop.tables import MOST_QUEUED
+from schedtop.model.rows import Rows
+from schedtop.model.tables import MOST_QUEUED
+from schedtop.sources.scheduler.reading import difference
 
 SLOTS = MOST_QUEUED + 1
 QUEUE = np.dtype(

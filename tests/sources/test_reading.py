@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.histogram import BUCKETS
-from schedtop.model import Attribution, Loss, Overhead, Pressure
-from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
-from schedtop.sources.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.proc import StatReading
-from schedtop.sources.reading import Reading, difference
-from schedtop.tables import GroupLatency
+from schedtop.base.histogram import BUCKETS
+from schedtop.model.frame import Attribution, Loss, Overhead, Pressure
+from schedtop.model.rows import BEGINNINGS, CAUSES, EVIDENCE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.tables import GroupLatency
+from schedtop.sources.host.proc import StatReading
+from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
+from schedtop.sources.scheduler.reading import Reading, difference
 
 SLOTS = 16
 MS = 1_000_000

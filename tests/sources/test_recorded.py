@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from schedtop.model import Frame, Host, SourceError
-from schedtop.outputs.recorder import Recorder
-from schedtop.recording import Event, Header, frame_line
-from schedtop.sources.recorded import Recording
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.frame import Frame, Host, SourceError
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Event, Header, frame_line
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 HOST = Host("web-1", "6.1.0", "btf")
 NAMES = ["plain.rec", "packed.rec.gz"]
@@ -217,7 +217,7 @@ def test_a_recording_that_others_packed_as_a_whole(tmp_path: Path, cut: int) -> 
 def test_what_was_packed_as_a_whole_and_is_too_large_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedtop.sources.recorded.MOST_PIECE_BYTES", 1000)
+    monkeypatch.setattr("schedtop.sources.replay.recorded.MOST_PIECE_BYTES", 1000)
     path = tmp_path / "packed.gz"
     path.write_bytes(gzip.compress(recorded(tmp_path / "plain").read_bytes()))
     with pytest.raises(SourceError, match="unpack it with gunzip"):

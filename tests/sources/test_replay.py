@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, SourceError, merge
-from schedtop.outputs.recorder import Recorder
-from schedtop.outputs.snapshot import snapshot
-from schedtop.recording import Header, frame_line
-from schedtop.sources.recorded import Recording
-from schedtop.sources.replay import ReplaySource
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.frame import Frame, SourceError, merge
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.recording.lines import Header, frame_line
+from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 from .contract import check_source, check_stop
 
@@ -24,7 +24,7 @@ from .contract import check_source, check_stop
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the host is, what is sought comes in one piece, unless a test wants it otherwise."""
-    monkeypatch.setattr("schedtop.sources.replay.PREVIEW_S", 600)
+    monkeypatch.setattr("schedtop.sources.replay.source.PREVIEW_S", 600)
 
 
 def made(count: int = 200, **scenario: int) -> list[Frame]:
@@ -140,7 +140,7 @@ def test_a_seek_gives_the_longest_window_before_the_place(path: Path) -> None:
 def test_where_reading_takes_long_the_newest_come_alone_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(path, playing=False) as source, given(source) as frames:
         next(frames)
-        monkeypatch.setattr("schedtop.sources.replay.PREVIEW_S", -1)
+        monkeypatch.setattr("schedtop.sources.replay.source.PREVIEW_S", -1)
         source.seek(150)
         assert numbers([next(frames)]) == [150]
         way = until(frames, 150)

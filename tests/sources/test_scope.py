@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.model import SourceError
-from schedtop.sources.frontend import FrontEnd
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.scope import Scope
 
 BTF = FrontEnd("btf", (), {})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources.symbols import ANSWER_S, KERNEL, MOST_CHILDREN, Symbols
+from schedtop.sources.kernel.symbols import ANSWER_S, KERNEL, MOST_CHILDREN, Symbols
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_process_that_takes_too_long_is_left_out_and_others_go_on(
 ) -> None:
     assert symbols.remember(os.getpid())
     os.kill(symbols._child.pid, signal.SIGSTOP)
-    monkeypatch.setattr("schedtop.sources.symbols.ANSWER_S", 0.2)
+    monkeypatch.setattr("schedtop.sources.kernel.symbols.ANSWER_S", 0.2)
     assert not symbols.remember(1)
     monkeypatch.undo()
     assert "qsort" in symbols.of(os.getpid(), [address_of("qsort")])[0].name
@@ -125,7 +125,7 @@ def test_a_process_that_takes_too_long_is_left_out_and_others_go_on(
 
 
 def test_who_waits_for_the_end_waits_no_longer_than_that(symbols: Symbols, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedtop.sources.symbols.HURRY_S", 0.1)
+    monkeypatch.setattr("schedtop.sources.kernel.symbols.HURRY_S", 0.1)
     assert symbols.remember(os.getpid())
     os.kill(symbols._child.pid, signal.SIGSTOP)
     threading.Timer(0.1, symbols.stop.set).start()
@@ -137,7 +137,8 @@ def test_who_waits_for_the_end_waits_no_longer_than_that(symbols: Symbols, monke
 
 def test_it_ends_when_we_do() -> None:
     code = (
-        "from schedtop.sources.symbols import Symbols; print(Symbols()._child.pid, flush=True); import os; os._exit(9)"
+        "from schedtop.sources.kernel.symbols import Symbols; "
+        "print(Symbols()._child.pid, flush=True); import os; os._exit(9)"
     )
     root = Path(__file__).parents[2]
     done = subprocess.run(

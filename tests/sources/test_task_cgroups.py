@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources import task_cgroups
-from schedtop.sources.cgroups import group_directory, mounted_group
-from schedtop.sources.pid_numbers import UnknownNumbers
-from schedtop.sources.task_cgroups import TaskCgroups, cpu_group, levels_above
+from schedtop.sources.host import task_cgroups
+from schedtop.sources.host.cgroups import group_directory, mounted_group
+from schedtop.sources.host.task_cgroups import TaskCgroups, cpu_group, levels_above
+from schedtop.sources.kernel.pid_numbers import UnknownNumbers
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from schedtop.sources import task_files
-from schedtop.sources.births import between
-from schedtop.sources.task_files import (
+from schedtop.sources.host.proc import task_files
+from schedtop.sources.proc.births import between
+from schedtop.sources.proc.task_files import (
     TICK_NS,
     Stat,
     Status,

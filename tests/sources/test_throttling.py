@@ -7,9 +7,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from schedtop.rows import THROTTLING_DTYPE, Rows
-from schedtop.sources import throttling
-from schedtop.sources.throttling import Throttling, difference, quota_ratio
+from schedtop.model.rows import THROTTLING_DTYPE, Rows
+from schedtop.sources.host import throttling
+from schedtop.sources.host.throttling import Throttling, difference, quota_ratio
 
 
 def make_v1(directory: Path, quota_us: int, period_us: int = 100_000, stat: tuple[int, int, int] = (0, 0, 0)) -> int:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources.proc import possible_cpus
-from schedtop.sources.topology import cpu_list, read_topology
+from schedtop.sources.host.proc import possible_cpus
+from schedtop.sources.host.topology import cpu_list, read_topology
 
 
 def add_cache(root: Path, cpu: int, index: int, level: str, shared: str) -> None:

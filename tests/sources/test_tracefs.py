@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.sources.tracefs import Field, TracefsError, find_tracefs, parse_format, read_fields
+from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, parse_format, read_fields
 
 SWITCH = """name: sched_switch
 ID: 314

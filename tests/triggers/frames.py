@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.histogram import bucket_index
-from schedtop.model import Frame, Pressure
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
-from schedtop.units import NS_PER_S
+from schedtop.base.histogram import bucket_index
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import Frame, Pressure
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
+from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 
 START_NS = 1_790_000_000 * NS_PER_S
 CGROUPS = {7: "/system.slice/web.service", 8: "/system.slice/web.service/worker", 9: "/user.slice"}

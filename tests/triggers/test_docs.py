@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import schedtop
-from schedtop.outputs.actions.commands import LIMIT_S, environment_of
+from schedtop.outputs.triggers.commands import LIMIT_S, environment_of
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.metrics import ALIASES, METRICS
 from schedtop.triggers.plan import ACTIONS

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.filters import Filter
+from schedtop.base.units import exact_duration, parse_duration
+from schedtop.model.filters import Filter
 from schedtop.triggers.grammar import Comparison, Condition, TriggerError, parse
 from schedtop.triggers.metrics import COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE, Argument
-from schedtop.units import exact_duration, parse_duration
 
 
 @pytest.mark.parametrize(

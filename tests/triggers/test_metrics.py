@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from schedtop.model import Frame, Loss, Pressure
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.frame import Frame, Loss, Pressure
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.metrics import METRICS, Measured
-from schedtop.units import NS_PER_MS, NS_PER_S
 from tests.triggers.frames import cpus, frame, latency, slow_waits, tasks, throttling
 
 WAITS = [("wakeup", 0, 1 * NS_PER_MS)] * 98 + [("preemption", 1, 40 * NS_PER_MS)] * 2

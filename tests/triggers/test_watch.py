@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schedtop.model import Frame, merge
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import Frame, merge
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.watch import Fired, Watch
-from schedtop.units import NS_PER_S
 from tests.triggers.frames import START_NS, cpus, frame, p99_frames, tasks
 
 

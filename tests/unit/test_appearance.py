@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from schedtop.commands import options
-from schedtop.ui import appearance as module
-from schedtop.ui.appearance import appearance
-from schedtop.ui.ink import Depth
-from schedtop.ui.themes import THEME_NAMES
+from schedtop.ui.terminal import appearance as module
+from schedtop.ui.terminal.appearance import appearance
+from schedtop.ui.terminal.ink import Depth
+from schedtop.ui.terminal.themes import THEME_NAMES
 
 DATABASE = {"xterm-256color": 256, "screen-256color": 256, "screen": 8, "linux": 8, "ansi": 8, "vt100": -1}
 
@@ -24,7 +24,7 @@ def one_database(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("term", ["xterm-256color", "screen", "linux", "vt100", "nobody-knows"])
 def test_the_database_of_this_host_says_the_same(term: str) -> None:
-    code = f"from schedtop.ui.appearance import database_colours; print(database_colours({term!r}))"
+    code = f"from schedtop.ui.terminal.appearance import database_colours; print(database_colours({term!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == str(DATABASE.get(term)), done.stderr
 

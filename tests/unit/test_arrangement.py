@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from textual.geometry import Size
 
-from schedtop.history import ViewSettings
-from schedtop.sources.synthetic import SyntheticSource
-from schedtop.ui.arrangement import arrange, regions
-from schedtop.ui.dashboard import Dashboard
-from schedtop.ui.presets import PRESETS, Preset, preset_named
+from schedtop.history.history import ViewSettings
+from schedtop.sources.synthetic.scheduler import SyntheticSource
+from schedtop.ui.layout.arrangement import arrange, regions
+from schedtop.ui.layout.presets import PRESETS, Preset, preset_named
+from schedtop.ui.screens.dashboard.screen import Dashboard
 
 SIZES = [(80, 24), (100, 30), (120, 40), (160, 50), (200, 60), (240, 70), (70, 60), (200, 24), (500, 150)]
 

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 import schedtop
-from schedtop.ascii import STAND_INS, to_ascii
+from schedtop.base.ascii import STAND_INS, to_ascii
 
 PACKAGE = Path(schedtop.__file__).parent
 

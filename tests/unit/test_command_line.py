@@ -17,7 +17,7 @@ import pytest
 import schedtop
 from schedtop import cli
 from schedtop.commands import options
-from schedtop.rows import GROUPS
+from schedtop.model.rows import GROUPS
 
 COMMAND = [sys.executable, "-m", "schedtop"]
 SNAPSHOT = [*COMMAND, "snapshot", "--source", "synthetic"]
@@ -251,7 +251,8 @@ def test_help_does_not_advertise_the_made_up_host() -> None:
 
 CRASH = """
 import sys
-from schedtop import cli, headless
+from schedtop import cli
+from schedtop.run import headless
 def fail(*args, **kwargs):
     raise ZeroDivisionError("one\\ntwo")
 headless.take_snapshot = fail

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.containers import Container, cgroup_label, container_label, container_of, unescape
+from schedtop.model.containers import Container, cgroup_label, container_label, container_of, unescape
 
 ID = "3f2a9c1b77de" + "0123456789abcdef" * 3 + "feed"
 INNER = "beefbeefbeef" + "0123456789abcdef" * 3 + "feed"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.filters import Filter
-from schedtop.rows import TASK_DTYPE
+from schedtop.model.filters import Filter
+from schedtop.model.rows import TASK_DTYPE
 
 NUMBERS = st.lists(st.integers(0, 2**22), max_size=3).map(tuple)
 # What a word of the filter line can hold: no blanks, commas or separators, and no bare number.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.containers import HOST
-from schedtop.groups import (
+from schedtop.model.containers import HOST
+from schedtop.model.groups import (
     GROUP_DTYPE,
     GROUP_PAIR_DTYPE,
     NO_CONTAINER,
@@ -19,7 +19,7 @@ from schedtop.groups import (
     group_pairs,
     group_tasks,
 )
-from schedtop.rows import GROUPS, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.model.rows import GROUPS, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
 
 ONE = "/system.slice/docker-" + "a" * 64 + ".scope"
 CGROUPS = {1: "/", 7: "/system.slice/ssh.service", 8: ONE, 9: ONE + "/inner", 10: "/user.slice/日本語" * 6}

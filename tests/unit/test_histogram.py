@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.histogram import (
+from schedtop.base.histogram import (
     BUCKETS,
     FIRST_OCTAVE,
     HIGH_NS,

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.histogram import BUCKETS
-from schedtop.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
-from schedtop.model import Attribution, Frame, Host, merge
-from schedtop.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE
-from schedtop.sources.synthetic import Scenario, make_frame
-from schedtop.tables import GroupLatency
-from schedtop.thinning import thinned
-from schedtop.units import NS_PER_S
+from schedtop.base.histogram import BUCKETS
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import KEEP_NS, History, View, ViewSettings, frame_bytes, sort_slow_waits, sort_tasks
+from schedtop.history.thinning import thinned
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Attribution, Frame, Host, merge
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.model.tables import GroupLatency
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 HOST = Host("test", "6.18.0", "synthetic")
 

@@ -12,79 +12,42 @@ import schedtop
 PACKAGE = Path(schedtop.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
-VALUES = {
-    "schedtop",
-    "histogram",
-    "units",
-    "rows",
-    "tables",
-    "containers",
-    "short_lived",
-    "stacks",
-    "cpu_lists",
-    "spelling",
-    "finding",
+BELOW = {
+    "base": set(),
+    "model": {"base"},
+    "history": {"model"},
+    "verdict": {"history"},
+    "offcpu": {"model"},
+    "capture": {"model"},
+    "task": {"model"},
+    "recording": {"model"},
+    "triggers": {"model"},
+    "sources": {"recording", "offcpu", "capture", "task"},
+    "checks": {"sources"},
+    "outputs": {"verdict", "recording", "triggers", "offcpu", "capture", "task"},
+    "widgets": {"base"},
+    "panes": {"verdict", "offcpu", "task", "widgets"},
+    "ui": {"panes", "outputs"},
+    "config": {"ui"},
+    "run": {"outputs", "sources"},
+    "commands": {"ui", "config", "run", "checks"},
+    "cli": {"commands"},
+    "__main__": {"cli"},
 }
-MAY_IMPORT = {
-    "schedtop": set(),
-    "units": set(),
-    "stacks": set(),
-    "cpu_lists": set(),
-    "ascii": set(),
-    "spelling": set(),
-    "finding": set(),
-    "histogram": {"units"},
-    "rows": {"units"},
-    "short_lived": {"units", "rows"},
-    "containers": VALUES,
-    "tables": {"histogram", "rows"},
-    "model": VALUES,
-    "groups": VALUES | {"model"},
-    "filters": VALUES | {"model", "groups"},
-    "windows": VALUES | {"model"},
-    "thinning": VALUES | {"model"},
-    "history": VALUES | {"model", "filters", "folding", "groups", "thinning", "windows"},
-    "blame": VALUES | {"model"},
-    "folding": VALUES | {"model"},
-    "facts": VALUES | {"model", "history"},
-    "frame_fields": VALUES | {"model"},
-    "recording": VALUES | {"model", "frame_fields"},
-    "triggers": VALUES | {"model", "filters", "triggers"},
-    "verdict_delay": VALUES | {"model", "blame", "facts", "verdict_words"},
-    "verdict_forks": VALUES | {"blame", "facts"},
-    "verdict_words": VALUES | {"blame", "facts", "verdict_forks"},
-    "verdict": VALUES | {"model", "history", "blame", "facts", "verdict_delay", "verdict_forks", "verdict_words"},
-    "capture": VALUES | {"model"},
-    "offcpu": VALUES | {"model"},
-    "offcpu_places": VALUES | {"offcpu"},
-    "offcpu_threads": VALUES | {"offcpu", "offcpu_places"},
-    "lens": VALUES | {"model", "lens"},
-    "sources": VALUES | {"model", "recording", "capture", "lens", "offcpu", "offcpu_places", "sources"},
-    "outputs": VALUES
-    | {"model", "capture", "recording", "triggers", "filters", "history", "groups", "blame", "verdict", "outputs"}
-    | {"lens", "offcpu", "offcpu_places", "offcpu_threads", "thinning"},
-    "widgets": VALUES | {"ascii", "model", "history", "widgets"},
-    "panes": VALUES
-    | {"model", "folding", "filters", "history", "groups", "blame", "verdict", "widgets", "panes"}
-    | {"lens", "offcpu", "offcpu_places", "offcpu_threads"},
-    "ui": VALUES
-    | {"model", "recording", "filters", "history", "groups", "blame", "verdict", "outputs", "widgets", "panes", "ui"}
-    | {"ascii", "triggers", "offcpu", "offcpu_places", "offcpu_threads", "lens"},
-    "session": VALUES | {"model", "outputs", "sources"},
-    "headless": VALUES | {"ascii", "model", "filters", "history", "groups", "blame", "verdict", "outputs", "session"},
-    "config": VALUES | {"model", "history", "outputs", "panes", "ui", "config"},
-    "commands": None,
-    "cli": None,
-    "__main__": None,
-}
-"""The parts of schedtop that each part may import; None: all of them."""
+"""The parts of schedtop, from the ground up, and those right below each: it may import these and all below them."""
+
+
+def may_import(part: str) -> set[str]:
+    """The part itself and all below it."""
+    return {part}.union(*(may_import(below) for below in BELOW[part]))
+
 
 SCREEN = {"textual", "rich"}
 DRAWS = {"widgets", "panes", "ui"}
 
 
 def part_of(path: Path) -> str:
-    """`sources` of schedtop/sources/proc.py, `model` of schedtop/model.py, `schedtop` of schedtop/__init__.py."""
+    """`sources` of schedtop/sources/host/proc.py, `cli` of schedtop/cli.py, `schedtop` of schedtop/__init__.py."""
     first = path.relative_to(PACKAGE).parts[0]
     return "schedtop" if first == "__init__.py" else first.removesuffix(".py")
 
@@ -97,7 +60,7 @@ def imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module
-            # `from schedtop import units` names a module, `from schedtop.units import rate` has it in front.
+            # `from schedtop import base` names a package, `from schedtop.base.units import rate` has it in front.
             if node.module == "schedtop":
                 yield from (f"schedtop.{alias.name}" for alias in node.names)
             else:
@@ -113,18 +76,15 @@ def named(path: Path) -> str:
 
 
 def test_the_walk_sees_imports_at_all() -> None:
-    assert "schedtop.units" in set(imported(PACKAGE / "history.py"))
-    assert {part_of(path) for path in MODULES} >= {"schedtop", "model", "sources", "outputs", "panes", "ui"}
+    assert "schedtop.base.units" in set(imported(PACKAGE / "history" / "history.py"))
+    assert {part_of(path) for path in MODULES} == {"schedtop", *BELOW}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
 def test_a_module_imports_only_what_it_may(path: Path) -> None:
-    allowed = MAY_IMPORT[part_of(path)]
-    if allowed is None:
-        return
     parts = {name.split(".")[1] for name in imported(path) if name.startswith("schedtop.")}
     # `from schedtop import __version__` is the package itself.
-    assert parts - {"__version__"} <= allowed
+    assert parts - {"__version__"} <= (may_import(part_of(path)) if part_of(path) in BELOW else set())
 
 
 CHILDREN = ["bcc_child", "compiler_child", "symbol_child"]
@@ -133,14 +93,14 @@ CHILDREN = ["bcc_child", "compiler_child", "symbol_child"]
 
 def test_one_child_process_alone_imports_bcc() -> None:
     importers = [path for path in MODULES if "bcc" in {name.split(".")[0] for name in imported(path)}]
-    assert [named(path) for path in importers] == ["sources/bcc_child.py"]
+    assert [named(path) for path in importers] == ["sources/kernel/bcc_child.py"]
     at_once = [node for node in ast.parse(importers[0].read_text()).body if isinstance(node, ast.Import)]
     assert "bcc" not in {alias.name for node in at_once for alias in node.names}
 
 
 @pytest.mark.parametrize("name", CHILDREN)
 def test_a_child_needs_nothing_of_ours(name: str) -> None:
-    roots = {module.split(".")[0] for module in imported(PACKAGE / "sources" / f"{name}.py")}
+    roots = {module.split(".")[0] for module in imported(PACKAGE / "sources" / "kernel" / f"{name}.py")}
     assert roots - {"bcc"} <= sys.stdlib_module_names
 
 

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from schedtop.histogram import Histogram
-from schedtop.lens import (
+from schedtop.base.histogram import Histogram
+from schedtop.model.rows import SLOW_WAIT_DTYPE
+from schedtop.task import (
     CHANGES_KEPT,
     SLOW_WAITS_KEPT,
     STATES,
@@ -28,7 +29,6 @@ from schedtop.lens import (
     connection_counts,
     transitions,
 )
-from schedtop.rows import SLOW_WAIT_DTYPE
 
 
 def lens(start: int, interval: int = 100, **parts: object) -> Lens:

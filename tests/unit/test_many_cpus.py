@@ -5,14 +5,14 @@ import threading
 import numpy as np
 import pytest
 
-from schedtop.folding import cpus_words, fold_cpus
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, merge
-from schedtop.panes.cpu_forms import Picture, folded, gridded
-from schedtop.panes.trend import MEASURES
-from schedtop.sources.synthetic import Scenario, SyntheticSource, hot_cpus, make_topology
-from schedtop.tables import LatencySum, LatencyTable, merge_latency
-from schedtop.verdict import judge
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.folding import cpus_words, fold_cpus
+from schedtop.model.frame import Frame, merge
+from schedtop.model.tables import LatencySum, LatencyTable, merge_latency
+from schedtop.panes.scheduler.cpus.forms import Picture, folded, gridded
+from schedtop.panes.scheduler.cpus.trend import MEASURES
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, hot_cpus, make_topology
+from schedtop.verdict.rules import judge
 from schedtop.widgets.bars import level_glyphs
 
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from schedtop.commands.triggers import mark
-from schedtop.sources.recorded import Recording
+from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import parse
 from tests.unit.test_watch_command import ENVIRONMENT
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedtop.model import Frame, Loss, Overhead, Pressure, merge
-from schedtop.rows import TASK_DTYPE, Rows, merge_tasks, text
-from schedtop.sources.synthetic import Scenario, make_frame
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.model.frame import Frame, Loss, Overhead, Pressure, merge
+from schedtop.model.rows import TASK_DTYPE, Rows, merge_tasks, text
+from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 
 def frames(count: int, **scenario: int) -> list[Frame]:

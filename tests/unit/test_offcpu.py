@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from schedtop.model import Host
-from schedtop.offcpu import OffCpu, OffCpuRow, Times, folded, paths, selected
-from schedtop.offcpu_threads import alike, top_rows, top_threads
-from schedtop.offcpu_threads import measured as lists_of
-from schedtop.stacks import Stack, Symbol, Waker
+from schedtop.base.stacks import Stack, Symbol, Waker
+from schedtop.model.frame import Host
+from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times, folded, paths, selected
+from schedtop.offcpu.threads import alike, top_rows, top_threads
+from schedtop.offcpu.threads import measured as lists_of
 
 HOST = Host("box", "6.18", "btf")
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))

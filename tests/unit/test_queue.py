@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.history import frame_bytes
-from schedtop.model import Frame, merge
-from schedtop.recording import RecordingError, frame_line, read_frame
-from schedtop.sources.synthetic import Scenario, SyntheticSource
-from schedtop.tables import MOST_QUEUED, QueueTable, length_ranges, merge_queues
+from schedtop.history.history import frame_bytes
+from schedtop.model.frame import Frame, merge
+from schedtop.model.tables import MOST_QUEUED, QueueTable, length_ranges, merge_queues
+from schedtop.recording.lines import RecordingError, frame_line, read_frame
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 
 def frames(sampling: bool = True, **scenario: Any) -> list[Frame]:

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 import schedtop
+from schedtop.base.units import NS_PER_S, format_elapsed, parse_size
 from schedtop.commands.options import Moment, Place
 from schedtop.commands.replay import number_at, place_of
-from schedtop.recording import Entry
-from schedtop.sources.recorded import Recording
-from schedtop.units import NS_PER_S, format_elapsed, parse_size
+from schedtop.recording.lines import Entry
+from schedtop.sources.replay.recorded import Recording
 
 COMMAND = [sys.executable, "-m", "schedtop"]
 RECORD = [*COMMAND, "record", "--source", "synthetic"]
@@ -88,9 +88,9 @@ def test_a_signal_before_the_first_interval_is_its_status_and_leaves_no_file(
 ) -> None:
     path = tmp_path / "a.rec"
     code = (
-        "import os, signal, sys, time\nfrom schedtop.sources import synthetic\n"
+        "import os, signal, sys, time\nfrom schedtop.sources.synthetic.scheduler import SyntheticSource\n"
         "def open_it(self):\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(0.5)\n    return self\n"
-        "synthetic.SyntheticSource.__enter__ = open_it\nfrom schedtop.cli import main\nsys.exit(main(sys.argv[1:]))"
+        "SyntheticSource.__enter__ = open_it\nfrom schedtop.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
     arguments = ["record", "--source", "synthetic", "-o", str(path), *duration]
     done = run(*arguments, command=[sys.executable, "-c", code])

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.model import Frame, Host, Pressure, Topology, merge
-from schedtop.recording import SCHEMA, Header, RecordingError, frame_line, header_line, read_frame, read_header
-from schedtop.sources.synthetic import Scenario, SyntheticSource
+from schedtop.model.frame import Frame, Host, Pressure, Topology, merge
+from schedtop.recording.lines import SCHEMA, Header, RecordingError, frame_line, header_line, read_frame, read_header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 HOST = Host("web-1", "6.1.0", "btf", True, ("a note",), Topology((0, 0, 2), (0, 0, 1), (0, 0, 2)), "comm:nginx")
 

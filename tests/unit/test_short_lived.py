@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.filters import Filter
-from schedtop.frame_fields import fields_of, frame_of
-from schedtop.history import SHRINK_STEPS, History, ViewSettings, frame_bytes
-from schedtop.model import Frame, Host, merge
-from schedtop.rows import Rows
-from schedtop.short_lived import (
+from schedtop.history.history import SHRINK_STEPS, History, ViewSettings, frame_bytes
+from schedtop.history.thinning import DETAILS, WHOLE, thinned
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host, merge
+from schedtop.model.rows import Rows
+from schedtop.model.short_lived import (
     EXIT_UNKNOWN,
     FOLDED,
     MOST_ROWS,
@@ -37,8 +37,8 @@ from schedtop.short_lived import (
     parent_name,
     sort_commands,
 )
-from schedtop.sources.synthetic import Scenario, make_frame
-from schedtop.thinning import DETAILS, WHOLE, thinned
+from schedtop.recording.fields import fields_of, frame_of
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 HOST = Host("test", "6.18.0", "synthetic")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from textual.theme import Theme
 
-from schedtop.ui.ink import difference, lab, linear, nearest, triplet_of
-from schedtop.ui.themes import CONTRAST, DARK, LIGHT, THEMES
+from schedtop.ui.terminal.ink import difference, lab, linear, nearest, triplet_of
+from schedtop.ui.terminal.themes import CONTRAST, DARK, LIGHT, THEMES
 
 Triplet = tuple[int, int, int]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop import units
+from schedtop.base import units
 
 
 @pytest.mark.parametrize(

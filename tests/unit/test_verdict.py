@@ -11,16 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedtop
-from schedtop.filters import Filter
-from schedtop.histogram import BUCKETS, bucket_index
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, Host, Loss, Pressure
-from schedtop.rows import BEGINNINGS, CAUSES, EVIDENCE, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
-from schedtop.short_lived import SHORT_LIVED_DTYPE
-from schedtop.sources.synthetic import Scenario, make_frame
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
-from schedtop.units import NS_PER_S
-from schedtop.verdict import RULES, Verdict, judge
+from schedtop.base.histogram import BUCKETS, bucket_index
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host, Loss, Pressure
+from schedtop.model.rows import (
+    BEGINNINGS,
+    CAUSES,
+    EVIDENCE,
+    PAIR_DTYPE,
+    SLOW_WAIT_DTYPE,
+    TASK_DTYPE,
+    THROTTLING_DTYPE,
+    Rows,
+)
+from schedtop.model.short_lived import SHORT_LIVED_DTYPE
+from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame
+from schedtop.verdict.rules import RULES, Verdict, judge
 
 MS = 1_000_000
 HOST = Host("test", "6.18.0", "synthetic")
@@ -647,7 +656,7 @@ def test_every_rule_and_cause_is_in_the_documentation() -> None:
     package = Path(schedtop.__file__).parent
     text = (package.parent / "docs/blame.md").read_text(encoding="utf-8")
     rules = re.findall(
-        r'Verdict\(\s*(?:[\w.]+|"\w+"),\s*"([\w-]+)"', (package / "verdict.py").read_text(encoding="utf-8")
+        r'Verdict\(\s*(?:[\w.]+|"\w+"),\s*"([\w-]+)"', (package / "verdict" / "rules.py").read_text(encoding="utf-8")
     )
     # `undecided` has no rule of its own, `few` has two; by sums alone the rules are others of the same names.
     assert len(set(rules)) == len(RULES) - 1

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.filters import Filter
-from schedtop.history import History, ViewSettings
-from schedtop.model import HIDDEN, Frame, Host, Pressure
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
-from schedtop.sources.proc_source import LOST, UNPRIVILEGED
-from schedtop.tables import CPU_COUNTERS, CpuTable, LatencyTable
-from schedtop.units import NS_PER_S
-from schedtop.verdict import Verdict, judge
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import HIDDEN, Frame, Host, Pressure
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.sources.proc.source import LOST, UNPRIVILEGED
+from schedtop.verdict.rules import Verdict, judge
 
 HOST = Host("test", "6.18.0", "proc")
 

@@ -8,10 +8,10 @@ from math import log2
 from typing import Any
 
 from schedtop import __version__
-from schedtop.outputs.diff.people import Person, cgroups_of, is_complete, people_of
+from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
+from schedtop.outputs.diff.tasks import Person, cgroups_of, is_complete, people_of
 from schedtop.outputs.diff.warnings import warnings_of
-from schedtop.outputs.snapshot import PERCENTILES
-from schedtop.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
+from schedtop.outputs.scheduler.snapshot import PERCENTILES
 
 SCHEMA = "schedtop.diff/1"
 

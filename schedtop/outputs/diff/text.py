@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schedtop.base.units import format_round_ns
 from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
-from schedtop.outputs.table import filter_words, table
-from schedtop.units import format_round_ns
+from schedtop.outputs.scheduler.table import filter_words, table
 
 WIDTH = 80
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from schedtop.outputs.table import filter_words
-from schedtop.units import NS_PER_S, format_ns, format_ratio, format_round_ns
+from schedtop.base.units import NS_PER_S, format_ns, format_ratio, format_round_ns
+from schedtop.outputs.scheduler.table import filter_words
 
 SHORT_NS = 2 * NS_PER_S
 UNLIKE = 3.0

@@ -10,9 +10,9 @@ from typing import Any
 
 from jinja2 import Template
 
+from schedtop.base.units import format_count, format_ns, format_ratio, printable
 from schedtop.outputs.flame.tree import Flame, FlameFrame, Stack, flame_of
 from schedtop.outputs.templates import templates_of
-from schedtop.units import format_count, format_ns, format_ratio, printable
 
 WIDTH = 1200
 MARGIN = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from schedtop.units import printable
+from schedtop.base.units import printable
 
 Stack = tuple[Sequence[str], int]
 """Names from the root to the leaf, and their value."""

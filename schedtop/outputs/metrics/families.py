@@ -18,13 +18,13 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from schedtop import __version__
-from schedtop.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
+from schedtop.base.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
+from schedtop.base.units import NS_PER_S, NS_PER_US, printable
+from schedtop.model.rows import CAUSES, WAIT_KINDS, Integers
+from schedtop.model.tables import CPU_COUNTERS, QUEUE_KINDS
 from schedtop.outputs.metrics.groups import GroupCounts
 from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published
-from schedtop.outputs.snapshot import is_available, is_known_of_tasks
-from schedtop.rows import CAUSES, WAIT_KINDS, Integers
-from schedtop.tables import CPU_COUNTERS, QUEUE_KINDS
-from schedtop.units import NS_PER_S, NS_PER_US, printable
+from schedtop.outputs.scheduler.snapshot import is_available, is_known_of_tasks
 
 FIRST_EDGE_NS, LAST_EDGE_NS = NS_PER_US, 20 * NS_PER_S
 

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from schedtop.rows import Integers
-from schedtop.units import NS_PER_S
+from schedtop.base.units import NS_PER_S
+from schedtop.model.rows import Integers
 
 OTHER = "other"
 """The label of what has no series of its own, and of what is not known."""

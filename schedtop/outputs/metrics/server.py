@@ -17,9 +17,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import make_wsgi_app
 
 from schedtop import __version__
+from schedtop.base.units import NS_PER_S
 from schedtop.outputs.metrics.families import SchedtopCollector
 from schedtop.outputs.metrics.totals import Published
-from schedtop.units import NS_PER_S
 
 Respond = Callable[[str, list[tuple[str, str]]], Any]
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.containers import container_label
-from schedtop.histogram import BUCKETS
-from schedtop.history import ViewSettings
-from schedtop.model import Frame, Host, Loss, Overhead, Pressure
+from schedtop.base.histogram import BUCKETS
+from schedtop.base.units import NS_PER_S, printable
+from schedtop.history.history import ViewSettings
+from schedtop.model.containers import container_label
+from schedtop.model.frame import Frame, Host, Loss, Overhead, Pressure
+from schedtop.model.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
+from schedtop.model.short_lived import by_command
+from schedtop.model.tables import CPU_COUNTERS, QueueTable, merge_queues
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
-from schedtop.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
-from schedtop.short_lived import by_command
-from schedtop.tables import CPU_COUNTERS, QueueTable, merge_queues
-from schedtop.units import NS_PER_S, printable
 
 GROUP_COUNTERS = ("run_delay_ns", "run_ns", "involuntary_switches")
 """What is kept of a group: fields of TASK_DTYPE."""

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.blame import explain
-from schedtop.histogram import LOW_NS
-from schedtop.history import History, View, ViewSettings
-from schedtop.model import Frame, Host, merge
+from schedtop.base.histogram import LOW_NS
+from schedtop.base.units import NS_PER_S, iso_time
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.thinning import Detail, thinned
+from schedtop.model.frame import Frame, Host, merge
+from schedtop.model.rows import Rows
+from schedtop.model.tables import GroupLatency
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
-from schedtop.outputs.snapshot import snapshot
-from schedtop.rows import Rows
-from schedtop.tables import GroupLatency
-from schedtop.thinning import Detail, thinned
-from schedtop.units import NS_PER_S, iso_time
-from schedtop.verdict import Verdict, judge
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.verdict.rules import Verdict, judge
+from schedtop.verdict.wait import explain
 
 SCHEMA = "schedtop.report/1"
 

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from schedtop.base.units import format_count, format_ns, format_ratio, rate
 from schedtop.outputs.report import words
 from schedtop.outputs.report.plots import plots
 from schedtop.outputs.report.words import (
@@ -21,10 +22,9 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
-from schedtop.outputs.short_lived import command_name, endings_words, starter_name
-from schedtop.outputs.snapshot import PERCENTILES
+from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
+from schedtop.outputs.scheduler.snapshot import PERCENTILES
 from schedtop.outputs.templates import templates_of
-from schedtop.units import format_count, format_ns, format_ratio, rate
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "ns": format_ns,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from schedtop.base.units import NS_PER_S, format_count, format_short_ns
 from schedtop.outputs.report.words import HOUR_NS, Data, moment
-from schedtop.units import NS_PER_S, format_count, format_short_ns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

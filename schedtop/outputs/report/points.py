@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.filters import Filter
-from schedtop.histogram import Histogram
-from schedtop.model import Frame
-from schedtop.outputs.snapshot import is_available
-from schedtop.rows import Integers
-from schedtop.tables import CPU_COUNTERS
-from schedtop.units import NS_PER_S, iso_time
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import NS_PER_S, iso_time
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame
+from schedtop.model.rows import Integers
+from schedtop.model.tables import CPU_COUNTERS
+from schedtop.outputs.scheduler.snapshot import is_available
 
 WIDTHS_NS = tuple(
     round(seconds * NS_PER_S)

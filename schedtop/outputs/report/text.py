@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_short_ns, rate
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.points import SERIES_FIELDS
 from schedtop.outputs.report.words import (
@@ -23,10 +24,9 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
-from schedtop.outputs.short_lived import command_name, endings_words, starter_name
-from schedtop.outputs.snapshot import TASK_FIELDS
-from schedtop.outputs.table import csv_preamble, csv_rows, latency_table, table
-from schedtop.units import format_count, format_ns, format_rate, format_ratio, format_short_ns, rate
+from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
+from schedtop.outputs.scheduler.snapshot import TASK_FIELDS
+from schedtop.outputs.scheduler.table import csv_preamble, csv_rows, latency_table, table
 
 WIDTH = 80
 

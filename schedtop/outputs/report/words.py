@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from schedtop.containers import cgroup_label
-from schedtop.outputs.table import by_reason, filter_words
-from schedtop.units import (
+from schedtop.base.units import (
     NS_PER_S,
     format_bytes,
     format_count,
@@ -18,6 +16,8 @@ from schedtop.units import (
     format_short_ns,
     rate,
 )
+from schedtop.model.containers import cgroup_label
+from schedtop.outputs.scheduler.table import by_reason, filter_words
 
 SIGNS = {"alarm": "!!", "notice": "!", "unknown": "?", "ok": ""}
 """A verdict's level as a sign."""

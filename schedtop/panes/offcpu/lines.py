@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from schedtop.filters import Filter
-from schedtop.offcpu import ThreadSummary, Times
-from schedtop.offcpu_threads import ThreadLine
+from schedtop.model.filters import Filter
+from schedtop.offcpu.measurement import ThreadSummary, Times
+from schedtop.offcpu.threads import ThreadLine
 
 Order = Callable[[ThreadLine], tuple[int, ...]]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.offcpu import RUNNABLE, STATES, Times
-from schedtop.offcpu_places import CPU
-from schedtop.offcpu_threads import StackLine
+from schedtop.base.stacks import Stack
+from schedtop.base.units import format_count, format_ns, format_ratio
+from schedtop.offcpu.measurement import RUNNABLE, STATES, Times
+from schedtop.offcpu.places import CPU
+from schedtop.offcpu.threads import StackLine
 from schedtop.panes.pane import Pane
-from schedtop.stacks import Stack
-from schedtop.units import format_count, format_ns, format_ratio
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.strips import Span, Spans, clip, fit, steady, whole_parts, width_of, wrapped
 

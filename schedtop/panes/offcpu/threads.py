@@ -8,12 +8,12 @@ from zlib import crc32
 
 import numpy as np
 
-from schedtop.offcpu import STATES, Times
-from schedtop.offcpu_threads import ThreadLine
+from schedtop.base.units import format_count, format_ns, format_ratio
+from schedtop.model.rows import Rows
+from schedtop.offcpu.measurement import STATES, Times
+from schedtop.offcpu.threads import ThreadLine
 from schedtop.panes.offcpu.lines import ORDERS, waits_of
 from schedtop.panes.pane import Pane
-from schedtop.rows import Rows
-from schedtop.units import format_count, format_ns, format_ratio
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady

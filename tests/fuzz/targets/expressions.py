@@ -7,15 +7,15 @@ from contextlib import suppress
 import click
 import numpy as np
 
+from schedtop.base.cpu_lists import cpu_list, cpus_text
+from schedtop.base.units import exact_duration, parse_duration, parse_size
 from schedtop.commands.options import Duration, Moment, Number, Size
-from schedtop.containers import cgroup_label, container_label, container_of
-from schedtop.cpu_lists import cpu_list, cpus_text
-from schedtop.filters import Filter
+from schedtop.model.containers import cgroup_label, container_label, container_of
+from schedtop.model.filters import Filter
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, text
 from schedtop.outputs.names import file_stem
-from schedtop.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, text
 from schedtop.triggers.grammar import TriggerError, parse
-from schedtop.ui.own_keys import key_named, make_keymap, split_keys
-from schedtop.units import exact_duration, parse_duration, parse_size
+from schedtop.ui.keys.own_keys import key_named, make_keymap, split_keys
 from tests.fuzz.targets.promises import plain
 
 _TASKS, _WAITS = np.ones(3, TASK_DTYPE), np.ones(3, SLOW_WAIT_DTYPE)

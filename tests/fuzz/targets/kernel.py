@@ -7,16 +7,18 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from schedtop.model import SourceError
-from schedtop.sources import file_locks, lens_tasks, offcpu_before
-from schedtop.sources.btf import Btf, BtfError
-from schedtop.sources.cgroups import cpu_hierarchy
-from schedtop.sources.namespaces import pid_namespace
-from schedtop.sources.proc import parse_pressure, parse_stat
-from schedtop.sources.task_cgroups import cpu_group
-from schedtop.sources.throttling import quota_ratio, read_statistics
-from schedtop.sources.topology import read_topology
-from schedtop.sources.tracefs import parse_format
+from schedtop.model.frame import SourceError
+from schedtop.sources.host.cgroups import cpu_hierarchy
+from schedtop.sources.host.namespaces import pid_namespace
+from schedtop.sources.host.proc import parse_pressure, parse_stat
+from schedtop.sources.host.task_cgroups import cpu_group
+from schedtop.sources.host.throttling import quota_ratio, read_statistics
+from schedtop.sources.host.topology import read_topology
+from schedtop.sources.kernel.btf import Btf, BtfError
+from schedtop.sources.kernel.tracefs import parse_format
+from schedtop.sources.offcpu import before as offcpu_before
+from schedtop.sources.offcpu import file_locks
+from schedtop.sources.task import proc as lens_tasks
 from tests.fuzz.targets.promises import plain
 
 

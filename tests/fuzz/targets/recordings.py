@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 
 from schedtop.commands.evidence import read_evidence
-from schedtop.filters import Filter
-from schedtop.history import History, ViewSettings
-from schedtop.model import Frame, Host, SourceError
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host, SourceError
 from schedtop.outputs.report.text import to_text as report_text
-from schedtop.outputs.table import to_csv, to_text
-from schedtop.recording import RecordingError, frame_line, read_entry, read_frame, read_header
-from schedtop.sources.recorded import Recording
+from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.recording.lines import RecordingError, frame_line, read_entry, read_frame, read_header
+from schedtop.sources.replay.recorded import Recording
 from tests.fuzz.targets.promises import plain
 
 _HOST = Host("fuzzed", "6.18.0", "recording")

@@ -1,0 +1,118 @@
+"""The tracepoints that schedtop uses, each with the fields of its record as tracefs describes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schedtop.base.finding import Finding
+from schedtop.sources.capture import front_end as capture_front_end
+from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel.btf import Btf
+from schedtop.sources.kernel.compiler import source_directory
+from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.tracefs import Field, TracefsError, read_fields
+from schedtop.sources.offcpu import front_end as offcpu_front_end
+from schedtop.sources.task import front_end as lens_front_end
+
+WAKEUP = "sched_wakeup"
+"""Only the front end without BTF listens to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A tracepoint, who uses it (`collector`, `capture`, `offcpu`, `lens`), and what is lost without it."""
+
+    event: str
+    category: str
+    users: tuple[str, ...]
+    lost: str
+
+    @property
+    def by_collector(self) -> bool:
+        """Whether the dashboard's own programs use it."""
+        return "collector" in self.users
+
+
+def uses() -> list[Use]:
+    """All of them, the collector's first."""
+    by = {
+        "collector": (*frontend.EVENTS, WAKEUP),
+        "capture": tuple(capture_front_end.EVENTS),
+        "offcpu": offcpu_front_end.EVENTS,
+        "lens": tuple(lens_front_end.TRACEPOINTS),
+    }
+    found = []
+    for event in dict.fromkeys(event for events in by.values() for event in events):
+        users = tuple(user for user, events in by.items() if event in events)
+        found.append(Use(event, lens_front_end.RECORDS.get(event, "sched"), users, _lost(event, users)))
+    return found
+
+
+def _lost(event: str, users: tuple[str, ...]) -> str:
+    parts = [frontend.LOST_WITHOUT[event]] if event in frontend.LOST_WITHOUT else []
+    if "offcpu" in users:
+        parts.append("off-CPU time")
+    if "lens" in users:
+        parts.append(f"in the task lens: {lens_front_end.TRACEPOINTS[event]}")
+    return ", ".join(parts) or "of --source tracepoint: tasks that are woken on their way out"
+
+
+def tracepoint(use: Use, tracefs: Path | None, btf: Btf | None, used: frozenset[str] = frozenset()) -> Finding:
+    """Whether a tracepoint is there, by tracefs and by BTF. `used`: macros of fields, as in `used_macros`."""
+    typed = btf.has_typedef(f"btf_trace_{use.event}") if btf else None
+    try:
+        fields = read_fields(tracefs, f"{use.category}:{use.event}") if tracefs else None
+        unread = "" if tracefs else "tracefs cannot be read"
+    except TracefsError as error:
+        fields, unread = None, str(error)
+    names = _used_names(use.event, used)
+    details = {
+        "category": use.category,
+        "used_by": list(use.users),
+        "in_btf": typed,
+        "in_tracefs": None if unread else fields is not None,
+        "fields": _listed(fields, names),
+    }
+    if fields is None and not typed and not (unread and btf is None):
+        return no_tracepoint(use.event, use.lost, details)
+    if fields is None:
+        # Without tracefs and BTF nothing is known; the line of tracefs says what to do.
+        found = f"in BTF; its fields: {unread}" if typed else f"not known: {unread}"
+        if typed and not unread:
+            found = "in BTF, but tracefs does not have it"
+        return Finding(use.event, "ok" if typed else "degraded", found, details=details)
+    if absent := sorted(names - fields.keys()):
+        found = f"its record has no {', '.join(absent)}, which schedtop reads"
+        return Finding(use.event, "degraded", found, "--source tracepoint", details=details)
+    own = [field for field in fields.values() if not field.name.startswith("common_")]
+    size = max((field.offset + field.size for field in own), default=0)
+    return Finding(use.event, "ok", f"{len(own)} fields, {size} bytes", details=details)
+
+
+def _listed(fields: Mapping[str, Field] | None, used: frozenset[str]) -> list[dict[str, Any]]:
+    return [
+        {"name": field.name, "type": field.type, "offset": field.offset, "size": field.size, "used": name in used}
+        for name, field in (fields or {}).items()
+    ]
+
+
+def used_macros(directory: Path | None = None) -> frozenset[str]:
+    """The macros of fields that the kernel side reads, such as SWITCH_PREV_PID_FIELD."""
+    files = (directory or source_directory()).glob("*tracepoint.c")
+    return frozenset(name for file in files for name in re.findall(r"\b[A-Z0-9_]+_FIELD\b", file.read_text()))
+
+
+def _used_names(event: str, macros: frozenset[str]) -> frozenset[str]:
+    """The fields of an event that are read, by the macros' names."""
+    prefix = frontend.macro_prefix(event)
+    # WAKEUP_PID_FIELD is of sched_wakeup, WAKEUP_NEW_PID_FIELD of sched_wakeup_new.
+    longer = [other for use in uses() if (other := frontend.macro_prefix(use.event)).startswith(f"{prefix}_")]
+    mine = [
+        name for name in macros
+        if name.startswith(f"{prefix}_") and not any(name.startswith(f"{other}_") for other in longer)
+    ]  # fmt: skip
+    return frozenset(name.removeprefix(f"{prefix}_").removesuffix("_FIELD").lower() for name in mine)

@@ -1,0 +1,1 @@
+"""`schedtop completion`, and what it asks at each Tab."""

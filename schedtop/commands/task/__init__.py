@@ -1,0 +1,1 @@
+"""`schedtop task`."""

@@ -1,0 +1,1 @@
+"""The Frames of the last minutes, and the View: an immutable cut of them."""

@@ -1,0 +1,343 @@
+"""History: the Frames of the last minutes. View: an immutable cut of it, filtered and sorted, ready to be shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import NS_PER_S
+from schedtop.history.thinning import SPARSE, THINNED, WHOLE, with_detail
+from schedtop.history.thinning import frame_bytes as frame_bytes
+from schedtop.history.windows import WindowMerger, window_of
+from schedtop.model.filters import NO_CGROUPS
+from schedtop.model.filters import Filter as Filter
+from schedtop.model.folding import cpus_words
+from schedtop.model.frame import Frame, Host, merge
+from schedtop.model.rows import PAIR_DTYPE, Rows, take_rows
+from schedtop.model.short_lived import no_short_lived
+
+KEEP_NS = 600 * NS_PER_S
+"""How far back a History reaches at most."""
+
+KEEP_BYTES, KEEP_BYTES_PER_CPU = 9 << 20, 256 << 10
+"""Above this (at most 512 CPUs count) the span stays, and old Frames get coarser, in this order: first they lose
+rows where they have thousands, then they are merged in pairs up to SHORT_STEP_NS, then they keep few rows, and at last
+they get longer. Of the newest Frame, which is kept as it came, no more than half of this counts."""
+
+SHORT_STEP_NS = 10 * NS_PER_S
+"""Old Frames that are together no longer than this are merged before more of their rows are given up."""
+
+OLD_SHARE = 1 / 2
+"""Of the Frames those that may be merged, or lose most of their rows: what is recent keeps its resolution."""
+
+SHRINK_STEPS = 16
+"""How much of the shrinking one more Frame may cost: the screen waits for it. What is left is done with the next ones.
+
+The first second of a fork storm takes the room of hundreds of small Frames, and gives it back with the next one."""
+
+KEEP_GROUPS_NS = 60 * NS_PER_S
+"""How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
+
+TASK_SORTS = {
+    "run_delay_ns": "run delay",
+    "max_wait_ns": "longest wait",
+    "switches": "switches",
+    "involuntary_switches": "involuntary switches",
+    "run_ns": "run time",
+    "migrations": "migrations",
+}
+"""Sort keys of the task table with their words, all descending."""
+
+CPU_SORTS = {
+    "cpu": "number",
+    "busy": "busy",
+    "switches": "switches",
+    "involuntary": "involuntary switches",
+    "share": "involuntary share",
+    "steal": "steal",
+    "queue": "queue",
+    "wait": "longest wait",
+}
+"""Orders of the CPUs with their words: by number from the first on, by all others the largest first."""
+
+PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
+"""Who is blamed in a pair, and the time that counts then."""
+
+PAIR_ORDERS = {"time": "most time first", "count": "most often first"}
+"""Orders of the pairs, when they are grouped, with their words."""
+
+SLOW_WAIT_SORTS = {"wait_ns": "slowest first", "time_ns": "newest first"}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSettings:
+    """What the user chose to see: window, filter, sort orders, one of GROUPS, and whom to blame (of PAIR_SORTS)."""
+
+    window_ns: int = NS_PER_S
+    filter: Filter = field(default_factory=Filter)
+    hidden_tgids: tuple[int, ...] = ()
+    """Processes that no table shows: schedtop itself, on request."""
+    task_sort: str = "run_delay_ns"
+    slow_wait_sort: str = "wait_ns"
+    group: str = "thread"
+    blame: str = "blocker"
+    pair_sort: str = "time"
+    short_lived_sort: str = "count"
+    cpu_sort: str = "cpu"
+    """One of CPU_SORTS."""
+    selected_cpus: tuple[int, ...] = ()
+    """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
+
+    @property
+    def selects(self) -> bool:
+        """Whether the selected CPUs say what is shown: the filter lets some of them through."""
+        return bool(self.filter.cpu_ids(self.selected_cpus))
+
+    @property
+    def shown_filter(self) -> Filter:
+        """The filter, on the selected CPUs."""
+        return self.filter.on_cpus(self.selected_cpus)
+
+    def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
+        """The rows that are to be seen, see `Filter.rows`."""
+        if self.hidden_tgids:
+            rows = rows[~np.isin(rows[f"{role}tgid"], self.hidden_tgids)]
+        return self.shown_filter.rows(rows, cpu_field, cgroups, role)
+
+    def short_lived(self, rows: Rows, cgroups: Mapping[int, str] = NO_CGROUPS) -> Rows:
+        """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of who started them."""
+        if self.hidden_tgids:
+            rows = rows[~np.isin(rows["parent_tgid"], self.hidden_tgids)]
+        return self.filter.rows(rows, "", cgroups, number_field="parent_tgid")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """What is shown: the Frame of the window, the Frames behind it for plots over time, and rows in order.
+
+    `series` ends with the newest Frame of the window, `later` are those after it (if it is frozen); `tasks`,
+    `slow_waits` and `pairs` (by victim) are filtered and sorted rows, `short_lived` filtered ones; `latest_ns` is the
+    `end_ns` of the newest Frame collected, so that a frozen View knows its age.
+    """
+
+    host: Host
+    settings: ViewSettings
+    frame: Frame
+    series: tuple[Frame, ...]
+    tasks: Rows
+    slow_waits: Rows
+    frozen: bool = False
+    latest_ns: int = 0
+    pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
+    short_lived: Rows = field(default_factory=no_short_lived)
+    later: tuple[Frame, ...] = ()
+
+    @property
+    def cpu_ids(self) -> list[int]:
+        """The online CPUs that the filter lets through, of the selected ones if there are some."""
+        return self.settings.shown_filter.cpu_ids(self.frame.cpus.ids)
+
+    @property
+    def all_cpu_ids(self) -> list[int]:
+        """The online CPUs that the filter lets through, selected or not: what a list to select from shows."""
+        return self.settings.filter.cpu_ids(self.frame.cpus.ids)
+
+    @property
+    def cpus_words(self) -> str:
+        """Which CPUs alone are shown, as `CPU 3` or `CPUs 0-7 (node 0)`; empty: all."""
+        chosen = self.settings.shown_filter.cpus
+        return cpus_words(chosen, self.host.topology, tuple(self.frame.cpus.ids)) if chosen else ""
+
+    @property
+    def begin_ns(self) -> int:
+        """When the window begins, by the clock of `end_ns`. The Frame of a window with gaps does not tell."""
+        oldest = window_of(self.series, self.settings.window_ns)[0]
+        return oldest.end_ns - oldest.interval_ns
+
+    @property
+    def end_time_ns(self) -> int:
+        """When it ends by wall clock; nor does the Frame tell this."""
+        newest = self.series[-1]
+        return newest.start_time_ns + newest.interval_ns
+
+    @property
+    def age_ns(self) -> int:
+        """How far behind the newest Frame this View ends."""
+        return max(0, self.latest_ns - self.frame.end_ns)
+
+    def latency(self, kind: str | None = None) -> Histogram:
+        """Runqueue latency of the window on the CPUs that the filter lets through."""
+        return self.frame.latency.histogram(kind, self.settings.shown_filter.cpus or None)
+
+
+class History:
+    """The Frames of the last minutes, bounded in time and memory. Not shared between threads."""
+
+    def __init__(self, host: Host, frames: Iterable[Frame] = (), keep_bytes: int | None = None) -> None:
+        """`keep_bytes`: how much it may hold, by default as much as suits the number of CPUs."""
+        self.host = host
+        self._keep_bytes = keep_bytes
+        self._frames: list[Frame] = []
+        self._sizes: list[int] = []
+        self._details: list[int] = []
+        """How far each Frame is thinned, an index of DETAILS."""
+        self._beginning = "schedtop began to collect here"
+        self._merger = WindowMerger()
+        for frame in frames:
+            self.append(frame)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """The Frames from oldest to newest."""
+        return self._frames
+
+    @property
+    def latest_ns(self) -> int:
+        """The `end_ns` of the newest Frame, 0 without Frames."""
+        return self._frames[-1].end_ns if self._frames else 0
+
+    @property
+    def beginning(self) -> str:
+        """Why it reaches back no further, in words."""
+        return self._beginning
+
+    @property
+    def keep_bytes(self) -> int:
+        """How much it may hold."""
+        if self._keep_bytes is not None:
+            return self._keep_bytes
+        cpus = len(self._frames[-1].cpus.online) if self._frames else 0
+        return KEEP_BYTES + KEEP_BYTES_PER_CPU * min(cpus, 512)
+
+    def append(self, frame: Frame) -> None:
+        """Adds the newest Frame; drops what is too old and coarsens what is too large."""
+        self._frames.append(frame)
+        self._sizes.append(frame_bytes(frame))
+        self._details.append(WHOLE)
+        if frame.groups is not None:
+            self._forget_groups(frame.end_ns - KEEP_GROUPS_NS)
+        while len(self._frames) > 1 and frame.end_ns - self._frames[0].end_ns > KEEP_NS:
+            self._drop_oldest(f"{KEEP_NS // (60 * NS_PER_S)} minutes are kept")
+        for _ in range(SHRINK_STEPS):
+            if len(self._frames) <= 2 or self._counted(self._sizes) <= self.keep_bytes:
+                break
+            self._shrink()
+
+    def copy(self) -> History:
+        """A History that stays as this one is now (it shares the Frames, which never change)."""
+        twin = History(self.host, keep_bytes=self._keep_bytes)
+        twin._frames, twin._sizes, twin._details = self._frames.copy(), self._sizes.copy(), self._details.copy()
+        twin._beginning = self._beginning
+        return twin
+
+    def step(self, end_ns: int, steps: int) -> int:
+        """The `end_ns` of the Frame `steps` after (or before) the one that ends at `end_ns`, kept within bounds."""
+        ends = [frame.end_ns for frame in self._frames]
+        index = bisect_right(ends, end_ns) - 1 + steps
+        return ends[min(max(index, 0), len(ends) - 1)]
+
+    def view(self, settings: ViewSettings, end_ns: int | None = None, latest_ns: int | None = None) -> View:
+        """The View of the window that ends at `end_ns` (`None`: now). Raises ValueError without Frames."""
+        frames = [frame for frame in self._frames if end_ns is None or frame.end_ns <= end_ns] or list(self._frames)[:1]
+        if not frames:
+            raise ValueError("there is no data yet")
+        frame = self._merger.merge(window_of(frames, settings.window_ns), settings.window_ns)
+        return View(
+            host=self.host,
+            settings=settings,
+            frame=frame,
+            series=tuple(frames),
+            tasks=sort_tasks(settings.rows(frame.tasks, "last_cpu", frame.cgroups), settings.task_sort),
+            slow_waits=sort_slow_waits(settings.rows(frame.slow_waits, "cpu", frame.cgroups), settings.slow_wait_sort),
+            frozen=end_ns is not None,
+            latest_ns=self.latest_ns if latest_ns is None else latest_ns,
+            pairs=sort_pairs(settings.rows(frame.pairs, "", frame.cgroups, "victim_"), settings.blame),
+            short_lived=settings.short_lived(frame.short_lived, frame.cgroups),
+            later=tuple(self._frames[len(frames) :]) if end_ns is not None else (),
+        )
+
+    def _forget_groups(self, before_ns: int) -> None:
+        for index, frame in enumerate(self._frames):
+            if frame.end_ns >= before_ns:
+                return
+            if frame.groups is not None:
+                self._put(index, replace(frame, groups=None), self._details[index])
+
+    def _put(self, index: int, frame: Frame, detail: int) -> bool:
+        """Puts a Frame in the place of another; whether it takes less room."""
+        before = self._sizes[index]
+        self._frames[index], self._sizes[index], self._details[index] = frame, frame_bytes(frame), detail
+        return self._sizes[index] < before
+
+    def _counted(self, sizes: Sequence[int]) -> int:
+        """What counts of these sizes up to the newest Frame's: one second of a fork storm may take all the room."""
+        return sum(sizes) - max(0, self._sizes[-1] - self.keep_bytes // 2)
+
+    def _shrink(self) -> None:
+        """One step, because the screen waits for it: detail goes before time does."""
+        if not (self._thin_recent() or self._merge_two(SHORT_STEP_NS) or self._thin_old() or self._merge_two(KEEP_NS)):
+            self._drop_oldest("older time was dropped, because there is too much in each second")
+
+    def _thin_recent(self) -> bool:
+        """Takes most rows out of the oldest Frame that has them all, where such Frames take half of the room."""
+        whole = [place for place, detail in enumerate(self._details) if detail == WHOLE]
+        sizes = [self._sizes[place] for place in whole]
+        for number, place in enumerate(whole[:-1]):
+            if self._counted(sizes[number:]) <= self.keep_bytes / 2:
+                break
+            frame = self._frames[place]
+            if self._put(place, replace(with_detail(frame, THINNED), groups=frame.groups), THINNED):
+                return True
+        return False
+
+    def _thin_old(self) -> bool:
+        """Leaves few rows of the oldest Frame that has more."""
+        for place in range(int(len(self._frames) * OLD_SHARE)):
+            if self._details[place] < SPARSE and self._put(place, with_detail(self._frames[place], SPARSE), SPARSE):
+                return True
+        return False
+
+    def _merge_two(self, most_ns: int) -> bool:
+        """Merges the two old neighbours that are shortest together, if they are no longer than this."""
+        frames = self._frames
+        lengths = [frame.interval_ns for frame in frames[: max(2, int(len(frames) * OLD_SHARE))]]
+        place = min(range(len(lengths) - 1), key=lambda place: lengths[place] + lengths[place + 1])
+        if lengths[place] + lengths[place + 1] > most_ns:
+            return False
+        detail = max(self._details[place : place + 2])
+        merged = with_detail(merge(frames[place : place + 2]), detail)
+        # Tasks that lived once do not add up to less: there is another way to save room, but for the last one.
+        saved = sum(self._sizes[place : place + 2]) - frame_bytes(merged)
+        if saved <= 0 or (detail < SPARSE and saved < self._sizes[place + 1] / 2):
+            return False
+        self._put(place, merged, detail)
+        del self._frames[place + 1], self._sizes[place + 1], self._details[place + 1]
+        return True
+
+    def _drop_oldest(self, why: str) -> None:
+        self._beginning = why
+        del self._frames[0], self._sizes[0], self._details[0]
+
+
+def sort_tasks(rows: Rows, key: str) -> Rows:
+    """Rows of tasks or of groups of them by one of TASK_SORTS, largest first; equals by tid or id."""
+    values = rows["voluntary_switches"] + rows["involuntary_switches"] if key == "switches" else rows[key]
+    number = "tid" if "tid" in (rows.dtype.names or ()) else "id"
+    return rows[np.lexsort((rows[number], -values))]
+
+
+def sort_slow_waits(rows: Rows, key: str) -> Rows:
+    """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first."""
+    return rows[np.lexsort((-rows["time_ns"], -rows[key]))]
+
+
+def sort_pairs(rows: Rows, blame: str) -> Rows:
+    """Pair rows by the time that counts for one of PAIR_SORTS, largest first; equals by victim."""
+    return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"], -rows[PAIR_SORTS[blame]])))

@@ -1,0 +1,255 @@
+"""What happened to single tasks, as numpy rows: tasks, slow waits, pairs of victim and blocker, throttled cgroups.
+
+A row says everything about its subject, so that rows of many intervals can be merged, filtered and written alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.base.units import printable
+
+Integers = npt.NDArray[np.integer]
+Rows = npt.NDArray[np.void]
+
+WAIT_KINDS = ("wakeup", "preemption")
+"""First axis of `LatencyTable.counts`: why the task was queued."""
+
+BEGINNINGS = (*WAIT_KINDS, "throttled", "yield")
+"""How a wait began (`kind` of a slow wait): woken, put off the CPU, taken off by its group's quota, or gave it away."""
+
+CAUSES = ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu")
+"""Why a slow wait was slow (`cause`), exclusive, see docs/blame.md. `stolen`: the hypervisor had the CPU for most of
+it. `idle-cpu`: another CPU was idle for most of it. The others say how it began."""
+
+EVIDENCE = ("", "inferred", "pinned", "not balanced")
+"""What the cause rests on (`evidence`): inferred from its cgroup's statistics; the idle CPU was forbidden by the
+affinity mask, or allowed."""
+
+DOMAINS = ("", "cache", "numa")
+"""What a wait crossed (`domain`) from the CPU where it began to the one where it ended."""
+
+GROUPS = {
+    "thread": "tid",
+    "process": "tgid",
+    "cgroup": "cgroup_id",
+    "container": "cgroup_id",
+    "pid namespace": "pid_namespace",
+}
+"""What tasks, waits and pairs can be grouped by, with the id field of it. Containers are cgroups by another name."""
+
+BLOCKERS = 4
+"""How many blockers a slow wait keeps by name."""
+
+TASK_DTYPE = np.dtype(
+    [
+        ("tid", "<u4"),
+        ("tgid", "<u4"),
+        ("start_ns", "<u8"),
+        ("comm", "S16"),
+        ("process", "S16"),
+        ("cgroup_id", "<u8"),
+        ("run_ns", "<i8"),
+        ("run_delay_ns", "<i8"),
+        ("max_wait_ns", "<i8"),
+        ("waiting_ns", "<i8"),
+        ("timeslices", "<i8"),
+        ("voluntary_switches", "<i8"),
+        ("involuntary_switches", "<i8"),
+        ("migrations", "<i8"),
+        ("cache_migrations", "<i8"),
+        ("numa_migrations", "<i8"),
+        ("last_cpu", "<i4"),
+        ("pid_namespace", "<u4"),
+        ("allowed_cpus", "<u4"),
+        ("parent_tgid", "<u4"),
+        ("parent", "S16"),
+        ("exit_code", "<i4"),
+        ("ended", "<u4"),
+    ]
+)
+"""One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
+task has been waiting at the end of the interval (0: it is not). `cgroup_id` and `pid_namespace` are inode numbers,
+0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
+affinity mask allows; known of those with the largest run delays only, else 0. `parent`: the process that started it, by
+the name it had then, `parent_tgid` its number (0: not known); of a thread its own process. `ended`: 1 if the task has
+ended; `exit_code` is then its wait status, -1 if that is not known."""
+
+TASK_SUMS = (
+    "run_ns",
+    "run_delay_ns",
+    "timeslices",
+    "voluntary_switches",
+    "involuntary_switches",
+    "migrations",
+    "cache_migrations",
+    "numa_migrations",
+)
+"""The counters of a task: they add."""
+
+TASK_REF_FIELDS = ("preemptor", "previous", "waker")
+
+SLOW_WAIT_DTYPE = np.dtype(
+    [
+        ("time_ns", "<i8"),
+        ("wait_ns", "<i8"),
+        ("tid", "<u4"),
+        ("tgid", "<u4"),
+        ("comm", "S16"),
+        ("process", "S16"),
+        ("cgroup_id", "<u8"),
+        ("pid_namespace", "<u4"),
+        ("cpu", "<i4"),
+        ("enqueue_cpu", "<i4"),
+        ("domain", "<i4"),
+        ("kind", "<i4"),
+        ("cause", "<i4"),
+        ("evidence", "<i4"),
+        ("allowed_cpus", "<u4"),
+        ("idle_cpu", "<i4"),
+        ("switches", "<u4"),
+        ("queue_length", "<i4"),
+        ("fair_queue_length", "<i4"),
+        ("idle_cpu_ns", "<i8"),
+        ("stolen_ns", "<i8"),
+        ("covered_ns", "<i8"),
+        ("cpu_idle_ns", "<i8"),
+        ("others_ns", "<i8"),
+        ("blocker_ns", "<i8", (BLOCKERS,)),
+        ("blocker_tid", "<u4", (BLOCKERS,)),
+        ("blocker_comm", "S16", (BLOCKERS,)),
+        ("preemptor_tid", "<u4"),
+        ("preemptor_comm", "S16"),
+        ("previous_tid", "<u4"),
+        ("previous_comm", "S16"),
+        ("waker_tid", "<u4"),
+        ("waker_comm", "S16"),
+        ("padding", "<u4"),
+    ]
+)
+"""One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
+is no such task. `kind`, `cause`, `evidence` and `domain` index BEGINNINGS, CAUSES, EVIDENCE and DOMAINS.
+
+Who had the CPU meanwhile: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
+`blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
+`stolen_ns`: what the hypervisor had of the wait, at least. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
+although it was not the task's. `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
+`queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
+at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""
+
+UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
+"""Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
+
+ROLES = ("victim", "other")
+PERSON_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")
+_PERSON = ("<u4", "<u4", "S16", "S16", "<u8", "<u4")
+
+PERSON_DTYPE = np.dtype([*zip(PERSON_FIELDS, _PERSON, strict=True)])
+"""Who a task is. `process` is the name of its thread group's leader."""
+
+PAIR_DTYPE = np.dtype(
+    [
+        (f"{role}_{name}", kind)
+        for role in ("victim", "other")
+        for name, kind in zip(PERSON_FIELDS, _PERSON, strict=True)
+    ]
+    + [(name, "<i8") for name in ("preemptions", "preempted_ns", "waits", "blocked_ns")]
+)
+"""A victim and another task. `preemptions`: how often the other took the CPU from it, `preempted_ns`: the whole waits
+that began so. `waits`: in how many of its waits the other ran on its CPU, `blocked_ns`: for how long."""
+
+PAIR_SUMS = ("preemptions", "preempted_ns", "waits", "blocked_ns")
+"""The counters of a pair: they add."""
+
+THROTTLING_DTYPE = np.dtype(
+    [
+        ("cgroup_id", "<u8"),
+        ("periods", "<i8"),
+        ("throttled_periods", "<i8"),
+        ("throttled_ns", "<i8"),
+        ("pressure_ns", "<i8"),
+    ]
+)
+"""A cgroup with a CPU quota in one interval, from its cpu.stat: enforcement periods, those in which it was throttled,
+and for how long (summed over CPUs). `pressure_ns`: time in which some task of it waited, from its cpu.pressure."""
+
+
+def text(name: bytes) -> str:
+    """A kernel's name for people: UTF-8 where it is, with anything that could steer a terminal replaced."""
+    return printable(bytes(name).split(b"\0", 1)[0].decode("utf-8", "replace"))
+
+
+def take_rows(rows: Rows, indices: Integers) -> Rows:
+    """`rows[indices]`, but as plain words: numpy copies structured rows field by field, forty times slower."""
+    if rows.dtype.itemsize % 8:
+        return rows[indices]
+    return as_words(rows).take(indices, axis=0).view(rows.dtype).reshape(len(indices))
+
+
+def as_words(rows: Rows) -> Integers:
+    """The same memory as 64-bit words, shape (rows, words of a row); a row must be a whole number of them."""
+    return np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
+
+
+def merge_tasks(tables: Sequence[Rows]) -> Rows:
+    """Rows of TASK_DTYPE merged by task (tid and start time), counters added, in order of tid."""
+    rows = np.concatenate(tables) if tables else np.empty(0, TASK_DTYPE)
+    if not len(rows):
+        return rows
+    order, starts, latest = _groups(rows, ("tid", "start_ns"))
+    rows = take_rows(rows, order)
+    merged: Rows = rows[latest]
+    for name in TASK_SUMS:
+        merged[name] = np.add.reduceat(rows[name], starts)
+    for name in ("max_wait_ns", "allowed_cpus"):
+        merged[name] = np.maximum.reduceat(rows[name], starts)
+    # A task that is absent from the last table did nothing there, and so does not wait any more.
+    merged["waiting_ns"][order[latest] < len(rows) - len(tables[-1])] = 0
+    return merged
+
+
+def merge_pairs(tables: Sequence[Rows]) -> Rows:
+    """Rows of PAIR_DTYPE merged by the two tasks, counters added."""
+    return _merge(tables, PAIR_DTYPE, ("victim_tid", "other_tid", "victim_tgid", "other_tgid"), PAIR_SUMS)
+
+
+def merge_throttling(tables: Sequence[Rows]) -> Rows:
+    """Rows of THROTTLING_DTYPE merged by cgroup, counters added."""
+    return _merge(
+        tables, THROTTLING_DTYPE, ("cgroup_id",), THROTTLING_DTYPE.names[1:] if THROTTLING_DTYPE.names else ()
+    )
+
+
+def _merge(tables: Sequence[Rows], dtype: np.dtype[np.void], key: tuple[str, ...], sums: Sequence[str]) -> Rows:
+    rows = np.concatenate(tables) if tables else np.empty(0, dtype)
+    if not len(rows):
+        return rows
+    order, starts, latest = _groups(rows, key)
+    rows = take_rows(rows, order)
+    merged: Rows = rows[latest]
+    for name in sums:
+        merged[name] = np.add.reduceat(rows[name], starts)
+    return merged
+
+
+def neighbours(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """An order of the rows that puts those of equal keys together, and where each such group begins in it.
+
+    The order is stable: rows of a group stay as they were. `keys`: at least one, each of shape (rows,).
+    """
+    order = np.lexsort(keys[::-1])
+    fresh = np.zeros(len(order), bool)
+    fresh[:1] = True
+    for key in keys:
+        ordered = key[order]
+        fresh[1:] |= ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(fresh)
+
+
+def _groups(rows: Rows, key: tuple[str, ...]) -> tuple[Integers, Integers, Integers]:
+    """`neighbours` of the fields of a key, and the last row of each group: names and gauges are its own."""
+    order, starts = neighbours([rows[name] for name in key])
+    return order, starts, np.append(starts[1:], len(rows)) - 1

@@ -1,0 +1,1 @@
+"""What an off-CPU measurement holds."""

@@ -1,0 +1,1 @@
+"""An off-CPU measurement as data, text and pictures."""

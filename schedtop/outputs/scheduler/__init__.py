@@ -1,0 +1,1 @@
+"""A View as data and as text: snapshots."""

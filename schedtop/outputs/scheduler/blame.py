@@ -1,0 +1,154 @@
+"""The blame in a snapshot: slow waits with their blockers, pairs, what could not be attributed, quotas and groups."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from schedtop.base.units import iso_time
+from schedtop.history.history import View
+from schedtop.model.frame import Frame
+from schedtop.model.groups import group_members, group_tasks
+from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, GROUPS, UNKNOWN, Rows, text
+from schedtop.model.tables import GroupLatency
+
+GROUP_FIELDS = (
+    "tasks",
+    "run_ns",
+    "run_delay_ns",
+    "max_wait_ns",
+    "timeslices",
+    "voluntary_switches",
+    "involuntary_switches",
+    "migrations",
+    "waiting",
+)
+
+
+def slow_wait_fields(view: View) -> list[dict[str, Any]]:
+    """One object a slow wait, in the order of the View."""
+    names = view.slow_waits.dtype.names or ()
+    rows = (dict(zip(names, values, strict=True)) for values in view.slow_waits.tolist())
+    return [_slow_wait(wait, view.frame) for wait in rows]
+
+
+def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
+    blockers = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
+    return {
+        "time": iso_time(wait["time_ns"]),
+        "tid": wait["tid"],
+        "tgid": wait["tgid"],
+        "comm": text(wait["comm"]),
+        "cgroup": cgroup_name(frame, wait["cgroup_id"]),
+        "pid_namespace": wait["pid_namespace"] or None,
+        "cpu": wait["cpu"],
+        "enqueue_cpu": wait["enqueue_cpu"],
+        "crossed": DOMAINS[wait["domain"]] or None,
+        "allowed_cpus": wait["allowed_cpus"] or None,
+        "wait_ns": wait["wait_ns"],
+        "began": BEGINNINGS[wait["kind"]],
+        "cause": CAUSES[wait["cause"]],
+        "evidence": EVIDENCE[wait["evidence"]] or None,
+        "idle_cpu": wait["idle_cpu"] if wait["idle_cpu"] >= 0 else None,
+        "idle_cpu_ns": wait["idle_cpu_ns"],
+        "stolen_ns": wait["stolen_ns"],
+        "preemptor": task_ref(wait["preemptor_tid"], wait["preemptor_comm"]),
+        "previous": task_ref(wait["previous_tid"], wait["previous_comm"]),
+        "waker": task_ref(wait["waker_tid"], wait["waker_comm"]),
+        "blockers": [{"tid": tid, "comm": text(comm), "run_ns": run_ns} for tid, comm, run_ns in blockers if run_ns],
+        "other_blockers_ns": wait["others_ns"],
+        "own_cpu_idle_ns": wait["cpu_idle_ns"],
+        "switches": wait["switches"],
+        **{name: wait[name] if wait[name] != unknown else None for name, unknown in UNKNOWN.items()},
+        "blockers_cover_ratio": round(min(1.0, wait["covered_ns"] / wait["wait_ns"]), 6) if wait["wait_ns"] else None,
+    }
+
+
+def preemption_fields(pairs: Rows) -> list[dict[str, Any]]:
+    """Who took the CPU from whom; the longest sum of waits first."""
+    chosen = pairs[pairs["preemptions"] > 0]
+    chosen = chosen[np.argsort(-chosen["preempted_ns"], kind="stable")]
+    return [
+        {**_pair(row, "preemptor"), "count": int(row["preemptions"]), "wait_ns": int(row["preempted_ns"])}
+        for row in chosen
+    ]
+
+
+def blocking_fields(pairs: Rows) -> list[dict[str, Any]]:
+    """Who had the CPU while whom waited; the longest first."""
+    chosen = pairs[pairs["blocked_ns"] > 0]
+    chosen = chosen[np.argsort(-chosen["blocked_ns"], kind="stable")]
+    return [
+        {**_pair(row, "blocker"), "count": int(row["waits"]), "blocked_ns": int(row["blocked_ns"])} for row in chosen
+    ]
+
+
+def attribution_fields(frame: Frame) -> dict[str, Any]:
+    """How the waits that ended are made up: attributed to blockers, or why not."""
+    parts = asdict(frame.attribution)
+    unattributed = sum(parts.values()) - parts["looked_at_ns"] - parts["over_budget_ns"]
+    return {
+        "ended_wait_ns": frame.ended_wait_ns,
+        "attributed_ns": parts["looked_at_ns"] - unattributed,
+        "short_ns": frame.ended_wait_ns - parts["looked_at_ns"] - parts["over_budget_ns"],
+        **{name: value for name, value in parts.items() if name != "looked_at_ns"},
+    }
+
+
+def throttling_fields(frame: Frame) -> list[dict[str, Any]]:
+    """Cgroups with a quota, the most throttled first."""
+    rows = frame.throttling[np.argsort(-frame.throttling["throttled_ns"], kind="stable")]
+    return [
+        {
+            "cgroup": cgroup_name(frame, int(row["cgroup_id"])),
+            **{name: int(row[name]) for name in ("periods", "throttled_periods", "throttled_ns", "pressure_ns")},
+        }
+        for row in rows
+    ]
+
+
+def group_fields(view: View, histogram: Any, is_known: Callable[[str], bool]) -> list[dict[str, Any]] | None:
+    """The groups that tasks are shown by, largest run delay first; `None` if they are shown alone.
+
+    `histogram`: turns a Histogram into fields; `is_known`: whether the source could give a field of tasks.
+    """
+    kind, frame = view.settings.group, view.frame
+    known: GroupLatency | None = frame.groups if frame.groups and frame.groups.kind == GROUPS[kind] else None
+    if kind == "thread" and known is None:
+        return None
+    rows = group_tasks(view.tasks, kind, frame.cgroups)
+    rows = rows[np.argsort(-rows["run_delay_ns"], kind="stable")]
+    groups = []
+    for row in rows:
+        latency = None
+        if known:
+            members = group_members([int(row["id"])], kind, frame.cgroups)
+            latency = histogram(known.histogram(members, int(row["max_wait_ns"])))
+        fields = {name: int(row[name]) if is_known(name) else None for name in GROUP_FIELDS}
+        groups.append(
+            {"by": kind, "id": int(row["id"]), "name": text(row["name"]), **fields, "runqueue_latency": latency}
+        )
+    return groups
+
+
+def cgroup_name(frame: Frame, number: int) -> str | None:
+    """A cgroup's path, `None` if it is not known."""
+    path = frame.cgroups.get(number)
+    # A directory's name may be any bytes.
+    return None if path is None else text(os.fsencode(path))
+
+
+def task_ref(tid: int, comm: bytes) -> dict[str, Any] | None:
+    """A task by its tid and name, `None` for no task."""
+    return {"tid": tid, "comm": text(comm)} if tid else None
+
+
+def _pair(row: np.void, role: str) -> dict[str, Any]:
+    return {
+        "victim": task_ref(int(row["victim_tid"]), row["victim_comm"]),
+        role: task_ref(int(row["other_tid"]), row["other_comm"]),
+    }

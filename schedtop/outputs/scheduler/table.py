@@ -1,0 +1,304 @@
+"""The snapshot for people (a text report) and for spreadsheets (the task table as CSV)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
+from schedtop.history.history import TASK_SORTS, View
+from schedtop.model.tables import length_ranges
+from schedtop.outputs.plain import blocks_text, cell
+from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
+from schedtop.outputs.scheduler.snapshot import PERCENTILES, TASK_FIELDS, snapshot
+
+_SLOW_WAITS, _PAIRS, _COMMANDS = 20, 15, 15
+
+_LENGTHS, _LENGTH_BAR, _QUEUE_CPUS = 16, 30, 32
+
+_TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
+"""Parts of a filter that are typed in another way than they are called."""
+
+_COVERED = 0.9
+"""Below this share it is said how much of a wait is known."""
+
+
+def to_csv(view: View, tasks: int | None = 50) -> str:
+    """The task table with a row of field names, after `csv_preamble`; what is not available is an empty field."""
+    data = snapshot(view, tasks)
+    return csv_preamble(data, view.frame.unavailable) + csv_rows(TASK_FIELDS, data["tasks"] or ())
+
+
+def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = MappingProxyType({}), **more: Any) -> str:
+    """Lines `# key: value` that say where a table comes from; `data` has the fields of `snapshot.origin`."""
+    names = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns")
+    facts = {"schedtop": data["tool_version"], **{name: data[name] for name in names}, **more}
+    facts["filters"] = filter_words(data["filters"]) or "none"
+    facts["loss"] = ", ".join(f"{name}: {count}" for name, count in data["loss"].items() if count) or "none"
+    if unavailable:
+        facts["not_available"] = "; ".join(f"{part}: {why}" for part, why in unavailable.items())
+    # A name may hold anything, and a line of its own would be data.
+    return "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in facts.items())
+
+
+def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A row of field names and a row each; `None` is an empty field, other fields are left out. Names: `plain.cell`."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, fields, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows({name: cell(row.get(name)) for name in fields} for row in rows)
+    return buffer.getvalue()
+
+
+def filter_words(filters: Mapping[str, Any]) -> str:
+    """What was let through, in words; empty: everything."""
+    others = {key: values for key, values in filters.items() if values and key not in ("scope", "not_tgid")}
+    chosen = [f"{_TYPED.get(key, f'{key}:')}{','.join(map(str, values))}" for key, values in others.items()]
+    # A number of its own would say nothing later: it is always schedtop itself.
+    hidden = ["--hide-self"] * bool(filters.get("not_tgid"))
+    return " ".join(filter(None, (filters["scope"], *chosen, *hidden)))
+
+
+def to_text(view: View, tasks: int | None = 50) -> str:
+    """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
+    data = snapshot(view, tasks)
+    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _queues(data)]
+    parts += [_groups(data), _tasks(view, data)]
+    more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
+    parts = [part for part in (*parts, *more) if part]
+    reasons = [f"not available: {parts}: {why}" for parts, why in by_reason(view.frame.unavailable)]
+    lost = [f"{name.replace('_', ' ')}: {count}" for name, count in data["loss"].items() if count]
+    parts += ["\n".join(reasons)] if reasons else []
+    parts += ["lost: " + ", ".join(lost)] if lost else []
+    return blocks_text(parts)
+
+
+def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is missing for the same reason in one line: names of parts, and why."""
+    parts: dict[str, list[str]] = {}
+    for part, why in unavailable.items():
+        parts.setdefault(why, []).append(part)
+    return [(", ".join(names), why) for why, names in parts.items()]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = (), gap: str = "  ") -> str:
+    """Columns as wide as their widest cell; those named in `left` are aligned to the left."""
+    lines = [tuple(header), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = [
+        [
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for name, cell, width in zip(header, line, widths, strict=True)
+        ]
+        for line in lines
+    ]
+    return "\n".join(gap.join(cells).rstrip() for cells in aligned)
+
+
+def _header(data: dict[str, Any]) -> str:
+    parts = [
+        f"schedtop {data['tool_version']}",
+        f"host {data['host']}",
+        f"kernel {data['kernel']}",
+        f"source {data['source']}",
+        data["start_time"],
+        f"over {format_ns(data['interval_ns'])}",
+    ]
+    chosen = filter_words(data["filters"])
+    head = "  ".join(parts + (["only " + chosen] if chosen else []))
+    return "\n".join([head, *(f"note: {note}" for note in data.get("notes", ()))])
+
+
+def _verdict(data: dict[str, Any]) -> str:
+    verdict = data["verdict"]
+    lines = [f"Verdict: {verdict['headline']}", *(f"  {part}" for part in verdict["evidence"])]
+    return "\n".join(lines + ([f"  Next: {verdict['action']}"] if verdict["action"] else []))
+
+
+def _cpus(data: dict[str, Any]) -> str:
+    header = (
+        "cpu",
+        "switches/s",
+        "voluntary/s",
+        "involuntary/s",
+        "wakeups/s",
+        "in/s",
+        "out/s",
+        "busy",
+        "steal",
+        "queue",
+    )
+    counters = ("switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out")
+    rows = []
+    for name, row in [(str(row["cpu"]), row) for row in data["cpus"]] + [("all", data["totals"])]:
+        rates = [format_count(rate(row[counter], data["interval_ns"])) for counter in counters]
+        ratios = [format_ratio(row["busy_ratio"]), format_ratio(row["steal_ratio"])]
+        rows.append((name, *rates, *ratios, format_count(row["queue_length"])))
+    return "CPUs\n" + table(header, rows)
+
+
+def latency_table(data: Mapping[str, Any]) -> str:
+    """The percentiles of each kind of wait, of a snapshot or a report."""
+    header = ("waits", "count", *(name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES), "max")
+    rows = []
+    for kind, histogram in data["runqueue_latency"].items():
+        known = histogram or {}
+        times = [format_ns(known.get(name)) for name in (*PERCENTILES, "max_ns")]
+        rows.append((kind, format_count(known.get("count")), *times))
+    return "Runqueue latency\n" + table(header, rows, left=("waits",))
+
+
+def _queues(data: dict[str, Any]) -> str:
+    """The run queues as `runqlen` tells them, of all tasks and of the fair class, and a row a CPU."""
+    queue = data["queue_length"]
+    if queue is None:
+        return ""
+    rows = []
+    for first, last in length_ranges(queue["all"]["max"] or 0, _LENGTHS):
+        counts = [
+            sum(bucket["count"] for bucket in queue[kind]["buckets"] if first <= bucket["low"] <= last)
+            for kind in ("all", "fair")
+        ]
+        name = str(first) if first == last else f"{first}-{last}"
+        share = counts[0] / max(1, queue["all"]["count"])
+        rows.append((name, *map(str, counts), format_ratio(share), "█" * round(share * _LENGTH_BAR)))
+    taken = f"{queue['samples']} of {queue['expected_samples']} samples, {queue['hz']} a second on each CPU"
+    title = f"Run queue lengths: tasks that wait, the running one not counted; {taken}"
+    histogram = table(("waiting", "all", "fair class", "share", "of all"), rows, left=("of all",))
+    worst = sorted(queue["cpus"], key=lambda row: -(row["all"]["mean"] or 0))[:_QUEUE_CPUS]
+    cells = [(str(row["cpu"]), *_queue_cells(row)) for row in sorted(worst, key=lambda row: row["cpu"])]
+    header = ("cpu", "mean", "fair mean", "p50", "p90", "p99", "max", "somebody waits")
+    return f"{title}\n{histogram}\n" + table(header, [*cells, ("all", *_queue_cells(queue))])
+
+
+def _queue_cells(row: dict[str, Any]) -> list[str]:
+    whole, fair = row["all"], row["fair"]
+    means = ["-" if lengths["mean"] is None else f"{lengths['mean']:.2f}" for lengths in (whole, fair)]
+    numbers = [format_count(whole[name]) for name in ("p50", "p90", "p99", "max")]
+    return [*means, *numbers, format_ratio(whole["waiting_ratio"])]
+
+
+def _tasks(view: View, data: dict[str, Any]) -> str:
+    header = ("tid", "tgid", "comm", "run", "run delay", "longest wait", "switches", "involuntary", "migrations", "cpu")
+    if data["tasks"] is None:
+        return "Tasks: not available"
+    rows = [
+        (
+            str(task["tid"]),
+            str(task["tgid"]),
+            task["comm"],
+            *(format_ns(task[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            *(format_count(task[name]) for name in ("switches", "involuntary_switches", "migrations")),
+            str(task["last_cpu"]),
+        )
+        for task in data["tasks"]
+    ]
+    title = f"Tasks by {TASK_SORTS[view.settings.task_sort]}: {len(rows)} of {len(view.tasks)}"
+    return f"{title}\n" + table(header, rows, left=("comm",))
+
+
+def short_lived_table(data: Mapping[str, Any], most: int) -> str:
+    """The commands of short-lived tasks, of a snapshot or a report; empty if there were none."""
+    found = data["short_lived"]
+    if not found or not found["commands"]:
+        return ""
+    header = ("command", "count", "/s", "run", "run delay", "longest wait", "ended", "started by")
+    rows = [
+        (
+            command_name(command),
+            format_count(command["count"]),
+            format_rate(rate(command["count"], data["interval_ns"])),
+            *(format_ns(command[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            endings_words(command),
+            starter_name(command),
+        )
+        for command in found["commands"][:most]
+    ]
+    title = f"Short-lived: {format_count(found['processes'])} processes, {format_count(found['threads'])} threads"
+    return f"{title}, {len(rows)} of {len(found['commands'])} commands\n" + table(
+        header, rows, left=("command", "ended", "started by")
+    )
+
+
+def _slow_waits(data: dict[str, Any]) -> str:
+    waits = data["slow_waits"]
+    if waits is None:
+        return "Slow waits: not available"
+    title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
+    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "woken by", "queue", "blocked by")
+    rows = [
+        (
+            datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
+            str(wait["tid"]),
+            wait["comm"],
+            str(wait["cpu"]) if wait["cpu"] == wait["enqueue_cpu"] else f"{wait['enqueue_cpu']}>{wait['cpu']}",
+            format_ns(wait["wait_ns"]),
+            wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
+            *(_name(wait[other]) for other in ("preemptor", "waker")),
+            format_count(wait["queue_length"]),
+            _blockers(wait),
+        )
+        for wait in waits[:_SLOW_WAITS]
+    ]
+    return f"{title}\n" + table(header, rows, left=("comm", "cause", "preempted by", "woken by", "blocked by"))
+
+
+def _blockers(wait: dict[str, Any]) -> str:
+    """Who had the CPU for which share of the wait."""
+    whole = wait["wait_ns"] or 1
+    parts = [f"{_name(blocker)} {format_ratio(blocker['run_ns'] / whole)}" for blocker in wait["blockers"]]
+    if wait["other_blockers_ns"]:
+        parts.append(f"others {format_ratio(wait['other_blockers_ns'] / whole)}")
+    cover = wait["blockers_cover_ratio"]
+    if parts and cover is not None and cover < _COVERED:
+        parts.append(f"(only {format_ratio(cover)} of the wait is known)")
+    return ", ".join(parts) or "-"
+
+
+def _blockings(data: dict[str, Any]) -> str:
+    pairs, parts = data["blockings"], data["attribution"]
+    if pairs is None:
+        return ""
+    whole = parts["ended_wait_ns"] or 1
+    rows = [
+        (_name(pair["victim"]), _name(pair["blocker"]), format_ns(pair["blocked_ns"]), str(pair["count"]))
+        for pair in pairs[:_PAIRS]
+    ]
+    known = format_ratio(parts["attributed_ns"] / whole)
+    title = f"Who had the CPU while whom waited: {len(rows)} of {len(pairs)} pairs, {known} of the run delay is known"
+    return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
+
+
+def _throttling(data: dict[str, Any]) -> str:
+    if not data["throttling"]:
+        return ""
+    rows = [
+        (row["cgroup"] or "?", str(row["periods"]), str(row["throttled_periods"]), format_ns(row["throttled_ns"]))
+        for row in data["throttling"]
+    ]
+    return "Quotas\n" + table(("cgroup", "periods", "throttled", "throttled time"), rows, left=("cgroup",))
+
+
+def _groups(data: dict[str, Any]) -> str:
+    groups = data["groups"]
+    if not groups:
+        return ""
+    header = ("name", "tasks", "run", "run delay", "longest wait", "p50", "p99")
+    rows = [
+        (
+            group["name"],
+            str(group["tasks"]),
+            *(format_ns(group[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
+            *(format_ns((group["runqueue_latency"] or {}).get(name)) for name in ("p50_ns", "p99_ns")),
+        )
+        for group in groups
+    ]
+    return f"By {groups[0]['by']}: {len(rows)}\n" + table(header, rows, left=("name",))
+
+
+def _name(task: dict[str, Any] | None) -> str:
+    return f"{task['comm']} ({task['tid']})" if task else "-"

@@ -1,0 +1,145 @@
+"""A Lens as data: the JSON contract `schedtop.task/1`, described in docs/task.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from schedtop import __version__
+from schedtop.base.units import iso_time
+from schedtop.model.frame import Host
+from schedtop.model.rows import BEGINNINGS, CAUSES, EVIDENCE, Rows, text
+from schedtop.outputs.plain import json_text
+from schedtop.outputs.scheduler.blame import task_ref
+from schedtop.outputs.scheduler.snapshot import histogram_fields
+from schedtop.task import Attributes, Lens, StateTimes, connection_counts, exit_words
+
+SCHEMA = "schedtop.task/1"
+
+
+def to_json(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> str:
+    """The report as text, ending with a newline; the arguments as in `task_report`."""
+    return json_text(task_report(lens, host, threshold_ns, ended_early))
+
+
+def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> dict[str, Any]:
+    """The Lens as plain objects; what is not available is `None`.
+
+    `threshold_ns`: from where on a wait is slow, `None`: none were looked for. `ended_early`: why it is shorter than it
+    was to be; empty: it is not, unless the task has ended.
+    """
+    has = Available(lens)
+    return {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "host": host.name,
+        "kernel": host.kernel,
+        "source": host.source,
+        "start_time": iso_time(lens.start_time_ns),
+        "interval_ns": lens.interval_ns,
+        "threshold_ns": threshold_ns,
+        "ended_early": early_words(lens, ended_early) or None,
+        "task": {
+            "tid": lens.tid,
+            "tgid": lens.tgid,
+            "whole_process": lens.whole_process,
+            "comm": lens.comm,
+            "process": lens.process,
+            "command_line": lens.command_line,
+            "ended": lens.ended,
+            "exit_code": lens.exit_code,
+            "process_threads": lens.process_threads or None,
+            "threads_started": lens.threads_started,
+        },
+        "states": _states(lens.states, has),
+        "strip": [{"duration_ns": c.duration_ns, "states": _states(c.states, has)} for c in lens.strip],
+        "runqueue_latency": histogram_fields(lens.waits),
+        "wakers": has("wakers", [asdict(peer) for peer in lens.wakers]),
+        "wakees": has("wakers", [asdict(peer) for peer in lens.wakees]),
+        "preemptors": [asdict(peer) for peer in lens.preemptors],
+        "cpus": [asdict(cpu) for cpu in lens.cpus],
+        "migrations": has("migrations", lens.migrations),
+        "voluntary_switches": lens.voluntary_switches,
+        "involuntary_switches": lens.involuntary_switches,
+        "attributes": _attributes(lens.attributes),
+        "slow_waits": has("slow waits", [_slow_wait(row) for row in _by_length(lens.slow_waits)]),
+        "syscalls": has("syscalls", [asdict(call) | {"errors": dict(call.errors)} for call in _plain(lens)]),
+        "slow_syscalls": has(
+            "syscalls", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in lens.slow_calls]
+        ),
+        "ongoing_syscalls": has("syscalls", [asdict(call) for call in lens.ongoing]),
+        "page_faults": asdict(lens.faults) if lens.faults else None,
+        "io": has("io", has("syscalls", [asdict(one) for one in lens.io])),
+        "network": has("network", [asdict(one) for one in lens.traffic]),
+        "connections": has(
+            "connections", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in lens.connections]
+        ),
+        "connection_counts": has("connections", connection_counts(lens.transitions)),
+        "connection_transitions": has("connections", [asdict(one) for one in lens.transitions]),
+        "threads": [
+            {name: value for name, value in asdict(thread).items() if name != "states"}
+            | {"states": _states(thread.states, has)}
+            for thread in lens.threads
+        ],
+        "unavailable": dict(lens.unavailable),
+        "loss": asdict(lens.loss),
+    }
+
+
+def early_words(lens: Lens, otherwise: str) -> str:
+    """Why it is shorter than it was to be: because the task has ended, or what else there is."""
+    return f"it has ended{exit_words(lens.exit_code)}" if lens.ended else otherwise
+
+
+class Available:
+    """Values of parts that are there; of others `None`."""
+
+    def __init__(self, lens: Lens) -> None:
+        self._unavailable = lens.unavailable
+
+    def __call__(self, part: str, value: Any) -> Any:
+        return None if part in self._unavailable else value
+
+
+def _plain(lens: Lens) -> list[Any]:
+    """Its system calls, with errors as a dict: `asdict` cannot copy a mapping proxy."""
+    from dataclasses import replace
+
+    return [replace(call, errors=dict(call.errors)) for call in lens.syscalls]
+
+
+def _states(states: StateTimes, has: Available) -> dict[str, Any]:
+    return asdict(states) | {"throttled_ns": has("throttled", states.throttled_ns)}
+
+
+def _attributes(attributes: Attributes | None) -> dict[str, Any] | None:
+    return asdict(attributes) if attributes else None
+
+
+def _without_time(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != "time_ns"}
+
+
+def _by_length(waits: Rows) -> list[Any]:
+    return sorted(waits, key=lambda row: -int(row["wait_ns"]))
+
+
+def _slow_wait(row: Any) -> dict[str, Any]:
+    blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
+    wait_ns = int(row["wait_ns"])
+    return {
+        "time": iso_time(int(row["time_ns"])),
+        "tid": int(row["tid"]),
+        "comm": text(row["comm"]),
+        "cpu": int(row["cpu"]),
+        "enqueue_cpu": int(row["enqueue_cpu"]),
+        "wait_ns": wait_ns,
+        "began": BEGINNINGS[row["kind"]],
+        "cause": CAUSES[row["cause"]],
+        "evidence": EVIDENCE[row["evidence"]] or None,
+        "preemptor": task_ref(int(row["preemptor_tid"]), row["preemptor_comm"]),
+        "previous": task_ref(int(row["previous_tid"]), row["previous_comm"]),
+        "waker": task_ref(int(row["waker_tid"]), row["waker_comm"]),
+        "blockers": [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in blockers if ns],
+        "blockers_cover_ratio": round(min(1.0, int(row["covered_ns"]) / wait_ns), 6) if wait_ns else None,
+    }

@@ -1,0 +1,1 @@
+"""Pairs of victim and preemptor or blocker."""

@@ -1,0 +1,164 @@
+"""Who preempts whom: which task or group waited behind which, and that the sum is all waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+
+from schedtop.base.units import format_ns, format_round_ns
+from schedtop.history.history import View
+from schedtop.model.rows import Rows, text
+from schedtop.panes.pane import TITLE_FRAME, Pane
+from schedtop.panes.percent import percent
+from schedtop.panes.scheduler.blame.rows import FIELDS, MODE_WORDS, Account, PairRows, Part, account, columns_for
+from schedtop.widgets.columns import Column
+from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.strips import Spans, fit, steady
+
+EXPANDED_HEIGHT = 14
+"""From here on, what is not in pairs has a line for each reason."""
+
+FOOTED_HEIGHT = 4
+
+
+class BlamePane(Pane, KeyedTable[PairRows]):
+    """Victims and those who kept them waiting, most time first."""
+
+    TITLE = "Who preempts whom"
+    SHORT = "Blame"
+    LEAST = Size(48, 7)
+    PARTS = ("pairs", "latency")
+    KEY = ("victim_id", "other_id")
+    READING = (
+        "Each line is a victim and somebody who kept it waiting. b changes between two questions. Who had the CPU: "
+        "while the victim waited, the other ran on its CPU; waited is for how long, waits in how many waits. Who took "
+        "the CPU: the other put the victim off the CPU; waited is the whole wait that began so, even if others ran "
+        "then. share is of all waits that ended in the window. The faint lines at the end are the waits that no "
+        "pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are only summed up. "
+        "g groups by process, cgroup, container or pid namespace; `itself` is another task of the same group."
+    )
+    ADVICE = (
+        "The first line is the pair to separate: give one of them other CPUs (cpusets, taskset), a lower priority to "
+        "the one that may wait, or a lower cpu.weight to its cgroup. itself on top: the process has more threads than "
+        "CPUs, so run fewer. One who stands in many lines keeps everybody waiting. Grouped by cgroup or container (g) "
+        "it says which service costs which."
+    )
+    COLUMN_HELP = (
+        ("Columns, who had the CPU", columns_for("blocker")),
+        ("Columns, who took it (b)", columns_for("preemptor")),
+    )
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "mode", "Blame", show=False, id="blame-mode", tooltip="In Blame: who had the CPU, or who took it"),
+    ]
+
+    class ModeRequested(Message):
+        """The other way to blame is wanted."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._account: Account | None = None
+        self._shown: tuple[View | None, str, str] = (None, "", "")
+
+    def action_mode(self) -> None:
+        """Asks for the other way to blame."""
+        self.post_message(self.ModeRequested())
+
+    def table_columns(self) -> Sequence[Column[PairRows]]:
+        return columns_for(self.view.settings.blame if self.view else "blocker")
+
+    def context(self, rows: Rows) -> PairRows:
+        assert self.view is not None and self._account is not None and self.rows is not None
+        settings = self.view.settings
+        largest = int(self.rows[FIELDS[settings.blame][0]].max(initial=0))
+        return PairRows(rows, settings.group, settings.blame, self._account.total_ns, largest)
+
+    @property
+    def page_rows(self) -> int:
+        return max(1, self.inner.height - 1 - len(self._rest()))
+
+    def show(self, view: View) -> None:
+        self.view = view
+        self.draw()
+
+    def draw(self) -> None:
+        # Grouping costs: a pane that nobody sees does not.
+        if not self.hidden and self.view is not None:
+            self._take(self.view)
+        super().draw()
+
+    def _take(self, view: View) -> None:
+        """Makes the account of another View."""
+        before, *how = self._shown
+        wanted = (view, view.settings.group, view.settings.blame)
+        if before is view:
+            return
+        if how != [*wanted[1:]]:
+            self.forget_columns()
+            if how[0] != view.settings.group:
+                self.selected_key = None
+        self._shown = wanted
+        self._account = account(view)
+        self.set_rows(self._account.pairs, view.settings.pair_sort)
+
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.pairs):
+            return [("nobody", "dim")]
+        return [(steady(text(view.pairs[0]["other_comm"])), "preemption")]
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        assert self._account is not None
+        settings = view.settings
+        self.set_title(self._detail(settings.group, MODE_WORDS[settings.blame]), self._sum_text())
+        if not len(self._account.pairs) and not self._account.rest:
+            return self.sentence(_empty_text(view))
+        lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
+        rest = [self._rest_line(part) for part in self._rest()]
+        # At the end of the pane, where they stay while the pairs scroll.
+        lines.extend([] for _ in range(self.inner.height - len(rest) - len(lines)))
+        return [*lines, *rest]
+
+    def _detail(self, kind: str, mode: str) -> str:
+        """How it is grouped and blamed, in the title; the columns say the latter, too."""
+        view = self._shown[0]
+        # Who blocked whom is not kept by CPU.
+        everywhere = "all CPUs" if view is not None and view.settings.shown_filter.cpus else ""
+        grouped = " · ".join(filter(None, (everywhere, "" if kind == "thread" else f"by {kind}")))
+        both = " · ".join(filter(None, (grouped, mode)))
+        return both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else grouped
+
+    def _rest(self) -> Sequence[Part]:
+        """The lines below the pairs: each reason where there is room, else one, else none."""
+        if self._account is None or not self._account.rest or self.inner.height < FOOTED_HEIGHT:
+            return ()
+        if self.inner.height >= EXPANDED_HEIGHT:
+            return self._account.rest
+        return (Part("not attributed", self._account.rest_ns),)
+
+    def _rest_line(self, part: Part) -> Spans:
+        """The reason under the names, its time and share under those of the pairs."""
+        total = self._account.total_ns if self._account else 0
+        cells = {"waited": format_ns(part.ns), "share %": percent(part.ns / total if total > 0 else None)}
+        texts = [fit(cells.get(column.header, ""), width, right=True) for column, width in self.placed]
+        names = [width for _, width in self.placed[:2]]
+        return [(" ".join([fit(part.words, sum(names) + 1), *texts[2:]]), "dim")]
+
+    def _sum_text(self) -> str:
+        if self._account is None:
+            return ""
+        total = f"Σ {format_ns(self._account.total_ns)}"
+        whole = "run delay of ended waits" if self._account.rest else "what the shown ones waited"
+        place = self.position_text()
+        texts = [" · ".join(filter(None, (place, word))) for word in (f"{total} = {whole}", total)]
+        room = self.size.width - TITLE_FRAME
+        return next((words for words in texts if len(words) <= room), texts[-1])
+
+
+def _empty_text(view: View) -> str:
+    if view.settings.shown_filter and len(view.frame.pairs):
+        return f"none of {len(view.frame.pairs)} pairs passes the filter {view.settings.shown_filter}"
+    return f"nobody waited for a CPU in the last {format_round_ns(view.frame.interval_ns)}"

@@ -1,0 +1,155 @@
+"""Who kept whom waiting, as rows of a table: pairs of groups, and the waits that no pair stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from schedtop.base.units import format_count, format_ns
+from schedtop.history.history import View
+from schedtop.model.groups import group_pairs
+from schedtop.model.rows import Rows, take_rows, text
+from schedtop.panes.percent import percent
+from schedtop.widgets.bars import thin_bar
+from schedtop.widgets.columns import Column, explained
+from schedtop.widgets.strips import steady
+
+BAR_CELLS = 10
+
+FIELDS = {"blocker": ("blocked_ns", "waits"), "preemptor": ("preempted_ns", "preemptions")}
+"""The time and the count that belong to each way to blame."""
+
+MODE_WORDS = {"blocker": "who had the CPU meanwhile", "preemptor": "who took the CPU away"}
+
+SHORT_NS = 100_000
+"""Waits that are shorter are not looked at one by one."""
+
+
+class Part(NamedTuple):
+    """Waits that no pair stands for: why, and how much in nanoseconds."""
+
+    words: str
+    ns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Account:
+    """All waits of the window that ended, `total_ns`: the sum of `pairs` (GROUP_PAIR_DTYPE, largest first) and `rest`.
+
+    Under a filter the whole is what its victims' pairs say, and there is no rest.
+    """
+
+    pairs: Rows
+    rest: tuple[Part, ...]
+    total_ns: int
+
+    @property
+    def rest_ns(self) -> int:
+        """What no pair stands for."""
+        return sum(part.ns for part in self.rest)
+
+
+def account(view: View) -> Account:
+    """The account of a View, grouped and blamed as its settings say."""
+    settings = view.settings
+    time, count = FIELDS[settings.blame]
+    pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups)
+    pairs = pairs[(pairs[time] > 0) | (pairs[count] > 0)]
+    first, second = (count, time) if settings.pair_sort == "count" else (time, count)
+    pairs = take_rows(pairs, np.lexsort((-pairs[second], -pairs[first])))
+    in_pairs = int(pairs[time].sum())
+    if settings.shown_filter.names_tasks:
+        return Account(pairs, (), in_pairs)
+    total = view.frame.ended_wait_ns
+    parts = _not_blocked(view) if settings.blame == "blocker" else _not_preempted(view)
+    hidden = int(view.frame.pairs[time].sum()) - in_pairs
+    left = total - in_pairs - hidden - sum(part.ns for part in parts)
+    last = "not counted yet" if settings.blame == "blocker" else "short, given away, or nobody known"
+    return Account(
+        pairs, tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns), total
+    )
+
+
+def _not_blocked(view: View) -> tuple[Part, ...]:
+    what = view.frame.attribution
+    short = view.frame.ended_wait_ns - what.looked_at_ns - what.over_budget_ns
+    return (
+        Part(f"not looked at: shorter than {SHORT_NS // 1000} µs", short),
+        Part("the CPU was idle", what.idle_ns),
+        Part("smaller ones", what.others_ns + what.unpaired_ns),
+        Part("further back than known", what.uncovered_ns),
+        Part("too many waits to look at", what.over_budget_ns),
+    )
+
+
+def _not_preempted(view: View) -> tuple[Part, ...]:
+    return (Part("after waking: nobody took the CPU", int(view.frame.latency.sum_ns[0].sum())),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairRows:
+    """The visible pairs, how they are grouped and blamed, the whole, and the largest for the bars."""
+
+    rows: Rows
+    kind: str
+    blame: str
+    total_ns: int
+    largest_ns: int
+
+    @property
+    def times(self) -> list[int]:
+        """The time that each pair stands for, in nanoseconds."""
+        times: list[int] = self.rows[FIELDS[self.blame][0]].tolist()
+        return times
+
+    def names(self, role: str) -> list[str]:
+        """`comm (tid)` and `process (pid)`, else the group's name."""
+        names = [steady(text(name)) for name in self.rows[f"{role}_name"].tolist()]
+        if self.kind not in ("thread", "process"):
+            return names
+        return [f"{name} ({number})" for name, number in zip(names, self.rows[f"{role}_id"].tolist(), strict=True)]
+
+
+def _others(context: PairRows) -> list[str]:
+    same = (context.rows["victim_id"] == context.rows["other_id"]).tolist()
+    return ["itself" if alone else name for name, alone in zip(context.names("other"), same, strict=True)]
+
+
+def _counts(context: PairRows) -> list[str]:
+    return [format_count(count) for count in context.rows[FIELDS[context.blame][1]].tolist()]
+
+
+def _shares(context: PairRows) -> list[str]:
+    return [percent(ns / context.total_ns if context.total_ns > 0 else None) for ns in context.times]
+
+
+def _bars(context: PairRows) -> list[str]:
+    return [thin_bar(ns / max(1, context.largest_ns), BAR_CELLS) for ns in context.times]
+
+
+MEANINGS = {
+    "victim": "who waited",
+    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group",
+    "took the CPU": "who came onto the CPU when the victim was put off it (b changes between the two)",
+    "waited": "how long, all such waits together",
+    "waits": "in how many waits",
+    "times": "how often",
+    "share %": "the part of all waiting that ended in the window; under a filter by task, of what is listed",
+    "": "the same as a bar",
+}
+
+
+def columns_for(blame: str) -> tuple[Column[PairRows], ...]:
+    """The columns of one way to blame."""
+    other, count = ("had the CPU", "waits") if blame == "blocker" else ("took the CPU", "times")
+    columns: tuple[Column[PairRows], ...] = (
+        Column("victim", 15, lambda context: context.names("victim"), right=False, grow=20, style="strong"),
+        Column(other, 15, _others, right=False, grow=20, style="preemption"),
+        Column("waited", 8, lambda context: [format_ns(ns) for ns in context.times], sort="time"),
+        Column(count, 6, _counts, rank=2, sort="count"),
+        Column("share %", 7, _shares, rank=1),
+        Column("", BAR_CELLS, _bars, right=False, rank=3, style="preemption"),
+    )
+    return explained(columns, MEANINGS)

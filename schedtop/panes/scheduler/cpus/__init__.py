@@ -1,0 +1,1 @@
+"""The CPUs, now and over time."""

@@ -1,0 +1,1 @@
+"""Runqueue latency as a histogram and over time."""

@@ -1,0 +1,231 @@
+"""Latency over time: a heat map of every wait for a CPU, with the lines of two percentiles over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from textual.geometry import Size
+
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
+from schedtop.history.history import View
+from schedtop.panes.pane import TITLE_FRAME
+from schedtop.panes.scheduler.latency.heat_map import (
+    Columns,
+    HeatMap,
+    LogScale,
+    factor_for,
+    heat_map,
+    log_scale,
+    shade_limits,
+    shades,
+)
+from schedtop.panes.scheduler.latency.pane import scope
+from schedtop.panes.time_pane import Placed, TimePane, is_moment, with_cursor
+from schedtop.widgets.bars import bars
+from schedtop.widgets.glyphs import SHADES, styled
+from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
+
+MARGIN = 6
+PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
+"""Their marks are different without any colour; the later one is drawn over the earlier one."""
+
+THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
+GAP_MARK = "?"
+
+STYLES = ("heat", "slow", "strong", "dim")
+HEAT, SLOW, STRONG, DIM = range(len(STYLES))
+
+READOUT_LEAST = 6
+"""With fewer lines the numbers of the newest column give way to the map."""
+
+EMPTY_WORDS_LEAST = 26
+
+GLANCE_CELLS = 5
+GLANCE_DECADES = (3.0, 9.0)
+"""The bars of the glance: from 1 µs to 1 s."""
+
+SEPARATOR: Span = ("  ", "text")
+
+
+class OverTimePane(TimePane):
+    """A heat map of the runqueue latency: time to the right, length upwards, more waits darker."""
+
+    TITLE = "Latency over time"
+    SHORT = "Over time"
+    LEAST = Size(40, 8)
+    PARTS = ("latency",)
+    READING = (
+        "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), the more "
+        "waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
+        "percentile, ▶ and the dotted line the threshold of slow waits; all above it has another colour. "
+        "One dense band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
+        "time slices; look in Tasks who (s), and in Blame for whom. ═ climbs while ━ stays: the CPUs are "
+        "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
+        "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
+        "a timer, or a quota's period. Click on a column, or Space and then ← →: all panes show that interval, and ▲ "
+        "marks it (├─▲ the window of w). x shows more time in each column. Old intervals that were put together to "
+        "save room are as wide as they were long, and their waits are spread over them."
+    )
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._scale: LogScale | None = None
+        self._factor = 0
+
+    def view_glance(self, view: View) -> Spans:
+        cpus = view.settings.shown_filter.cpus or None
+        longest = [frame.latency.histogram(None, cpus).max_ns for frame in view.series[-GLANCE_CELLS:]]
+        low, high = GLANCE_DECADES
+        shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        width, height = self.inner
+        readout = height >= READOUT_LEAST
+        placed = self.place_frames(view, MARGIN, max(1, width - MARGIN))
+        cpus = view.settings.shown_filter.cpus or None
+        waits = [(begin, last, frame.latency.histogram(None, cpus)) for begin, last, frame in placed.frames]
+        columns = Columns.of(placed.width, waits)
+        threshold_ns = view.frame.threshold_ns
+        rows = max(1, height - 1 - readout)
+        scale = self._scale = log_scale(columns.counts.sum(axis=0), threshold_ns, rows, self._scale)
+        drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
+        self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
+        self._set_titles(view)
+        lines = [*self._map(view, placed, columns, scale, drawn), self.axis_spans(view, placed, " " * MARGIN)]
+        return [self._readout(view, placed, columns), *lines] if readout else lines
+
+    # Far moves of the cursor; the dashboard steps by intervals.
+
+    def action_first(self) -> None:
+        """To the oldest interval."""
+        self._go_to(0)
+
+    def action_last(self) -> None:
+        """To the newest one."""
+        self._go_to(-1)
+
+    def action_page(self, pages: float) -> None:
+        """Half the map further, or back."""
+        if self.view is not None and self.placed is not None:
+            columns = round(pages * self.placed.width / 2) or 1
+            self._go_to(max(0, len(self.view.series) - 1 + columns * self.per_column))
+
+    def _go_to(self, number: int) -> None:
+        """Asks for one of the Frames of the View, if it is one moment of them."""
+        if self.view is not None and is_moment(self.view):
+            frames = (*self.view.series, *self.view.later)
+            self.post_message(self.MomentChosen(frames[min(number, len(frames) - 1)].end_ns))
+
+    # What is drawn.
+
+    def _map(self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap) -> Sequence[Spans]:
+        """The rows from the longest waits to the shortest, each with its label."""
+        levels = shades(drawn.cells, self._factor)
+        glyphs = SHADES[levels]
+        styles = np.zeros(glyphs.shape, np.int8)
+        at = scale.row(view.frame.threshold_ns)
+        inside = view.frame.threshold_ns < 10**scale.high
+        if inside:
+            styles[at:] = SLOW
+            glyphs[at] = np.where(levels[at] == 0, THRESHOLD_LINE, glyphs[at])
+        for (mark, _, _), line in zip(PERCENTILES, drawn.lines, strict=True):
+            column = np.flatnonzero(line >= 0)
+            glyphs[line[column], column] = mark
+            styles[line[column], column] = STRONG
+        _mark_gaps(glyphs, styles, columns.known)
+        labels = _labels(scale, view.frame.threshold_ns if inside else 0)
+        words = self._words_before(view, placed, columns)
+        if words:
+            row = scale.rows // 2 - (inside and scale.rows // 2 == at)
+            glyphs[row, : len(words)], styles[row, : len(words)] = list(words), DIM
+        spans = [[label, *line] for label, line in zip(labels, styled(glyphs, styles, STYLES), strict=True)][::-1]
+        return [with_cursor(line, MARGIN, placed.cursor[1]) for line in spans] if placed.cursor else spans
+
+    def _words_before(self, view: View, placed: Placed, columns: Columns) -> str:
+        """What stands where there is no data yet."""
+        known = np.flatnonzero(columns.known)
+        room = int(known[0]) if len(known) else 0
+        if room < EMPTY_WORDS_LEAST or (placed.frames and placed.frames[0][2] is not view.series[0]):
+            return ""
+        return f" no data before {format_clock(view.series[0].start_time_ns)} "
+
+    def _readout(self, view: View, placed: Placed, columns: Columns) -> Spans:
+        """The numbers of the column of the cursor, or of the newest one; their marks are the legend of the lines."""
+        column = placed.cursor[1] if placed.cursor else placed.newest
+        waits = columns.histogram(min(max(column, 0), placed.width - 1))
+        own = [frame for begin, last, frame in placed.frames if begin <= column <= last]
+        span_ns = sum(frame.interval_ns for frame in own)
+        clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
+        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns)
+        if sum(map(spans_width, full[:4])) + 3 * len(SEPARATOR[0]) <= self.inner.width:
+            return whole_parts(full, self.inner.width, SEPARATOR)
+        return whole_parts(_short_numbers(waits, clock), self.inner.width, (" ", "text"))
+
+    def _set_titles(self, view: View) -> None:
+        detail = " · ".join(text for text in (scope(view), self.scale_words) if text)
+        limits = [
+            f"{shade} {format_count(limit)}"
+            for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)
+        ]
+        legend = "  ".join(limits) + "+ waits"
+        room = self.size.width - TITLE_FRAME
+        texts = (
+            f"{legend} a cell",
+            legend,
+            legend.replace("  ", " "),
+            legend.replace("  ", " ").removesuffix(" waits"),
+        )
+        self.set_title(detail, next((text for text in texts if len(text) <= room), ""))
+
+
+def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int) -> list[list[Span]]:
+    """What is known of one column: its time, its percentiles with their marks, and so on."""
+    words = format_round_ns(round(span_ns, -8) if span_ns >= NS_PER_S // 5 else max(span_ns, 1))
+    parts: list[list[Span]] = [[("last ", "dim"), (words, "strong")]]
+    if clock:
+        parts = [[(f"▲ {clock}", "notice"), (f" {words}", "dim")]]
+    for mark, name, ratio in PERCENTILES:
+        parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
+    parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
+    parts.append([(f"{format_count(waits.count)} waits", "text")])
+    parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])
+    return parts
+
+
+def _short_numbers(waits: Histogram, clock: str) -> list[list[Span]]:
+    """The same for a narrow pane."""
+    parts: list[list[Span]] = [[(f"▲{clock}", "notice")]] if clock else []
+    for mark, name, ratio in PERCENTILES:
+        text = format_short_ns(waits.percentile_ns(ratio))
+        parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])
+    parts.append([("max ", "dim"), (format_short_ns(waits.max_ns if waits.count else None), "strong")])
+    return parts
+
+
+def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
+    """What stands left of each row: the time at which it begins, for powers of ten, and the threshold."""
+    labels: list[Span] = [(" " * (MARGIN - 1) + "│", "head")] * scale.rows
+    for power, row in scale.decades():
+        labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
+    if threshold_ns:
+        text = format_round_ns(threshold_ns).replace(" ", "")
+        text = text if len(text) < MARGIN else format_short_ns(threshold_ns)
+        labels[scale.row(threshold_ns)] = (f"{text:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
+    return labels
+
+
+def _power_text(power: int) -> str:
+    return format_round_ns(10**power).replace(" ", "")
+
+
+def _mark_gaps(glyphs: npt.NDArray[np.str_], styles: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]) -> None:
+    """Says of which columns between others nothing is known."""
+    there = np.flatnonzero(known)
+    if len(there):
+        missing = np.flatnonzero(~known[there[0] : there[-1]]) + there[0]
+        glyphs[0, missing] = GAP_MARK
+        styles[:, missing] = DIM

@@ -1,0 +1,158 @@
+"""Runqueue latency: how long tasks waited for a CPU in the window, as numbers and as a histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from textual.geometry import Size
+
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
+from schedtop.history.history import View
+from schedtop.model.groups import group_members
+from schedtop.model.rows import GROUPS, WAIT_KINDS
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.latency.plot import LatencyPlot
+from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
+from schedtop.widgets.strips import Spans, fit
+
+PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
+"""Name, ratio, and how early the column goes when there is no room."""
+
+AIRY_PLOT_HEIGHT = 7
+NOT_BY_TASK = "all tasks"
+"""What the title says under a filter by task: histograms are kept by CPU, and so cannot follow it."""
+
+Kinds = Sequence[tuple[str, Histogram, str]]
+"""Name, waits and their count as events per second."""
+
+
+MEANINGS = {
+    "wait": "the kind: wakeup (a sleeper was woken: what a request feels), preemption (a runner lost its CPU), all",
+    "p50": "half of the waits are shorter: the usual case",
+    "p90": "one wait in ten is longer",
+    "p99": "one wait in a hundred is longer",
+    "p99.9": "one wait in a thousand is longer",
+    "max": "the longest one",
+    "per s": "how many waits ended, a second",
+}
+
+
+def _columns(name: int, value: int, form: Callable[[float | None], str], grow: int = 0) -> tuple[Column[Kinds], ...]:
+    """The columns with `name` cells for the kind of wait and `value` for each time, written by `form`."""
+
+    def times(header: str, of: Callable[[Histogram], float | None], rank: int = 0) -> Column[Kinds]:
+        return Column(header, value, lambda kinds: [form(of(waits)) for _, waits, _ in kinds], rank=rank, grow=grow)
+
+    def percentile(header: str, ratio: float, rank: int) -> Column[Kinds]:
+        return times(header, lambda waits: waits.percentile_ns(ratio), rank)
+
+    columns: tuple[Column[Kinds], ...] = (
+        Column("wait", name, lambda kinds: [word[:name] for word, _, _ in kinds], right=False, style="strong"),
+        *(percentile(*wanted) for wanted in PERCENTILES),
+        times("max", lambda waits: waits.max_ns if waits.count else None),
+        Column("per s", 6, lambda kinds: [per_s for _, _, per_s in kinds], rank=3, grow=min(grow, 2)),
+    )
+    return explained(columns, MEANINGS)
+
+
+FORMS = (
+    _columns(10, 7, format_ns, grow=3),
+    _columns(7, 6, lambda ns: format_ns(ns).replace(" ", "")),
+    _columns(7, 5, format_short_ns),
+)
+"""From wide to narrow. Two digits do for percentiles that are exact to 6 %, so the narrowest has all of them, too."""
+
+STYLE_OF = {"wakeup": "wakeup", "preemption": "preemption", "all": "strong"}
+
+
+def columns_for(width: int) -> Sequence[Column[Kinds]]:
+    """The widest form that shows every percentile in `width` cells; else the narrowest, which drops some."""
+    names = len(PERCENTILES) + 2
+    return next((form for form in FORMS if len(place(form, width)) >= names), FORMS[-1])
+
+
+class ChosenGroup(NamedTuple):
+    """A group of tasks: its id, its name and its longest wait."""
+
+    id: int
+    name: str
+    max_wait_ns: int
+
+
+class LatencyPane(Pane):
+    """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
+
+    TITLE = "Runqueue latency"
+    SHORT = "Latency"
+    LEAST = Size(38, 9)
+    PARTS = ("latency",)
+    READING = (
+        "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
+        "when a sleeping task is woken; a preemption wait starts when a running task is put off the CPU. "
+        "In the histogram wakeup waits grow upwards, preemption waits hang downwards; both axes are logarithmic, and "
+        "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
+        "a task is selected, or a group of them (g), its waits alone are shown, of both kinds together."
+    )
+    ADVICE = (
+        "A service feels its wakeup waits: p99 of some milliseconds is what its users feel, too; look at slow waits "
+        "for who. High preemption waits with low wakeup waits: many tasks that compute, as it should be in batch work. "
+        "A second hump right of the first: a part of the tasks waits for whole time slices."
+    )
+    COLUMN_HELP = (("Columns", FORMS[0]),)
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._plot = LatencyPlot()
+        self.group: ChosenGroup | None = None
+        """Whose waits alone are to be shown, if the Frame has them; set before `show`."""
+
+    def _of_group(self, view: View) -> Histogram | None:
+        kind, groups = view.settings.group, view.frame.groups
+        if self.group is None or groups is None or groups.kind != GROUPS[kind]:
+            return None
+        return groups.histogram(group_members([self.group.id], kind, view.frame.cgroups), self.group.max_wait_ns)
+
+    def view_glance(self, view: View) -> Spans:
+        return [("p99 ", "dim"), (format_ns(view.latency().percentile_ns(0.99)), "strong")]
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        width, height = self.inner
+        of_group = self._of_group(view)
+        if of_group is not None and self.group is not None:
+            return self._group_lines(view, of_group, self.group.name)
+        waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
+        every = sum(waits.values(), Histogram.empty())
+        kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
+        self.set_title(scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        placed = place(columns_for(width), width)
+        lines: list[Spans] = [header_spans(placed, None)]
+        for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
+            lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
+        if height - len(lines) > AIRY_PLOT_HEIGHT:
+            lines.append([])
+        room = height - len(lines)
+        return [*lines, *self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns)]
+
+    def _group_lines(self, view: View, waits: Histogram, name: str) -> Sequence[Spans]:
+        """The waits of one group, of both kinds together: more is not known of groups."""
+        width, height = self.inner
+        self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        placed = place(columns_for(width), width)
+        lines: list[Spans] = [header_spans(placed, None)]
+        lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))
+        lines.append([(fit("of the selected row, both kinds together", width), "dim")])
+        room = height - len(lines)
+        threshold_ns = view.frame.threshold_ns
+        return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]
+
+
+def _per_s(view: View, histogram: Histogram) -> str:
+    return format_rate(rate(histogram.count, view.frame.interval_ns))
+
+
+def scope(view: View) -> str:
+    """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
+    parts = [view.cpus_words] if view.cpus_words else []
+    return " · ".join([*parts, NOT_BY_TASK] if view.settings.shown_filter.names_tasks else parts)

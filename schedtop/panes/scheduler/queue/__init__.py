@@ -1,0 +1,1 @@
+"""The length of the run queues."""

@@ -1,0 +1,1 @@
+"""Slow waits, one by one."""

@@ -1,0 +1,110 @@
+"""The slow waits: every single wait over the threshold, who had the CPU, and who was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+
+from schedtop.base.units import format_count, format_ns, format_round_ns
+from schedtop.history.history import SLOW_WAIT_SORTS, View
+from schedtop.model.rows import Rows
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
+from schedtop.widgets.columns import Column
+from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.strips import Spans
+
+
+class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
+    """Single waits over the threshold, slowest or newest first."""
+
+    TITLE = "Slow waits"
+    LEAST = Size(60, 6)
+    PARTS = ("slow_waits",)
+    KEY = ("time_ns", "tid")
+    READING = (
+        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about the "
+        "selected one. cause says why it was slow. `blocked by` is who had the CPU longest meanwhile, after its share "
+        "of the wait; `+2`: two more had it, too. `~`: less than 90 % of the wait is known. `woken by` names who "
+        "woke the task, `preempted by` who took the CPU from it, previous who ran last before it got the CPU (on its "
+        "own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1."
+    )
+    ADVICE = (
+        "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
+        "idle CPU, pinned: a wider affinity mask; wakeup and preemption: who had the CPU is the one to move, to slow "
+        "down or to split. Enter opens the task lens on the victim."
+    )
+    COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("i", "details", "Details", show=False, id="details", tooltip="In Slow waits: all about the selected"),
+    ]
+
+    class DetailsRequested(Message):
+        """All about the selected wait is wanted."""
+
+        def __init__(self, row: np.void) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._shape = ("thread", "")
+
+    def action_details(self) -> None:
+        """Asks for all about the selected wait; without a selection, about the first one."""
+        if self.selected_row is None and self.rows is not None and len(self.rows):
+            self.select(self.top)
+        if self.selected_row is not None:
+            self.post_message(self.DetailsRequested(self.selected_row))
+
+    def row_opened(self) -> None:
+        self.action_details()
+
+    def table_columns(self) -> Sequence[Column[WaitRows]]:
+        return columns_for(*self._shape)
+
+    def context(self, rows: Rows) -> WaitRows:
+        assert self.view is not None
+        return WaitRows(rows, self._shape[0], self.view.frame.cgroups)
+
+    def show(self, view: View) -> None:
+        self.view = view
+        shape = (view.settings.group, view.settings.slow_wait_sort)
+        if shape != self._shape:
+            self._shape = shape
+            self.forget_columns()
+        self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
+        self.draw()
+
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.slow_waits):
+            return [("none", "dim")]
+        longest = format_ns(int(view.slow_waits["wait_ns"].max()))
+        return [(format_count(len(view.slow_waits)), "strong"), (f" to {longest}", "text")]
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
+        suppressed = view.frame.loss.slow_waits_suppressed
+        more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
+        over = format_round_ns(view.frame.threshold_ns)
+        keys = "i details" if self.has_focus and self.selected_key else ""
+        place = " · ".join(filter(None, (self.position_text(), keys)))
+        self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", place)
+        if not len(view.slow_waits):
+            return self.sentence(_empty_text(view))
+        return list(self.table_lines())
+
+
+def _empty_text(view: View) -> str:
+    if view.settings.shown_filter and len(view.frame.slow_waits):
+        return f"none of {len(view.frame.slow_waits)} slow waits passes the filter {view.settings.shown_filter}"
+    over, span = (format_round_ns(ns) for ns in (view.frame.threshold_ns, view.frame.interval_ns))
+    # What was recorded has its threshold.
+    hint = "" if view.host.recorded_source else " (press - for a lower threshold)"
+    return f"no task waited longer than {over} for a CPU in the last {span}{hint}"

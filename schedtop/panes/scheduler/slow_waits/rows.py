@@ -1,0 +1,134 @@
+"""The columns of the slow waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from schedtop.base.units import format_clock_ms, format_ns
+from schedtop.model.groups import group_name
+from schedtop.model.rows import Rows, text
+from schedtop.verdict.wait import cause_words
+from schedtop.widgets.columns import Column, explained
+from schedtop.widgets.strips import steady
+
+COVERED_RATIO = 0.9
+"""With less of a wait known, what is known of it carries the sign UNSURE."""
+
+UNSURE = "~"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WaitRows:
+    """The visible rows, how they are grouped, and the paths of cgroups by id."""
+
+    rows: Rows
+    kind: str
+    cgroups: Mapping[int, str]
+
+    def task(self, which: str) -> list[str]:
+        """`preemptor`, `previous` or `waker` as `name (tid)`; a dot where there is none."""
+        pairs = zip(self.rows[f"{which}_tid"].tolist(), self.rows[f"{which}_comm"].tolist(), strict=True)
+        return [task_text(tid, comm) for tid, comm in pairs]
+
+
+def task_text(tid: int, comm: bytes) -> str:
+    """`name (tid)`, `idle`, or a dot for no task at all."""
+    name = steady(text(comm))
+    if tid:
+        return f"{name} ({tid})"
+    # The idle task has tid 0 and a name; no task at all has neither.
+    return "idle" if name else "·"
+
+
+def _cpus(context: WaitRows) -> list[str]:
+    pairs = zip(context.rows["enqueue_cpu"].tolist(), context.rows["cpu"].tolist(), strict=True)
+    return [str(cpu) if queued == cpu or queued < 0 else f"{queued}→{cpu}" for queued, cpu in pairs]
+
+
+def _queues(context: WaitRows) -> list[str]:
+    """How many still waited on the CPU when the wait was over."""
+    return [str(length) if length >= 0 else "·" for length in context.rows["queue_length"].tolist()]
+
+
+def _causes(context: WaitRows) -> list[str]:
+    return [steady(cause_words(row)) for row in context.rows]
+
+
+def _blockers(context: WaitRows) -> list[str]:
+    rows = context.rows
+    known = zip(rows["wait_ns"].tolist(), rows["covered_ns"].tolist(), strict=True)
+    blockers = zip(
+        rows["blocker_tid"].tolist(), rows["blocker_comm"].tolist(), rows["blocker_ns"].tolist(), strict=True
+    )
+    return [_blocker_text(*one, *other) for one, other in zip(known, blockers, strict=True)]
+
+
+def _blocker_text(wait_ns: int, covered_ns: int, tids: list[int], comms: list[bytes], times: list[int]) -> str:
+    """The share of the wait of the one who had the CPU longest, its name, and how many more there are."""
+    if not times[0] or not wait_ns:
+        return "·"
+    sign = UNSURE if covered_ns < COVERED_RATIO * wait_ns else ""
+    more = sum(ns > 0 for ns in times[1:])
+    rest = f" +{more}" if more else ""
+    return f"{sign + f'{times[0] / wait_ns * 100:.0f}%':>4} {task_text(tids[0], comms[0])}{rest}"
+
+
+def _groups(context: WaitRows) -> list[str]:
+    return [steady(name) for name in group_name(context.rows, context.kind, context.cgroups)]
+
+
+_TIME: Column[WaitRows] = Column(
+    "time",
+    12,
+    lambda context: list(map(format_clock_ms, context.rows["time_ns"].tolist())),
+    right=False,
+    rank=4,
+    sort="time_ns",
+    style="dim",
+)
+_WAIT: Column[WaitRows] = Column(
+    "wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
+)
+_TASK: Column[WaitRows] = Column(
+    "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
+    style="strong",
+)  # fmt: skip
+_TID: Column[WaitRows] = Column(
+    "tid", 7, lambda context: list(map(str, context.rows["tid"].tolist())), rank=5, style="dim"
+)
+_GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
+_REST: tuple[Column[WaitRows], ...] = (
+    Column("CPU", 4, _cpus, rank=6, grow=3),
+    Column("queue", 5, _queues, rank=8),
+    Column("cause", 17, _causes, right=False, rank=1, grow=1),
+    Column(" blocked by", 24, _blockers, right=False, grow=12, style="preemption"),
+    Column("preempted by", 16, lambda context: context.task("preemptor"), right=False, rank=7, grow=8),
+    Column("woken by", 16, lambda context: context.task("waker"), right=False, rank=8, grow=8, style="wakeup"),
+    Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=9, grow=8, style="dim"),
+)
+
+
+MEANINGS = {
+    "time": "when the task got its CPU at last",
+    "wait": "how long it had waited: the row's size",
+    "task": "who waited",
+    "tid": "its number",
+    "group": "its process, cgroup, container or pid namespace",
+    "CPU": "where it ran then; 3→1: it had been queued on CPU 3 before",
+    "queue": "how many tasks waited on that CPU when it got it",
+    "cause": "why it was slow, one of the causes that the help lists",
+    "blocked by": "who had the CPU longest meanwhile, with its share of the wait; +2: two more; ~: not all is known",
+    "preempted by": "who took the CPU from it, if the wait began so",
+    "woken by": "who woke it, if the wait began so",
+    "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
+}
+
+
+def columns_for(kind: str, sort: str) -> tuple[Column[WaitRows], ...]:
+    """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest."""
+    time = _TIME if sort != "time_ns" else Column(
+        _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
+    )  # fmt: skip
+    columns = (time, _WAIT, _TASK, *((_TID,) if kind == "thread" else (_GROUP,)), *_REST)
+    return explained(columns, MEANINGS)

@@ -1,0 +1,91 @@
+"""One slow wait in full: why, who had the CPU and for how long, who else had a part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from schedtop.base.units import format_clock_ms, format_ns
+from schedtop.model.groups import group_name
+from schedtop.model.rows import BEGINNINGS, DOMAINS, Rows, text
+from schedtop.panes.scheduler.slow_waits.rows import task_text
+from schedtop.verdict.wait import explain
+from schedtop.widgets.bars import thin_bar
+from schedtop.widgets.prose import entry, paragraph
+from schedtop.widgets.strips import Spans, fit, steady
+
+INDENT = 14
+NAME_CELLS = 26
+BAR_CELLS = 12
+
+
+def wait_title(row: np.void) -> str:
+    """Whose wait, and how long."""
+    return f"{steady(text(row['comm']))} ({int(row['tid'])}) waited {format_ns(int(row['wait_ns']))}"
+
+
+def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) -> Iterable[Spans]:
+    """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has."""
+    yield from paragraph(steady(explain(row, cpus)), width)
+    yield []
+    # A throttled task was on no run queue: nobody kept a CPU from it.
+    if row["kind"] != BEGINNINGS.index("throttled"):
+        yield [("Who had the CPU meanwhile", "key")]
+        yield from _blocker_lines(row, width)
+        yield []
+    for term, meaning in _facts(row, cgroups):
+        yield from entry(term, meaning, INDENT, width)
+
+
+def _blocker_lines(row: np.void, width: int) -> Iterable[Spans]:
+    blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
+    lines = [(task_text(tid, comm), ns, "text") for tid, comm, ns in blockers if ns]
+    wait = int(row["wait_ns"])
+    lines.append(("others, each less", int(row["others_ns"]), "dim"))
+    lines.append(("nobody: it was idle", int(row["cpu_idle_ns"]), "dim"))
+    lines.append(("not known", wait - int(row["covered_ns"]), "dim"))
+    for name, ns, style in lines:
+        if ns > 0 and wait:
+            share = ns / wait
+            cells = fit(name, min(NAME_CELLS, width - 18)) + f"{format_ns(ns):>9} {share * 100:>5.1f} % "
+            yield [(cells, style), (thin_bar(share, BAR_CELLS), "preemption" if style == "text" else "dim")]
+
+
+def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]]:
+    one: Rows = np.array([row], row.dtype)
+    yield "ended", format_clock_ms(int(row["time_ns"]))
+    yield "CPU", _cpu_text(row)
+    for field, term in (("preemptor", "preempted by"), ("waker", "woken by"), ("previous", "before it ran")):
+        name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
+        if name != "·":
+            yield term, name
+    if row["switches"]:
+        yield "switches", f"{int(row['switches'])} on that CPU meanwhile"
+    if row["queue_length"] >= 0:
+        yield "queue", _queue_text(int(row["queue_length"]), int(row["fair_queue_length"]))
+    if row["stolen_ns"] > 0:
+        yield "steal", f"at least {format_ns(int(row['stolen_ns']))} of the wait"
+    if row["idle_cpu"] >= 0:
+        yield "idle CPU", f"CPU {int(row['idle_cpu'])} was idle for {format_ns(int(row['idle_cpu_ns']))} of the wait"
+    if row["allowed_cpus"]:
+        count = int(row["allowed_cpus"])
+        yield "may run on", f"{count} CPU{'s' if count != 1 else ''}"
+    if row["cgroup_id"]:
+        yield "cgroup", steady(cgroups.get(int(row["cgroup_id"]), group_name(one, "cgroup", cgroups)[0]))
+
+
+def _queue_text(length: int, fair: int) -> str:
+    """How many still waited when the wait was over."""
+    if not length:
+        return "nobody else waited on that CPU when it got to run"
+    many = f"{length} other task{'s' * (length != 1)} still waited on that CPU when it got to run"
+    return many if fair == length else f"{many}, {fair} of the fair class"
+
+
+def _cpu_text(row: np.void) -> str:
+    queued, ran = int(row["enqueue_cpu"]), int(row["cpu"])
+    if queued == ran or queued < 0:
+        return f"queued and ran on CPU {ran}"
+    domain = DOMAINS[row["domain"]] if 0 <= row["domain"] < len(DOMAINS) else ""
+    return f"queued on CPU {queued}, ran on CPU {ran}" + (f" (another {domain} domain)" if domain else "")

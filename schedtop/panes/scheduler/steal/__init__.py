@@ -1,0 +1,1 @@
+"""What takes CPU time away: steal, quotas, pressure."""

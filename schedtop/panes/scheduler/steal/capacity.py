@@ -1,0 +1,140 @@
+"""What takes CPU time away from those who want it, over five minutes: steal, quotas, pressure, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ratio, format_round_ns, format_short_ns
+from schedtop.model.frame import Frame
+from schedtop.model.rows import Rows
+from schedtop.panes.levels import ALARM_RATIO, NOTICE_RATIO
+
+SPAN_NS = 300 * NS_PER_S
+
+Values = npt.NDArray[np.float64]
+Cpus = tuple[int, ...] | None
+
+_CACHED_MOST = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One thing over time: its value in a Frame on some CPUs (`None`: all; the value is `None` where it is not known,
+    and of all CPUs where it is not kept by CPU), how it is written and drawn.
+
+    `scale` gives the top of its axis from the largest value seen; `marks` are values worth a label on the axis.
+    """
+
+    word: str
+    value: Callable[[Frame, Cpus], float | None]
+    format: Callable[[float | None], str]
+    scale: Callable[[float], float]
+    style: str
+    marks: tuple[float, ...] = ()
+
+
+def worst_throttled(rows: Rows) -> tuple[int, float] | None:
+    """The id of the cgroup that was throttled in most of its periods, and their share; `None` without any."""
+    rows = rows[rows["periods"] > 0]
+    if not len(rows):
+        return None
+    shares = rows["throttled_periods"] / rows["periods"]
+    index = int(shares.argmax())
+    return int(rows["cgroup_id"][index]), float(shares[index])
+
+
+def _throttled(frame: Frame, _cpus: Cpus) -> float | None:
+    worst = worst_throttled(frame.throttling)
+    return worst[1] if worst else None
+
+
+def _p99(frame: Frame, cpus: Cpus) -> float | None:
+    return None if "latency" in frame.unavailable else frame.latency.histogram(None, cpus).percentile_ns(0.99)
+
+
+def _stolen(frame: Frame, cpus: Cpus) -> float | None:
+    return frame.ratio("steal_ns", [cpu for cpu in cpus if cpu < len(frame.cpus.online)] if cpus else None)
+
+
+def _pressure(frame: Frame, _cpus: Cpus) -> float | None:
+    if frame.pressure is None or not frame.interval_ns or "pressure" in frame.unavailable:
+        return None
+    # The kernel brings its total up to date every two seconds: a short interval may get more than its own.
+    return min(1.0, frame.pressure.some_ns / frame.interval_ns)
+
+
+def _ratio_scale(most: float) -> float:
+    """So large that the 10 % line is always on it, and steady."""
+    return next((top for top in (0.12, 0.25, 0.5) if most <= top), 1.0)
+
+
+def _time_scale(most: float) -> float:
+    """The next of 1, 2, 5, 10, … ms."""
+    steps = (digit * NS_PER_MS * 10**power for power in range(5) for digit in (1, 2, 5))
+    return next((float(step) for step in steps if most <= step), max(most, 1.0))
+
+
+def short_ratio(ratio: float | None) -> str:
+    """A ratio as percent without a blank."""
+    return format_ratio(ratio).replace(" ", "")
+
+
+STEAL = Series("steal", _stolen, short_ratio, _ratio_scale, "steal", (NOTICE_RATIO, ALARM_RATIO))
+QUOTA = Series("quota", _throttled, short_ratio, _ratio_scale, "preemption")
+SERIES = (STEAL, QUOTA, Series("PSI", _pressure, short_ratio, _ratio_scale, "busy"), Series(
+    "p99", _p99, format_short_ns, _time_scale, "wakeup"
+))  # fmt: skip
+
+
+class Past:
+    """The values of all SERIES over five minutes; those of a Frame are worked out once."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, int], tuple[float, ...]] = {}
+        self._cpus: Cpus = None
+
+    def table(self, frames: Sequence[Frame], places: int, cpus: Cpus = None) -> Values:
+        """The largest value of each series in `places` equal parts, shape (series, places), NaN without data."""
+        if cpus != self._cpus:
+            self._cpus = cpus
+            self._values.clear()
+        table = np.full((places, len(SERIES)), np.nan)
+        end = frames[-1].end_ns if frames else 0
+        recent = [frame for frame in frames if end - frame.end_ns < SPAN_NS]
+        if not recent or places <= 0:
+            return table.T
+        values = np.array([self._of(frame) for frame in recent])
+        age = end - np.array([frame.end_ns for frame in recent])
+        begun = age + np.array([frame.interval_ns for frame in recent])
+        last = places - 1 - (age / SPAN_NS * places).astype(int)
+        first = places - 1 - np.minimum(places - 1, (begun / SPAN_NS * places - 1e-9).astype(int))
+        np.fmax.at(table, last, values)
+        for index in np.flatnonzero(first < last).tolist():
+            part = slice(first[index], last[index] + 1)
+            table[part] = np.fmax(table[part], values[index])
+        return table.T
+
+    def _of(self, frame: Frame) -> tuple[float, ...]:
+        key = (frame.end_ns, frame.interval_ns)
+        found = self._values.get(key)
+        if found is None:
+            if len(self._values) >= _CACHED_MOST:
+                self._values.clear()
+            known = (series.value(frame, self._cpus) for series in SERIES)
+            found = self._values[key] = tuple(np.nan if value is None else float(value) for value in known)
+        return found
+
+
+def top_of(series: Series, values: Values) -> float:
+    """The top of a series' axis."""
+    known = values[~np.isnan(values)]
+    return series.scale(float(known.max()) if len(known) else 0.0)
+
+
+def axis_text(series: Series, value: float) -> str:
+    """A value as a label of the axis."""
+    return format_round_ns(round(value)).replace(" ", "") if series.format is format_short_ns else f"{value * 100:.0f}%"

@@ -1,0 +1,128 @@
+"""The task table: who ran, who waited, and how often each was put off the CPU; alone or in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.geometry import Size
+
+from schedtop.history.history import TASK_SORTS, View, sort_tasks
+from schedtop.model.groups import container_ids, group_tasks
+from schedtop.model.rows import GROUPS, Rows, text
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.latency.pane import ChosenGroup
+from schedtop.panes.scheduler.tasks.rows import COLUMNS, GROUP_COLUMNS, TaskRows
+from schedtop.widgets.columns import Column
+from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.strips import Spans, steady
+
+
+class TasksPane(Pane, KeyedTable[TaskRows]):
+    """Tasks that ran or waited in the window, or groups of them, in the order that `s` chooses."""
+
+    TITLE = "Tasks"
+    LEAST = Size(60, 6)
+    PARTS = ("tasks",)
+    READING = (
+        "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
+        "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a "
+        "second that it was put off the CPU although it wanted to go on: much of it together with run delay means "
+        "too many tasks for the CPUs they may use. run % is of one CPU, over the window. moves are migrations "
+        "between CPUs, cache and numa those of them to another cache or NUMA node. g adds tasks up by process, "
+        "cgroup, container or pid namespace; p99 is then the wait that one in a hundred exceeds, and the latency "
+        "pane shows the waits of the selected group."
+    )
+    ADVICE = (
+        "Sorted by run delay the victims are on top: Enter on one opens the task lens, who kept it waiting stands in "
+        "Blame. Sorted by run time (s) the culprits are: fewer threads, a lower priority (nice, cpu.weight) or CPUs "
+        "of their own help the others. High invol/s without run delay is harmless. Much waiting with few switches: a "
+        "quota (Causes), or a pinned task; compare with taskset -p. Many moves, many of them to another cache: pin it."
+    )
+    COLUMN_HELP = (("Columns, of single tasks", COLUMNS), ("Columns, of groups (g)", GROUP_COLUMNS))
+
+    def __init__(self, own_pid: int | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        """`own_pid` is the process whose tasks are marked as schedtop's own."""
+        super().__init__(id=id, classes=classes)
+        self.own_pid = own_pid
+        self._kind = "thread"
+        self._members: dict[int, list[int]] | None = None
+        self._lacks: frozenset[str] = frozenset()
+
+    @property
+    def key_fields(self) -> tuple[str, ...]:
+        return ("tid", "start_ns") if self._kind == "thread" else ("id",)
+
+    def table_columns(self) -> Sequence[Column[TaskRows]]:
+        columns = COLUMNS if self._kind == "thread" else GROUP_COLUMNS
+        return [column for column in columns if column.part not in self._lacks]
+
+    def context(self, rows: Rows) -> TaskRows:
+        assert self.view is not None
+        frame = self.view.frame
+        groups = frame.groups if frame.groups and frame.groups.kind == GROUPS[self._kind] else None
+        return TaskRows(rows, frame.interval_ns, self.own_pid, frame.unavailable, groups, self._members, self._kind)
+
+    @property
+    def selected_group(self) -> ChosenGroup | None:
+        """The selected group, or the single task; `None` if none is selected."""
+        row = self.selected_row
+        if row is None:
+            return None
+        if self._kind == "thread":
+            name = f"{steady(text(row['comm']))} ({int(row['tid'])})"
+            return ChosenGroup(int(row["tid"]), name, int(row["max_wait_ns"]))
+        return ChosenGroup(int(row["id"]), steady(text(row["name"])), int(row["max_wait_ns"]))
+
+    @property
+    def selected_tid(self) -> int:
+        """The selected task, 0 if none is selected or groups are shown."""
+        row = self.selected_row
+        return int(row["tid"]) if row is not None and self._kind == "thread" else 0
+
+    def show(self, view: View) -> None:
+        self.view = view
+        kind = view.settings.group
+        if kind != self._kind:
+            self._kind = kind
+            self.selected_key = None
+            self.forget_columns()
+        if view.frame.unavailable.keys() != self._lacks:
+            self._lacks = frozenset(view.frame.unavailable)
+            self.forget_columns()
+        rows = view.tasks
+        if kind != "thread":
+            rows = sort_tasks(group_tasks(rows, kind, view.frame.cgroups), view.settings.task_sort)
+        self._members = _members(view) if kind == "container" else None
+        self.set_rows(rows, view.settings.task_sort)
+        self.draw()
+
+    def view_glance(self, view: View) -> Spans:
+        if not len(view.tasks):
+            return [("none", "dim")]
+        return [(steady(text(view.tasks[0]["comm"])), "strong")]
+
+    def view_lines(self, view: View) -> Sequence[Spans]:
+        filtered = f" of {len(view.frame.tasks)}" if view.settings.shown_filter else ""
+        words = TASK_SORTS[view.settings.task_sort]
+        count = f"{len(view.tasks)}{filtered}"
+        if self._kind != "thread" and self.rows is not None:
+            count = f"{count} by {self._kind}: {len(self.rows)}"
+        self.set_title(f"{count} · by {words}", self.position_text())
+        lines: list[Spans] = list(self.table_lines())
+        if not len(view.tasks):
+            lines.extend(self.sentence(_empty_text(view)))
+        return lines
+
+
+def _members(view: View) -> dict[int, list[int]]:
+    """The cgroups of each container."""
+    members: dict[int, list[int]] = {}
+    for cgroup, container in container_ids(view.frame.cgroups).items():
+        members.setdefault(container, []).append(cgroup)
+    return members
+
+
+def _empty_text(view: View) -> str:
+    if view.settings.shown_filter and len(view.frame.tasks):
+        return f"no task of {len(view.frame.tasks)} passes the filter {view.settings.shown_filter}"
+    return "no task ran or waited in this window"

@@ -1,0 +1,173 @@
+"""The columns of the task table: of single tasks, and of groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from schedtop.base.units import format_count, format_ns, format_rate, rate
+from schedtop.model.rows import Rows, text
+from schedtop.model.tables import GroupLatency
+from schedtop.panes.percent import percent
+from schedtop.widgets.columns import Column, explained
+from schedtop.widgets.strips import steady
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskRows:
+    """The visible rows, what turns their counts into rates, and the parts that the source does not have."""
+
+    rows: Rows
+    interval_ns: int
+    own_pid: int | None
+    unavailable: Collection[str]
+    groups: GroupLatency | None = None
+    members: Mapping[int, Sequence[int]] | None = None
+    """The ids in `groups` of each group, where they are not its own."""
+    kind: str = "thread"
+
+    def names(self, field: str) -> list[str]:
+        """Names of tasks, safe to draw."""
+        return [steady(text(name)) for name in self.rows[field].tolist()]
+
+    def rates(self, field: str) -> list[str]:
+        """A count of switches as events per second."""
+        if "task_switches" in self.unavailable:
+            return ["-"] * len(self.rows)
+        return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
+
+    def durations(self, field: str) -> list[str]:
+        """Waits; none at all is a dot, so that the eye finds the others."""
+        if ("run_delay" if field == "run_delay_ns" else "latency") in self.unavailable:
+            return ["-"] * len(self.rows)
+        return [format_ns(ns) if ns else "·" for ns in self.rows[field].tolist()]
+
+
+def _tasks(context: TaskRows) -> list[str]:
+    own = context.own_pid
+    names = zip(context.names("comm"), context.rows["tgid"].tolist(), strict=True)
+    return [f"{name} (self)" if tgid == own else name for name, tgid in names]
+
+
+def _processes(context: TaskRows) -> list[str]:
+    pairs = zip(context.rows["tgid"].tolist(), context.names("process"), strict=True)
+    return [f"{tgid} {name}" for tgid, name in pairs]
+
+
+def _numbers(field: str) -> Column[TaskRows]:
+    return Column(field, 7, lambda context: list(map(str, context.rows[field].tolist())), style="dim")
+
+
+def _switches(context: TaskRows) -> list[str]:
+    if "task_switches" in context.unavailable:
+        return ["-"] * len(context.rows)
+    totals = context.rows["voluntary_switches"] + context.rows["involuntary_switches"]
+    return [format_rate(rate(count, context.interval_ns)) for count in totals.tolist()]
+
+
+def _migrations(field: str) -> Callable[[TaskRows], list[str]]:
+    def cells(context: TaskRows) -> list[str]:
+        if "migrations" in context.unavailable:
+            return ["-"] * len(context.rows)
+        return [format_count(count) if count else "·" for count in context.rows[field].tolist()]
+
+    return cells
+
+
+def _run(context: TaskRows) -> list[str]:
+    return [
+        percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows["run_ns"].tolist()
+    ]
+
+
+def _waiting(context: TaskRows) -> list[str]:
+    if "latency" in context.unavailable:
+        return ["-"] * len(context.rows)
+    return [f"▶ {format_ns(ns)}" if ns else "" for ns in context.rows["waiting_ns"].tolist()]
+
+
+def _groups(context: TaskRows) -> list[str]:
+    """Names of groups; a process with its number."""
+    if context.kind != "process":
+        return context.names("name")
+    return [
+        f"{name} ({number})" for name, number in zip(context.names("name"), context.rows["id"].tolist(), strict=True)
+    ]
+
+
+def _waiting_tasks(context: TaskRows) -> list[str]:
+    if "latency" in context.unavailable:
+        return ["-"] * len(context.rows)
+    return [f"▶ {count}" if count else "" for count in context.rows["waiting"].tolist()]
+
+
+def _percentiles(context: TaskRows) -> list[str]:
+    groups, longest = context.groups, context.rows["max_wait_ns"].tolist()
+    if groups is None:
+        return ["-"] * len(context.rows)
+    members = context.members or {number: [number] for number in context.rows["id"].tolist()}
+    found = [
+        groups.histogram(members.get(number, ()), most).percentile_ns(0.99)
+        for number, most in zip(context.rows["id"].tolist(), longest, strict=True)
+    ]
+    return [format_ns(ns) if ns else "·" for ns in found]
+
+
+MEANINGS = {
+    "task": "its name; (self): schedtop's own. A part of it is what f filters by",
+    "group": "the process, cgroup, container or pid namespace",
+    "tasks": "how many threads it has in the window",
+    "tid": "the number of the thread",
+    "process": "the number and name of its process",
+    "CPU": "where it ran last",
+    "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
+    "longest": "the longest single wait that ended in the window",
+    "waits now": "▶ it waits at this moment, and for how long already",
+    "wait now": "▶ how many of its threads wait at this moment",
+    "p99": "one wait in a hundred is longer",
+    "switch/s": "context switches a second, voluntary and involuntary",
+    "invol/s": "how often a second it was put off the CPU although it wanted to go on",
+    "run %": "its run time, in percent of one CPU: who is on top of this takes the time",
+    "moves": "migrations between CPUs in the window",
+    "cache": "those of them to a CPU with another last-level cache: its data has to come along",
+    "numa": "those of them to another NUMA node: its memory is far away then",
+}
+
+_LOST: tuple[Column[TaskRows], ...] = (
+    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns", part="latency"),
+)
+_REST: tuple[Column[TaskRows], ...] = (
+    Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
+    Column("run %", 6, _run, sort="run_ns"),
+    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations", part="migrations"),
+    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim", part="migrations"),
+    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim", part="migrations"),
+)
+"""What tasks and groups of them have in common."""
+
+COLUMNS: tuple[Column[TaskRows], ...] = explained(
+    (
+        Column("task", 12, _tasks, right=False, grow=12, style="strong"),
+        _numbers("tid"),
+        Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
+        Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
+        *_LOST,
+        Column("waits now", 10, _waiting, rank=3, part="latency"),
+        Column("switch/s", 9, _switches, rank=1, sort="switches"),
+        *_REST,
+    ),
+    MEANINGS,
+)
+GROUP_COLUMNS: tuple[Column[TaskRows], ...] = explained(
+    (
+        Column("group", 22, _groups, right=False, grow=30, style="strong"),
+        Column("tasks", 5, lambda context: [format_count(count) for count in context.rows["tasks"].tolist()], rank=1),
+        *_LOST,
+        Column("p99", 7, _percentiles, rank=1, part="latency"),
+        Column("wait now", 8, _waiting_tasks, rank=3, part="latency"),
+        Column("switch/s", 9, _switches, rank=3, sort="switches"),
+        *_REST,
+    ),
+    MEANINGS,
+)

@@ -1,0 +1,75 @@
+"""The task's waits for a CPU: percentiles and histogram, as counted by the lens and as the History has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from schedtop.base.histogram import Histogram
+from schedtop.base.units import format_count, format_ns, format_rate, format_whole_s, rate
+from schedtop.panes.scheduler.latency.pane import columns_for
+from schedtop.panes.scheduler.latency.plot import LatencyPlot
+from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.widgets.columns import header_spans, place, row_lines
+from schedtop.widgets.strips import Spans, clip, whole_parts
+
+PLOT_LEAST = 4
+
+
+class LensWaitsPane(LensPane):
+    """How long it waited for a CPU each time that it was ready to run."""
+
+    NUMBER = 3
+    TITLE = "Waits for a CPU"
+    SHORT = "Waits"
+    READING = (
+        "Every wait of the task for a CPU: as the lens counted them, and as the history has them from before. Both "
+        "axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's threshold. "
+        "Of a process the waits of all its threads. A long tail (p99.9, max): look at 6 for who had the CPU in those; "
+        "many middling ones: too many tasks for the CPUs that it may use."
+    )
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._plot = LatencyPlot()
+
+    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+        width, height = self.inner
+        known = list(_known(scene))
+        self.set_title("", f"{format_count(known[0][1].count)} waits" if known else "")
+        lines: list[Spans] = []
+        if known:
+            placed = place(columns_for(width), width)
+            kinds = [(name, waits, per_s) for name, waits, per_s in known]
+            lines = [header_spans(placed, None), *row_lines(placed, kinds, len(kinds))]
+        lines.extend(
+            whole_parts([[(words, "dim")] for words in parts], width, (", ", "dim")) for parts in _past_words(scene)
+        )
+        if not known:
+            lines.append([(clip(scene.missing("waits"), width), "dim")])
+        room = height - len(lines)
+        if known and room >= PLOT_LEAST:
+            plot = self._plot.lines(known[0][1], Histogram.empty(), width, room, scene.threshold_ns, alone=True)
+            lines.extend(plot)
+        return lines[:height]
+
+
+def _known(scene: Scene) -> Iterable[tuple[str, Histogram, str]]:
+    if scene.counts is not None:
+        yield "counted", scene.counts.waits, scene.per_s(scene.counts.waits.count)
+    if scene.past is not None and scene.past.waits is not None:
+        waits = scene.past.waits
+        yield "history", waits, format_rate(rate(waits.count, scene.past.span_ns))
+
+
+def _past_words(scene: Scene) -> Iterable[Sequence[str]]:
+    """What the task table of the History says of its waits."""
+    past = scene.past
+    if past is None or "latency" in past.unavailable or not len(past.threads):
+        return
+    delay, longest = past.sum("run_delay_ns"), int(past.threads["max_wait_ns"].max(initial=0))
+    share = delay / past.span_ns if past.span_ns else 0
+    span = format_whole_s(past.span_ns)
+    yield [f"history, {span}: waited {format_ns(delay)} ({share * 100:.1f} %)", f"longest {format_ns(longest)}"]
+    waiting = int(past.threads["waiting_ns"].max(initial=0))
+    if waiting:
+        yield [f"▶ waits right now, for {format_ns(waiting)} so far"]

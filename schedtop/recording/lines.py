@@ -1,0 +1,280 @@
+"""Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
+
+The first line is a header, every other one a Frame, an event between two Frames, or the end. A Frame's line begins with
+what an index needs of it; the rest is in frame_fields.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from schedtop import __version__
+from schedtop.base.units import iso_time, printable
+from schedtop.model.frame import Frame, Host, Topology
+from schedtop.recording.fields import fields_of, frame_of
+
+SCHEMA = "schedtop.recording/1"
+
+HIDDEN, HIDE_SELF = "not_tgid:", "--hide-self"
+"""How `Header.filters` begins to name who is left out of tables, and what that is for people."""
+
+_ENTRY_START = '{"interval":'
+_TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
+_MOST_NS = 1 << 62  # the year 2116
+_MOST_WORDS = 300
+
+
+class RecordingError(ValueError):
+    """A line is not what this version can read; the text says why."""
+
+
+class OtherVersion(RecordingError):
+    """It is a recording, but of a format that this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a recording says of itself: whose it is, when it began, and what was asked for.
+
+    `filters`: what was chosen beside the kernel's scope (`Host.scope`), as it is typed, the processes that tables leave
+    out last (`not_tgid:N`); `triggers`: conditions, in words. In the file `filters` begins with the scope.
+    """
+
+    host: Host
+    start_time_ns: int
+    tool_version: str = __version__
+    filters: str = ""
+    triggers: tuple[str, ...] = ()
+
+    @property
+    def hidden_tgids(self) -> tuple[int, ...]:
+        """The processes that tables leave out."""
+        numbers = [number for word in self._hidden for number in word.removeprefix(HIDDEN).split(",")]
+        return tuple(int(number) for number in numbers if number.isdecimal())
+
+    @property
+    def chosen(self) -> str:
+        """`filters` without the processes that are left out: a filter as it is typed."""
+        return " ".join(word for word in self.filters.split() if word not in self._hidden)
+
+    @property
+    def asked(self) -> str:
+        """All that the recorder was asked for, in people's words; empty: everything."""
+        return " ".join(filter(None, (self.host.scope, self.chosen, HIDE_SELF if self._hidden else "")))
+
+    @property
+    def _hidden(self) -> list[str]:
+        return [word for word in self.filters.split() if word.startswith(HIDDEN)]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the line of a Frame says first, to find one among many without reading them whole.
+
+    `p99_ns` is the 99th percentile of all waits, `None` without any; `cgroups` are names that no earlier line has told.
+    """
+
+    start_time_ns: int
+    end_ns: int
+    interval_ns: int
+    threshold_ns: int
+    slow_waits: int
+    max_wait_ns: int
+    p99_ns: int | None
+    cgroups: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at the end of a Frame: `kind` is `trigger` or `note`, `text` says what, for people."""
+
+    end_ns: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last line of a recording that was closed: how many Frames it holds, and why it ended, in words."""
+
+    frames: int
+    reason: str
+
+
+def filters_of(chosen: str, hidden_tgids: tuple[int, ...]) -> str:
+    """`Header.filters`: a filter as it is typed, and the processes that tables leave out."""
+    return f"{chosen} {HIDDEN}{','.join(map(str, hidden_tgids))}".strip() if hidden_tgids else chosen
+
+
+def header_line(header: Header) -> str:
+    """The first line of a recording, with its end."""
+    data = {
+        "schema": SCHEMA,
+        "tool_version": header.tool_version,
+        "start_time": iso_time(header.start_time_ns),
+        "start_time_ns": header.start_time_ns,
+        "host": {key: value for key, value in asdict(header.host).items() if key != "recorded_source"},
+        "filters": f"{header.host.scope} {header.filters}".strip(),
+        "triggers": list(header.triggers),
+    }
+    return _line(data)
+
+
+def event_line(event: Event) -> str:
+    """The line of an event, with its end."""
+    return _line({"event": asdict(event)})
+
+
+def end_line(end: End) -> str:
+    """The last line, with its end."""
+    return _line({"end": asdict(end)})
+
+
+def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
+    """The line of a Frame, with its end. `known_cgroups`: names that earlier lines have told."""
+    return _line({"interval": _entry(frame, known_cgroups), **fields_of(frame)})
+
+
+def read_header(line: str | bytes) -> Header:
+    """The Header that a line holds. Raises RecordingError."""
+    data = _parsed(line)
+    if data.get("schema") != SCHEMA:
+        schema = data.get("schema")
+        if str(schema).startswith(SCHEMA.partition("/")[0]):
+            raise OtherVersion(f"{_words(schema)!r}: this version reads {SCHEMA}")
+        raise RecordingError("its first line names no schema" if schema is None else f"it is {_words(schema)!r}")
+    header: Header = _checked(lambda: _header(data))
+    return header
+
+
+def _header(data: dict[str, Any]) -> Header:
+    host, filters = _host(data["host"]), _words(data["filters"])
+    # A word of its own: `comm:a` is no beginning of `comm:ab`.
+    if host.scope and f"{filters} ".startswith(f"{host.scope} "):
+        filters = filters[len(host.scope) + 1 :]
+    triggers = tuple(map(_words, data["triggers"]))
+    start_time_ns = int(data["start_time_ns"])
+    if not 0 <= start_time_ns < _MOST_NS:
+        raise ValueError("a time that cannot be")
+    return Header(host, start_time_ns, _words(data["tool_version"]), filters, triggers)
+
+
+def read_entry(line: str | bytes) -> Entry | Event | End:
+    """What kind of line it is; of a Frame only its beginning is read. Raises RecordingError."""
+    text = line.decode("ascii", "replace") if isinstance(line, bytes) else line
+    if not text.startswith(_ENTRY_START):
+        data = _parsed(text)
+        kind = next((name for name in ("event", "end") if name in data), None)
+        if kind is None:
+            raise RecordingError("a line is neither an interval nor an event")
+        thing: Event | End = _checked(lambda: _event(data["event"]) if kind == "event" else _end(data["end"]))
+        return thing
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text, len(_ENTRY_START))
+    except (ValueError, RecursionError) as error:
+        raise RecordingError("a line is not JSON") from error
+    entry: Entry = _checked(lambda: _read_interval(data))
+    return entry
+
+
+def read_frame(line: str | bytes, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> Frame:
+    """The Frame of a line; `known_cgroups`: names from earlier lines. Raises RecordingError."""
+    data = _parsed(line)
+    frame: Frame = _checked(lambda: _frame(data, known_cgroups))
+    return frame
+
+
+def _frame(data: dict[str, Any], known_cgroups: Mapping[int, str]) -> Frame:
+    interval = data["interval"]
+    fresh = {key: path for key, path in _read_cgroups(interval["cgroups"]).items() if known_cgroups.get(key) != path}
+    cgroups = MappingProxyType({**known_cgroups, **fresh}) if fresh else known_cgroups
+    return frame_of(data, _times(interval), cgroups)
+
+
+def _times(data: dict[str, Any]) -> dict[str, int]:
+    times = {name: int(data[name]) for name in _TIMES}
+    if not all(0 <= ns < _MOST_NS for ns in times.values()) or not times["interval_ns"]:
+        raise ValueError("a time that cannot be")
+    return times
+
+
+def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
+    return {name: getattr(frame, name) for name in _TIMES} | {
+        "slow_waits": len(frame.slow_waits),
+        "max_wait_ns": max(int(frame.latency.max_ns.max(initial=0)), int(frame.slow_waits["wait_ns"].max(initial=0))),
+        "p99_ns": frame.latency.histogram().percentile_ns(0.99),
+        "cgroups": {str(key): path for key, path in frame.cgroups.items() if known_cgroups.get(key) != path},
+    }
+
+
+def _read_interval(data: dict[str, Any]) -> Entry:
+    numbers = _times(data) | {name: int(data[name]) for name in ("slow_waits", "max_wait_ns")}
+    p99_ns = None if data["p99_ns"] is None else int(data["p99_ns"])
+    return Entry(**numbers, p99_ns=p99_ns, cgroups=_read_cgroups(data["cgroups"]))
+
+
+def _event(data: dict[str, Any]) -> Event:
+    return Event(int(data["end_ns"]), _words(data["kind"]), _words(data["text"]))
+
+
+def _end(data: dict[str, Any]) -> End:
+    return End(int(data["frames"]), _words(data["reason"]))
+
+
+def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
+    return {int(key): str(path) for key, path in data.items()}
+
+
+def _host(data: dict[str, Any]) -> Host:
+    known = {field.name for field in fields(Host)} - {"recorded_source"}
+    topology = data["topology"]
+    values = {key: value for key, value in data.items() if key in known} | {
+        "notes": tuple(map(_words, data["notes"])),
+        "topology": _topology(topology) if topology else None,
+    }
+    if not all(isinstance(values[key], str) for key in ("name", "kernel", "source", "scope")):
+        raise TypeError("a name is not text")
+    return Host(**values | {key: _words(values[key]) for key in ("name", "kernel", "source", "scope")})
+
+
+def _topology(data: dict[str, Any]) -> Topology:
+    """Older versions did not write `cores`."""
+    caches, nodes = (tuple(map(int, data[key])) for key in ("caches", "nodes"))
+    return Topology(caches, nodes, tuple(map(int, data.get("cores", ()))))
+
+
+def _words(data: Any) -> str:
+    """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`."""
+    return printable(str(data))
+
+
+def _line(data: dict[str, Any]) -> str:
+    # Part by part: the encoder holds up all other threads while it works, and the screen is one of them.
+    return "{" + ",".join(f"{_json(key)}:{_json(value)}" for key, value in data.items()) + "}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _parsed(line: str | bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RecordingError("a line is not JSON") from error
+    if not isinstance(data, dict):
+        raise RecordingError("a line is no JSON object")
+    return data
+
+
+def _checked(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
+        # A key, of any length and with anything in it, may be in the error's words.
+        why = printable(str(error)[:_MOST_WORDS])
+        raise RecordingError(f"a line lacks something or has it wrong ({type(error).__name__}: {why})") from error

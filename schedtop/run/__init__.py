@@ -1,0 +1,1 @@
+"""One run of the program: its signals, its threads, its source, and its errors."""

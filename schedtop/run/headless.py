@@ -1,0 +1,86 @@
+"""Commands without a screen: they collect for a while and write data."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from schedtop.base.ascii import ERRORS
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.frame import Frame, Source, SourceError
+from schedtop.outputs.files import OutputError, check_target, reason, write_file
+from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.run.session import Interrupted, Signals, in_thread, progress
+
+FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text": to_text, "csv": to_csv}
+
+
+def take_snapshot(
+    signals: Signals,
+    *,
+    source: Source,
+    opening: str,
+    duration_ns: int,
+    settings: ViewSettings,
+    format_name: str,
+    tasks: int | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Collects for `duration_ns` and writes one snapshot to `output` (`None`: standard output).
+
+    Raises SourceError, OutputError, Interrupted.
+    """
+    if output:
+        check_target(output, force=force)
+    view = in_thread(lambda: _collect(source, opening, signals.stop, settings), signals)
+    signals.check()
+    with signals.raising():
+        data = FORMATS[format_name](view, tasks)
+        if output:
+            write_file(output, data, force=force)
+        else:
+            write_stdout(data)
+
+
+def interval_of(duration_ns: int) -> int:
+    """The length of the Frames that fill a duration: a second, or the next shorter one that divides it."""
+    return duration_ns // -(-duration_ns // NS_PER_S)
+
+
+def write_stdout(data: str) -> None:
+    """Writes data to standard output. Raises OutputError; Interrupted, as by SIGPIPE, if nobody reads it."""
+    try:
+        if sys.stdout is None:
+            raise OutputError("cannot write standard output: it is closed")
+        rest = memoryview(data.encode(sys.stdout.encoding or "utf-8", ERRORS))
+        while rest:
+            # Python's own layer may be unbuffered (PYTHONUNBUFFERED), and then drops what a pipe does not take at once.
+            rest = rest[os.write(sys.stdout.fileno(), rest) :]
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise Interrupted(128 + signal.SIGPIPE) from error
+        raise OutputError(f"cannot write standard output: {reason(error)}") from error
+
+
+def _collect(source: Source, opening: str, stop: threading.Event, settings: ViewSettings) -> View:
+    """The View of the first Frames that fill the window; of what there is when the source ends or `stop` is set."""
+    total: Frame | None = None
+    with progress(opening):
+        source.__enter__()
+    try:
+        for frame in source.frames(stop):
+            total = total + frame if total else frame
+            if total.interval_ns + frame.interval_ns / 2 > settings.window_ns:
+                break
+    finally:
+        source.__exit__(None, None, None)
+    if total is None:
+        raise SourceError("the source ended before it gave any data")
+    return History(source.host, [total]).view(settings)

@@ -1,0 +1,276 @@
+"""Captures the live kernel: a ring of events for each CPU, emptied while it lasts (bpf/capture.h)."""
+
+from __future__ import annotations
+
+import platform
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture import events as model
+from schedtop.capture.events import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
+from schedtop.model.frame import Host
+from schedtop.model.rows import Rows
+from schedtop.sources.capture.front_end import choose_capture_front_end
+from schedtop.sources.host import proc
+from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.kernel.compiler import Compiled, compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.front_end import FrontEnd
+from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.pid_numbers import numbers_in
+from schedtop.sources.kernel.program_cache import compiled_before
+
+EVENT_BYTES = 32
+"""One event in a ring and in our memory (`struct capture_event`)."""
+
+DEFAULT_BUFFER_BYTES = 64 << 20
+MOST_EVENTS = 4_000_000
+"""What a capture holds: then it ends. That is 128 MB in a ring's form, and about 1 GB of Chrome's JSON on disk."""
+
+POLL_NS = 20 * NS_PER_MS
+LEAD_NS = 2 * NS_PER_MS
+"""How long before its start a capture is announced: no CPU may hear of it late."""
+
+_KIND_SHIFT, _TID_MASK = 24, (1 << 24) - 1
+
+SAME = {
+    "time_ns": "time_ns",
+    "other_tid": "other_tid",
+    "prio": "prio",
+    "other_prio": "other_prio",
+    "from_cpu": "cpu",
+    "to_cpu": "other_cpu",
+}
+"""Fields of EVENT_DTYPE, and those of `struct capture_event` that they are."""
+
+
+class CaptureSource:
+    """The programs of a capture, attached while it is open. One thread opens it, takes captures, and closes it.
+
+    `source`: `auto`, `btf` or `tracepoint`; `buffer_bytes`: of kernel memory, for all CPUs together.
+    """
+
+    def __init__(
+        self, source: str = "auto", buffer_bytes: int = DEFAULT_BUFFER_BYTES, most_events: int = MOST_EVENTS
+    ) -> None:
+        self._wanted = source
+        self._buffer_bytes = buffer_bytes
+        self._most_events = most_events
+        self.host: Host
+
+    def __enter__(self) -> Self:
+        self._front_end = choose_capture_front_end(self._wanted)
+        self.host = proc.identify_host(self._front_end.name)
+        self._cpus = online_cpus()
+        self._rings = Rings(self._front_end, _build(self._front_end), max(self._cpus) + 1, self._buffer_bytes)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._rings.close()
+
+    def take(self, duration_ns: int, stop: threading.Event) -> Capture:
+        """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
+        rings, taken, ended_early = self._rings, Taken(self._cpus), ""
+        start_ns = time.monotonic_ns() + LEAD_NS
+        end_ns = start_ns + duration_ns
+        clocks = read_clocks()
+        interrupting = rings.interrupting()
+        rings.open(start_ns, end_ns)
+        while (rest := end_ns - time.monotonic_ns()) > 0 and not ended_early:
+            if stop.wait(min(rest, POLL_NS) / NS_PER_S):
+                ended_early = "it was interrupted"
+            elif taken.count >= self._most_events:
+                ended_early = f"it held {taken.count} events, and no more are kept"
+            if ended_early:
+                end_ns = max(start_ns + 1, min(end_ns, time.monotonic_ns()))
+                rings.open(start_ns, end_ns)
+            taken.add(rings)
+        # An event that began before the end is written by then.
+        time.sleep(LEAD_NS / NS_PER_S)
+        taken.add(rings)
+        taken.add(rings)
+        interrupting = rings.interrupting() - interrupting
+        told = self._front_end.name == "tracepoint"
+        events, names, losses = taken.sorted(rings, told, start_ns, end_ns)
+        return Capture(
+            host=self.host,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            clocks=clocks,
+            cpus=self._cpus,
+            events=events,
+            names=with_missing_names(names, events, start_ns),
+            losses=losses,
+            lost={kind: rings.cpus["lost"][list(self._cpus), kind].astype(np.int64) for kind in range(model.LOST)},
+            machine=platform.machine(),
+            kernel_build=platform.version(),
+            ended_early=ended_early,
+            lost_in_interrupts=interrupting,
+            missing=self._front_end.missing,
+        )
+
+    def drop(self, stop: threading.Event) -> None:
+        """Takes events out and keeps none until `stop` is set: for who measures what a capture costs."""
+        self._rings.open(time.monotonic_ns(), (1 << 63) - 1)
+        while not stop.wait(POLL_NS / NS_PER_S):
+            Taken(self._cpus).add(self._rings)
+
+
+class Rings(Loader):
+    """The attached programs and the rings that they fill, one for each CPU id below `cpus`."""
+
+    def __init__(self, front_end: FrontEnd, compiled: Compiled, cpus: int, buffer_bytes: int) -> None:
+        """Loads and attaches; nothing is captured until `open`. Raises SourceError."""
+        super().__init__(compiled, front_end.hooks)
+        share = max(2, buffer_bytes // EVENT_BYTES // cpus)
+        self.size = 1 << share.bit_length() - 1
+        with self._opening():
+            self._create_maps({"events": self.size * cpus, "cpus": cpus, "readers": cpus})
+            self.cpus = self._view("cpus")
+            self._events = self._view("events")
+            self._readers = self._view("readers", writable=True)
+            self._config = self._view("config", writable=True)
+            self._heads = np.zeros(cpus, np.int64)
+            self.event_dtype = self._compiled.maps["events"].dtype
+            self._start()
+
+    def open(self, start_ns: int, end_ns: int) -> None:
+        """Has the kernel side write what happens between two times of CLOCK_MONOTONIC."""
+        self._config["ring_events"] = self.size
+        # In this order: with the end first, it would be open until the start is known.
+        self._config["start_ns"] = start_ns
+        self._config["end_ns"] = end_ns
+
+    def interrupting(self) -> int:
+        """Events so far that came while another one was being written on their CPU: they are lost."""
+        return self.misses() + int(self.cpus["interrupting"].sum())
+
+    def take(self, cpu: int) -> Rows:
+        """The events of a CPU up to where its ring was at the call before; their places are free again.
+
+        Those after may not be all written yet, as seen from here: some processors reorder writes.
+        """
+        start, end = int(self._readers["tail"][cpu]), int(self._heads[cpu])
+        self._heads[cpu] = self.cpus["head"][cpu]
+        base, at = cpu * self.size, start & (self.size - 1)
+        count = end - start
+        first = min(count, self.size - at)
+        rows = np.concatenate((self._events[base + at : base + at + first], self._events[base : base + count - first]))
+        self._readers["tail"][cpu] = end
+        return rows
+
+
+class Taken:
+    """What was taken out of the rings so far, as it was there, by CPU."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self.count = 0
+        self._pieces: dict[int, list[Rows]] = {cpu: [] for cpu in cpus}
+
+    def add(self, rings: Rings) -> None:
+        """Empties all rings."""
+        for cpu, pieces in self._pieces.items():
+            rows = rings.take(cpu)
+            if len(rows):
+                pieces.append(rows)
+                self.count += len(rows)
+
+    def sorted(self, rings: Rings, reported: bool, start_ns: int, end_ns: int) -> tuple[Rows, Rows, Rows]:
+        """Events of the time, names and losses, in order; nothing is left here.
+
+        `reported`: prev_state is already what the kernel's tracepoint reports.
+        """
+        found: list[tuple[Rows, Rows, Rows]] = []
+        for cpu, pieces in self._pieces.items():
+            raw = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
+            pieces.clear()
+            found.append((_events(raw, cpu, reported), _names(raw), _losses(raw, cpu, rings.cpus[cpu])))
+        events, names, losses = (np.concatenate(rows) for rows in zip(*found, strict=True))
+        found.clear()
+        events = events[(events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)]
+        return (
+            events[np.argsort(events["time_ns"], kind="stable")],
+            names[np.argsort(names["time_ns"], kind="stable")],
+            losses[np.argsort(losses["first_ns"], kind="stable")],
+        )
+
+
+def read_clocks() -> Clocks:
+    """Now, on three clocks: the quickest of a few readings."""
+    readings = []
+    for _ in range(5):
+        before = time.monotonic_ns()
+        boottime, realtime = time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.time_ns()
+        after = time.monotonic_ns()
+        readings.append((after - before, Clocks((before + after) // 2, boottime, realtime)))
+    return min(readings, key=lambda reading: reading[0])[1]
+
+
+def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc")) -> Rows:
+    """`names` and, from /proc, those of tasks that only woke, and of the leaders of processes that did nothing."""
+    numbers = numbers_in(root)
+    told = np.unique(names["tid"])
+    seen = np.unique(np.concatenate((events["tid"], events["other_tid"], names["tgid"])))
+    rows = []
+    for tid in np.setdiff1d(seen, told).tolist():
+        directory = root / str(numbers.inside(tid))  # there is no task 0
+        with suppress(OSError, ValueError, StopIteration):
+            # As bytes: a name may hold what ends a line of text, and say `Tgid:` after it.
+            lines = (directory / "status").read_bytes().split(b"\n")
+            tgid = numbers.of_host(next(int(line[5:]) for line in lines if line.startswith(b"Tgid:")))
+            rows.append((time_ns, tid, tgid, (directory / "comm").read_bytes().rstrip(b"\n")))
+    return np.concatenate((np.array(rows, NAME_DTYPE), names))
+
+
+def _build(front_end: FrontEnd) -> Compiled:
+    directory = source_directory()
+    record = ["record.h"] if front_end.name == "tracepoint" else []
+    text = joined_text(directory, "capture.h", *record, f"capture_{front_end.name}.c")
+    return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
+
+
+def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
+    kinds = raw["kind_and_tid"] >> _KIND_SHIFT
+    raw, kinds = raw[kinds < model.NAME], kinds[kinds < model.NAME]
+    rows = np.zeros(len(raw), EVENT_DTYPE)
+    rows["tid"], rows["kind"], rows["seen_on"] = raw["kind_and_tid"] & _TID_MASK, kinds, cpu
+    for field, source in SAME.items():
+        rows[field] = raw[source]
+    states = raw["prev_state"]
+    rows["prev_state"] = states & 0x1FF if reported else reported_states(states)
+    return rows
+
+
+def _names(raw: Rows) -> Rows:
+    raw = raw[raw["kind_and_tid"] >> _KIND_SHIFT == model.NAME]
+    rows = np.zeros(len(raw), NAME_DTYPE)
+    rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
+    letters = _behind(raw, "(16,)u1").copy()
+    letters[np.cumsum(letters == 0, axis=1) > 0] = 0  # behind a name that was copied whole is what was there before
+    rows["comm"] = np.ascontiguousarray(letters).view("S16")[:, 0]
+    rows["tid"] = raw["kind_and_tid"] & _TID_MASK
+    return rows
+
+
+def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
+    """Where events are missing; the last place is still in the state of the CPU if no event came after it."""
+    raw = raw[raw["kind_and_tid"] >> _KIND_SHIFT == model.LOST]
+    rows = np.zeros(len(raw) + bool(state["pending"]), LOSS_DTYPE)
+    rows["first_ns"][: len(raw)], rows["count"][: len(raw)] = raw["time_ns"], raw["other_tid"]
+    rows["last_ns"][: len(raw)] = _behind(raw, "<i8")
+    if state["pending"]:
+        rows[-1:]["first_ns"], rows[-1:]["last_ns"] = state["first_lost_ns"], state["last_lost_ns"]
+        rows[-1:]["count"] = state["pending"]
+    rows["cpu"] = cpu
+    return rows
+
+
+def _behind(raw: Rows, kind: str) -> Any:
+    """What AFTER_OTHER_TID of bpf/capture.h points to."""
+    layout: Any = {"names": ["it"], "formats": [kind], "offsets": [16], "itemsize": EVENT_BYTES}
+    return raw.view(np.dtype(layout))["it"]

@@ -1,0 +1,1 @@
+"""What /proc, /sys and the cgroup files tell of the host."""

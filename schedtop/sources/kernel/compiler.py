@@ -1,0 +1,154 @@
+"""Compiles the kernel programs in a process of its own, so that the compiler's memory and its chatter stay there.
+
+Its child (compiler_child.py) has bcc; the dashboard never does. What comes out is data: instructions, map definitions
+and struct layouts (`Compiled`).
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedtop.base.finding import MORE
+from schedtop.model.frame import NotPermitted, SourceError
+from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
+from schedtop.sources.kernel.compiler_child import map_loads
+from schedtop.sources.kernel.findings.binding import no_bcc, sources
+from schedtop.sources.kernel.findings.refusals import is_known, why_refused
+
+
+@dataclass(frozen=True, slots=True)
+class MapSpec:
+    """What it takes to make a map; `layout` describes its values as numpy does."""
+
+    kind: int
+    key_bytes: int
+    value_bytes: int
+    entries: int
+    flags: int
+    layout: Mapping[str, Any]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy view of a value."""
+        description: Any = dict(self.layout)
+        dtype: np.dtype[Any] = np.dtype(description)
+        return dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Programs by name as instructions, in which a map is named by a number: the position of its name in `maps`."""
+
+    maps: Mapping[str, MapSpec]
+    programs: Mapping[str, bytes]
+
+    def to_json(self) -> str:
+        """Text that `from_json` reads back."""
+        maps = {name: {field: getattr(spec, field) for field in MapSpec.__slots__} for name, spec in self.maps.items()}
+        programs = {name: base64.b64encode(code).decode() for name, code in self.programs.items()}
+        return json.dumps({"maps": maps, "programs": programs})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Compiled:
+        """The opposite of `to_json`. Raises ValueError, KeyError or TypeError on anything else."""
+        data = json.loads(text)
+        maps = {name: MapSpec(**spec) for name, spec in data["maps"].items()}
+        return cls(maps, {name: base64.b64decode(code) for name, code in data["programs"].items()})
+
+    def linked(self, program: str, fds: Mapping[str, int]) -> bytes:
+        """A program's instructions with the maps' file descriptors in place."""
+        code = bytearray(self.programs[program])
+        names = list(self.maps)
+        for at in map_loads(code):
+            index = int.from_bytes(code[at + 4 : at + 8], "little")
+            code[at + 4 : at + 8] = fds[names[index]].to_bytes(4, "little")
+        return bytes(code)
+
+
+def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> Compiled:
+    """Compiles in a child process. Raises SourceError; the compiler's words are then in a file that it names."""
+    # A thread of the screen has another priority than the process, and what it starts gets none of it.
+    nice = os.getpriority(os.PRIO_PROCESS, os.getpid())
+    # Where they are the same nothing is asked for: a filter of system calls may refuse it.
+    differs = os.getpriority(os.PRIO_PROCESS, 0) != nice
+    child = subprocess.run(
+        bcc_command("compiler_child", str(nice) if differs else ""),
+        input=json.dumps({"text": text, "flags": flags}).encode(),
+        capture_output=True,
+        env=os.environ | {"BCC_KERNEL_SOURCE": str(include_root)},
+        cwd="/",  # the compiler looks for headers there: none may come from where somebody called us
+        process_group=0,  # ctrl-c is for us: we end it
+        check=False,
+    )
+    if child.returncode == NO_BCC:
+        raise SourceError(no_bcc().error)
+    if child.returncode:
+        kind = NotPermitted if os.strerror(errno.EPERM).encode() in child.stderr else SourceError
+        raise kind(_why_failed(child.stderr))
+    return Compiled.from_json(child.stdout)
+
+
+def bcc_command(job: str, *arguments: str) -> list[str]:
+    """The command that does a job of a child that needs bcc (bcc_child.py), whichever interpreter has it.
+
+    -P: as root nothing may be imported from the directory in which somebody called us.
+    """
+    return [sys.executable or DISTRIBUTION, "-P", str(Path(__file__).with_name("bcc_child.py")), job, *arguments]
+
+
+def _why_failed(said: bytes) -> str:
+    """The error of a child that had bcc: what the kernel refused, if that is why, else where its words are."""
+    for number in (errno.EPERM, errno.ENOSYS):
+        # The compiler's child makes the maps, too; that is where the kernel refuses first.
+        if os.strerror(number).encode() in said:
+            finding = why_refused(OSError(number, os.strerror(number)))
+            if is_known(finding):
+                return finding.error
+    return f"the kernel programs do not compile or load: {MORE}, and the log is in {keep_log(said)}"
+
+
+def keep_log(log: bytes) -> str:
+    """Writes a log for the user; returns the name of its file."""
+    handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
+    with os.fdopen(handle, "wb") as file:
+        file.write(log)
+    return name
+
+
+def source_directory() -> Path:
+    """Where bpf/ lies: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    for path in (package / "bpf", package.parent / "bpf"):
+        if (path / "schedtop.h").is_file():
+            return path
+    raise SourceError(sources(None, package / "bpf").error)
+
+
+def source_text(directory: Path, front_end: str) -> str:
+    """The kernel side as one text: bcc rewrites map accesses only in the main file."""
+    parts = ["histogram.h", "schedtop.h", "queue.h", "tasks.h", "timeline.h", "blame.h", "core.h"]
+    return joined_text(directory, *parts, *(["cgroup.h"] if front_end == "btf" else []), f"{front_end}.c")
+
+
+def joined_text(directory: Path, *names: str) -> str:
+    """Files of the kernel side one after the other, each under its own name in what the compiler says."""
+    return "".join(f'#line 1 "{name}"\n{(directory / name).read_text()}' for name in names)
+
+
+def header_constants(directory: Path) -> dict[str, int]:
+    """The plain numbers that bpf/schedtop.h defines, by name."""
+    text = (directory / "schedtop.h").read_text()
+    return {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)\b", text, re.MULTILINE)}

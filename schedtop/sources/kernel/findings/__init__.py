@@ -1,0 +1,1 @@
+"""What the kernel and the compiler lack, as Findings: the sentences of errors at the start."""

@@ -1,0 +1,299 @@
+"""The two ways to see scheduler events, as compiler flags: offsets found on the running kernel, no header, no version.
+
+`btf` front end (bpf/btf.c): typed raw tracepoints, offsets of task_struct from BTF.
+`tracepoint` front end (bpf/tracepoint.c): perf tracepoints, offsets of their records from tracefs.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from schedtop.model.frame import NotPermitted, SourceError
+from schedtop.sources.host.cgroups import has_v1_cpu_controller
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.findings.kernel import no_btf
+from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
+from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
+
+EVENTS = (
+    "sched_switch",
+    "sched_waking",
+    "sched_wakeup_new",
+    "sched_migrate_task",
+    "sched_process_exit",
+    "sched_process_exec",
+)
+
+LOST_WITHOUT = {
+    "sched_waking": "latency",
+    "sched_wakeup_new": "new tasks",
+    "sched_migrate_task": "migrations",
+    "sched_process_exit": "exits",
+    "sched_process_exec": "execs",
+}
+"""What cannot be shown without an event; without sched_switch there is nothing to show."""
+
+COMM_BYTES = 16
+
+Chosen = TypeVar("Chosen")
+
+YIELDS_NOT_TOLD = "yields count as preemptions (before kernel 5.15)"
+
+NOT_SAMPLED = "-"
+"""`no_queue` of programs that have nothing to do with run queues."""
+
+SAMPLER = "clock_queue"
+"""The program that samples the run queues. It is loaded with the others, and attached while it is wanted."""
+
+SAMPLING_HZ = 99
+"""How often a second, on each CPU: not a divisor of the timer tick's rates, so that it does not always meet a tick."""
+
+# Number of the sched_yield system call, and the field of pt_regs that holds a call's number.
+_YIELD = {"x86_64": (24, "orig_ax"), "aarch64": (124, "syscallno")}
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """Where a program is attached. `kind` says what `target` is:
+
+    `btf`, `fentry`, `fexit`, `iter`: the BTF id of a tracepoint's type or of a function; `tracepoint`: the id of its
+    perf event; `clock`: how many times a second it runs on each CPU.
+    """
+
+    kind: str
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """How to compile and attach: `events` maps the tracepoints to attach to to what identifies them to the kernel.
+
+    For `btf` that is the id of the event's type, for `tracepoint` the id of its perf event. `missing`: those that the
+    kernel lacks. `no_queue`: why the run queues' lengths cannot be read, empty if they can. `notes`: for the user.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    events: Mapping[str, int]
+    missing: tuple[str, ...] = ()
+    no_queue: str = NOT_SAMPLED
+    notes: tuple[str, ...] = ()
+
+    @property
+    def hooks(self) -> dict[str, Hook]:
+        """Where its programs are attached, by their names: FRONTEND_EVENT."""
+        hooks = {f"{self.name}_{event}": Hook(self.name, target) for event, target in self.events.items()}
+        return hooks if self.no_queue else {**hooks, SAMPLER: Hook("clock", SAMPLING_HZ)}
+
+    @property
+    def tells_throttled(self) -> bool:
+        """Whether a switch tells that the task leaves because of its group's quota (6.18 and later)."""
+        return any(flag.startswith("-DTASK_THROTTLED_OFFSET") for flag in self.flags)
+
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """What the missing events take away, with the reason in words."""
+        lost = {LOST_WITHOUT[event]: f"this kernel has no tracepoint {event}" for event in self.missing}
+        if "latency" in lost:  # only waits that began with a preemption are known, and not their sum
+            lost["run_delay"] = lost["latency"]
+        if "sched_process_exit" in self.missing:
+            lost["exit_codes"] = "this kernel has no tracepoint sched_process_exit"
+        elif not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
+            lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
+        if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
+            lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
+        return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})
+
+
+def choose_front_end(wanted: str = "auto") -> FrontEnd:
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    return choose(wanted, btf_front_end, tracepoint_front_end)
+
+
+def choose(wanted: str, of_btf: Callable[[Btf], Chosen], of_tracepoints: Callable[[], Chosen]) -> Chosen:
+    """What BTF gives, or where that lacks something (BtfError), what tracepoints give; `wanted` may exclude one.
+
+    Raises SourceError.
+    """
+    if wanted != "tracepoint":
+        try:
+            return of_btf(Btf.of_kernel(KERNEL_BTF))
+        except BtfError as error:
+            if wanted == "btf":
+                raise SourceError(no_btf(str(error)).error) from error
+    return of_tracepoints()
+
+
+def read_records(
+    categories: Mapping[str, str], root: Path | None = None
+) -> tuple[dict[str, dict[str, Field]], dict[str, int]]:
+    """Of the tracepoints that this kernel has: the fields of their records, and the ids of their perf events.
+
+    `categories`: those to look for, each with its category. Raises SourceError where tracefs cannot be read.
+    """
+    try:
+        tracefs = root or find_tracefs()
+        found = {event: read_fields(tracefs, f"{category}:{event}") for event, category in categories.items()}
+        present = {event: fields for event, fields in found.items() if fields}
+        return present, {event: read_id(tracefs, f"{categories[event]}:{event}") for event in present}
+    except TracefsError as error:
+        denied = isinstance(error.__cause__, PermissionError)
+        raise (NotPermitted if denied else SourceError)(str(error)) from error
+
+
+def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
+    """The front end for a kernel with BTF. Raises BtfError where it lacks a field that nothing can replace."""
+    events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
+    if "sched_switch" not in events:
+        raise BtfError("the kernel's BTF has no sched_switch")
+    flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in _task_fields(btf).items()]
+    flags.append(queued_flag(btf))
+    if btf.argument_count("btf_trace_sched_switch") >= 5:
+        flags.append("-DSWITCH_HAS_STATE")
+    flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
+    yields = _yield_flags(btf)
+    flags += yields + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
+    lengths, why, notes = queue_lengths(btf)
+    notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
+    flags += [flag for flag in lengths if flag not in flags]
+    return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
+
+
+def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
+    """The front end for perf tracepoints. Raises SourceError."""
+    present, events = read_records(dict.fromkeys((*EVENTS, "sched_wakeup"), "sched"), root)
+    if "sched_switch" not in present:
+        raise SourceError(no_tracepoint("sched_switch").error)
+    flags = record_flags(present)
+    missing = tuple(event for event in EVENTS if event not in events)
+    try:
+        # Events by tracepoint, but the run queues by BTF, if there is any.
+        lengths, why, notes = queue_lengths(Btf.of_kernel(KERNEL_BTF))
+    except BtfError:
+        lengths, why, notes = [], WITHOUT_BTF, ()
+    return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)
+
+
+def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
+    """HAVE_EVENT for each tracepoint, and where the fields of its record lie."""
+    flags = []
+    for event, fields in present.items():
+        prefix = macro_prefix(event)
+        for name, field in fields.items():
+            # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
+            known = not name.endswith("comm") or field.size == COMM_BYTES
+            flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
+    return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
+
+
+def macro_prefix(event: str) -> str:
+    """What the macros of a tracepoint's fields begin with: SWITCH for sched_switch."""
+    return event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
+
+
+def _task_fields(btf: Btf) -> dict[str, str]:
+    """Macro stem to field of task_struct, under the name that this kernel has for it."""
+
+    def first(*names: str) -> str:
+        return next((name for name in names if btf.has_field("task_struct", name)), names[0])
+
+    fields = {
+        "TID": "pid",
+        "TGID": "tgid",
+        "COMM": "comm",
+        "START": "start_time",
+        "STATE": first("__state", "state"),
+        "CGROUPS": "cgroups",
+        "ON_RQ": "on_rq",
+        "CPU": first("thread_info.cpu", "cpu"),
+        "ALLOWED": "nr_cpus_allowed",
+    }
+    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "ARRIVALS": "sched_info.pcount"}
+    return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
+
+
+def queued_flag(btf: Btf) -> str:
+    """The type of task_struct.on_rq: a byte since 7.3, an int before. The verifier refuses a load that is wider."""
+    return f"-DTASK_ON_RQ_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_rq')}"
+
+
+def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
+    """Flags that find a task's cgroup (bpf/cgroup.h); `v1`: that of the cpu controller. Raises BtfError."""
+
+    def offset(struct: str, *names: str) -> int:
+        return btf.offset(struct, next((name for name in names if btf.has_field(struct, name)), names[0]))
+
+    flags = [
+        f"-DCGROUP_NODE_OFFSET={offset('cgroup', 'kn')}",
+        f"-DNODE_ID_OFFSET={offset('kernfs_node', 'id')}",
+        f"-DCSS_SET_DEFAULT_CGROUP_OFFSET={offset('css_set', 'dfl_cgrp')}",
+        f"-DCGROUP_LEVEL_OFFSET={offset('cgroup', 'level')}",
+        f"-DCGROUP_ANCESTORS_OFFSET={offset('cgroup', 'ancestors', 'ancestor_ids')}",
+    ]
+    if not btf.has_field("cgroup", "ancestors"):  # before 6.1 they were the ids themselves
+        flags.append("-DCGROUP_ANCESTORS_ARE_IDS")
+    if v1:
+        subsystem = btf.offset("css_set", "subsys") + 8 * btf.enumerator("cgroup_subsys_id", "cpu_cgrp_id")
+        flags.append(f"-DCSS_SET_SUBSYS_OFFSET={subsystem}")
+        flags.append(f"-DCSS_CGROUP_OFFSET={offset('cgroup_subsys_state', 'cgroup')}")
+    return flags
+
+
+def _steal_flags(btf: Btf) -> list[str]:
+    """Flags that find a run queue's steal clock, none where the kernel keeps none (CONFIG_PARAVIRT_TIME_ACCOUNTING)."""
+    return _offset_flags(
+        btf,
+        TASK_CFS_RQ=("task_struct", "se.cfs_rq"),
+        CFS_RQ_RQ=("cfs_rq", "rq"),
+        RQ_STEAL=("rq", "prev_steal_time_rq"),
+    )
+
+
+def _namespace_flags(btf: Btf) -> list[str]:
+    """Flags that find the inode number of a task's pid namespace, none in a kernel without namespaces."""
+    return _offset_flags(
+        btf,
+        TASK_NSPROXY=("task_struct", "nsproxy"),
+        NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
+        PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
+    )
+
+
+def _exit_flags(btf: Btf) -> list[str]:
+    """Flags that find who started a task, and how it ended."""
+    flags = _offset_flags(
+        btf,
+        TASK_EXIT_CODE=("task_struct", "exit_code"),
+        TASK_SIGNAL=("task_struct", "signal"),
+        SIGNAL_FLAGS=("signal_struct", "flags"),
+        SIGNAL_CODE=("signal_struct", "group_exit_code"),
+    )
+    execs = [name for name in ("group_exec_task", "group_exit_task") if btf.has_field("signal_struct", name)]
+    if execs:  # the latter before 5.16
+        flags += _offset_flags(btf, SIGNAL_EXEC=("signal_struct", execs[0]))
+    return flags + _offset_flags(
+        btf, TASK_PARENT=("task_struct", "real_parent"), TASK_LEADER=("task_struct", "group_leader")
+    )
+
+
+def _offset_flags(btf: Btf, **fields: tuple[str, str]) -> list[str]:
+    """A flag for the offset of each (struct, field), all of them or none."""
+    if not all(btf.has_field(*place) for place in fields.values()):
+        return []
+    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in fields.items()]
+
+
+def _yield_flags(btf: Btf) -> list[str]:
+    """Flags that tell sched_yield from a preemption, none where the kernel (before 5.15) offers no way."""
+    number, field = _YIELD.get(platform.machine(), (0, ""))
+    try:
+        helper = btf.enumerator("bpf_func_id", "BPF_FUNC_task_pt_regs")
+        offset = btf.offset("pt_regs", field)
+    except BtfError:
+        return []
+    return [f"-DBPF_TASK_PT_REGS={helper}", f"-DREGS_SYSCALL_OFFSET={offset}", f"-DNR_SCHED_YIELD={number}"]

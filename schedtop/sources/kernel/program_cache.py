@@ -1,0 +1,91 @@
+"""Compiled programs of earlier starts: on a saturated host the compiler is what a start waits for.
+
+What is kept are instructions and layouts; the kernel verifies them at every start, as if they had just been compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from schedtop.sources.kernel.compiler import Compiled
+
+DIRECTORY_VARIABLE = "SCHEDTOP_CACHE"
+"""Names another directory; empty: nothing is kept."""
+
+MOST_FILES = 32
+"""A file for each measurement, kernel, filter and version, of about 100 KB; the oldest go."""
+
+
+def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Compiled]) -> Compiled:
+    """The programs of this source text and these flags: kept ones, or those that `compiler` gives.
+
+    Only files that belong to us, in a directory that nobody else can write to, are believed. Raises what it raises.
+    """
+    directory = cache_directory()
+    path = (
+        directory / f"{hashlib.sha256(json.dumps([text, flags]).encode()).hexdigest()[:32]}.json" if directory else None
+    )
+    if path and is_ours(path.parent):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            return Compiled.from_json(_read(path))
+    compiled = compiler()
+    if path:
+        with suppress(OSError):
+            _keep(path, compiled.to_json().encode())
+    return compiled
+
+
+def cache_directory() -> Path | None:
+    """Where root, or this user, keeps compiled programs; `None`: nowhere."""
+    chosen = os.environ.get(DIRECTORY_VARIABLE)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    if not os.geteuid():
+        # Not below HOME, which may be that of the user who called sudo.
+        return Path("/var/cache/schedtop")
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "schedtop"
+    except RuntimeError:
+        return None  # a user without a home
+
+
+def is_ours(directory: Path) -> bool:
+    """Whether it is a directory of our own that nobody else can write to."""
+    try:
+        status = os.lstat(directory)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def _read(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb") as file:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise PermissionError(f"{path} is not ours")
+        return file.read()
+
+
+def _keep(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_ours(path.parent):
+        return
+    fresh = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(fresh, path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+    files = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    for old in files[:-MOST_FILES]:
+        old.unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+"""Tracepoints as tracefs describes them: which exist, and where the fields of their records lie."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from schedtop.sources.kernel.findings import tracing
+
+_FIELD = re.compile(r"^\s*field:(?P<type>[^;]*?)(?P<name>\w+)(?P<array>\[\w*\])?;"
+                    r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);", re.MULTILINE)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a tracepoint's record: offset and size in bytes."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+
+
+class TracefsError(Exception):
+    """Tracefs cannot be used; the text says why and what to do."""
+
+
+def find_tracefs(candidates: tuple[Path, ...] = tracing.MOUNT_POINTS) -> Path:
+    """The mounted and readable tracefs. Raises TracefsError."""
+    finding, path = tracing.tracefs(candidates)
+    if path is None:
+        raise TracefsError(finding.error)
+    return path
+
+
+def parse_format(text: str) -> dict[str, Field]:
+    """The fields of a tracepoint by name, from the text of its `format` file."""
+    return {
+        match["name"]: Field(match["name"], match["type"].strip(), int(match["offset"]), int(match["size"]))
+        for match in _FIELD.finditer(text)
+    }
+
+
+def read_fields(tracefs: Path, event: str) -> dict[str, Field] | None:
+    """The fields of `category:name`, `None` where the kernel has no such tracepoint. Raises TracefsError."""
+    path = tracefs / "events" / event.replace(":", "/") / "format"
+    try:
+        return parse_format(path.read_text("utf-8", "replace"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TracefsError(tracing.unreadable(path, error)) from error
+
+
+def read_id(tracefs: Path, event: str) -> int:
+    """The number by which perf_event_open knows the tracepoint `category:name`. Raises TracefsError."""
+    path = tracefs / "events" / event.replace(":", "/") / "id"
+    try:
+        return int(path.read_text())
+    except OSError as error:
+        raise TracefsError(tracing.unreadable(path, error)) from error
+    except ValueError as error:
+        raise TracefsError(f"{path}: {error}") from error

@@ -1,0 +1,1 @@
+"""The off-CPU measurement on the live kernel."""

@@ -1,0 +1,1 @@
+"""The source without privileges: what /proc tells everybody."""

@@ -1,0 +1,90 @@
+"""What /proc tells at one moment. `difference` of two of them is a Frame; nothing in it is ever negative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.model.frame import Frame, Loss, Overhead, Pressure
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.sources.host.proc import StatReading
+from schedtop.sources.host.throttling import difference as throttling_difference
+from schedtop.sources.proc.polling import Look
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProcReading:
+    """Cumulative values at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
+
+    `forks`: how many tasks have begun. `look`, `tasks` (rows of TASK_DTYPE) and `lives_unseen` (tasks that came and
+    went without being seen) are of the interval that ends here; `throttling` is cumulative.
+    """
+
+    time_ns: int
+    wall_ns: int
+    stat: StatReading
+    forks: int
+    pressure: Pressure | None
+    throttling: Rows
+    cgroups: Mapping[int, str]
+    own: Overhead
+    late_ticks: int = 0
+    look: Look | None = None
+    tasks: Rows | None = None
+    lives_unseen: int = 0
+
+
+def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unavailable: Mapping[str, str]) -> Frame:
+    """The Frame between two readings of one source, whose own threshold is only carried along."""
+    interval_ns = later.time_ns - earlier.time_ns
+    cpus = _cpus(earlier.stat, later.stat)
+    return Frame(
+        start_time_ns=later.wall_ns - interval_ns,
+        end_ns=later.time_ns,
+        interval_ns=interval_ns,
+        cpus=cpus,
+        latency=LatencyTable.empty(len(cpus.online), np.uint32),
+        tasks=np.zeros(0, TASK_DTYPE) if later.tasks is None else later.tasks,
+        slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
+        threshold_ns=threshold_ns,
+        kernel_switches=max(0, later.stat.switches - earlier.stat.switches),
+        pressure=_pressure(earlier.pressure, later.pressure),
+        loss=_loss(earlier, later),
+        overhead=Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes),
+        throttling=throttling_difference(earlier.throttling, later.throttling),
+        cgroups=later.cgroups,
+        unavailable=unavailable,
+    )
+
+
+def _cpus(earlier: StatReading, later: StatReading) -> CpuTable:
+    table = CpuTable.empty(len(later.online))
+    columns = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
+    for name in ("busy_ns", "steal_ns", "accounted_ns"):
+        # A CPU that was unplugged starts again at zero, and iowait may run backwards (man 5 proc).
+        columns[name][:] = np.maximum(getattr(later, name) - getattr(earlier, name), 0)
+    columns["idle_ns"][:] = np.maximum(columns["accounted_ns"] - columns["busy_ns"] - columns["steal_ns"], 0)
+    return CpuTable(table.counters, later.online, table.queue_length)
+
+
+def _pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
+    if earlier is None or later is None:
+        return None
+    return Pressure(max(0, later.some_ns - earlier.some_ns), max(0, later.full_ns - earlier.full_ns))
+
+
+def _loss(earlier: ProcReading, later: ProcReading) -> Loss:
+    late_ticks = later.late_ticks - earlier.late_ticks
+    if later.look is None:
+        return Loss(late_ticks=late_ticks)
+    look = later.look
+    return Loss(
+        tasks_untracked=look.untracked,
+        late_ticks=late_ticks,
+        tasks_late=look.late,
+        ends_unseen=look.ended,
+        lives_unseen=later.lives_unseen,
+    )

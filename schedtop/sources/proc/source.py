@@ -1,0 +1,207 @@
+"""The running kernel without privileges: what /proc tells everybody. The rest is named as what needs them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import HIDDEN, INSIDE, Frame, Host
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.model.tables import CpuTable, LatencyTable
+from schedtop.sources.host import proc
+from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.task_cgroups import TaskCgroups
+from schedtop.sources.host.throttling import Throttling
+from schedtop.sources.host.topology import read_topology
+from schedtop.sources.kernel.findings import privileges
+from schedtop.sources.kernel.pid_numbers import shows_host
+from schedtop.sources.proc.births import Lives
+from schedtop.sources.proc.names import ProcPeople
+from schedtop.sources.proc.polling import TaskPolling
+from schedtop.sources.proc.reading import ProcReading, difference
+from schedtop.sources.proc.task_files import read_file
+from schedtop.sources.scope import Scope
+
+BUDGET_RATIO = 0.08
+"""So much of one CPU the look at all tasks may take."""
+
+FIRST_LOOKS = 3
+"""At most so many looks go before the first interval, until one is quick."""
+
+UNPRIVILEGED = "needs privileges: run `sudo schedtop`"
+NOT_CHOSEN = "not in /proc: choose another --source"
+LOST = (
+    "latency",
+    "slow_waits",
+    "switches",
+    "migrations",
+    "queue_length",
+    "queue",
+    "short_lived",
+    "exits",
+    "exit_codes",
+    "parents",
+)
+"""Parts of a Frame that are not in /proc. `switches` are those by CPU: tasks have theirs in `task_switches`."""
+
+WITHOUT_PRIVILEGES = "without privileges"
+
+
+class ProcSource:
+    """Polls /proc once an interval. `first_ns`: the length of the first one, if it is to be shorter."""
+
+    def __init__(
+        self,
+        interval_ns: int,
+        threshold_ns: int,
+        first_ns: int | None = None,
+        scope: Scope = Scope(),  # noqa: B008
+    ) -> None:
+        self.interval_ns = interval_ns
+        self.threshold_ns = threshold_ns
+        self._first_ns = min(first_ns or interval_ns, interval_ns)
+        self._scope = scope
+        self._budget_ns = int(interval_ns * BUDGET_RATIO)
+        self._late_ticks = 0
+        self.host: Host
+
+    def __enter__(self) -> Self:
+        self._possible_cpus = proc.possible_cpus()
+        host = proc.identify_host("proc")
+        self._sees_all = True
+        notes = list(self._visible())
+        why = NOT_CHOSEN
+        if privileges.programs().state != "ok":
+            notes.insert(0, WITHOUT_PRIVILEGES + (": use sudo" if os.geteuid() else ""))
+            why = UNPRIVILEGED
+        self.host = replace(
+            host, topology=read_topology(self._possible_cpus), scope=str(self._scope), notes=(*host.notes, *notes)
+        )
+        lost = dict.fromkeys(LOST, why)
+        if not _counts_delays():
+            lost |= dict.fromkeys(("tasks", "run_delay", "task_switches"), "this kernel keeps no /proc/PID/schedstat")
+        self._unavailable = MappingProxyType(lost)
+        root = cpu_hierarchy(read_mounts())
+        self._cgroups = CgroupNames(root)
+        self._cgroups.walk()
+        self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
+        self._polling = TaskPolling(TaskCgroups(root).look_up)
+        self._people = ProcPeople(self._polling.table, self._scope, self._cgroups)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._polling.close()
+
+    def _visible(self) -> Iterator[str]:
+        """What this process cannot see of the host's tasks, in words."""
+        if not os.access("/proc/1/schedstat", os.R_OK) and _counts_delays():
+            self._sees_all = False
+            yield HIDDEN
+        elif not shows_host():
+            self._sees_all = False
+            yield INSIDE
+
+    def set_threshold(self, threshold_ns: int) -> None:
+        """Sets the threshold that the Frames carry; there are no single waits to compare with it."""
+        self.threshold_ns = threshold_ns
+
+    def set_grouping(self, kind: str) -> None:
+        """There are no histograms."""
+
+    def set_sampling(self, on: bool) -> None:
+        """Run queues cannot be sampled."""
+
+    def set_measuring(self, on: bool) -> None:
+        """There are no kernel programs to measure."""
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
+        earlier = self._begin()
+        deadline = earlier.time_ns + self._first_ns
+        while not stop.wait(max(0, deadline - time.monotonic_ns()) / NS_PER_S):
+            later = self._read()
+            yield difference(earlier, later, self.threshold_ns, self._unavailable)
+            earlier = later
+            deadline += self.interval_ns
+            missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
+            self._late_ticks += missed
+            deadline += missed * self.interval_ns
+
+    def _begin(self) -> ProcReading:
+        # The tasks first: it may take long when there are many, and no interval has begun yet. What they do meanwhile
+        # is of no interval; the next look is quicker.
+        if "tasks" not in self._unavailable:
+            self._polling.begin(_forks(_read_stat_file()))
+            for _ in range(FIRST_LOOKS):
+                began_ns = time.monotonic_ns()
+                self._polling.look(_forks(_read_stat_file()), self._budget_ns)
+                if time.monotonic_ns() - began_ns < self._first_ns * BUDGET_RATIO:
+                    break
+        first = self._moment()
+        self._lives = Lives(first.forks)
+        return first
+
+    def _read(self) -> ProcReading:
+        reading = self._moment()
+        if "tasks" in self._unavailable:
+            return reading
+        look = self._polling.look(reading.forks, self._budget_ns)
+        unseen = self._lives.unseen(reading.forks, look.born) if self._sees_all else 0
+        return replace(reading, look=look, lives_unseen=unseen, tasks=self._people.chosen(look.rows))
+
+    def _moment(self) -> ProcReading:
+        """All but the tasks, now."""
+        time_ns, wall_ns, text = time.monotonic_ns(), time.time_ns(), _read_stat_file()
+        cgroups = self._cgroups.resolve(())
+        return ProcReading(
+            time_ns=time_ns,
+            wall_ns=wall_ns,
+            stat=proc.parse_stat(text, self._possible_cpus),
+            forks=_forks(text),
+            pressure=proc.read_pressure(),
+            throttling=self._throttling.read(cgroups),
+            cgroups=cgroups,
+            own=proc.own_cost(),
+            late_ticks=self._late_ticks,
+        )
+
+
+def lost_frame() -> Frame:
+    """An empty Frame in which each of LOST is missing, with its own name as the reason: to see what needs it."""
+    cpus = CpuTable.empty(1)
+    return Frame(
+        start_time_ns=0,
+        end_ns=NS_PER_S,
+        interval_ns=NS_PER_S,
+        cpus=cpus,
+        latency=LatencyTable.empty(1),
+        tasks=np.zeros(0, TASK_DTYPE),
+        slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
+        threshold_ns=0,
+        kernel_switches=0,
+        unavailable=MappingProxyType({part: part for part in LOST}),
+    )
+
+
+def _read_stat_file() -> bytes:
+    return Path("/proc/stat").read_bytes()
+
+
+def _forks(stat: bytes) -> int:
+    """How many tasks have begun since boot, by the text of /proc/stat: 0 where it does not say."""
+    place = stat.find(b"\nprocesses ")
+    return int(stat[place:].split(None, 2)[1]) if place >= 0 else 0
+
+
+def _counts_delays() -> bool:
+    """Whether the kernel keeps the times of tasks: our own have run, so they are not zero."""
+    return read_file("/proc/self/schedstat").split()[:1] not in ([], [b"0"])

@@ -1,0 +1,1 @@
+"""Recordings as a source."""

@@ -1,0 +1,91 @@
+"""Slow waits and pairs as the kernel side reports them, with names: rows of `struct slow_wait` and `struct pair`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedtop.model.rows import (
+    BEGINNINGS,
+    BLOCKERS,
+    PAIR_DTYPE,
+    PAIR_SUMS,
+    PERSON_FIELDS,
+    ROLES,
+    SLOW_WAIT_DTYPE,
+    UNKNOWN,
+    Rows,
+    take_rows,
+)
+from schedtop.sources.scheduler.names import People
+
+MOST_PAIRS = 1024
+"""How many pairs an interval keeps, the heaviest."""
+
+_AS_THEY_ARE = (
+    "wait_ns",
+    "tid",
+    "tgid",
+    "comm",
+    "cgroup_id",
+    "pid_namespace",
+    "cpu",
+    "enqueue_cpu",
+    "allowed_cpus",
+    "switches",
+    "stolen_ns",
+    "covered_ns",
+    "cpu_idle_ns",
+    "others_ns",
+    "preemptor_tid",
+    "preemptor_comm",
+    "previous_tid",
+    "previous_comm",
+    "waker_tid",
+    "waker_comm",
+)
+
+
+def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
+    """SLOW_WAIT_DTYPE rows of events, in order of time, without their causes.
+
+    `wall_offset_ns`: wall-clock time minus CLOCK_MONOTONIC.
+    """
+    events = events[np.argsort(events["end_ns"], kind="stable")]
+    rows = np.zeros(len(events), SLOW_WAIT_DTYPE)
+    rows["time_ns"] = events["end_ns"].astype(np.int64) + wall_offset_ns
+    for name in _AS_THEY_ARE:
+        rows[name] = events[name]
+    for kind, (name, unknown) in enumerate(UNKNOWN.items()):
+        lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
+        rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
+    rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
+    rows["kind"] = np.where(events["yielded"] != 0, BEGINNINGS.index("yield"), events["kind"])
+    # The longest first; the kernel side tells a few more apart than a row keeps.
+    order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
+    times = np.take_along_axis(events["blocker_ns"].astype(np.int64), order, axis=1)
+    tids = np.take_along_axis(events["blocker_tid"], order, axis=1)
+    rows["blocker_ns"], rows["blocker_tid"] = times[:, :BLOCKERS], tids[:, :BLOCKERS]
+    rows["others_ns"] += times[:, BLOCKERS:].sum(axis=1)
+    rows["blocker_comm"] = people.names(rows["blocker_tid"].ravel()).reshape(rows["blocker_comm"].shape)
+    return rows
+
+
+def pair_rows(pairs: Rows, epoch: int, people: People) -> tuple[Rows, int]:
+    """PAIR_DTYPE rows of the interval `epoch`, and the blocked nanoseconds of the pairs beyond MOST_PAIRS."""
+    parity = epoch & 1
+    pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
+    blocked_ns = pairs["blocked_ns"][:, parity].astype(np.int64)
+    small_ns = 0
+    if len(pairs) > MOST_PAIRS:
+        weight = np.maximum(blocked_ns, pairs["preempted_ns"][:, parity].astype(np.int64))
+        heaviest = np.argsort(-weight, kind="stable")[:MOST_PAIRS]
+        small_ns = int(blocked_ns.sum() - blocked_ns[heaviest].sum())
+        pairs = pairs[heaviest]
+    rows = np.zeros(len(pairs), PAIR_DTYPE)
+    for role in ROLES:
+        person = people.find(pairs[f"{role}_tid"])
+        for name in PERSON_FIELDS:
+            rows[f"{role}_{name}"] = person[name]
+    for name in PAIR_SUMS:
+        rows[name] = pairs[name][:, parity]
+    return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"]))), small_ns

@@ -1,0 +1,98 @@
+"""Who a tid is, for those that the kernel side names by number only: looked up where its own counters are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.base.cpu_lists import cpu_list
+from schedtop.model.rows import PERSON_DTYPE, Integers, Rows, take_rows
+from schedtop.sources.host.proc import ProcessNames
+from schedtop.sources.kernel.pid_numbers import pid_numbers
+
+_FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
+
+
+MOST_MASKS = 16
+"""Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
+
+
+class People:
+    """The tasks of one moment.
+
+    `slots`: the kernel's task table (a power of two of them), `overflow`: the rows that found no place in it.
+    """
+
+    def __init__(self, slots: Rows, overflow: Rows, names: ProcessNames) -> None:
+        self._slots = slots
+        self._overflow = take_rows(overflow, np.argsort(overflow["tid"])) if len(overflow) else overflow
+        self._names = names
+
+    def find(self, tids: Integers) -> Rows:
+        """PERSON_DTYPE rows of some tids, in their order; of one that is gone only its tid, its name if possible."""
+        people = self._known(tids)
+        people["process"] = self.processes(people["tid"], people["tgid"], people["comm"])
+        return people
+
+    def names(self, tids: Integers) -> npt.NDArray[np.bytes_]:
+        """The comm of some tids, in their order."""
+        names: npt.NDArray[np.bytes_] = self._known(tids)["comm"]
+        return names
+
+    def _known(self, tids: Integers) -> Rows:
+        """All but the names of processes."""
+        people = np.zeros(len(tids), PERSON_DTYPE)
+        people["tid"] = tids
+        if not len(tids):
+            return people
+        places = tids.astype(np.int64) & (len(self._slots) - 1)
+        rows = take_rows(self._slots, places)
+        self._copy(people, rows, rows["tid"] == tids)
+        if len(self._overflow):
+            places = np.minimum(np.searchsorted(self._overflow["tid"], tids), len(self._overflow) - 1)
+            rows = take_rows(self._overflow, places)
+            self._copy(people, rows, rows["tid"] == tids)
+        for index in np.flatnonzero((people["comm"] == b"") & (people["tid"] != 0)):
+            people["comm"][index] = self._names.name(int(tids[index]))
+        return people
+
+    def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
+        """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
+        leads = tids == tgids
+        leaders = tgids.astype(np.int64) & (len(self._slots) - 1)
+        names: npt.NDArray[np.bytes_] = np.where(leads, comms, self._slots["comm"][leaders])
+        for index in np.flatnonzero((self._slots["tid"][leaders] != tgids) & ~leads):
+            names[index] = self._names.name(int(tgids[index]))
+        return names
+
+    @staticmethod
+    def _copy(people: Rows, rows: Rows, known: npt.NDArray[np.bool_]) -> None:
+        for name in _FROM_SLOT:
+            people[name][known] = rows[name][known]
+
+
+def note_allowed_cpus(tasks: Rows) -> None:
+    """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; of one that is gone it stays 0."""
+    delays = tasks["run_delay_ns"]
+    first = max(0, len(tasks) - MOST_MASKS)
+    for index in np.argpartition(delays, first)[first:] if len(tasks) else ():
+        if delays[index]:
+            with suppress(OSError):
+                tasks["allowed_cpus"][index] = len(allowed_cpus(int(tasks["tid"][index])))
+
+
+def allowed_cpus(tid: int) -> set[int]:
+    """Which CPUs a task of the host may use. Raises OSError where that cannot be told."""
+    numbers = pid_numbers()
+    number = numbers.inside(tid)
+    if not number:
+        raise ProcessLookupError(f"/proc does not show task {tid} of the host")
+    if numbers.for_calls:
+        return os.sched_getaffinity(number)
+    lines = Path(f"/proc/{number}/status").read_bytes().splitlines()
+    found = next((line.split()[1] for line in lines if line.startswith(b"Cpus_allowed_list:")), b"")
+    return set(cpu_list(found.decode()))

@@ -1,0 +1,177 @@
+"""The kernel programs: loaded, attached, and their maps as numpy arrays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.model.rows import Rows
+from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.kernel import bpf_syscall as calls
+from schedtop.sources.kernel.compiler import Compiled, compile_programs, header_constants, source_directory, source_text
+from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
+from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.ring import Ring
+
+LRU_SPARE = 256
+
+_WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the kernel side holds. The defaults serve every host; tests make them small to reach them.
+
+    `task_slots` and `event_pages` are powers of two. `slow_waits_per_s` is for all CPUs together; each gets its share,
+    but never less than 8 in a window of 134 ms.
+    """
+
+    task_slots: int = 1 << 16
+    overflow_tasks: int = 8192
+    event_pages: int = 1024
+    slow_waits_per_s: int = 4000
+    pairs: int = 16384
+    latency_groups: int = 2048
+    short_lives: int = 8192
+
+
+def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
+    """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
+    directory = source_directory()
+    flags = (
+        f"-DCPUS={cpus}",
+        f"-DTASK_SLOTS={limits.task_slots}",
+        f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
+        f"-DEVENT_PAGES={limits.event_pages}",
+        # An LRU map of a kernel before 6.16 needs 128 free entries for each CPU, or forgets what is new.
+        f"-DPAIRS={max(limits.pairs, LRU_SPARE * cpus)}",
+        f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
+        f"-DSHORT_LIVES={limits.short_lives}",
+        f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
+        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
+        *front_end.flags,
+        *scope,
+    )
+    text = source_text(directory, front_end.name)
+    return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))
+
+
+class Programs(Loader):
+    """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
+
+    `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the kernel's own
+    memory, read only, with the fields of bpf/schedtop.h. `config` (1,) and `domains` (possible CPUs,): written by us.
+    `sampled_cpus`: whose run queues are sampled now. `selected_flag`: the bit in a task's `flags` that says that it is
+    within the scope.
+    """
+
+    tasks: Rows
+    cpus: Rows
+    timelines: Rows
+    queues: Rows
+    config: Rows
+    domains: Rows
+
+    def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
+        """Loads and attaches what was compiled for the front end. Raises SourceError."""
+        super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
+        constants = header_constants(source_directory())
+        self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
+        self._exited: set[tuple[int, int]] = set()
+        self._taken: list[bytes] = []
+        self.sampled_cpus: tuple[int, ...] = ()
+        with self._opening():
+            self._create_maps()
+            self._map()
+            self.config["threshold_ns"] = threshold_ns
+            self._start(later=(SAMPLER,))
+
+    def sample(self, on: bool) -> tuple[int, ...]:
+        """Has the run queues sampled, or no longer; the CPUs on which they are. Raises OSError.
+
+        A CPU that has come online since is taken in.
+        """
+        if not on:
+            self._detach(SAMPLER)
+            self.sampled_cpus = ()
+        elif SAMPLER in self._hooks and self.sampled_cpus != (online := tuple(online_cpus())):
+            self._detach(SAMPLER)
+            self._attach(SAMPLER)
+            self.sampled_cpus = online
+        return self.sampled_cpus
+
+    def slow_waits(self) -> Rows:
+        """The slow waits since the last call, as rows of `struct slow_wait`."""
+        self.drain()
+        taken, self._taken = self._taken, []
+        return np.frombuffer(b"".join(taken), self._compiled.maps["slow_waits"].dtype)
+
+    def drain(self) -> None:
+        """Empties the ring buffer into our memory, so that a long interval cannot overrun it."""
+        if taken := self._ring.take():
+            self._taken.append(taken)
+
+    def overflow(self) -> Rows:
+        """The tasks that had to move into the overflow map, with the fields of `tasks`.
+
+        One that has exited and was returned by the call before is taken out of the map: nothing else ever is.
+        """
+        fd, rows = self._fds["overflow"], self._values("overflow")
+        gone = rows[rows["flags"] & self._exited_flag != 0]
+        exited = set(zip(gone["tid"].tolist(), gone["start_ns"].tolist(), strict=True))
+        for tid, _ in exited & self._exited:
+            calls.delete_element(fd, tid.to_bytes(4, "little"))
+        self._exited = exited
+        return rows
+
+    def pairs(self) -> Rows:
+        """The pairs of victim and other task of the last intervals, as rows of `struct pair`."""
+        return self._values("pairs")
+
+    def group_latency(self) -> Rows:
+        """The latency of groups so far, as rows of `struct group_latency`."""
+        return self._values("groups")
+
+    def short_lives(self) -> Rows:
+        """What was added up of tasks that came and went, as rows of `struct short_life`."""
+        return self._values("short_lives")
+
+    def short_life_key(self, entry: np.void) -> bytes:
+        """The key of such a row: its beginning."""
+        return entry.tobytes()[: self._compiled.maps["short_lives"].key_bytes]
+
+    def forget_short_lives(self, entries: Rows) -> None:
+        """Takes entries out of the table, of intervals that are over."""
+        keys = b"".join(map(self.short_life_key, entries))
+        calls.delete_elements(self._fds["short_lives"], keys, self._compiled.maps["short_lives"].key_bytes)
+
+    def measure(self, on: bool) -> None:
+        """Has the kernel time every BPF program, or no longer: that makes each of them a little slower."""
+        if on and "stats" not in self._fds:
+            self._fds["stats"] = calls.enable_stats()
+        elif not on and "stats" in self._fds:
+            os.close(self._fds.pop("stats"))
+
+    def run_ns(self) -> int | None:
+        """The time our programs have run while it was measured, `None` while it is not."""
+        if "stats" not in self._fds:
+            return None
+        return sum(calls.program_run_ns(self._fds[name]) for name in self._hooks)
+
+    def _values(self, name: str) -> Rows:
+        spec = self._compiled.maps[name]
+        values = calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries)
+        return np.frombuffer(values, spec.dtype)
+
+    def _map(self) -> None:
+        self.config = self._view("config", writable=True)
+        self.domains = self._view("domains", writable=True)
+        self.timelines = self._view("timelines")
+        self.queues = self._view("queues")
+        self.tasks = self._view("tasks")
+        self.cpus = self._view("cpus")
+        ring = self._compiled.maps["slow_waits"]
+        self._ring = Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize)

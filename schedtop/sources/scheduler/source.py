@@ -1,0 +1,262 @@
+"""The live kernel as a Source: paces the readings of BPF maps and /proc, and turns them into Frames."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import Frame, Host, Topology
+from schedtop.model.rows import ROLES, Integers, Rows, take_rows
+from schedtop.model.tables import GroupLatency
+from schedtop.sources.host import proc
+from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.task_cgroups import TaskCgroups
+from schedtop.sources.host.throttling import Throttling
+from schedtop.sources.host.topology import read_topology
+from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
+from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
+from schedtop.sources.scheduler.idle import IdleTimes
+from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
+from schedtop.sources.scheduler.names import People, allowed_cpus, note_allowed_cpus
+from schedtop.sources.scheduler.programs import Limits, Programs, build
+from schedtop.sources.scheduler.reading import Reading, difference
+from schedtop.sources.scheduler.short_lived import ShortLives
+from schedtop.sources.scope import Scope
+
+GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
+"""Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/schedtop.h."""
+
+DRAIN_NS = NS_PER_S // 4
+"""The ring buffer is emptied at least this often, however long the interval."""
+
+
+class LiveSource:
+    """The running kernel. Opening compiles and attaches the programs; only the thread that takes Frames reads them.
+
+    `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter; `source`: `auto`,
+    `btf` or `tracepoint`; `scope`: whose waits count; `topology`: another one than the kernel's, for tests.
+    """
+
+    def __init__(
+        self,
+        interval_ns: int,
+        threshold_ns: int,
+        source: str = "auto",
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        first_ns: int | None = None,
+        scope: Scope = Scope(),  # noqa: B008 (frozen)
+        topology: Topology | None = None,
+    ) -> None:
+        self.interval_ns = interval_ns
+        self.threshold_ns = threshold_ns
+        self._wanted = source
+        self._limits = limits
+        self._first_ns = min(first_ns or interval_ns, interval_ns)
+        self._scope = scope
+        self._topology = topology
+        self._measures = False
+        self._grouping = ""
+        self._samples = False
+        self.host: Host
+
+    def __enter__(self) -> LiveSource:
+        front_end = choose_front_end(self._wanted)
+        self._possible_cpus = proc.possible_cpus()
+        topology = self._topology or read_topology(self._possible_cpus)
+        self.host = replace(proc.identify_host(front_end.name), topology=topology, scope=str(self._scope))
+        self.host = replace(self.host, notes=(*self.host.notes, *front_end.notes))
+        self._unavailable = MappingProxyType(front_end.unavailable)
+        self._infers_throttling = not front_end.tells_throttled
+        self._ledger = TaskLedger(self._limits.task_slots)
+        self._open_cgroups(front_end)
+        self._processes = proc.ProcessNames()
+        self._idle = IdleTimes()
+        self._epoch = 1
+        self._late_ticks = 0
+        compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
+        self._programs = Programs(front_end, compiled, self.threshold_ns)
+        if why := self._programs.refused.get(SAMPLER):
+            self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
+        self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
+        self._short_lives = ShortLives(self._programs)
+        self._later_waits = self._programs.slow_waits()
+        self._programs.domains["cache"] = topology.caches
+        self._programs.domains["node"] = topology.nodes
+        return self
+
+    def _open_cgroups(self, front_end: FrontEnd) -> None:
+        root = cpu_hierarchy(read_mounts())
+        self._cgroups = CgroupNames(root)
+        self._cgroups.walk()
+        self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
+        self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root)
+
+    def __exit__(self, *exc: Any) -> None:
+        self._programs.close()
+
+    def set_threshold(self, threshold_ns: int) -> None:
+        """Asks for another slow-wait threshold; the kernel side has it from the next reading on."""
+        self.threshold_ns = threshold_ns
+
+    def set_grouping(self, kind: str) -> None:
+        """Asks for a histogram of each group; the kernel side keeps them from the next reading on."""
+        self._grouping = kind
+
+    def set_sampling(self, on: bool) -> None:
+        """Asks for samples of the run queues, or no longer; they are taken from the next reading on."""
+        self._samples = on
+
+    def set_measuring(self, on: bool) -> None:
+        """Asks the kernel to time our programs, or no longer; it does from the next reading on."""
+        self._measures = on
+
+    def frames(self, stop: threading.Event) -> Iterator[Frame]:
+        """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
+        earlier = self._read()
+        deadline = earlier.time_ns + self._first_ns
+        while self._wait_until(deadline, stop):
+            later = self._read()
+            yield difference(earlier, later)
+            earlier = later
+            deadline += self.interval_ns
+            missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
+            self._late_ticks += missed
+            deadline += missed * self.interval_ns
+
+    def _wait_until(self, deadline: int, stop: threading.Event) -> bool:
+        """False if `stop` came first."""
+        while (rest := deadline - time.monotonic_ns()) > 0:
+            if stop.wait(min(rest, DRAIN_NS) / NS_PER_S):
+                return False
+            self._programs.drain()
+            self._idle.collect(self._programs.timelines)
+        return not stop.is_set()
+
+    def _read(self) -> Reading:
+        programs, epoch = self._programs, self._epoch
+        threshold_ns = self._begin_epoch(epoch + 1)
+        sampled_cpus, queues = self._sample_queues()
+        # One after the other: what is switched in between is in one of the two alone.
+        cpus, stat = programs.cpus.copy(), proc.read_stat(self._possible_cpus)
+        groups = self._group_latency()
+        time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
+        tasks, people, queued = self._tasks(time_ns, epoch)
+        pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
+        if self._task_cgroups:
+            for role in ROLES:
+                pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
+        cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
+        return Reading(
+            time_ns=time_ns,
+            wall_ns=wall_ns,
+            epoch=epoch,
+            cpus=cpus,
+            tasks=tasks,
+            short_lived=self._short_lives.read(epoch),
+            slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
+            threshold_ns=threshold_ns,
+            stat=stat,
+            pressure=proc.read_pressure(),
+            own=replace(proc.own_cost(), bpf_ns=programs.run_ns()),
+            late_ticks=self._late_ticks,
+            events_missed=programs.misses(),
+            queue_length=queued,
+            pairs=pairs,
+            small_pairs_ns=small_pairs_ns,
+            throttling=self._throttling.read(cgroups),
+            groups=groups,
+            queues=queues,
+            sampled_cpus=sampled_cpus,
+            infers_throttling=self._infers_throttling,
+            cgroups=cgroups,
+            unavailable=self._unavailable,
+        )
+
+    def _begin_epoch(self, epoch: int) -> int:
+        """Hands the kernel side what was asked for; the threshold that held until now.
+
+        From here on it notes longest waits and pairs under the new epoch; those of the one before stay.
+        """
+        self._epoch = epoch
+        config = self._programs.config
+        threshold_ns = int(config["threshold_ns"][0])
+        config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
+        config["grouping"] = GROUPINGS.index(self._grouping)
+        self._measure()
+        return threshold_ns
+
+    def _measure(self) -> None:
+        """Has our programs timed if that is wanted, and permitted."""
+        try:
+            self._programs.measure(self._measures and "overhead" not in self._unavailable)
+        except OSError as error:
+            why = f"the kernel does not let us time its programs, that needs CAP_SYS_ADMIN ({error.strerror})"
+            self._unavailable = MappingProxyType({**self._unavailable, "overhead": why})
+
+    def _sample_queues(self) -> tuple[tuple[int, ...], Rows | None]:
+        """Has the run queues sampled if that is wanted: of which CPUs, and the samples so far (`None`: not sampled)."""
+        was_sampled = bool(self._programs.sampled_cpus)
+        try:
+            cpus = self._programs.sample(self._samples and "queue" not in self._unavailable)
+        except OSError as error:
+            why = f"the kernel does not let us sample the run queues: {error.strerror}"
+            self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
+            cpus = self._programs.sample(False)
+        return cpus, self._programs.queues.copy() if cpus or was_sampled else None
+
+    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, People, Integers]:
+        """The tasks that did something (TASK_DTYPE), who everybody is, and how many wait on each CPU."""
+        programs = self._programs
+        slots = programs.tasks
+        moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
+        rows, overflow = take_rows(slots, moved), programs.overflow()
+        now = Moment.of(time_ns, epoch, programs.cpus.copy())
+        people = People(slots, overflow, self._processes)
+        queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
+        if self._scope:
+            chosen = rows["flags"] & programs.selected_flag != 0
+            moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
+            overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
+        tasks = self._ledger.settle(moved, rows, overflow, now)
+        tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
+        note_allowed_cpus(tasks)
+        if self._task_cgroups:
+            tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
+        return tasks, people, queued
+
+    def _slow_waits(self, until_ns: int, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
+        """The slow waits that ended up to `until_ns`, as the histograms do; later ones are of the next interval."""
+        events = np.concatenate((self._later_waits, self._programs.slow_waits()))
+        now = events["end_ns"] <= until_ns
+        self._later_waits = events[~now]
+        rows = slow_wait_rows(events[now], wall_offset_ns, people)
+        if len(rows):
+            if self._task_cgroups:
+                rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
+            # In this order: what ends in between is in neither, so that no idle period counts twice.
+            self._idle.collect(self._programs.timelines)
+            now_ns = time.monotonic_ns()
+            ends = rows["time_ns"] - wall_offset_ns
+            idle = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
+            note_idle_cpus(rows, *idle, int(stat.online.sum()), allowed_cpus)
+            note_domains(rows, self.host.topology)
+        return rows
+
+    def _group_latency(self) -> GroupLatency | None:
+        """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""
+        if not self._grouping or (self._task_cgroups and self._grouping not in ("tid", "tgid")):
+            return None
+        rows = self._programs.group_latency()
+        rows = rows[rows["grouping"] == GROUPINGS.index(self._grouping)]
+        rows = rows[np.argsort(rows["id"])]
+        return GroupLatency(
+            self._grouping, rows["id"].astype(np.int64), rows["latency"], rows["wait_sum_ns"].astype(np.int64)
+        )

@@ -1,0 +1,1 @@
+"""A made-up host, for tests, benchmarks and screenshots."""

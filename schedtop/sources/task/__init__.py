@@ -1,0 +1,1 @@
+"""One task on the live kernel, looked at closely."""

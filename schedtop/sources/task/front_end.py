@@ -1,0 +1,242 @@
+"""How the lens sees a task on this kernel: bpf/lens_btf.c or lens_tracepoint.c, with what they need and cannot tell."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+
+from schedtop.model.frame import SourceError
+from schedtop.sources.kernel.btf import Btf, BtfError
+from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.front_end import Hook, choose, queued_flag, read_records, record_flags
+
+MANDATORY = ("sched_switch",)
+
+TRACEPOINTS = {
+    "sched_switch": "states",
+    "sched_waking": "wakers",
+    "sched_wakeup_new": "new threads",
+    "sched_migrate_task": "migrations",
+    "sched_process_exit": "exits",
+    "sched_process_exec": "new program of another thread",
+    "sys_enter": "syscalls",
+    "sys_exit": "syscalls",
+    "inet_sock_set_state": "connections",
+    "sock_send_length": "network",
+    "sock_recv_length": "network",
+}
+"""Tracepoints, and the part of a Lens that is not there without each."""
+
+RECORDS = {
+    "sched_switch": "sched",
+    "sched_waking": "sched",
+    "sched_migrate_task": "sched",
+    "sched_process_exec": "sched",
+    "sys_enter": "raw_syscalls",
+    "sys_exit": "raw_syscalls",
+    "inet_sock_set_state": "sock",
+    "sock_send_length": "sock",
+    "sock_recv_length": "sock",
+}
+"""Those that the front end without BTF uses, with their categories."""
+
+_NEEDS_BTF = "without the kernel's BTF it cannot be told"
+
+NETWORK_FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
+"""What tells traffic before the tracepoints of sockets (6.3)."""
+
+_FUNCTION = 12  # BTF_KIND_FUNC
+
+# The first three arguments of a system call in pt_regs, and the flag of thread_info.status of a 32-bit call.
+_ARGUMENTS = {"x86_64": ("di", "si", "dx"), "aarch64": ("regs", "regs", "regs")}
+_TS_COMPAT = 2  # arch/x86/include/asm/thread_info.h
+
+
+@dataclass(frozen=True, slots=True)
+class LensFrontEnd:
+    """How to compile (`flags`) and where to attach. `parts`: what is missing without each of the `hooks`.
+
+    `unavailable`: parts that this kernel cannot give at all, with why.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    hooks: dict[str, Hook]
+    parts: dict[str, str]
+    unavailable: dict[str, str]
+
+
+def choose_lens_front_end(wanted: str = "auto") -> LensFrontEnd:
+    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    return choose(wanted, btf_lens_front_end, tracepoint_lens_front_end)
+
+
+def tracepoint_lens_front_end() -> LensFrontEnd:
+    """The front end for perf tracepoints. Raises SourceError."""
+    present, events = read_records(RECORDS)
+    hooks = {f"tracepoint_{event}": Hook("tracepoint", number) for event, number in events.items()}
+    if "sched_switch" not in present:
+        raise SourceError(no_tracepoint("sched_switch").error)
+    unavailable = {
+        TRACEPOINTS[event]: f"this kernel has no tracepoint {event}" for event in RECORDS if event not in present
+    }
+    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
+    parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
+    flags = (*record_flags(present), "-DNEW_THREADS_ARE_YOUNG")
+    return LensFrontEnd("tracepoint", flags, hooks, parts, unavailable)
+
+
+def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:
+    """The front end for a kernel with that BTF. Raises BtfError where it lacks a field that nothing can replace."""
+    unavailable: dict[str, str] = {}
+    flags = _task_flags(btf)
+    if not btf.has_field("task_struct", "throttled"):
+        unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
+    flags += (
+        interrupt_flags(btf)
+        + _file_flags(btf, unavailable)
+        + _argument_flags(btf, machine or platform.machine(), unavailable)
+    )
+    sockets = _socket_flags(btf)
+    if btf.argument_count("btf_trace_sched_switch") >= 5:
+        flags.append("-DSWITCH_HAS_STATE")
+    hooks, parts = {}, {}
+    for event, part in TRACEPOINTS.items():
+        if part in ("network", "connections") and not sockets:
+            unavailable[part] = "the fields of sockets are not in this kernel's BTF"
+        elif btf.has_typedef(f"btf_trace_{event}"):
+            hooks[f"btf_{event}"] = Hook("btf", btf.typedef_id(f"btf_trace_{event}"))
+            parts[f"btf_{event}"] = part
+        elif part != "network":
+            unavailable[part] = f"this kernel has no tracepoint {event}"
+    if "btf_sched_switch" not in hooks:
+        raise BtfError("the kernel's BTF has no sched_switch")
+    if sockets and "btf_sock_send_length" not in hooks:
+        _add_functions(btf, NETWORK_FUNCTIONS, "fexit", "network", hooks, parts, unavailable)
+    for kind in ("fentry", "fexit"):
+        _add_functions(btf, ("handle_mm_fault",), kind, "fault time", hooks, parts, unavailable)
+    return LensFrontEnd("btf", tuple(flags + sockets), hooks, parts, unavailable)
+
+
+def _add_functions(
+    btf: Btf,
+    functions: tuple[str, ...],
+    kind: str,
+    part: str,
+    hooks: dict[str, Hook],
+    parts: dict[str, str],
+    unavailable: dict[str, str],
+) -> None:
+    for function in functions:
+        try:
+            hooks[f"{kind}_{function}"] = Hook(kind, btf.type_id(function, _FUNCTION))
+            parts[f"{kind}_{function}"] = part
+        except BtfError:
+            unavailable[part] = f"this kernel has no function {function}"
+
+
+def _task_flags(btf: Btf) -> list[str]:
+    def offset(*fields: str) -> int:
+        known = next((field for field in fields if btf.has_field("task_struct", field)), fields[0])
+        return btf.offset("task_struct", known)
+
+    offsets = {
+        "TID": offset("pid"),
+        "TGID": offset("tgid"),
+        "COMM": offset("comm"),
+        "STATE": offset("__state", "state"),
+        "ON_RQ": offset("on_rq"),
+        "MIN_FLT": offset("min_flt"),
+        "MAJ_FLT": offset("maj_flt"),
+        "EXIT_CODE": offset("exit_code"),
+    }
+    for name, field in {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "EXEC": "se.sum_exec_runtime"}.items():
+        if btf.has_field("task_struct", field):
+            offsets[name] = offset(field)
+    return [*(f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()), queued_flag(btf)]
+
+
+def interrupt_flags(btf: Btf) -> list[str]:
+    """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
+
+    Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
+    run queue, which the current task leads to.
+    """
+    for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
+        if btf.has_field("task_struct", field):
+            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
+    places = {"TASK_CFS_RQ": ("task_struct", "se.cfs_rq"), "CFS_RQ_RQ": ("cfs_rq", "rq")}
+    try:
+        distance = btf.per_cpu_offset("__preempt_count") - btf.per_cpu_offset("runqueues")
+    except BtfError:
+        return []
+    flags = _flags(btf, places)
+    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
+
+
+def _file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
+    places = {
+        "TASK_FILES": ("task_struct", "files"),
+        "FILES_FDT": ("files_struct", "fdt"),
+        "FDTABLE_FD": ("fdtable", "fd"),
+        "FDTABLE_MAX": ("fdtable", "max_fds"),
+        "FILE_INODE": ("file", "f_inode"),
+        "INODE_MODE": ("inode", "i_mode"),
+    }
+    flags = _flags(btf, places)
+    if not flags:
+        unavailable["io kinds"] = "the fields of open files are not in this kernel's BTF"
+    return flags
+
+
+def _argument_flags(btf: Btf, machine: str, unavailable: dict[str, str]) -> list[str]:
+    flags = []
+    if machine in _ARGUMENTS:
+        names = _ARGUMENTS[machine]
+        try:
+            at = [
+                btf.offset("pt_regs", name) if btf.has_field("pt_regs", name) else btf.offset("user_pt_regs", name)
+                for name in names
+            ]
+        except BtfError as error:
+            unavailable["io"] = str(error)
+            return []
+        if len(set(names)) == 1:  # an array
+            at = [at[0] + 8 * index for index in range(3)]
+        flags = [f"-DREGS_ARGUMENT_{index}_OFFSET={value}" for index, value in enumerate(at)]
+    else:
+        unavailable["io"] = f"how system calls take their arguments is not known for {machine}"
+    if machine == "x86_64" and btf.has_field("task_struct", "thread_info.status"):
+        flags += [f"-DTASK_STATUS_OFFSET={btf.offset('task_struct', 'thread_info.status')}"]
+        flags += [f"-DCOMPAT_STATUS={_TS_COMPAT}"]
+    return flags
+
+
+def _socket_flags(btf: Btf) -> list[str]:
+    places = {
+        "SOCK_FAMILY": ("sock", "__sk_common.skc_family"),
+        "SOCK_PROTOCOL": ("sock", "sk_protocol"),
+        "SOCK_LOCAL_PORT": ("sock", "__sk_common.skc_num"),
+        "SOCK_REMOTE_PORT": ("sock", "__sk_common.skc_dport"),
+        "SOCK_LOCAL": ("sock", "__sk_common.skc_rcv_saddr"),
+        "SOCK_REMOTE": ("sock", "__sk_common.skc_daddr"),
+        "SOCK_SOCKET": ("sock", "sk_socket"),
+        "SOCKET_SOCK": ("socket", "sk"),
+        "SOCKET_INODE": ("socket_alloc", "vfs_inode"),
+        "INODE_NUMBER": ("inode", "i_ino"),
+    }
+    sixes = {
+        "SOCK_LOCAL6": ("sock", "__sk_common.skc_v6_rcv_saddr"),
+        "SOCK_REMOTE6": ("sock", "__sk_common.skc_v6_daddr"),
+    }
+    # The port in the order of the network outlives the binding.
+    source = {"SOCK_SOURCE_PORT": ("inet_sock", "inet_sport")}
+    flags = _flags(btf, places)
+    return flags + _flags(btf, sixes) + _flags(btf, source) if flags else []
+
+
+def _flags(btf: Btf, places: dict[str, tuple[str, str]]) -> list[str]:
+    """A flag for each offset; none at all if one is not known."""
+    if not all(btf.has_field(*place) for place in places.values()):
+        return []
+    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in places.items()]

@@ -1,0 +1,155 @@
+"""The lens's kernel programs and what they have counted, as readings that can be subtracted (bpf/lens.h)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.model.rows import Rows
+from schedtop.sources.host.syscalls import READS, WRITES, syscall_names
+from schedtop.sources.kernel import bpf_syscall as calls
+from schedtop.sources.kernel.compiler import compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.task.front_end import MANDATORY, LensFrontEnd
+from schedtop.sources.task.proc import CallUnderWay
+
+RING = 256
+"""SLOW_CALLS and CHANGES of bpf/lens.h: how many each CPU keeps."""
+
+SLOW_NS = 10_000
+"""Calls from here on may be among the slowest, at first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LensReading:
+    """What the kernel side holds at one moment (`time_ns`, CLOCK_MONOTONIC), cumulative; rows as in bpf/lens.h."""
+
+    time_ns: int
+    totals: Rows
+    cpus: Rows
+    calls: Rows
+    errors: Rows
+    peers: Rows
+    io: Rows
+    traffic: Rows
+    threads: Rows
+    misses: int
+
+
+class LensPrograms(Loader):
+    """The attached programs. Nobody is looked at before `aim`. Made and used by one thread; `close` detaches all."""
+
+    def __init__(self, front_end: LensFrontEnd, cpus: int) -> None:
+        """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""
+        directory = source_directory()
+        record = ["record.h"] if front_end.name == "tracepoint" else []
+        text = joined_text(directory, "histogram.h", "lens.h", *record, f"lens_{front_end.name}.c")
+        compiled = compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
+        mandatory = {f"{front_end.name}_{event}" for event in MANDATORY}
+        super().__init__(compiled, front_end.hooks, front_end.hooks.keys() - mandatory)
+        with self._opening():
+            self._create_maps({"cpus": cpus, "slow_calls": cpus * RING, "changes": cpus * RING})
+            self._config = self._view("config", writable=True)
+            self._totals = self._view("totals")
+            self._cpus = self._view("cpus")
+            self._calls = self._view("calls", writable=True)
+            self._io = self._view("io")
+            self._traffic = self._view("traffic")
+            self._slow_calls = self._view("slow_calls")
+            self._changes = self._view("changes")
+            self._taken = {"slow_calls": np.zeros(cpus, np.int64), "changes": np.zeros(cpus, np.int64)}
+            self._mark_descriptors()
+            self._start()
+
+    def aim(self, tgid: int, tid: int, now_ns: int) -> None:
+        """Has it look at a thread, or with a `tid` of 0 at all threads of the process."""
+        self._config["slow_ns"] = SLOW_NS
+        self._config["epoch"] = 1
+        self._config["start_ns"] = now_ns
+        self._config["tid"] = tid
+        self._config["tgid"] = tgid
+
+    def next_interval(self) -> int:
+        """Starts the next interval for what is the longest of one; the number of the one that ends."""
+        ended = int(self._config["epoch"][0])
+        self._config["epoch"] = ended + 1
+        return ended
+
+    def keep_from(self, slow_ns: int) -> None:
+        """From how long on a call is kept one by one."""
+        self._config["slow_ns"] = max(SLOW_NS, slow_ns)
+
+    def seed_thread(self, tid: int, state: int, since_ns: int, call: CallUnderWay) -> None:
+        """Tells what a thread is doing that has not changed since the beginning; what it knows itself goes first."""
+        row = np.zeros(1, self._compiled.maps["threads"].dtype)
+        row["tid"], row["state"], row["since_ns"], row["call"] = tid, state, since_ns, call.number
+        row["read_kind_and_one"], row["write_kind_and_one"] = call.read_kind + 1, call.write_kind + 1
+        calls.add_element(self._fds["threads"], tid.to_bytes(4, "little"), row.tobytes())
+
+    def seed_sockets(self, inodes: Iterable[int], listening: Iterable[int]) -> None:
+        """Tells the sockets that the process has open, and the ports at which it listens."""
+        one = (1).to_bytes(4, "little")
+        for inode in inodes:
+            calls.add_element(self._fds["inodes"], inode.to_bytes(8, "little"), one)
+        for port in listening:
+            calls.add_element(self._fds["listening"], port.to_bytes(4, "little"), one)
+
+    def threads(self) -> Rows:
+        """All threads so far, those that have ended among them."""
+        return self._values("threads")
+
+    def forget(self, tids: Iterable[int]) -> None:
+        """Makes room: these threads have ended, and nothing more is wanted of them."""
+        for tid in tids:
+            calls.delete_element(self._fds["threads"], tid.to_bytes(4, "little"))
+
+    def read(self) -> LensReading:
+        """All that it has counted by now."""
+        return LensReading(
+            totals=self._totals.copy(),
+            cpus=self._cpus.copy(),
+            calls=self._calls.copy(),
+            errors=self._values("errors"),
+            peers=self._values("peers"),
+            io=self._io.copy(),
+            traffic=self._traffic.copy(),
+            misses=self.misses(),
+            threads=self.threads(),
+            # Last: nothing that a thread did is later, so that states add up to the interval.
+            time_ns=time.monotonic_ns(),
+        )
+
+    def take_slow_calls(self) -> tuple[Rows, int]:
+        """Slow calls since the last time, and how many were overwritten before they were taken."""
+        return self._take("slow_calls", self._slow_calls)
+
+    def take_changes(self) -> tuple[Rows, int]:
+        """Connection changes since the last time, in order of time, and how many were overwritten."""
+        rows, lost = self._take("changes", self._changes)
+        return rows[np.argsort(rows["time_ns"], kind="stable")], lost
+
+    def _take(self, name: str, ring: Rows) -> tuple[Rows, int]:
+        before, heads = self._taken[name], self._cpus[name].astype(np.int64)
+        self._taken[name] = heads
+        # On a host with many CPUs the task was on few.
+        active = np.flatnonzero(heads != before)
+        rows = ring.reshape(-1, RING)[active].ravel()
+        cpu = np.repeat(active, RING)
+        position = rows["position"].astype(np.int64)
+        fresh = (position > before[cpu]) & (position <= heads[cpu])
+        return rows[fresh], int((heads - before).sum()) - int(fresh.sum())
+
+    def _values(self, name: str) -> Rows:
+        spec = self._compiled.maps[name]
+        return np.frombuffer(
+            calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries), spec.dtype
+        )
+
+    def _mark_descriptors(self) -> None:
+        for number, name in syscall_names().items():
+            self._calls["read_argument"][number] = READS.get(name, 0)
+            self._calls["write_argument"][number] = WRITES.get(name, 0)

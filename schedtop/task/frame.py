@@ -1,0 +1,202 @@
+"""The Lens itself, and where it comes from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from schedtop.base.histogram import Histogram
+from schedtop.model.frame import Host
+from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
+from schedtop.task.connections import Transition, transition_order
+from schedtop.task.parts import (
+    CHANGES_KEPT,
+    SLOW_WAITS_KEPT,
+    THREADS_KEPT,
+    Attributes,
+    Column,
+    ConnectionChange,
+    CpuUse,
+    Faults,
+    Io,
+    LensLoss,
+    OngoingCall,
+    Peer,
+    SlowCall,
+    StateTimes,
+    Syscall,
+    Thread,
+    Traffic,
+    io_order,
+    slowest,
+    syscall_order,
+    thread_order,
+    traffic_key,
+)
+
+Added = TypeVar("Added")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lens:
+    """One task (`tid`), or all threads of the process `tgid` (`whole_process`), in one interval.
+
+    `start_time_ns` is wall-clock time, `end_ns` CLOCK_MONOTONIC, `interval_ns` the true length. `comm`: of the thread;
+    `process`: of its leader. `states` is the sum of all threads, `strip` the same over time, oldest first. `waits`:
+    those for a CPU that ended. Tables: what matters first. `slow_waits`: rows of SLOW_WAIT_DTYPE, with blockers, if
+    whoever made the Lens had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
+    `connections`: the last changes one by one, `transitions`: all of them, counted.
+    `process_threads`: how many threads its process has at the end, 0 if that is not known; `threads_started`: how many
+    it has started in the interval, also if one thread alone is looked at; `None` where the kernel does not tell.
+    """
+
+    start_time_ns: int
+    end_ns: int
+    interval_ns: int
+    tid: int
+    tgid: int
+    whole_process: bool
+    comm: str
+    process: str
+    states: StateTimes
+    strip: tuple[Column, ...] = ()
+    waits: Histogram = field(default_factory=Histogram.empty)
+    wakers: tuple[Peer, ...] = ()
+    wakees: tuple[Peer, ...] = ()
+    preemptors: tuple[Peer, ...] = ()
+    cpus: tuple[CpuUse, ...] = ()
+    migrations: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    attributes: Attributes | None = None
+    slow_waits: Rows = field(default_factory=lambda: np.empty(0, SLOW_WAIT_DTYPE))
+    syscalls: tuple[Syscall, ...] = ()
+    slow_calls: tuple[SlowCall, ...] = ()
+    ongoing: tuple[OngoingCall, ...] = ()
+    faults: Faults | None = None
+    io: tuple[Io, ...] = ()
+    traffic: tuple[Traffic, ...] = ()
+    connections: tuple[ConnectionChange, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    threads: tuple[Thread, ...] = ()
+    process_threads: int = 0
+    threads_started: int | None = None
+    command_line: str = ""
+    unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    loss: LensLoss = field(default_factory=LensLoss)
+    ended: bool = False
+    exit_code: int | None = None
+
+    def __add__(self, later: Lens) -> Lens:
+        connections = self.connections + later.connections
+        waits = np.concatenate((self.slow_waits, later.slow_waits))
+        threads = _merged(self.threads, later.threads, lambda one: one.tid, thread_order)
+        kept = _kept_threads(threads)
+        forgotten = LensLoss(
+            connections_forgotten=max(0, len(connections) - CHANGES_KEPT),
+            slow_waits_forgotten=max(0, len(waits) - SLOW_WAITS_KEPT),
+            threads_forgotten=len(threads) - len(kept),
+        )
+        return replace(
+            later,
+            start_time_ns=self.start_time_ns,
+            interval_ns=self.interval_ns + later.interval_ns,
+            states=self.states + later.states,
+            strip=self.strip + later.strip,
+            waits=self.waits + later.waits,
+            wakers=_merged(self.wakers, later.wakers, _peer_key, _peer_order),
+            wakees=_merged(self.wakees, later.wakees, _peer_key, _peer_order),
+            preemptors=_merged(self.preemptors, later.preemptors, _peer_key, _peer_order),
+            cpus=_merged(self.cpus, later.cpus, lambda one: one.cpu, lambda one: one.cpu),
+            migrations=self.migrations + later.migrations,
+            voluntary_switches=self.voluntary_switches + later.voluntary_switches,
+            involuntary_switches=self.involuntary_switches + later.involuntary_switches,
+            attributes=_later_attributes(self.attributes, later.attributes),
+            slow_waits=longest_waits(waits),
+            syscalls=_merged(self.syscalls, later.syscalls, lambda one: one.number, syscall_order),
+            slow_calls=slowest(self.slow_calls + later.slow_calls),
+            faults=self.faults + later.faults if self.faults and later.faults else later.faults or self.faults,
+            io=_merged(self.io, later.io, lambda one: (one.kind, one.direction), io_order),
+            traffic=_merged(self.traffic, later.traffic, traffic_key, traffic_key),
+            connections=connections[-CHANGES_KEPT:],
+            transitions=_merged(self.transitions, later.transitions, lambda one: (one.old, one.new), transition_order),
+            threads=kept,
+            threads_started=_both(self.threads_started, later.threads_started),
+            unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),
+            loss=self.loss + later.loss + forgotten,
+        )
+
+    def syscall(self, name: str) -> Syscall | None:
+        """The system call of that name, `None` if it did not occur."""
+        return next((call for call in self.syscalls if call.name == name), None)
+
+
+def longest_waits(waits: Rows) -> Rows:
+    """The longest SLOW_WAITS_KEPT of rows of SLOW_WAIT_DTYPE, in their order."""
+    if len(waits) <= SLOW_WAITS_KEPT:
+        return waits
+    kept: Rows = waits[np.sort(np.argsort(-waits["wait_ns"], kind="stable")[:SLOW_WAITS_KEPT])]
+    return kept
+
+
+def _kept_threads(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """Those of THREADS_KEPT, in their order."""
+    if len(threads) <= THREADS_KEPT:
+        return threads
+    room = THREADS_KEPT - sum(thread.state != "ended" for thread in threads)
+    ended = [thread.tid for thread in threads if thread.state == "ended"]
+    dropped = set(ended[max(0, room) :])
+    return tuple(thread for thread in threads if thread.tid not in dropped)
+
+
+class LensSource(Protocol):
+    """Where a Lens comes from. A context manager: programs are attached while it is open, by the thread that opens it.
+
+    Opening raises `SourceError` with one sentence for the user, also if there is no such task.
+    """
+
+    host: Host
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: Any) -> None: ...
+
+    def frames(self, stop: threading.Event) -> Iterator[Lens]:
+        """A Lens after each interval; a last, shorter one at once when `stop` is set or the task has ended."""
+        ...
+
+
+def _merged(
+    earlier: tuple[Added, ...],
+    later: tuple[Added, ...],
+    key: Callable[[Added], Hashable],
+    order: Callable[[Added], Any],
+) -> tuple[Added, ...]:
+    """Both, those of equal keys added."""
+    found: dict[Hashable, Any] = {key(one): one for one in earlier}
+    for one in later:
+        found[key(one)] = found[key(one)] + one if key(one) in found else one
+    return tuple(sorted(found.values(), key=order))
+
+
+def _both(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _peer_key(peer: Peer) -> Hashable:
+    return (peer.tid, peer.comm)
+
+
+def _peer_order(peer: Peer) -> tuple[int, int]:
+    return (-peer.count, peer.tid)
+
+
+def _later_attributes(one: Attributes | None, later: Attributes | None) -> Attributes | None:
+    if not one or not later:
+        return later or one
+    return replace(later, quota=one.quota + later.quota if one.quota and later.quota else later.quota)

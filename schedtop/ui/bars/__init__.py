@@ -1,0 +1,1 @@
+"""Lines in which one types, and the line of keys."""

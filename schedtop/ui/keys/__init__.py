@@ -1,0 +1,1 @@
+"""Bindings, the user's own keys, and their order."""

@@ -1,0 +1,1 @@
+"""Which panes are seen, and where."""

@@ -1,0 +1,131 @@
+"""Arrangement: which panes of a preset are seen in so many cells, and where. Nothing is cut in half."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from textual.geometry import Region, Size
+
+from schedtop.ui.layout.presets import Plan, Preset, Row
+
+STRIP_CELL = 26
+"""Cells that the strip has at least for each pane that is not seen."""
+
+STRIP_MOST = 3
+STRIP_FREE_LINES = 30
+"""From this many lines on the strip may have as many as it needs."""
+
+SEVERAL_LEAST_LINES = 24
+"""From this many lines on there is room for several panes."""
+
+STRIP_LEAST_LINES = 12
+"""Fewer lines than this are for the pane alone, without a strip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The panes that are seen, and those of the strip, in the order of all panes."""
+
+    plan: Plan
+    strip: tuple[str, ...]
+    strip_lines: int
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The panes in the order of reading."""
+        return tuple(pane for row in self.plan for pane in row.cells)
+
+
+def arrange(
+    preset: Preset,
+    size: Size,
+    least: Mapping[str, Size],
+    guest: str | None = None,
+    zoomed: str | None = None,
+) -> Arrangement:
+    """The first plan of the preset whose panes all get what they need at least (`least`: of every pane there is).
+
+    `guest`: a pane that no plan of this size may have; it takes the place of the main pane then. `zoomed`: this one
+    alone.
+    """
+    if zoomed is not None:
+        return Arrangement((Row({zoomed: 1}),), (), 0)
+    for plan in preset.plans if size.height >= SEVERAL_LEAST_LINES else ():
+        arranged = _beside_strip(_with_guest(plan, preset.main, guest), least, size)
+        # A small guest must not bring other panes with it.
+        if _fits(_beside_strip(plan, least, size), least, size) and _fits(arranged, least, size):
+            return arranged
+    alone = _beside_strip((Row({guest or preset.main: 1}),), least, size)
+    return alone if size.height >= STRIP_LEAST_LINES else replace(alone, strip=(), strip_lines=0)
+
+
+def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None = None) -> dict[str, Region]:
+    """Where each pane of the plan is, in so many cells without the strip; `cpus`: how many, if known."""
+    heights = _shares(
+        size.height,
+        [_row_height(row, least) for row in plan],
+        [row.weight for row in plan],
+        [row.most_lines(cpus) for row in plan],
+    )
+    placed: dict[str, Region] = {}
+    y = 0
+    for row, height in zip(plan, heights, strict=True):
+        widths = _shares(size.width, [least[pane].width for pane in row.cells], list(row.cells.values()))
+        x = 0
+        for pane, width in zip(row.cells, widths, strict=True):
+            placed[pane] = Region(x, y, width, height)
+            x += width
+        y += height
+    return placed
+
+
+def strip_across(width: int) -> int:
+    """How many panes share a line of the strip."""
+    return max(1, width // STRIP_CELL)
+
+
+def _with_guest(plan: Plan, main: str, guest: str | None) -> Plan:
+    if guest is None or any(guest in row.cells for row in plan):
+        return plan
+    return tuple(
+        replace(row, cells={guest if pane == main else pane: weight for pane, weight in row.cells.items()})
+        for row in plan
+    )
+
+
+def _beside_strip(plan: Plan, least: Mapping[str, Size], size: Size) -> Arrangement:
+    seen = {pane for row in plan for pane in row.cells}
+    strip = tuple(pane for pane in least if pane not in seen)
+    most = STRIP_MOST if size.height < STRIP_FREE_LINES else len(strip)
+    return Arrangement(plan, strip, min(most, -(-len(strip) // strip_across(size.width))))
+
+
+def _fits(arrangement: Arrangement, least: Mapping[str, Size], size: Size) -> bool:
+    lines = sum(_row_height(row, least) for row in arrangement.plan) + arrangement.strip_lines
+    widest = max(sum(least[pane].width for pane in row.cells) for row in arrangement.plan)
+    return lines <= size.height and widest <= size.width
+
+
+def _row_height(row: Row, least: Mapping[str, Size]) -> int:
+    return max(row.least, *(least[pane].height for pane in row.cells))
+
+
+def _shares(whole: int, least: Sequence[int], weights: Sequence[int], most: Sequence[int] = ()) -> list[int]:
+    """A length in parts: each at least what it needs, the rest by weight, up to its most; all of it is given out.
+
+    The parts of the rest follow the weights of all, so that a small part does not gain by what it needs.
+    """
+    parts = list(least)
+    bounds = list(most) or [whole] * len(parts)
+    while (spare := whole - sum(parts)) > 0:
+        growing = [index for index in range(len(parts)) if parts[index] < bounds[index]]
+        if not growing:
+            parts[-1] += spare
+            break
+        # One cell at a time to whom it is due most: lengths are those of a screen.
+        parts[max(growing, key=lambda index: (weights[index] / (parts[index] + 1), -index))] += 1
+    while sum(parts) > whole and max(parts) > 1:
+        # Another line of the screen is in use for a moment: the largest gives way.
+        parts[parts.index(max(parts))] -= 1
+    return parts

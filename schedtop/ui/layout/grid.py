@@ -1,0 +1,64 @@
+"""The container of the panes: it puts each where the arrangement says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.containers import Container
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Size
+from textual.layout import Layout, WidgetPlacement
+from textual.widget import Widget
+
+from schedtop.ui.layout.arrangement import regions
+from schedtop.ui.layout.presets import Plan
+
+
+class PlanLayout(Layout):
+    """The framework's side of a Plan."""
+
+    name = "plan"
+
+    def __init__(self, least: Mapping[str, Size]) -> None:
+        self.least = least
+        self.plan: Plan = ()
+        self.cpus: int | None = None
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
+        parent.pre_layout(self)
+        placed = regions(self.plan, size, self.least, self.cpus)
+        return [
+            WidgetPlacement(placed[child.id], NULL_OFFSET, NULL_SPACING, child)
+            for child in children
+            if child.id in placed
+        ]
+
+
+class PaneGrid(Container):
+    """Panes by a Plan; those of no row are not displayed."""
+
+    DEFAULT_CSS = """
+    PaneGrid { height: 1fr; }
+    PaneGrid > Pane { width: 100%; height: 100%; }
+    """
+
+    def __init__(self, *panes: Widget, least: Mapping[str, Size], id: str | None = None) -> None:
+        super().__init__(*panes, id=id)
+        self._layout_of_plan = PlanLayout(least)
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout_of_plan
+
+    def set_cpus(self, cpus: int) -> None:
+        """Tells how many CPUs there are: with few of them, panes about CPUs leave room for others."""
+        if cpus != self._layout_of_plan.cpus:
+            self._layout_of_plan.cpus = cpus
+            self.refresh(layout=True)
+
+    def show_plan(self, plan: Plan) -> None:
+        """Displays the panes of a Plan, and no others."""
+        self._layout_of_plan.plan = plan
+        seen = {pane for row in plan for pane in row.cells}
+        for child in self.children:
+            child.display = child.id in seen
+        self.refresh(layout=True)

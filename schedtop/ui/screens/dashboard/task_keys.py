@@ -1,0 +1,119 @@
+"""Enter: from the selected row to the lens on its task or process."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from schedtop.history.history import View
+from schedtop.model.rows import text
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.task.past import Subject
+from schedtop.ui.keys.bindings import key
+from schedtop.ui.screens.dashboard.recording_keys import RecordingKeys
+from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.widgets.strips import steady
+
+NEITHER = "the lens is for tasks and processes: g groups by thread or process"
+
+
+class LensKeys(RecordingKeys):
+    """Panes whose selected row can be looked at alone, with counts of its own if `on_demand` has a lens."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key(
+            "enter",
+            "look",
+            "Lens",
+            "The task lens on the selected task, process, or victim; else the zoom",
+            name="open",
+            shown=True,
+        ),
+    ]
+
+    def action_look(self) -> None:
+        """The lens on what is selected, the zoom where nothing is."""
+        subject = chosen_subject(self.current, self.view)
+        if subject is None:
+            self.action_zoom()
+        elif isinstance(subject, str):
+            self.notify(subject, timeout=4, markup=False)
+        else:
+            self.open_lens(subject)
+
+    def open_lens(self, subject: Subject) -> None:
+        """Shows the lens; its kernel programs come and go with it."""
+        if self.view is None:
+            return
+        if self.on_demand.why:
+            self.notify(f"the task lens: {self.on_demand.why}", severity="warning", markup=False)
+            return
+        make = self.on_demand.make_lens
+        number = subject.tgid if subject.is_process else subject.tid
+        source = make(number, subject.is_process) if make is not None else None
+        self.app.push_screen(LensScreen(subject, source, self, self.view))
+
+    @property
+    def lens(self) -> LensScreen | None:
+        """The lens that is over the panes, `None` if there is none."""
+        over = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, LensScreen))
+        return next(over, None)
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether what is shown does not follow what arrives."""
+        raise NotImplementedError
+
+    def action_freeze(self) -> None:
+        """Freezes or thaws what is shown."""
+        raise NotImplementedError
+
+    def action_step(self, steps: int) -> None:
+        """Moves the frozen moment."""
+        raise NotImplementedError
+
+
+def chosen_subject(pane: Pane, view: View | None) -> Subject | str | None:
+    """Whom the selected row of a pane is about; a sentence if it is no task or process; `None` without a selection.
+
+    The row need not be in the window any more: slow waits leave it within a second.
+    """
+    key = pane.selected_key if isinstance(pane, TasksPane | SlowWaitsPane | BlamePane) else None
+    if key is None or view is None:
+        return None
+    kind = view.settings.group
+    if isinstance(pane, SlowWaitsPane):
+        return _thread(view, key[1])
+    if kind not in ("thread", "process"):
+        return NEITHER
+    if kind == "process":
+        return _process(view, key[0])
+    return _thread(view, key[0], key[1] if isinstance(pane, TasksPane) else 0)
+
+
+def _thread(view: View, tid: int, start_ns: int = 0) -> Subject:
+    """The thread, as the newest Frame that knows it calls it."""
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.slow_waits, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tid"] == tid]
+            if len(found):
+                return Subject(tid, int(found[-1][f"{role}tgid"]), _name(found[-1][f"{role}comm"]), start_ns)
+    return Subject(tid, 0, "", start_ns)
+
+
+def _process(view: View, tgid: int) -> Subject:
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tgid"] == tgid]
+            if len(found):
+                # A kernel thread has no process name but its own.
+                return Subject(0, tgid, _name(found[-1][f"{role}process"] or found[-1][f"{role}comm"]))
+    return Subject(0, tgid, "")
+
+
+def _name(name: bytes) -> str:
+    return steady(text(name))

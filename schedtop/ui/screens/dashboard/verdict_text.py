@@ -1,0 +1,33 @@
+"""The verdict in full: what, how one knows, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from schedtop.panes.header import VERDICT_LEVELS
+from schedtop.verdict.rules import Verdict
+from schedtop.widgets.prose import paragraph
+from schedtop.widgets.strips import Spans, steady
+
+
+def verdict_title(verdict: Verdict) -> str:
+    """Its level, with its sign."""
+    level = VERDICT_LEVELS[verdict.level]
+    return f"{level.sign} {level.word}"
+
+
+def verdict_lines(verdict: Verdict, width: int) -> Iterable[Spans]:
+    """All of it in lines of `width` cells."""
+    yield from paragraph(steady(verdict.headline), width, "strong")
+    if verdict.evidence:
+        yield []
+        yield [("Evidence", "key")]
+        for item in verdict.evidence:
+            for index, line in enumerate(paragraph(steady(item), width - 2)):
+                yield [("· " if index == 0 else "  ", "dim"), *line]
+    if verdict.action:
+        yield []
+        yield [("What to do", "key")]
+        yield from paragraph(steady(verdict.action), width)
+    yield []
+    yield from paragraph(f"rule: {steady(verdict.rule)} · of the window and the filter that are shown", width, "dim")

@@ -1,0 +1,148 @@
+"""The topics of the help: keys, every pane with its columns, and the words that all of them use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from schedtop.panes.header import VERDICT_LEVELS
+from schedtop.panes.pane import Pane
+from schedtop.ui.keys.bindings import KeyRow
+from schedtop.ui.layout.presets import PRESETS
+from schedtop.verdict.wait import CAUSE_MEANINGS
+from schedtop.widgets.prose import entry, paragraph
+from schedtop.widgets.strips import Spans, steady
+
+INDENT = 16
+"""Cells for a term; a longer one has a line of its own."""
+
+WORDS = (
+    ("wakeup wait", "from the moment a sleeping task is woken until it gets a CPU"),
+    ("preemption wait", "from the moment a running task is put off its CPU until it gets one again"),
+    ("involuntary switch", "the task wanted to go on: the scheduler took the CPU from it (or it called sched_yield)"),
+    ("voluntary switch", "the task blocked: it waits for I/O, a lock, a timer, a message"),
+    ("run delay", "the sum of all waits for a CPU of a task"),
+    ("steal", "time in which the hypervisor ran somebody else although this CPU had work"),
+    ("preemptor", "who took the CPU from the task, at the moment it had to leave"),
+    ("blocker", "who had the CPU while the task waited for it"),
+    ("throttled", "the cgroup had used up its CPU quota: its tasks must wait for the next period, whatever is idle"),
+    ("previous", "who ran last before the task got the CPU; not necessarily who kept it waiting"),
+    ("waker", "who woke the task"),
+    ("window", "the time that all numbers are about; rates are per second, averaged over it"),
+)
+
+FILTERS = (
+    ("nginx", "tasks whose name contains it"),
+    ("4711", "the task or the process with this number"),
+    ("comm:", "by the name alone; commas separate alternatives: comm:nginx,java"),
+    ("tid: tgid:", "by the number of the thread, of the process"),
+    ("cpu:", "by CPU: cpu:0,1 or cpu:0-7"),
+    ("cgroup:", "part of a cgroup's path, or of a container's or unit's name"),
+    ("pidns:", "the number of a pid namespace"),
+)
+
+LEVELS = {
+    "ok": "nothing to do: waits are short, or nobody feels them",
+    "notice": "worth a look: tasks wait, and the line says for whom or why",
+    "alarm": "act: waits are long, or somebody takes the CPU time away; the line ends with what to do",
+    "unknown": "not enough is known to judge: too early, or the source lacks what it needs",
+}
+
+FILES = (
+    ("export", "what is shown as JSON, and the screen as SVG, into --export-dir"),
+    ("record", "every interval into one file, until pressed again; `schedtop replay` shows it, without root"),
+    ("capture", "each switch and wakeup of 2 s, for ui.perfetto.dev and Chrome"),
+    ("report, diff", "`schedtop report` tells in text or HTML what a recording holds, `schedtop diff` what changed"),
+    ("does it work here", "`schedtop doctor` tells what this host has and lacks, and which command repairs it"),
+    ("without a screen", "`schedtop snapshot` gives JSON, CSV or text; `schedtop watch` waits for a condition"),
+)
+
+MOUSE = (
+    ("click on a row", "selects it"),
+    ("double click", "opens it, as Enter does; a slow wait or a short-lived command: all about it"),
+    ("click on a header", "sorts by that column, where it can be sorted by"),
+    ("click on a pane", "gives it the focus; on a cell of the strip: shows that pane"),
+    ("click on the verdict", "the verdict in full"),
+    ("click on a key below", "does what the key does"),
+    ("wheel", "scrolls what is under it"),
+    ("Shift and drag", "in most terminals: marks text, as without schedtop"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A name for the list, and the lines of a text at a width."""
+
+    name: str
+    lines: Callable[[int], Iterable[Spans]]
+
+
+def topics_of(
+    panes: Sequence[Pane],
+    keys: Sequence[KeyRow],
+    rows_of_pane: Callable[[Pane], Sequence[KeyRow]],
+    notes: Sequence[str],
+) -> list[Topic]:
+    """All topics of a screen: `rows_of_pane` are the keys that a pane has for itself."""
+    return [
+        Topic("Keys", lambda width: _terms("Keys; Home and End go to the first and last row", _keys(keys), width)),
+        *(_pane_topic(pane, rows_of_pane(pane)) for pane in panes),
+        Topic("Filters", lambda width: _terms("Filters: only tasks (or CPUs) that pass are shown", FILTERS, width)),
+        Topic("Presets", lambda width: _terms("Presets: panes for a job", _presets(), width)),
+        Topic("Verdict", lambda width: _terms("Levels of the verdict, in the third line", _levels(), width)),
+        Topic("Causes", lambda width: _terms("Causes of slow waits: the first that holds", _causes(), width)),
+        Topic("Words", lambda width: _terms("Words", WORDS, width)),
+        Topic("Files", lambda width: _terms("Files", FILES, width)),
+        Topic("Mouse", lambda width: _terms("Mouse", MOUSE, width)),
+        *([Topic("Notes", lambda width: _notes(notes, width))] if notes else []),
+    ]
+
+
+def _keys(rows: Sequence[KeyRow]) -> list[tuple[str, str]]:
+    return [(row.keys, row.meaning or row.word) for row in rows]
+
+
+def _presets() -> list[tuple[str, str]]:
+    return [(f"{preset.number} {preset.word}", preset.meaning) for preset in PRESETS]
+
+
+def _causes() -> list[tuple[str, str]]:
+    return [*CAUSE_MEANINGS.items()]
+
+
+def _levels() -> list[tuple[str, str]]:
+    return [(f"{level.sign} {level.word}", LEVELS[name]) for name, level in VERDICT_LEVELS.items()]
+
+
+def _terms(title: str, terms: Iterable[tuple[str, str]], width: int) -> Iterable[Spans]:
+    yield from paragraph(title, width, "key")
+    for term, meaning in terms:
+        if len(term) >= INDENT:
+            yield [(term, "strong")]
+            term = ""
+        yield from entry(term, meaning, INDENT, width)
+
+
+def _pane_topic(pane: Pane, keys: Sequence[KeyRow]) -> Topic:
+    def lines(width: int) -> Iterable[Spans]:
+        yield [(pane.TITLE, "key")]
+        yield from paragraph(pane.READING, width)
+        if pane.ADVICE:
+            yield []
+            yield [("What to do about it", "key")]
+            yield from paragraph(pane.ADVICE, width)
+        for title, columns in pane.COLUMN_HELP:
+            yield []
+            named = [(column.header.strip() or "bar", column.meaning) for column in columns]
+            yield from _terms(title, named, width)
+        if keys:
+            yield []
+            yield from _terms("Keys of this pane", _keys(keys), width)
+
+    return Topic(pane.SHORT or pane.TITLE, lines)
+
+
+def _notes(notes: Sequence[str], width: int) -> Iterable[Spans]:
+    yield [("Notes from the source", "key")]
+    for note in notes:
+        yield from paragraph(steady(note), width, "notice")

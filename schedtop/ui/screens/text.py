@@ -1,0 +1,106 @@
+"""A text over the dashboard, which goes on collecting: scrolled with the usual keys, closed with Escape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from schedtop.ui.screens.closing import close
+from schedtop.ui.screens.search import SearchScreen
+from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.strips import Spans
+
+Text = Callable[[int], Iterable[Spans]]
+"""The lines of a text, broken to a width in cells."""
+
+
+class TextBox(Canvas):
+    """The text, as high as it is where there is room."""
+
+    DEFAULT_CSS = """
+    TextBox {
+        width: 94%; max-width: 106; height: auto; max-height: 92%; background: $panel; border: heavy $primary;
+        padding: 0 2; border-title-color: $primary; border-title-style: bold; border-subtitle-color: $faint;
+    }
+    """
+    BORDER_SUBTITLE = "↑ ↓ scroll · Esc closes"
+
+    def __init__(self, title: str, text: Text) -> None:
+        super().__init__()
+        self.border_title = Content(title)  # a task may call itself [red]
+        self._make = text
+        self._found = 0
+        self._text: tuple[int, list[Spans]] = (-1, [])
+
+    def lines_for(self, width: int) -> list[Spans]:
+        """All lines at a width."""
+        if self._text[0] != width:
+            self._text = (width, list(self._make(width)))
+        return self._text[1]
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return len(self.lines_for(width))
+
+    def search_texts(self) -> Sequence[str]:
+        return ["".join(text for text, _ in line) for line in self.lines_for(self.inner.width)]
+
+    @property
+    def search_row(self) -> int:
+        return self._found
+
+    def reveal_row(self, row: int) -> None:
+        self._found = row
+        if not self.top <= row < self.top + self.inner.height:
+            self.top = max(0, row - self.inner.height // 3)
+        self.clamp_top()
+        self.draw()
+
+    def draw(self) -> None:
+        width, height = self.inner
+        if not width:
+            return
+        lines = self.lines_for(width)
+        self.total_rows = len(lines)
+        self.clamp_top()
+        self.put(lines[self.top : self.top + height])
+
+
+class TextScreen(ModalScreen[None], SearchScreen):
+    """One text; the keys that opened it close it, too, and so does a click beside it."""
+
+    DEFAULT_CSS = """
+    TextScreen { align: center middle; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the text"),
+        Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
+    ]
+
+    def __init__(self, title: str, text: Text) -> None:
+        super().__init__()
+        self._content = TextBox(title, text)
+
+    def compose(self) -> ComposeResult:
+        yield self._content
+
+    def on_mount(self, _event: events.Mount) -> None:
+        self._content.focus()
+
+    def on_click(self, event: events.Click) -> None:
+        if not self._content.region.contains(event.screen_x, event.screen_y):
+            close(self)
+
+    def action_back(self) -> None:
+        """Ends the search, else closes."""
+        if not self.end_search():
+            close(self)
+
+    def action_close(self) -> None:
+        close(self)

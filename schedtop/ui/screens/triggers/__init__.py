@@ -1,0 +1,1 @@
+"""The dashboard that watches for conditions."""

@@ -1,0 +1,1 @@
+"""What the terminal can, and what is sent to it."""

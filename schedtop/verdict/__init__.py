@@ -1,0 +1,1 @@
+"""What keeps tasks waiting, in words: facts, rules, and the explanation of one wait."""

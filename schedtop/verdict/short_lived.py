@@ -1,0 +1,125 @@
+"""Short-lived tasks as the verdict sees them: who they are, and how much of the CPUs' work they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.base.units import NS_PER_MS, format_count, format_ns, rate
+from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.short_lived import (
+    by_command,
+    by_exit_code,
+    by_parent,
+    command_name,
+    ending_words,
+    exit_signal,
+    exit_status,
+    often,
+)
+from schedtop.verdict.facts import MAIN_SHARE, Facts
+from schedtop.verdict.wait import percent
+
+FORK_SHARE = 0.4  # of all the work of the CPUs: what starts them has nearly as much again, for forking and waiting
+NOTABLE_SHARE = 0.2  # worth a word beside another cause
+LEAST_LOAD = 0.1  # of the CPUs' time: less is little work, whoever does it
+LEAST_RATE = 20.0  # a second: fewer are jobs
+LONGEST_MEAN_NS = 50 * NS_PER_MS  # a command that runs longer is worth a process: a compiler
+NEARLY_ALL = 0.95  # then one name says it
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Forks:
+    """`words`: who they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
+    `share`: that of all short-lived tasks that are short."""
+
+    words: str
+    named_share: float
+    share: float
+    evidence: tuple[str, ...]
+
+
+def forks(f: Facts) -> Forks | None:
+    """The short-lived tasks shown, if they are many, short, and a notable part of the work."""
+    everybody, frame = f.view.short_lived, f.frame
+    rows = _short(everybody)
+    busy_ns = 0 if "busy" in frame.unavailable else frame.total("busy_ns")
+    run_ns = int(rows["run_ns"].sum())
+    share = min(1.0, run_ns / busy_ns) if busy_ns else 0.0
+    if share < NOTABLE_SHARE or run_ns < LEAST_LOAD * frame.interval_ns * len(frame.cpus.ids):
+        return None
+    named, what = _named(rows)
+    if (rate(int(named["count"].sum()), frame.interval_ns) or 0.0) < LEAST_RATE:
+        return None
+    words = f"{what[0]} {_often(named, frame.interval_ns)}{what[1]}"
+    ran, waited = (int(everybody[name].sum()) // int(everybody["count"].sum()) for name in ("run_ns", "run_delay_ns"))
+    every = (
+        f"all short-lived tasks: {_often(everybody, frame.interval_ns)}, "
+        f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
+    )
+    return Forks(words, min(1.0, int(named["run_ns"].sum()) / busy_ns), share, (every, *_failures(rows)))
+
+
+def forks_words(f: Facts) -> tuple[str, ...]:
+    """The same beside another cause."""
+    found = forks(f)
+    return () if found is None else (f"short-lived: {found.words} took {percent(found.named_share)} of the busy time",)
+
+
+def _short(rows: Rows) -> Rows:
+    """Those of commands that are no jobs."""
+    commands = by_command(rows)
+    jobs = take_rows(commands, np.flatnonzero(commands["run_ns"] > LONGEST_MEAN_NS * commands["count"]))
+    names = set(zip(jobs["comm"].tolist(), jobs["is_thread"].tolist(), strict=True))
+    own = zip(rows["comm"].tolist(), rows["is_thread"].tolist(), strict=True)
+    return take_rows(rows, np.flatnonzero([name not in names for name in own]))
+
+
+def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
+    """The command that is most of it, else what somebody started who started most of it, else all; and words for what
+    they are, before and after how often."""
+    commands, whole = by_command(rows), int(rows["run_ns"].sum())
+    top = commands[int(np.argmax(commands["run_ns"]))]
+    if top["run_ns"] >= MAIN_SHARE * whole:
+        own = take_rows(rows, np.flatnonzero((rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"])))
+        return own, (f"{command_name(top)}{' threads' if top['is_thread'] else ''}", _starters(own))
+    starter = by_parent(rows)[0]
+    own = take_rows(rows, np.flatnonzero(rows["parent"] == starter.comm))
+    if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
+        return own, (f"{len(by_command(own))} commands", _starters(own))
+    return rows, (f"{len(commands)} commands", f", most often {command_name(commands[0])},")
+
+
+def _often(rows: Rows, interval_ns: int) -> str:
+    return often(int(rows["count"].sum()), interval_ns)
+
+
+def _starters(rows: Rows) -> str:
+    """` by make (1234)` if it started all but a few, ` mostly by sh (64 %)`, ` by sh, bash`; empty if nobody knows."""
+    parents, whole = by_parent(rows), int(rows["count"].sum())
+    known = [parent for parent in parents if parent.comm]
+    if not known or sum(parent.count for parent in known) < MAIN_SHARE * whole:
+        return ""
+    top = known[0]
+    name = text(top.comm)
+    if top.count >= NEARLY_ALL * whole:
+        return f" by {name}{f' ({top.tgid})' if top.tgid else ''}"
+    if top.count >= MAIN_SHARE * whole:
+        return f" mostly by {name} ({percent(top.count / whole)})"
+    if len(known) <= MOST_NAMES:
+        return f" by {', '.join(text(parent.comm) for parent in known)}"
+    return f" by {len(known)} parents"
+
+
+def _failures(rows: Rows) -> tuple[str, ...]:
+    """That most did not end well, if so."""
+    processes = take_rows(rows, np.flatnonzero(rows["is_thread"] == 0))
+    bad = [(code, count) for code, count in by_exit_code(processes) if code]
+    whole = int(processes["count"].sum())
+    if not bad or sum(count for _, count in bad) < 0.5 * whole:
+        return ()
+    code, count = bad[0]
+    how = ending_words(exit_status(code), exit_signal(code))
+    return (f"most of them do not end well: {format_count(count)} {how}",)

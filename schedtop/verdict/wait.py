@@ -1,0 +1,198 @@
+"""Slow waits in words: why one was slow, who had the CPU meanwhile, what that rests on; and who it was in many of them.
+
+The meaning of each cause is in docs/blame.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.base.units import format_ns
+from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows, text
+
+CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "throttled": "its cgroup had used up its CPU quota and had to wait for the next period, whatever was idle",
+        "stolen": "the hypervisor had the CPU for at least half of the wait",
+        "idle-cpu": "another CPU was idle for at least half of the wait: forbidden by the affinity mask (pinned), or "
+        "allowed and not used (not balanced)",
+        "yield": "the task gave the CPU away itself with sched_yield and waited to get it back",
+        "preemption": "the task wanted to run on, but the scheduler gave its CPU to another one",
+        "wakeup": "the task was woken while others had the CPU that it was queued on",
+    }
+)
+"""Each of CAUSES in one sentence, in the order in which they are tried: the first that holds is the cause."""
+
+KNOWN_RATIO = 0.95
+"""What is known of a wait up to here is said to be so much; beyond, the rest is rounding and clocks."""
+
+_DOMAIN_WORDS = {"": "", "cache": ", which has another cache", "numa": ", which is in another NUMA node"}
+_IDLE_WORDS = {"pinned": "idle CPU, pinned", "not balanced": "idle CPU, allowed"}
+
+
+def cause_words(row: np.void) -> str:
+    """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns; `?` after what is inferred."""
+    cause, evidence = _name(CAUSES, row["cause"]), _name(EVIDENCE, row["evidence"])
+    if cause == "idle-cpu":
+        return _IDLE_WORDS.get(evidence, "idle CPU")
+    return f"{cause}?" if evidence == "inferred" else cause or "unknown"
+
+
+def explain(row: np.void, cpus: int = 0) -> str:
+    """A row of SLOW_WAIT_DTYPE in one to four plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
+    parts = (_beginning(row), _why(row, cpus), _who_ran(row), _where(row))
+    return " ".join(part + "." for part in parts if part)
+
+
+def task_words(tid: int, comm: bytes) -> str:
+    """`name (tid)`, `task tid` without a name, `idle` for the idle task."""
+    name = text(comm)
+    if not tid:
+        return "idle"
+    return f"{name} ({tid})" if name else f"task {tid}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as whole percent, clamped to 0..100: clocks of two CPUs may differ by a little."""
+    ratio = min(1.0, max(0.0, ratio))
+    return "under 1 %" if 0 < ratio < 0.005 else f"{ratio * 100:.0f} %"
+
+
+def blockers_of(row: np.void) -> Iterator[tuple[str, int]]:
+    """Who ran while the task waited, by name with nanoseconds, longest first."""
+    blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
+    for tid, comm, run_ns in blockers:
+        if tid and run_ns > 0:
+            yield task_words(tid, comm), run_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of one task in several slow waits, in nanoseconds."""
+
+    tid: int
+    words: str
+    ns: int
+
+
+def victims_of(rows: Rows) -> list[Part]:
+    """Who waited in these rows of SLOW_WAIT_DTYPE, longest first."""
+    return _parts(rows["tid"], rows["comm"], rows["wait_ns"])
+
+
+def wakers_of(rows: Rows) -> list[Part]:
+    """Who woke the tasks of these waits, by the time that these then waited."""
+    return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
+
+
+def all_blockers_of(rows: Rows) -> list[Part]:
+    """Who had the CPU during these waits, longest first; those too small to be kept by name are missing."""
+    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), rows["blocker_ns"].ravel())
+
+
+def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> list[Part]:
+    known = np.flatnonzero((tids > 0) & (times > 0))
+    found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
+    totals = np.bincount(places, times[known], len(found)).astype(np.int64)
+    names = comms[known][first]
+    order = np.argsort(-totals, kind="stable").tolist()
+    return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
+
+
+def _name(names: tuple[str, ...], index: int) -> str:
+    # A recording of a later version may know more than we do.
+    return names[index] if 0 <= index < len(names) else ""
+
+
+def _beginning(row: np.void) -> str:
+    """Who waited how long, and how that began."""
+    who, wait = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["wait_ns"]))
+    began = _name(BEGINNINGS, row["kind"])
+    ran, queued = int(row["cpu"]), int(row["enqueue_cpu"])
+    first = queued if queued >= 0 else ran
+    if began == "throttled":
+        return f"{who} was throttled on CPU {first} and waited {wait}"
+    if began == "yield":
+        return f"{who} gave CPU {first} away with sched_yield and waited {wait}"
+    if began == "preemption":
+        taken = _by(row, "preemptor", "to")
+        return f"{who} lost CPU {first}{taken} and waited {wait}"
+    if began == "wakeup":
+        return f"{who} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
+    return f"{who} waited {wait} for CPU {ran}"
+
+
+def _by(row: np.void, role: str, word: str) -> str:
+    tid = int(row[f"{role}_tid"])
+    return f" {word} {task_words(tid, row[f'{role}_comm'])}" if tid else ""
+
+
+def _why(row: np.void, cpus: int) -> str:
+    """What the cause rests on; nothing where the beginning says it all."""
+    cause = _name(CAUSES, row["cause"])
+    wait = format_ns(int(row["wait_ns"]))
+    if cause == "throttled":
+        inferred = " (inferred from cpu.stat)" if _name(EVIDENCE, row["evidence"]) == "inferred" else ""
+        return f"Its cgroup had used up its CPU quota{inferred}"
+    if cause == "stolen":
+        return f"The hypervisor had the CPU for at least {format_ns(int(row['stolen_ns']))} of {wait}"
+    if cause == "idle-cpu":
+        return _idle_cpu(row, cpus)
+    return "" if cause else "Why is not known"
+
+
+def _idle_cpu(row: np.void, cpus: int) -> str:
+    idle, evidence = int(row["idle_cpu"]), _name(EVIDENCE, row["evidence"])
+    which = f"CPU {idle}" if idle >= 0 else "Another CPU"
+    known = f"{which} was idle for {format_ns(int(row['idle_cpu_ns']))} of it"
+    mask = _mask_words(int(row["allowed_cpus"]), cpus)
+    if evidence == "pinned":
+        return f"{known}, but the affinity mask{mask} forbids it"
+    if evidence == "not balanced":
+        return f"{known} and the affinity mask{mask} allows it, but the task was not moved there"
+    return f"{known}; whether the affinity mask allows it is not known"
+
+
+def _mask_words(allowed: int, cpus: int) -> str:
+    """How many CPUs a mask allows, in brackets, if that is known."""
+    if not allowed:
+        return ""
+    of_all = f"{allowed} of {cpus}" if cpus >= allowed else f"{allowed}"
+    return f" ({of_all} CPU{'s' if max(allowed, cpus) != 1 else ''})"
+
+
+def _who_ran(row: np.void) -> str:
+    """Who had the CPU by share of the wait, and how much of it is known."""
+    wait, covered = int(row["wait_ns"]), int(row["covered_ns"])
+    if _name(BEGINNINGS, row["kind"]) == "throttled":
+        return ""  # It was on no run queue: nobody kept it waiting.
+    if covered <= 0 or wait <= 0:
+        return "Who had the CPU is not known"
+    shares = [f"{name} for {percent(ns / wait)}" for name, ns in blockers_of(row)]
+    if row["others_ns"] > 0:
+        shares.append(f"others for {percent(int(row['others_ns']) / wait)}")
+    ran = f"ran {_and(shares)} of the wait" if shares else ""
+    if ran and row["stolen_ns"] > 0:
+        ran += " (stolen time included)"
+    idle = f"was idle for {percent(int(row['cpu_idle_ns']) / wait)}" if row["cpu_idle_ns"] > 0 else ""
+    had = f"Meanwhile its CPU {' and '.join(part for part in (ran, idle) if part)}" if ran or idle else ""
+    unknown = f"only {percent(covered / wait)} of the wait is known" if covered < KNOWN_RATIO * wait else ""
+    return "; ".join(part for part in (had, unknown) if part)
+
+
+def _where(row: np.void) -> str:
+    """Both CPUs and what lies between them, if the task moved."""
+    queued, ran = int(row["enqueue_cpu"]), int(row["cpu"])
+    if queued == ran or queued < 0:
+        return ""
+    crossed = _DOMAIN_WORDS.get(_name(DOMAINS, row["domain"]), "")
+    return f"It began to wait on CPU {queued} and ran on CPU {ran}{crossed}"
+
+
+def _and(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
