@@ -19,7 +19,7 @@ GROUPS = {
     "kernel": "Kernel",
     "rights": "Rights",
     "tracepoints": "Tracepoints of the dashboard",
-    "more_tracepoints": "Tracepoints of capture, off-CPU and task lens alone",
+    "more_tracepoints": "Tracepoints of capture, off-CPU and task view alone",
     "compiler": "Compiler",
     "host": "Host",
     "schedtop": "schedtop",

@@ -16,7 +16,7 @@ from schedtop.sources.kernel.compiler import source_directory
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.tracefs import Field, TracefsError, read_fields
 from schedtop.sources.offcpu import front_end as offcpu_front_end
-from schedtop.sources.task import front_end as lens_front_end
+from schedtop.sources.task import front_end as task_front_end
 
 WAKEUP = "sched_wakeup"
 """Only the front end without BTF listens to it."""
@@ -24,7 +24,7 @@ WAKEUP = "sched_wakeup"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A tracepoint, who uses it (`collector`, `capture`, `offcpu`, `lens`), and what is lost without it."""
+    """A tracepoint, who uses it (`collector`, `capture`, `offcpu`, `task view`), and what is lost without it."""
 
     event: str
     category: str
@@ -43,12 +43,12 @@ def uses() -> list[Use]:
         "collector": (*frontend.EVENTS, WAKEUP),
         "capture": tuple(capture_front_end.EVENTS),
         "offcpu": offcpu_front_end.EVENTS,
-        "lens": tuple(lens_front_end.TRACEPOINTS),
+        "task": tuple(task_front_end.TRACEPOINTS),
     }
     found = []
     for event in dict.fromkeys(event for events in by.values() for event in events):
         users = tuple(user for user, events in by.items() if event in events)
-        found.append(Use(event, lens_front_end.RECORDS.get(event, "sched"), users, _lost(event, users)))
+        found.append(Use(event, task_front_end.RECORDS.get(event, "sched"), users, _lost(event, users)))
     return found
 
 
@@ -56,8 +56,8 @@ def _lost(event: str, users: tuple[str, ...]) -> str:
     parts = [frontend.LOST_WITHOUT[event]] if event in frontend.LOST_WITHOUT else []
     if "offcpu" in users:
         parts.append("off-CPU time")
-    if "lens" in users:
-        parts.append(f"in the task lens: {lens_front_end.TRACEPOINTS[event]}")
+    if "task" in users:
+        parts.append(f"in the task view: {task_front_end.TRACEPOINTS[event]}")
     return ", ".join(parts) or "of --source tracepoint: tasks that are woken on their way out"
 
 

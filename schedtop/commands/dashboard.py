@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schedtop.model.frame import Source
     from schedtop.offcpu.measurement import OffCpuSource, Wakers
     from schedtop.run.session import Signals
-    from schedtop.task import LensSource
+    from schedtop.task import TaskSource
     from schedtop.triggers.plan import Plan
     from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.preferences import Preferences
@@ -74,9 +74,9 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
 
     if options["source"] == "synthetic":
         from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
-        from schedtop.sources.synthetic.task import synthetic_lens
+        from schedtop.sources.synthetic.task import synthetic_task
 
-        return OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens)
+        return OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
     from schedtop.run.session import is_proc
 
     if is_proc(options["source"]):
@@ -86,7 +86,7 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     return OnDemand(
         take_capture=capture_key(options["source"]),
         make_offcpu=partial(live_offcpu, options),
-        make_lens=partial(live_lens, options),
+        make_task=partial(live_task, options),
     )
 
 
@@ -98,11 +98,11 @@ def live_offcpu(options: dict[str, Any], min_ns: int, wakers: Wakers) -> OffCpuS
     return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=wakers, source=options["source"])
 
 
-def live_lens(options: dict[str, Any], tid: int, whole_process: bool) -> LensSource:
-    """The lens on the live kernel, through the front end that the dashboard has."""
-    from schedtop.sources.task.source import LiveLensSource
+def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSource:
+    """The task view on the live kernel, through the front end that the dashboard has."""
+    from schedtop.sources.task.source import LiveTaskSource
 
-    return LiveLensSource(tid, whole_process, source=options["source"])
+    return LiveTaskSource(tid, whole_process, source=options["source"])
 
 
 def triggered(plan: Plan) -> Callable[..., Any]:

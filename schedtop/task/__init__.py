@@ -1,7 +1,7 @@
-"""Lens: what happened to one task, or to all threads of one process, in one interval.
+"""TaskFrame: what happened to one task, or to all threads of one process, in one interval.
 
-Counters add: `earlier + later` is the Lens of both. What a kernel cannot give is named in `Lens.unavailable` (a part of
-PARTS -> why); its values are then `None` or empty, never to be shown as zero.
+Counters add: `earlier + later` is the TaskFrame of both. What a kernel cannot give is named in
+`TaskFrame.unavailable` (a part of PARTS -> why); its values are then `None` or empty, never to be shown as zero.
 """
 
 from schedtop.task.connections import (
@@ -12,7 +12,7 @@ from schedtop.task.connections import (
     transition_order,
     transitions,
 )
-from schedtop.task.frame import Lens, LensSource, longest_waits
+from schedtop.task.frame import TaskFrame, TaskSource, longest_waits
 from schedtop.task.parts import (
     CHANGES_KEPT,
     IO_KINDS,
@@ -27,13 +27,13 @@ from schedtop.task.parts import (
     CpuUse,
     Faults,
     Io,
-    LensLoss,
     OngoingCall,
     Peer,
     Quota,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskLoss,
     Thread,
     Traffic,
     exit_words,
@@ -58,15 +58,15 @@ __all__ = [
     "CpuUse",
     "Faults",
     "Io",
-    "Lens",
-    "LensLoss",
-    "LensSource",
     "OngoingCall",
     "Peer",
     "Quota",
     "SlowCall",
     "StateTimes",
     "Syscall",
+    "TaskFrame",
+    "TaskLoss",
+    "TaskSource",
     "Thread",
     "Traffic",
     "Transition",

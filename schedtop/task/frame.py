@@ -1,4 +1,4 @@
-"""The Lens itself, and where it comes from."""
+"""The TaskFrame itself, and where it comes from."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from schedtop.task.parts import (
     CpuUse,
     Faults,
     Io,
-    LensLoss,
     OngoingCall,
     Peer,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskLoss,
     Thread,
     Traffic,
     io_order,
@@ -43,13 +43,13 @@ Added = TypeVar("Added")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lens:
+class TaskFrame:
     """One task (`tid`), or all threads of the process `tgid` (`whole_process`), in one interval.
 
     `start_time_ns` is wall-clock time, `end_ns` CLOCK_MONOTONIC, `interval_ns` the true length. `comm`: of the thread;
     `process`: of its leader. `states` is the sum of all threads, `strip` the same over time, oldest first. `waits`:
     those for a CPU that ended. Tables: what matters first. `slow_waits`: rows of SLOW_WAIT_DTYPE, with blockers, if
-    whoever made the Lens had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
+    whoever made the TaskFrame had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
     `connections`: the last changes one by one, `transitions`: all of them, counted.
     `process_threads`: how many threads its process has at the end, 0 if that is not known; `threads_started`: how many
     it has started in the interval, also if one thread alone is looked at; `None` where the kernel does not tell.
@@ -88,16 +88,16 @@ class Lens:
     threads_started: int | None = None
     command_line: str = ""
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    loss: LensLoss = field(default_factory=LensLoss)
+    loss: TaskLoss = field(default_factory=TaskLoss)
     ended: bool = False
     exit_code: int | None = None
 
-    def __add__(self, later: Lens) -> Lens:
+    def __add__(self, later: TaskFrame) -> TaskFrame:
         connections = self.connections + later.connections
         waits = np.concatenate((self.slow_waits, later.slow_waits))
         threads = _merged(self.threads, later.threads, lambda one: one.tid, thread_order)
         kept = _kept_threads(threads)
-        forgotten = LensLoss(
+        forgotten = TaskLoss(
             connections_forgotten=max(0, len(connections) - CHANGES_KEPT),
             slow_waits_forgotten=max(0, len(waits) - SLOW_WAITS_KEPT),
             threads_forgotten=len(threads) - len(kept),
@@ -154,8 +154,8 @@ def _kept_threads(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
     return tuple(thread for thread in threads if thread.tid not in dropped)
 
 
-class LensSource(Protocol):
-    """Where a Lens comes from. A context manager: programs are attached while it is open, by the thread that opens it.
+class TaskSource(Protocol):
+    """Where TaskFrames come from: a context manager, used by one thread. Programs are attached while it is open.
 
     Opening raises `SourceError` with one sentence for the user, also if there is no such task.
     """
@@ -166,8 +166,8 @@ class LensSource(Protocol):
 
     def __exit__(self, *exc: Any) -> None: ...
 
-    def frames(self, stop: threading.Event) -> Iterator[Lens]:
-        """A Lens after each interval; a last, shorter one at once when `stop` is set or the task has ended."""
+    def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
+        """A TaskFrame after each interval; a last, shorter one at once when `stop` is set or the task has ended."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a Lens is made of: frozen values that add."""
+"""What a TaskFrame is made of: frozen values that add."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from types import MappingProxyType
 from typing import TypeVar
 
 STATES = ("running", "runnable", "sleeping", "uninterruptible", "stopped", "throttled")
-"""What a thread can be (`enum lens_state` of bpf/lens.h). `throttled`: off its CPU because of its group's quota, until
+"""What a thread can be (`enum task_state` of bpf/lens.h). `throttled`: off its CPU because of its group's quota, until
 it runs again. `runnable`: it waits for a CPU. Blocked is `sleeping` (interruptible) or `uninterruptible`."""
 
 PARTS = ("throttled", "syscalls", "faults", "fault time", "io", "io kinds", "network", "connections", "attributes")
-"""Keys of `Lens.unavailable` (with `wakers`, `migrations` and `slow waits`)."""
+"""Keys of `TaskFrame.unavailable` (with `wakers`, `migrations` and `slow waits`)."""
 
 IO_KINDS = ("file", "pipe", "socket", "device", "other", "unknown")
 """What a file descriptor stands for: regular file or directory, pipe or FIFO, socket, character or block device, what
 has no kind (eventfd, epoll, timerfd ...), and what could not be looked up."""
 
-Added = TypeVar("Added", "StateTimes", "LensLoss")
+Added = TypeVar("Added", "StateTimes", "TaskLoss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class SlowCall:
 class OngoingCall:
     """The system call that a thread is in at the end of the interval, for `duration_ns` so far.
 
-    `at_least`: it began before the lens was opened, when exactly is not known.
+    `at_least`: it began before the task view was opened, when exactly is not known.
     """
 
     tid: int
@@ -279,7 +279,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class LensLoss:
+class TaskLoss:
     """What was not seen or found no room, counted.
 
     `switches_unseen`: switches that the kernel does not report; their times are told by its own count of run time.
@@ -298,17 +298,17 @@ class LensLoss:
     slow_waits_forgotten: int = 0
     threads_forgotten: int = 0
 
-    def __add__(self, other: LensLoss) -> LensLoss:
+    def __add__(self, other: TaskLoss) -> TaskLoss:
         return _sum_fields(self, other)
 
     @property
     def any(self) -> bool:
         """Whether anything at all was lost."""
-        return any(getattr(self, f.name) for f in fields(LensLoss))
+        return any(getattr(self, f.name) for f in fields(TaskLoss))
 
 
 CHANGES_KEPT = 2000
-"""How many changes of connections a Lens keeps: the last ones."""
+"""How many changes of connections a TaskFrame keeps: the last ones."""
 
 SLOW_WAITS_KEPT = 2000
 """How many slow waits it keeps: the longest."""
@@ -317,7 +317,7 @@ THREADS_KEPT = 1000
 """How many threads it keeps: those that live, however many they are, and of those that have ended the busiest."""
 
 SLOWEST = 10
-"""How many slow calls a Lens keeps."""
+"""How many slow calls a TaskFrame keeps."""
 
 
 def exit_words(code: int | None) -> str:

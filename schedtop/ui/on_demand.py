@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.offcpu.measurement import OffCpuSource, Wakers
-from schedtop.task import LensSource
+from schedtop.task import TaskSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
 """Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.
@@ -18,8 +18,8 @@ Raises SourceError or OutputError."""
 MakeOffCpu = Callable[[int, Wakers], OffCpuSource]
 """The source of off-CPU time, not open yet, of waits of so many nanoseconds and more; what is kept of wakers."""
 
-MakeLens = Callable[[int, bool], LensSource]
-"""The source of a lens, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
+MakeTaskSource = Callable[[int, bool], TaskSource]
+"""The source of a task view, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class OnDemand:
 
     take_capture: TakeCapture | None = None
     make_offcpu: MakeOffCpu | None = None
-    make_lens: MakeLens | None = None
+    make_task: MakeTaskSource | None = None
     why: str = ""
 
 

@@ -11,7 +11,7 @@ from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.ui.screens.chooser import ChoiceList, Chooser
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.palette import Palette
-from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.ui.screens.task.sections import SECTIONS
 from schedtop.ui.screens.text import TextScreen
 
@@ -156,4 +156,4 @@ async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
         await to_pane(pilot, "tasks")
         await pilot.click(dashboard.current, offset=(10, 3), times=2)
         await pilot.pause()
-        assert isinstance(pilot.app.screen, LensScreen)
+        assert isinstance(pilot.app.screen, TaskScreen)

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from schedtop.offcpu.measurement import OffCpuSource, Wakers
 from schedtop.panes.pane import Pane
 from schedtop.sources.synthetic.scheduler import make_frame
-from schedtop.task import LensSource
+from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.pane_screen import PaneScreen
 from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
@@ -20,8 +20,8 @@ from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
 from ..panes.screen import assert_widths, text
 from .drive import GivenSource, collected
 from .emulator import Drawing
-from .test_lens_screen import GivenLens
 from .test_offcpu_screen import Watched
+from .test_task_screen import GivenTask
 
 _OWN = re.compile(r"\x1b\[[0-9;]*[mHC]")
 """Moves and styles: all that the painter sends besides text."""
@@ -53,14 +53,14 @@ def make_offcpu(min_ns: int, wakers: Wakers) -> OffCpuSource:
     return HostileOffCpu(min_ns, wakers)
 
 
-class Lenses:
-    """Lenses on tasks that have, meet and wait for hostile names."""
+class GivenTasks:
+    """Task views of tasks that have, meet and wait for hostile names."""
 
     def __init__(self) -> None:
-        self.last: GivenLens | None = None
+        self.last: GivenTask | None = None
 
-    def make(self, number: int, whole_process: bool) -> LensSource:
-        self.last = GivenLens(number, whole_process)
+    def make(self, number: int, whole_process: bool) -> TaskSource:
+        self.last = GivenTask(number, whole_process)
         self.last.change = hostile_value
         self.last.give(3)
         return self.last
@@ -76,15 +76,15 @@ def assert_plain(app: Drawing) -> None:
     assert_widths(app)
 
 
-def app_with(source: GivenSource, lenses: Lenses, directory: Path) -> Drawing:
-    on_demand = OnDemand(make_offcpu=make_offcpu, make_lens=lenses.make)
+def app_with(source: GivenSource, given: GivenTasks, directory: Path) -> Drawing:
+    on_demand = OnDemand(make_offcpu=make_offcpu, make_task=given.make)
     return Drawing(source, export_dir=directory, on_demand=on_demand)
 
 
 async def test_every_pane_at_two_sizes(tmp_path: Path) -> None:
     for size in ((160, 50), (80, 24)):
         source = HostileSource(cpus=4, tasks=60, slow_waits=30)
-        app = app_with(source, Lenses(), tmp_path)
+        app = app_with(source, GivenTasks(), tmp_path)
         seen: set[str] = set()
         shown = ""
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -101,7 +101,7 @@ async def test_every_pane_at_two_sizes(tmp_path: Path) -> None:
 
 async def test_details_groups_search_and_filter(tmp_path: Path) -> None:
     source = HostileSource(cpus=4, tasks=60, slow_waits=30)
-    app = app_with(source, Lenses(), tmp_path)
+    app = app_with(source, GivenTasks(), tmp_path)
     async with app.run_test(size=(140, 45), notifications=True) as pilot:
         await collected(pilot, source, 3)
         for keys in (
@@ -145,27 +145,27 @@ async def notified(pilot: Pilot[int], app: Drawing) -> None:
     assert "[red]name[/red]" in text(app)
 
 
-async def test_the_lens(tmp_path: Path) -> None:
-    source, lenses = HostileSource(cpus=4, tasks=60, slow_waits=30), Lenses()
-    app = app_with(source, lenses, tmp_path)
+async def test_the_task(tmp_path: Path) -> None:
+    source, given = HostileSource(cpus=4, tasks=60, slow_waits=30), GivenTasks()
+    app = app_with(source, given, tmp_path)
     async with app.run_test(size=(160, 60), notifications=True) as pilot:
         await collected(pilot, source, 3)
         app.dashboard.focus_pane(app.dashboard.pane_named("tasks"))
         await pilot.press("down", "enter")
         for _ in range(200):
             await pilot.pause(0.01)
-            if lenses.last and lenses.last.made == 3:
+            if given.last and given.last.made == 3:
                 break
         for keys in ("2", "3", "4", "5", "1", "tab", "down", "i", "escape", "e"):
             await pilot.press(keys)
             await pilot.pause()
             assert_plain(app)
-        assert lenses.last and lenses.last.made == 3
+        assert given.last and given.last.made == 3
 
 
 async def test_the_screen_of_the_time_without_a_cpu(tmp_path: Path) -> None:
     source = HostileSource(cpus=4, tasks=60)
-    app = app_with(source, Lenses(), tmp_path)
+    app = app_with(source, GivenTasks(), tmp_path)
     async with app.run_test(size=(160, 50), notifications=True) as pilot:
         await collected(pilot, source, 3)
         await pilot.press("o")

@@ -15,7 +15,7 @@ from schedtop.ui.app import SchedtopApp
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
-from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.ui.screens.task.screen import TaskScreen
 
 from .test_dashboard import running
 from .test_offcpu_screen import offcpu_screen
@@ -87,8 +87,8 @@ async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen() -> None
 async def test_a_row_is_selected_and_opened_in_one_go() -> None:
     async with running() as (pilot, _source, dashboard):
         await typed(pilot, "5", "down", "enter")
-        lens = pilot.app.screen
-        assert isinstance(lens, LensScreen)
+        task = pilot.app.screen
+        assert isinstance(task, TaskScreen)
         await typed(pilot, "escape", "w")
         assert pilot.app.screen is dashboard
         assert dashboard.timeline.settings.window_ns == 10_000_000_000

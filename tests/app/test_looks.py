@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
-from schedtop.sources.synthetic.task import synthetic_lens
+from schedtop.sources.synthetic.task import synthetic_task
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.terminal.appearance import Appearance
 from schedtop.ui.terminal.ink import Depth
@@ -19,10 +19,10 @@ from ..panes.screen import assert_widths, lines
 from .drive import GivenSource, collected
 from .emulator import Drawing
 
-ON_DEMAND = OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens)
+ON_DEMAND = OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
 
 TOUR = ("1", "2", "3", "4", "5", "space", "left", "space", "question_mark", "escape", "v", "escape", "enter", "escape")
-"""All presets, what is frozen, the help, the verdict, the lens."""
+"""All presets, what is frozen, the help, the verdict, the task view."""
 
 
 async def toured(pilot: Pilot[int], app: Drawing, source: GivenSource) -> None:

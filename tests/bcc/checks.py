@@ -74,7 +74,7 @@ def _offcpu(data: Any, load: int) -> str:
     return "" if blocked and named else f"{len(blocked)} threads of the load, symbols {'known' if named else 'unknown'}"
 
 
-def _lens(data: Any, load: int) -> str:
+def _task(data: Any, load: int) -> str:
     text = json.dumps(data)
     return "" if "clock_nanosleep" in text else "no system call of the load"
 
@@ -83,7 +83,7 @@ CHECKS = (
     Check("dashboard", lambda _: ("snapshot", "--format", "json"), _snapshot),
     Check("capture", lambda _: ("capture", "--format", "chrome", "--output"), _capture),
     Check("off-CPU", lambda load: ("offcpu", "--pid", str(load), "--format", "json"), _offcpu),
-    Check("lens", lambda load: ("task", str(load), "--no-slow-waits", "--format", "json"), _lens),
+    Check("task", lambda load: ("task", str(load), "--no-slow-waits", "--format", "json"), _task),
 )
 
 

@@ -1,6 +1,6 @@
 """Measures what schedtop costs, beside the tools it replaces: `make bench`, or
 
-    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,offcpu,self,lens,...] [--batches N]
+    sudo .venv/bin/python -m tests.bench [--quick] [--only switch,offcpu,self,task view,...] [--batches N]
 
 Prints tables and goals (met or missed) and writes all batches to a JSON file. It exits with 0 whatever it finds.
 """
@@ -31,11 +31,11 @@ TOPICS = {
     "bytes": "bytes_sent",
     "growth": "growth",
     "reading": "reading_path",
-    "lens": "lens_cost",
+    "task": "task_cost",
     "queue": "queue_cost",
     "proc": "proc_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "start", "keys", "reading", "lens", "queue")
+NEED_ROOT = ("switch", "offcpu", "self", "start", "keys", "reading", "task", "queue")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""CPU time of a frame of the dashboard, with the task lens over it, and with many CPUs, in the usual sizes."""
+"""CPU time of a frame of the dashboard, with the task view over it, and with many CPUs, in the usual sizes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ MANY_SIZES = ((80, 24), (200, 60), (240, 70))
 
 def measure(options: Options) -> Topic:
     """Each size in turn."""
-    shown = [(size, lens) for size in SIZES for lens in (False, True)]
+    shown = [(size, task) for size in SIZES for task in (False, True)]
     costs = {one: Batches() for one in shown}
-    for size, lens in alternating(shown, 1 if options.quick else 2):
-        costs[size, lens].values += one_frame(size, QUICK_FRAMES if options.quick else FRAMES, lens).values
+    for size, task in alternating(shown, 1 if options.quick else 2):
+        costs[size, task].values += one_frame(size, QUICK_FRAMES if options.quick else FRAMES, task).values
     table = Table(
         "One frame of the dashboard in a terminal, 2 CPUs, 200 tasks (CPU ms, source left out)",
-        ("size", "best", "median", "lens over it", "median"),
+        ("size", "best", "median", "task view over it", "median"),
     )
     for columns, lines in SIZES:
-        cells = (costs[(columns, lines), lens] for lens in (False, True))
+        cells = (costs[(columns, lines), task] for task in (False, True))
         numbers = [text for cost in cells for text in (number(cost.best, 1), share(cost.spread_ratio))]
         table.rows.append((f"{columns}x{lines}", *numbers))
     many = {size: Batches() for size in MANY_SIZES}
@@ -40,8 +40,8 @@ def measure(options: Options) -> Topic:
     return Topic(
         [table, wide],
         {
-            f"{columns}x{lines}{' lens' if lens else ''}": cost.to_data()
-            for ((columns, lines), lens), cost in costs.items()
+            f"{columns}x{lines}{' task' if task else ''}": cost.to_data()
+            for ((columns, lines), task), cost in costs.items()
         }
         | {f"{columns}x{lines} {MANY_CPUS} CPUs": cost.to_data() for (columns, lines), cost in many.items()},
         goals,

@@ -1,6 +1,6 @@
 """CPU time of one whole frame of the dashboard, in a real terminal: arriving, view, every pane, and writing it out.
 
-    python -m tests.bench.frame_cost [--size 160x50] [--frames 100] [--cpus 2] [--tasks 200] [--window 1] [--lens]
+    python -m tests.bench.frame_cost [--size 160x50] [--frames 100] [--cpus 2] [--tasks 200] [--window 1] [--task view]
 
 The app runs in a child on a pseudo terminal that is read by this process, with Frames of the synthetic source, whose
 own cost is left out. The minimum is the figure to compare; the median says how noisy the machine is.
@@ -24,8 +24,8 @@ from typing import Any
 from schedtop.history.history import ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
-from schedtop.sources.synthetic.task import LensScenario, SyntheticLensSource, make_lens
-from schedtop.task import Lens
+from schedtop.sources.synthetic.task import SyntheticTaskSource, TaskScenario, make_task
+from schedtop.task import TaskFrame
 from tests.bench.batches import Batches
 
 WARM_UP = 10
@@ -37,10 +37,10 @@ IDLE_S = 0.0005
 class MeasuredSource(SyntheticSource):
     """Notes the process's CPU time at each Frame, without what making the Frames cost."""
 
-    def __init__(self, scenario: Scenario, pace_s: float, lens: GivenLens | None = None) -> None:
+    def __init__(self, scenario: Scenario, pace_s: float, task: GivenTask | None = None) -> None:
         super().__init__(scenario, pace_s)
         self.costs_ms: list[float] = []
-        self._lens = lens
+        self._task = task
 
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames made in advance, one at a time."""
@@ -50,8 +50,8 @@ class MeasuredSource(SyntheticSource):
         made = [make_frame(self.scenario, number, rng) for number in range(self.scenario.frames)]
         for frame in made:
             before = self._when_idle(stop)
-            if self._lens is not None:
-                self._lens.more.release()
+            if self._task is not None:
+                self._task.more.release()
             yield frame
             self.costs_ms.append((self._when_idle(stop) - before) * 1e3)
         os.kill(os.getpid(), 15)
@@ -64,51 +64,51 @@ class MeasuredSource(SyntheticSource):
         return before
 
 
-class GivenLens(SyntheticLensSource):
+class GivenTask(SyntheticTaskSource):
     """Intervals of a process that are made in advance; one comes each time that there is `more`."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(LensScenario(4240, whole_process=True, threads=20))
+        super().__init__(TaskScenario(4240, whole_process=True, threads=20))
         self.more = threading.Semaphore(0)
-        self._made = [make_lens(self.scenario, number) for number in range(count)]
+        self._made = [make_task(self.scenario, number) for number in range(count)]
 
-    def frames(self, stop: threading.Event) -> Iterator[Lens]:
+    def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
         """One for each Frame."""
-        for lens in self._made:
+        for task in self._made:
             while not self.more.acquire(timeout=0.1):
                 if stop.is_set():
                     return
-            yield lens
+            yield task
 
 
-def child(scenario: Scenario, pace_s: float, window_s: int, result: int, lens: bool = False) -> None:
-    """The app on the pseudo terminal, with the dashboard or the lens; its figures go to `result`."""
+def child(scenario: Scenario, pace_s: float, window_s: int, result: int, task: bool = False) -> None:
+    """The app on the pseudo terminal, with the dashboard or the task view; its figures go to `result`."""
     from schedtop.panes.task.past import Subject
     from schedtop.ui.app import run
     from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.screens.dashboard.screen import Dashboard
 
-    class LensFirst(Dashboard):
-        """Opens the lens with the first View."""
+    class TaskFirst(Dashboard):
+        """Opens the task view with the first View."""
 
         def show_view(self) -> None:
             super().show_view()
-            if self.view is not None and self.lens is None:
-                self.open_lens(Subject(0, 4240, "stress"))
+            if self.view is not None and self.task_screen is None:
+                self.open_task(Subject(0, 4240, "stress"))
 
-    given = GivenLens(scenario.frames) if lens else None
+    given = GivenTask(scenario.frames) if task else None
     source = MeasuredSource(scenario, pace_s, given)
     status = run(
         source,
         settings=ViewSettings(window_ns=window_s * 10**9),
-        make_screen=LensFirst if given else Dashboard,
-        on_demand=OnDemand(make_lens=(lambda number, whole: given) if given else None),
+        make_screen=TaskFirst if given else Dashboard,
+        on_demand=OnDemand(make_task=(lambda number, whole: given) if given else None),
     )
     os.write(result, json.dumps({"status": status, "costs_ms": source.costs_ms[WARM_UP:]}).encode())
 
 
 def measure(
-    size: tuple[int, int], scenario: Scenario, pace_s: float, window_s: int, lens: bool = False
+    size: tuple[int, int], scenario: Scenario, pace_s: float, window_s: int, task: bool = False
 ) -> dict[str, Any]:
     """Runs the child at a terminal size (columns, lines) and gives what it measured and how much it wrote."""
     read_end, write_end = os.pipe()
@@ -117,7 +117,7 @@ def measure(
         os.environ["TERM"], os.environ["COLORTERM"] = "xterm-256color", "truecolor"
         os.close(read_end)
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        child(scenario, pace_s, window_s, write_end, lens)
+        child(scenario, pace_s, window_s, write_end, task)
         os._exit(0)
     os.close(write_end)
     written = 0
@@ -136,10 +136,10 @@ def measure(
     return result
 
 
-def one_frame(size: tuple[int, int], frames: int, lens: bool = False, cpus: int = 2) -> Batches:
-    """CPU milliseconds of every frame of a host at a terminal size; with `lens`, and of its interval."""
+def one_frame(size: tuple[int, int], frames: int, task: bool = False, cpus: int = 2) -> Batches:
+    """CPU milliseconds of every frame of a host at a terminal size; with `task view`, and of its interval."""
     scenario = Scenario(cpus=cpus, tasks=200, slow_waits=30, frames=frames + WARM_UP)
-    return Batches(list(measure(size, scenario, PACE_S, 1, lens).get("costs_ms", ())))
+    return Batches(list(measure(size, scenario, PACE_S, 1, task).get("costs_ms", ())))
 
 
 def main() -> None:
@@ -151,11 +151,11 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=200)
     parser.add_argument("--window", type=int, default=1, help="seconds")
     parser.add_argument("--pace", type=float, default=PACE_S, help="seconds between Frames")
-    parser.add_argument("--lens", action="store_true", help="the task lens over the dashboard")
+    parser.add_argument("--task", action="store_true", help="the task view over the dashboard")
     options = parser.parse_args()
     columns, lines = map(int, options.size.split("x"))
     scenario = Scenario(cpus=options.cpus, tasks=options.tasks, slow_waits=30, frames=options.frames + WARM_UP)
-    result = measure((columns, lines), scenario, options.pace, options.window, options.lens)
+    result = measure((columns, lines), scenario, options.pace, options.window, options.task)
     costs = result.get("costs_ms") or [float("nan")]
     print(
         f"{options.size}, {options.cpus} CPUs, {options.tasks} tasks, window {options.window} s: "

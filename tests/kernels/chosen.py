@@ -20,7 +20,7 @@ _MORE = {
         "test_an_exec_by_a_thread_makes_no_switches_up",
     ),
     "test_offcpu": ("test_what_sleeps_all_the_time_is_there_to_the_nanosecond",),
-    "test_lens": ("test_states_are_those_of_the_program",),
+    "test_task": ("test_states_are_those_of_the_program",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
         "test_a_full_overflow_map_is_counted",

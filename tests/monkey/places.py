@@ -18,7 +18,7 @@ from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
-from schedtop.sources.synthetic.task import synthetic_lens
+from schedtop.sources.synthetic.task import synthetic_task
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.replay.screen import ReplayDashboard
 from tests.monkey.hands import MonkeyApp
@@ -58,7 +58,7 @@ async def live(directory: Path, chance: random.Random) -> AsyncIterator[Pilot[in
     app = MonkeyApp(
         SyntheticSource(scenario, pace_s=0.1),
         export_dir=directory,
-        on_demand=OnDemand(make_offcpu=SyntheticOffCpu, make_lens=synthetic_lens),
+        on_demand=OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task),
     )
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         yield pilot

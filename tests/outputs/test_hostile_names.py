@@ -40,11 +40,11 @@ from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
 from schedtop.outputs.scheduler import table
 from schedtop.outputs.scheduler.snapshot import to_json
-from schedtop.outputs.task import fields as lens_fields
-from schedtop.outputs.task import text as lens_text
+from schedtop.outputs.task import fields as task_fields
+from schedtop.outputs.task import text as task_text
 from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
-from schedtop.sources.synthetic.task import LensScenario, make_lens
+from schedtop.sources.synthetic.task import TaskScenario, make_task
 from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_value, steering, strings
 from tests.outputs import test_metrics, test_offcpu, test_trace
 
@@ -79,8 +79,8 @@ def evidence() -> dict[str, Any]:
         return read_evidence(path, Filter(), top=25, all_tasks=True)
 
 
-def lens() -> Any:
-    made = hostile_value(make_lens(LensScenario(7, True, threads=3), 1))
+def task() -> Any:
+    made = hostile_value(make_task(TaskScenario(7, True, threads=3), 1))
     return replace(made, unavailable={"syscalls": "because \x1b[31m"})
 
 
@@ -117,8 +117,8 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "report's tasks as CSV": ("report.text", lambda: report_text.to_csv(evidence(), "tasks")),
     "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
-    "lens as text": ("task.text", lambda: lens_text.to_text(lens(), hostile_host(SyntheticSource().host), None)),
-    "lens as JSON": ("task.fields", lambda: lens_fields.to_json(lens(), hostile_host(SyntheticSource().host), None)),
+    "task as text": ("task.text", lambda: task_text.to_text(task(), hostile_host(SyntheticSource().host), None)),
+    "task as JSON": ("task.fields", lambda: task_fields.to_json(task(), hostile_host(SyntheticSource().host), None)),
     "off-CPU as text": ("offcpu.measurement", lambda: offcpu_text(offcpu())),
     "off-CPU as JSON": ("offcpu.measurement", lambda: offcpu_json(offcpu())),
     "off-CPU folded": ("offcpu.measurement", lambda: offcpu_folded(offcpu())),

@@ -27,7 +27,7 @@ import ctypes, json, os, subprocess, sys, threading
 from contract import check_frames
 from schedtop.model.frame import SourceError
 from schedtop.sources.kernel.findings.privileges import CAPABILITIES
-from schedtop.sources.task.source import LiveLensSource
+from schedtop.sources.task.source import LiveTaskSource
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope
@@ -83,8 +83,8 @@ said["tracepoint"] = counted("tracepoint")
 keep("cap_bpf", "cap_perfmon")
 said["no tracefs"] = refused("tracepoint")
 said["btf"] = counted("btf")
-with LiveLensSource(1, True, 100 * MS) as lens:
-    said["lens"] = dict(lens.look(100 * MS, stop).unavailable)
+with LiveTaskSource(1, True, 100 * MS) as task:
+    said["task"] = dict(task.look(100 * MS, stop).unavailable)
 with LiveOffCpu(Scope(tgids=(int(sys.argv[1]),))) as offcpu:
     measured = offcpu.take(300 * MS, stop)
 said["offcpu"] = {"notes": measured.notes, "threads": [row.comm for row in measured.rows],
@@ -150,7 +150,7 @@ def test_each_capability_is_good_for_what_the_docs_say(cache: Path) -> None:
     check_counts(said["tracepoint"])
     check_counts(said["btf"])
     assert "tracing is not readable for this user" in said["no tracefs"]
-    assert "CAP_SYS_PTRACE" in said["lens"]["beginning"]
+    assert "CAP_SYS_PTRACE" in said["task"]["beginning"]
     # Since 6.14 CAP_PERFMON is enough to see what others have mapped.
     denied = any("CAP_SYS_PTRACE" in note for note in said["offcpu"]["notes"])
     assert said["offcpu"]["threads"] and ("not permitted" in said["offcpu"]["missing"]) == denied

@@ -23,8 +23,8 @@ from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from schedtop.sources.scheduler import programs as bpf
 from schedtop.sources.scheduler.programs import Programs, build
 from schedtop.sources.scheduler.source import LiveSource
-from schedtop.sources.task.front_end import choose_lens_front_end
-from schedtop.sources.task.programs import LensPrograms
+from schedtop.sources.task.front_end import choose_task_front_end
+from schedtop.sources.task.programs import TaskPrograms
 from tests.bcc.checks import ATOMIC_ADD, atomics
 
 pytestmark = pytest.mark.beside
@@ -104,9 +104,9 @@ def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
 
 def test_no_program_needs_atomics_of_newer_kernels(front_end: str) -> None:
     """Before 5.12 there is only the addition that gives nothing back (Documentation/bpf/standardization)."""
-    lens = LensPrograms(choose_lens_front_end(front_end), proc.possible_cpus())
-    lens.close()
-    for compiled in (lens._compiled, build(choose_front_end(front_end), proc.possible_cpus())):
+    task = TaskPrograms(choose_task_front_end(front_end), proc.possible_cpus())
+    task.close()
+    for compiled in (task._compiled, build(choose_front_end(front_end), proc.possible_cpus())):
         assert atomics(compiled) == {ATOMIC_ADD}
 
 

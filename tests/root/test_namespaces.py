@@ -141,6 +141,6 @@ def test_what_cannot_be_done_there_is_one_clear_line() -> None:
     assert "user namespace" in asked.stderr and asked.stderr.count("\n") == 1
     kinds = ("--pid", "--mount-proc")
     asked = run(*kinds, command="$schedtop snapshot --pid 4000000; $schedtop task 1 --duration 0.2s")
-    number, lens = asked.stderr.splitlines()
+    number, seen = asked.stderr.splitlines()
     assert "no task 4000000 in this pid namespace" in number
-    assert "--pid=host" in lens and not asked.stdout
+    assert "--pid=host" in seen and not asked.stdout

@@ -173,7 +173,7 @@ def test_every_tracepoint_has_a_use_and_a_loss() -> None:
     uses = {use.event: use for use in tracepoints.uses()}
     assert set(uses) >= {*frontend.EVENTS, "sched_wakeup", "sys_enter", "sock_send_length"}
     assert uses["sys_enter"].category == "raw_syscalls" and not uses["sys_enter"].by_collector
-    assert uses["sched_waking"].users == ("collector", "capture", "offcpu", "lens")
+    assert uses["sched_waking"].users == ("collector", "capture", "offcpu", "task")
     assert all(use.lost for use in uses.values())
 
 

@@ -63,7 +63,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     from schedtop.outputs.task.fields import to_json
     from schedtop.outputs.task.text import to_text
     from schedtop.sources.task.proc import ended_before, has_gone, identify, require_host_numbers
-    from schedtop.sources.task.source import LiveLensSource
+    from schedtop.sources.task.source import LiveTaskSource
 
     require_host_numbers()
     who = identify(options["tid"])
@@ -71,20 +71,20 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     if whole is None:
         whole = who.tid == who.tgid
     threshold = options["threshold"] if options["slow_waits"] else None
-    lens_options = {"source": options["source"], "column_ns": options["interval"]}
+    task_options = {"source": options["source"], "column_ns": options["interval"]}
     interval = min(options["duration"], NS_PER_S)
     try:
         with (
             SlowWaits(who.tgid, 0 if whole else who.tid, threshold, options["source"]) as waits,
-            LiveLensSource(who.tid, whole, interval, **lens_options) as source,
+            LiveTaskSource(who.tid, whole, interval, **task_options) as source,
         ):
-            lens = source.look(options["duration"], stop)
+            task = source.look(options["duration"], stop)
     except SourceError as error:
         raise (ended_before(who) if has_gone(who) else error) from error
-    lens = waits.added_to(lens)
-    early = "it was interrupted" if stop.is_set() and not lens.ended else ""
+    task = waits.added_to(task)
+    early = "it was interrupted" if stop.is_set() and not task.ended else ""
     writers = {"json": to_json, "text": to_text}
-    return writers[options["format_name"]](lens, source.host, threshold, early)
+    return writers[options["format_name"]](task, source.host, threshold, early)
 
 
 def _write(report: str, output: Path | None, *, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""The slow waits of a task with their blockers, from the collector of the dashboard, which runs beside the lens."""
+"""The slow waits of a task with their blockers, from the dashboard's collector, which runs beside the task view."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import Frame, SourceError
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.sources.scheduler.source import LiveSource
-from schedtop.task import Lens, LensLoss, longest_waits
+from schedtop.task import TaskFrame, TaskLoss, longest_waits
 
 _OPENING_S = 30.0
 
@@ -46,19 +46,19 @@ class SlowWaits:
         if self._threshold_ns is not None:
             self._thread.join()
 
-    def added_to(self, lens: Lens) -> Lens:
-        """The Lens with its waits; why there are none, if it could not be told."""
-        unavailable = dict(lens.unavailable)
+    def added_to(self, task: TaskFrame) -> TaskFrame:
+        """The TaskFrame with its waits; why there are none, if it could not be told."""
+        unavailable = dict(task.unavailable)
         if self._failure:
-            return replace(lens, unavailable=MappingProxyType(unavailable | {"slow waits": self._failure}))
+            return replace(task, unavailable=MappingProxyType(unavailable | {"slow waits": self._failure}))
         unavailable.pop("slow waits", None)
-        end_ns = lens.start_time_ns + lens.interval_ns
-        inside = (self._waits["time_ns"] >= lens.start_time_ns) & (self._waits["time_ns"] <= end_ns)
+        end_ns = task.start_time_ns + task.interval_ns
+        inside = (self._waits["time_ns"] >= task.start_time_ns) & (self._waits["time_ns"] <= end_ns)
         return replace(
-            lens,
+            task,
             slow_waits=self._waits[inside],
             unavailable=MappingProxyType(unavailable),
-            loss=lens.loss + LensLoss(slow_waits_forgotten=self._forgotten),
+            loss=task.loss + TaskLoss(slow_waits_forgotten=self._forgotten),
         )
 
     def _take(self, frame: Frame) -> None:

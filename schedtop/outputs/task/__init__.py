@@ -1,1 +1,1 @@
-"""What the task lens saw, as data and as a text to read."""
+"""What the task view saw, as data and as a text to read."""

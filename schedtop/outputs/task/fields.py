@@ -1,4 +1,4 @@
-"""A Lens as data: the JSON contract `schedtop.task/1`, described in docs/task.md."""
+"""A TaskFrame as data: the JSON contract `schedtop.task/1`, described in docs/task.md."""
 
 from __future__ import annotations
 
@@ -12,100 +12,100 @@ from schedtop.model.rows import BEGINNINGS, CAUSES, EVIDENCE, Rows, text
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import task_ref
 from schedtop.outputs.scheduler.snapshot import histogram_fields
-from schedtop.task import Attributes, Lens, StateTimes, connection_counts, exit_words
+from schedtop.task import Attributes, StateTimes, TaskFrame, connection_counts, exit_words
 
 SCHEMA = "schedtop.task/1"
 
 
-def to_json(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> str:
+def to_json(task: TaskFrame, host: Host, threshold_ns: int | None, ended_early: str = "") -> str:
     """The report as text, ending with a newline; the arguments as in `task_report`."""
-    return json_text(task_report(lens, host, threshold_ns, ended_early))
+    return json_text(task_report(task, host, threshold_ns, ended_early))
 
 
-def task_report(lens: Lens, host: Host, threshold_ns: int | None, ended_early: str = "") -> dict[str, Any]:
-    """The Lens as plain objects; what is not available is `None`.
+def task_report(task: TaskFrame, host: Host, threshold_ns: int | None, ended_early: str = "") -> dict[str, Any]:
+    """The TaskFrame as plain objects; what is not available is `None`.
 
     `threshold_ns`: from where on a wait is slow, `None`: none were looked for. `ended_early`: why it is shorter than it
     was to be; empty: it is not, unless the task has ended.
     """
-    has = Available(lens)
+    has = Available(task)
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
         "host": host.name,
         "kernel": host.kernel,
         "source": host.source,
-        "start_time": iso_time(lens.start_time_ns),
-        "interval_ns": lens.interval_ns,
+        "start_time": iso_time(task.start_time_ns),
+        "interval_ns": task.interval_ns,
         "threshold_ns": threshold_ns,
-        "ended_early": early_words(lens, ended_early) or None,
+        "ended_early": early_words(task, ended_early) or None,
         "task": {
-            "tid": lens.tid,
-            "tgid": lens.tgid,
-            "whole_process": lens.whole_process,
-            "comm": lens.comm,
-            "process": lens.process,
-            "command_line": lens.command_line,
-            "ended": lens.ended,
-            "exit_code": lens.exit_code,
-            "process_threads": lens.process_threads or None,
-            "threads_started": lens.threads_started,
+            "tid": task.tid,
+            "tgid": task.tgid,
+            "whole_process": task.whole_process,
+            "comm": task.comm,
+            "process": task.process,
+            "command_line": task.command_line,
+            "ended": task.ended,
+            "exit_code": task.exit_code,
+            "process_threads": task.process_threads or None,
+            "threads_started": task.threads_started,
         },
-        "states": _states(lens.states, has),
-        "strip": [{"duration_ns": c.duration_ns, "states": _states(c.states, has)} for c in lens.strip],
-        "runqueue_latency": histogram_fields(lens.waits),
-        "wakers": has("wakers", [asdict(peer) for peer in lens.wakers]),
-        "wakees": has("wakers", [asdict(peer) for peer in lens.wakees]),
-        "preemptors": [asdict(peer) for peer in lens.preemptors],
-        "cpus": [asdict(cpu) for cpu in lens.cpus],
-        "migrations": has("migrations", lens.migrations),
-        "voluntary_switches": lens.voluntary_switches,
-        "involuntary_switches": lens.involuntary_switches,
-        "attributes": _attributes(lens.attributes),
-        "slow_waits": has("slow waits", [_slow_wait(row) for row in _by_length(lens.slow_waits)]),
-        "syscalls": has("syscalls", [asdict(call) | {"errors": dict(call.errors)} for call in _plain(lens)]),
+        "states": _states(task.states, has),
+        "strip": [{"duration_ns": c.duration_ns, "states": _states(c.states, has)} for c in task.strip],
+        "runqueue_latency": histogram_fields(task.waits),
+        "wakers": has("wakers", [asdict(peer) for peer in task.wakers]),
+        "wakees": has("wakers", [asdict(peer) for peer in task.wakees]),
+        "preemptors": [asdict(peer) for peer in task.preemptors],
+        "cpus": [asdict(cpu) for cpu in task.cpus],
+        "migrations": has("migrations", task.migrations),
+        "voluntary_switches": task.voluntary_switches,
+        "involuntary_switches": task.involuntary_switches,
+        "attributes": _attributes(task.attributes),
+        "slow_waits": has("slow waits", [_slow_wait(row) for row in _by_length(task.slow_waits)]),
+        "syscalls": has("syscalls", [asdict(call) | {"errors": dict(call.errors)} for call in _plain(task)]),
         "slow_syscalls": has(
-            "syscalls", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in lens.slow_calls]
+            "syscalls", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in task.slow_calls]
         ),
-        "ongoing_syscalls": has("syscalls", [asdict(call) for call in lens.ongoing]),
-        "page_faults": asdict(lens.faults) if lens.faults else None,
-        "io": has("io", has("syscalls", [asdict(one) for one in lens.io])),
-        "network": has("network", [asdict(one) for one in lens.traffic]),
+        "ongoing_syscalls": has("syscalls", [asdict(call) for call in task.ongoing]),
+        "page_faults": asdict(task.faults) if task.faults else None,
+        "io": has("io", has("syscalls", [asdict(one) for one in task.io])),
+        "network": has("network", [asdict(one) for one in task.traffic]),
         "connections": has(
-            "connections", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in lens.connections]
+            "connections", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in task.connections]
         ),
-        "connection_counts": has("connections", connection_counts(lens.transitions)),
-        "connection_transitions": has("connections", [asdict(one) for one in lens.transitions]),
+        "connection_counts": has("connections", connection_counts(task.transitions)),
+        "connection_transitions": has("connections", [asdict(one) for one in task.transitions]),
         "threads": [
             {name: value for name, value in asdict(thread).items() if name != "states"}
             | {"states": _states(thread.states, has)}
-            for thread in lens.threads
+            for thread in task.threads
         ],
-        "unavailable": dict(lens.unavailable),
-        "loss": asdict(lens.loss),
+        "unavailable": dict(task.unavailable),
+        "loss": asdict(task.loss),
     }
 
 
-def early_words(lens: Lens, otherwise: str) -> str:
+def early_words(task: TaskFrame, otherwise: str) -> str:
     """Why it is shorter than it was to be: because the task has ended, or what else there is."""
-    return f"it has ended{exit_words(lens.exit_code)}" if lens.ended else otherwise
+    return f"it has ended{exit_words(task.exit_code)}" if task.ended else otherwise
 
 
 class Available:
     """Values of parts that are there; of others `None`."""
 
-    def __init__(self, lens: Lens) -> None:
-        self._unavailable = lens.unavailable
+    def __init__(self, task: TaskFrame) -> None:
+        self._unavailable = task.unavailable
 
     def __call__(self, part: str, value: Any) -> Any:
         return None if part in self._unavailable else value
 
 
-def _plain(lens: Lens) -> list[Any]:
+def _plain(task: TaskFrame) -> list[Any]:
     """Its system calls, with errors as a dict: `asdict` cannot copy a mapping proxy."""
     from dataclasses import replace
 
-    return [replace(call, errors=dict(call.errors)) for call in lens.syscalls]
+    return [replace(call, errors=dict(call.errors)) for call in task.syscalls]
 
 
 def _states(states: StateTimes, has: Available) -> dict[str, Any]:

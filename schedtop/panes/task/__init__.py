@@ -1,1 +1,1 @@
-"""The parts of the task lens: what one task or process did, from the History and from its own counts."""
+"""The parts of the task view: what one task or process did, from the History and from its own counts."""

@@ -1,4 +1,4 @@
-"""The lines on top of the lens: who it is, how it may run, and what it does now."""
+"""The lines on top of the task view: who it is, how it may run, and what it does now."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from schedtop.base.units import format_clock, format_count, format_ns
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.syscalls import ongoing_text
-from schedtop.task import Attributes, Lens, LensLoss, Quota
+from schedtop.task import Attributes, Quota, TaskFrame, TaskLoss
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, clip_left, spans_width, steady, whole_parts
 
 STATUS_WORDS = {
     Status.ATTACHING: ("◌ ATTACHING", "frozen"),
-    Status.COUNTING: ("● LENS", "live"),
+    Status.COUNTING: ("● TASK", "live"),
     Status.ENDED: (" ENDED ", "frozen"),
     Status.FAILED: (" NOT ATTACHED ", "alarm"),
     Status.RECORDED: (" FROM THE RECORDING ", "frozen"),
@@ -26,11 +26,11 @@ LEAST_PATH = 14
 PRIORITY_POLICIES = ("fifo", "rr")
 
 
-class LensHeader(Canvas, can_focus=False):
+class TaskHeader(Canvas, can_focus=False):
     """Three lines; parts that do not fit are left out whole, least important first."""
 
     DEFAULT_CSS = """
-    LensHeader { height: 3; padding: 0 1; background: $panel; }
+    TaskHeader { height: 3; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -89,7 +89,7 @@ def _who(scene: Scene, width: int) -> Parts:
     return parts
 
 
-def _others(counts: Lens) -> str:
+def _others(counts: TaskFrame) -> str:
     """Of how many threads it is one, so that it is not taken for the process; nothing if it is alone there."""
     if counts.process_threads <= 1 and not counts.threads_started:
         return ""
@@ -104,9 +104,9 @@ def _past_process(scene: Scene) -> str:
     return steady(bytes(threads["process"][-1]).decode("utf-8", "replace"))
 
 
-def loss_words(loss: LensLoss) -> str:
+def loss_words(loss: TaskLoss) -> str:
     """What was not seen, counted by kind."""
-    known = [(getattr(loss, one.name), one.name.replace("_", " ")) for one in fields(LensLoss)]
+    known = [(getattr(loss, one.name), one.name.replace("_", " ")) for one in fields(TaskLoss)]
     return ", ".join(f"{format_count(count)} {words}" for count, words in known if count)
 
 
@@ -165,7 +165,7 @@ def _now(scene: Scene, width: int) -> Parts:
     return _state_now(counts)
 
 
-def _state_now(counts: Lens) -> Parts:
+def _state_now(counts: TaskFrame) -> Parts:
     if counts.whole_process:
         many = Counter(thread.state for thread in counts.threads)
         gone = many.pop("ended", 0) + counts.loss.threads_forgotten

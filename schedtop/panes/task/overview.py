@@ -1,4 +1,4 @@
-"""The lens in short: what the scheduler did with the task, and the first line of every other section."""
+"""The task view in short: what the scheduler did with the task, and the first line of every other section."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
 from schedtop.panes.task.past import Past
 from schedtop.panes.task.peers import peer_text
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.panes.task.traffic import bytes_per_s
-from schedtop.task import Lens
+from schedtop.task import TaskFrame
 from schedtop.widgets.strips import Span, Spans, clip, fit, steady, whole_parts
 
 TERM = 14
@@ -25,7 +25,7 @@ Fact = tuple[str, Sequence[str]]
 """A term, and what is to be said of it, most important first."""
 
 
-class OverviewPane(LensPane):
+class OverviewPane(TaskPane):
     """Facts: as lists where there is room, else one under another."""
 
     NUMBER = 1
@@ -33,7 +33,7 @@ class OverviewPane(LensPane):
     READING = (
         "ran, waited: shares of the span in which the task ran, and waited for a CPU (of a process, of one CPU). "
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
-        "lines of the other sections. `history` is what was known before the lens was opened: up to ten minutes, "
+        "lines of the other sections. `history` is what was known before the task view was opened: up to ten minutes, "
         "since the task began. Much waited: 4 and 6 say for whom, priority (nice, cpu.weight) or another CPU help. "
         "Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
         "cgroup's quota."
@@ -71,7 +71,7 @@ def _lists(scene: Scene) -> Iterable[tuple[str, Sequence[Fact], str]]:
         yield "calls", list(_calls(scene, counts)), scene.missing("syscalls") or "none has ended yet"
         yield "people and data", [*_people(scene), *_data(scene, counts)], "nothing yet"
     else:
-        yield "counted by the lens", [], scene.missing("states")
+        yield "counted by the task view", [], scene.missing("states")
     if past is not None:
         span = format_whole_s(past.span_ns)
         yield f"{HISTORY}, {span}", list(_before(past)), "it did not run or wait in that time"
@@ -86,7 +86,7 @@ def _fact(term: str, parts: Sequence[str], cells: int) -> Spans:
     return [(fit(term, cells - room), "dim"), *whole_parts([[(clip(parts[0], room), "text")], *words[1:]], room, COMMA)]
 
 
-def _scheduling(scene: Scene, counts: Lens) -> Iterable[Fact]:
+def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     span = counts.interval_ns
     states = counts.states
     yield "ran", [f"{format_ratio(states.running_ns / span if span else None)} of a CPU", format_ns(states.running_ns)]
@@ -102,7 +102,7 @@ def _scheduling(scene: Scene, counts: Lens) -> Iterable[Fact]:
     yield "CPUs", _cpus(counts)
 
 
-def _cpus(counts: Lens) -> Sequence[str]:
+def _cpus(counts: TaskFrame) -> Sequence[str]:
     """How often it moved, and its CPUs by run time."""
     whole = sum(one.run_ns for one in counts.cpus)
     used = sorted((one for one in counts.cpus if one.run_ns), key=lambda one: -one.run_ns)
@@ -112,7 +112,7 @@ def _cpus(counts: Lens) -> Sequence[str]:
     return [*first[:1], moves, *first[1:], *([f"+{len(used) - 4}"] if len(used) > 4 else [])]
 
 
-def _calls(scene: Scene, counts: Lens) -> Iterable[Fact]:
+def _calls(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     for call in counts.syscalls[:CALLS]:
         failed = [f"{format_count(call.error_count)} failed"] if call.error_count else []
         yield steady(call.name), [f"{scene.per_s(call.count)}/s", format_ns(call.total_ns), *failed]
@@ -133,7 +133,7 @@ def _people(scene: Scene) -> Iterable[Fact]:
                 yield title, [name, format_ns(int(rows[0]["blocked_ns"]))]
 
 
-def _data(scene: Scene, counts: Lens) -> Iterable[Fact]:
+def _data(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     span = counts.interval_ns
     if counts.faults is not None:
         minor, major = scene.per_s(counts.faults.minor), scene.per_s(counts.faults.major)

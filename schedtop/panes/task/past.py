@@ -29,8 +29,10 @@ MINUTE_NS = 60_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom the lens is on: a thread, or (`tid` is 0) a whole process. `start_ns` tells two users of a tid apart, 0 if
-    it is not known; `name` is what it called itself when it was chosen."""
+    """What the task view is about: a thread, or (`tid` is 0) a whole process.
+
+    `start_ns` tells a reused tid from the one before, 0 if it is not known; `name`: its name when it was chosen.
+    """
 
     tid: int
     tgid: int

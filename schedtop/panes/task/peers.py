@@ -8,7 +8,7 @@ from schedtop.base.units import format_count, format_ns
 from schedtop.model.rows import Rows
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.task import Peer
 from schedtop.widgets.strips import Spans, fit, steady
 
@@ -23,14 +23,14 @@ BOTH_NUMBERS = 34
 """Below this width the time is left out."""
 
 
-class WhoPane(LensPane):
+class WhoPane(TaskPane):
     """Five lists: wakers, those whom it woke, preemptors, blockers, and those that waited for it."""
 
     NUMBER = 4
     TITLE = "Who"
     READING = (
         "woken by: who woke the task, how often. wakes: whom it woke. preempted by: who took the CPU from it, how "
-        "often, and how long it then waited. The first three are counted by the lens. had its CPU: who ran "
+        "often, and how long it then waited. The first three are counted by the task view. had its CPU: who ran "
         "while it waited (the blockers of the history, of waits of 100 µs and more). waited for it: whose waits it was "
         "in, the other way round. An interrupt is taken for the task that it interrupted; on an idle CPU it is "
         "`interrupt`. A blocker at the top of had its CPU: move one of both to other CPUs, or give it less weight. A "

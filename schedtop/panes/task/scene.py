@@ -1,4 +1,4 @@
-"""What the lens shows at one moment, and what its panes share."""
+"""What the task view shows at one moment, and what its panes share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from schedtop.history.history import View
 from schedtop.model.rows import Integers
 from schedtop.panes.pane import Pane
 from schedtop.panes.task.past import Past, Subject
-from schedtop.task import STATES, Lens
+from schedtop.task import STATES, TaskFrame
 from schedtop.widgets.strips import Spans
 
 
 class Status(Enum):
-    """How it is with the lens's own counts."""
+    """How it is with the task view's own counts."""
 
     ATTACHING = "attaching"
     COUNTING = "counting"
@@ -31,17 +31,17 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """All that the lens's panes show: what the History knows (`past`) and what it counted itself (`counts`).
+    """All that the task view's panes show: what the History knows (`past`) and what it counted itself (`counts`).
 
-    `window_ns`: the span that both are about, `None`: all the History has, and all since the lens was opened.
-    `strip`: nanoseconds in each of `lens.STATES` in each of the latest pieces of `strip_ns`, shape (pieces, states).
+    `window_ns`: the span that both are about, `None`: all the History has, and all since the task view was opened.
+    `strip`: nanoseconds in each of `task.STATES` in each of the latest pieces of `strip_ns`, shape (pieces, states).
     `reason`: why it failed. `frozen`: it stands still.
     """
 
     subject: Subject
     status: Status
     past: Past | None = None
-    counts: Lens | None = None
+    counts: TaskFrame | None = None
     strip: Integers = field(default_factory=lambda: np.zeros((0, len(STATES)), np.int64))
     strip_ns: int = 100_000_000
     window_ns: int | None = None
@@ -80,12 +80,12 @@ class Scene:
         return f"last {format_round_ns(self.window_ns)}"
 
     def per_s(self, count: float | None) -> str:
-        """A count of the lens as events per second."""
+        """A count of the task view as events per second."""
         return format_rate(rate(count, self.counts.interval_ns)) if self.counts else "-"
 
 
-class LensPane(Pane):
-    """One section of the lens: `take(scene)` hands it what to draw, `scene_lines` draws.
+class TaskPane(Pane):
+    """One section of the task view: `take(scene)` hands it what to draw, `scene_lines` draws.
 
     `PARTS` are the parts of the counts without which it has nothing to show.
     """

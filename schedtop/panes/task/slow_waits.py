@@ -14,7 +14,7 @@ from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
 from schedtop.panes.task.past import Past
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans
@@ -27,7 +27,7 @@ MOST_CELLS = 22
 """So much of a column where there is little room; those that grow get more where there is."""
 
 
-class LensSlowWaitsPane(LensPane, KeyedTable[WaitRows]):
+class TaskSlowWaitsPane(TaskPane, KeyedTable[WaitRows]):
     """Single waits over the threshold, newest first."""
 
     NUMBER = 6

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.panes.task.past import states_over_time
-from schedtop.panes.task.scene import LensPane, Scene, Status
+from schedtop.panes.task.scene import Scene, Status, TaskPane
 from schedtop.task import STATES
 from schedtop.widgets.state_strip import State, StateStrip
 from schedtop.widgets.strips import Spans
@@ -21,7 +21,7 @@ SHOWN = {
     "stopped": State("t", "stopped", "head"),
     "throttled": State("T", "throttled", "notice"),
 }
-"""Letter, word and style of each of `lens.STATES`."""
+"""Letter, word and style of each of `task.STATES`."""
 
 PAST = (SHOWN["running"], SHOWN["runnable"], State("b", "neither", "dim"))
 """The History does not tell sleeping from the others."""
@@ -32,7 +32,7 @@ RARE = ("stopped", "throttled")
 MOST_SLOTS = 6000
 
 
-class StatePane(LensPane, can_focus=False):
+class StatePane(TaskPane, can_focus=False):
     """The strip of the counts; before there are any, that of the History, by its intervals."""
 
     TITLE = "State over time"
@@ -40,10 +40,10 @@ class StatePane(LensPane, can_focus=False):
         "One column is the time that the axis says, 100 ms or more; its letter is what took most of it, and each "
         "state has its share as a bar. R: on a CPU. w: ready, but others have the CPU. s: sleeping, it waits for "
         "something. D: uninterruptible, mostly a disk. T: taken off its CPU by its cgroup's quota. Of a process all "
-        "threads together. Before the lens has counted anything, and in a replay, whole intervals from the history "
-        "stand here, and those do not tell why it was neither running nor waiting for a CPU; before the task began it "
-        "is blank. Much R: it is busy, profile it. Much w: too little CPU, see 3, 4 and 6. Much s or D: see what it "
-        "waits for in 2. T: raise the quota."
+        "threads together. Before the task view has counted anything, and in a replay, whole intervals from the "
+        "history stand here, and those do not tell why it was neither running nor waiting for a CPU; before the task "
+        "began it is blank. Much R: it is busy, profile it. Much w: too little CPU, see 3, 4 and 6. Much s or D: see "
+        "what it waits for in 2. T: raise the quota."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_clock_ms, format_count, format_ns, format_rate, rate
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.task import OngoingCall, SlowCall, Syscall
 from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, steady, whole_parts
@@ -97,7 +97,7 @@ def ongoing_text(call: OngoingCall) -> str:
     return f"in {steady(call.name)}{lasted}"
 
 
-class SyscallsPane(LensPane):
+class SyscallsPane(TaskPane):
     """The calls, most time first, and below them the slowest single ones."""
 
     NUMBER = 2

@@ -15,7 +15,7 @@ from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.rows import Rows, text
 from schedtop.panes.percent import percent
 from schedtop.panes.task.past import Subject
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.task import Thread
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.keyed_table import KeyedTable
@@ -87,7 +87,7 @@ COLUMNS: tuple[Column[ThreadRows], ...] = explained((
 ), MEANINGS)  # fmt: skip
 
 
-class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
+class ThreadsPane(TaskPane, KeyedTable[ThreadRows]):
     """The threads of a process, the most run time first."""
 
     NUMBER = 7
@@ -139,7 +139,7 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Asks for the lens on the selected thread; without a selection, selects the first one."""
+        """Asks for the task view on the selected thread; without a selection, selects the first one."""
         if self.selected_row is None:
             self.select(self.top)
         elif self.scene is not None:
@@ -156,7 +156,7 @@ class ThreadsPane(LensPane, KeyedTable[ThreadRows]):
 
 
 def thread_rows(scene: Scene) -> Rows:
-    """Rows of THREAD_DTYPE: as the lens counted them, else as the History has them."""
+    """Rows of THREAD_DTYPE: as the task view counted them, else as the History has them."""
     started = {}
     if scene.past is not None:
         started = dict(zip(scene.past.threads["tid"].tolist(), scene.past.threads["start_ns"].tolist(), strict=True))

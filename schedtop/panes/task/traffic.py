@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_bytes, format_clock, format_count, format_ns, format_rate, rate
 from schedtop.panes.task.blocks import Block, arranged, block_width
-from schedtop.panes.task.scene import LensPane, Scene
-from schedtop.task import ConnectionChange, Faults, Lens, Traffic, counts_words
+from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.task import ConnectionChange, Faults, TaskFrame, Traffic, counts_words
 from schedtop.widgets.strips import Spans, clip, clip_left, fit, steady, wrapped
 
 SIDE_BY_SIDE = 70
@@ -29,7 +29,7 @@ NARROW, MIDDLING = 44, 54
 """Below NARROW a line leaves out how many failed, below MIDDLING the time that calls took."""
 
 
-class TrafficPane(LensPane):
+class TrafficPane(TaskPane):
     """What it read, wrote, sent and received, and the memory that it touched."""
 
     NUMBER = 5
@@ -70,7 +70,7 @@ def bytes_per_s(size: int, interval_ns: int) -> str:
     return f"{format_bytes(rate(size, interval_ns))}/s"
 
 
-def _short(scene: Scene, counts: Lens, width: int, height: int) -> Sequence[Spans]:
+def _short(scene: Scene, counts: TaskFrame, width: int, height: int) -> Sequence[Spans]:
     """All of it without headings: what there is first, then what there is not."""
     there: list[Spans] = []
     missing: list[Spans] = []
@@ -95,7 +95,7 @@ def _short(scene: Scene, counts: Lens, width: int, height: int) -> Sequence[Span
     return [*lines_all[: height - 1], [(f"… {len(lines_all) - height + 1} more: z", "dim")]]
 
 
-def _io(counts: Lens, cells: int) -> Iterable[Spans]:
+def _io(counts: TaskFrame, cells: int) -> Iterable[Spans]:
     for one in counts.io:
         name = f"{one.direction} {steady(one.kind)}"
         often = format_rate(rate(one.count, counts.interval_ns))
@@ -121,7 +121,7 @@ def _faults(scene: Scene, faults: Faults | None, cells: int) -> Iterable[Spans]:
         yield [(whole if len(whole) <= cells else "time in them: not available", "dim")]
 
 
-def _network(counts: Lens, cells: int) -> Iterable[Spans]:
+def _network(counts: TaskFrame, cells: int) -> Iterable[Spans]:
     for one in counts.traffic:
         yield [(fit(f"{one.protocol} {one.family}", 9), "strong"), *_both_ways(one, counts.interval_ns, cells - 9)]
 
@@ -135,7 +135,7 @@ def _both_ways(one: Traffic, interval_ns: int, cells: int) -> Spans:
     return [(longer if len(longer) <= cells else text, "text")]
 
 
-def _connections(counts: Lens, cells: int) -> Iterable[Spans]:
+def _connections(counts: TaskFrame, cells: int) -> Iterable[Spans]:
     """All in sum, then the last changes, the newest first."""
     if words := counts_words(counts.transitions):
         yield from ([(line, "strong")] for line in wrapped(words, cells))

@@ -1,4 +1,4 @@
-"""The task's waits for a CPU: percentiles and histogram, as counted by the lens and as the History has them."""
+"""The task's waits for a CPU: percentiles and histogram, as counted by the task view and as the History has them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from schedtop.base.histogram import Histogram
 from schedtop.base.units import format_count, format_ns, format_rate, format_whole_s, rate
 from schedtop.panes.scheduler.latency.pane import columns_for
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
-from schedtop.panes.task.scene import LensPane, Scene
+from schedtop.panes.task.scene import Scene, TaskPane
 from schedtop.widgets.columns import header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, whole_parts
 
 PLOT_LEAST = 4
 
 
-class LensWaitsPane(LensPane):
+class TaskWaitsPane(TaskPane):
     """How long it waited for a CPU each time that it was ready to run."""
 
     NUMBER = 3
     TITLE = "Waits for a CPU"
     SHORT = "Waits"
     READING = (
-        "Every wait of the task for a CPU: as the lens counted them, and as the history has them from before. Both "
-        "axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's threshold. "
-        "Of a process the waits of all its threads. A long tail (p99.9, max): look at 6 for who had the CPU in those; "
-        "many middling ones: too many tasks for the CPUs that it may use."
+        "Every wait of the task for a CPU: as the task view counted them, and as the history has them from before. "
+        "Both axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's "
+        "threshold. Of a process the waits of all its threads. A long tail (p99.9, max): look at 6 for who had the "
+        "CPU in those; many middling ones: too many tasks for the CPUs that it may use."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The lens on a task of the made-up host: counts that fit each other, from a seed, for tests and pictures."""
+"""The task view on a task of the made-up host: counts that fit each other, from a seed, for tests and pictures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from schedtop.task import (
     CpuUse,
     Faults,
     Io,
-    Lens,
     OngoingCall,
     Peer,
     Quota,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskFrame,
     Thread,
     Traffic,
     transitions,
@@ -49,8 +49,8 @@ _CALLS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LensScenario:
-    """Whom the lens is on, and what becomes of it. `ends_after`: it ends after so many intervals."""
+class TaskScenario:
+    """Whom the task view is on, and what becomes of it. `ends_after`: it ends after so many intervals."""
 
     number: int = 4240
     whole_process: bool = False
@@ -62,10 +62,10 @@ class LensScenario:
     unavailable: tuple[tuple[str, str], ...] = ()
 
 
-class SyntheticLensSource:
-    """A lens that makes its counts as fast as they are taken, or one interval per `pace_s` seconds."""
+class SyntheticTaskSource:
+    """A task view that makes its counts as fast as they are taken, or one interval per `pace_s` seconds."""
 
-    def __init__(self, scenario: LensScenario = LensScenario(), pace_s: float = 0, interval_ns: int = NS_PER_S) -> None:
+    def __init__(self, scenario: TaskScenario = TaskScenario(), pace_s: float = 0, interval_ns: int = NS_PER_S) -> None:
         self.scenario = scenario
         self.pace_s = pace_s
         self.interval_ns = interval_ns
@@ -77,31 +77,31 @@ class SyntheticLensSource:
     def __exit__(self, *exc: Any) -> None:
         return None
 
-    def frames(self, stop: threading.Event) -> Iterator[Lens]:
+    def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
         """The scenario's intervals, until it is stopped or the task ends."""
         number, ended = 0, False
         start_ns = time.time_ns() // NS_PER_S * NS_PER_S
         while not ended and not (stop.wait(self.pace_s) if self.pace_s else stop.is_set()):
             number += 1
             ended = number == self.scenario.ends_after
-            yield make_lens(self.scenario, number, start_ns + number * self.interval_ns, self.interval_ns, ended=ended)
+            yield make_task(self.scenario, number, start_ns + number * self.interval_ns, self.interval_ns, ended=ended)
 
 
-def make_lens(
-    scenario: LensScenario,
+def make_task(
+    scenario: TaskScenario,
     number: int,
     start_ns: int = 1_790_000_000 * NS_PER_S,
     interval_ns: int = NS_PER_S,
     *,
     ended: bool = False,
-) -> Lens:
+) -> TaskFrame:
     """The interval `number` of a scenario, beginning at a wall-clock time."""
     rng = np.random.default_rng([scenario.number, number])
     share_s = interval_ns / NS_PER_S
     strip = _strip(rng, interval_ns, scenario.threads)
     states = sum((column.states for column in strip), StateTimes())
     waits = rng.lognormal(np.log(300_000), 1.6, int(rng.poisson(160 * share_s))).astype(np.int64)
-    lens = Lens(
+    task = TaskFrame(
         start_time_ns=start_ns,
         end_ns=number * interval_ns,
         interval_ns=interval_ns,
@@ -145,7 +145,7 @@ def make_lens(
         ended=ended,
         exit_code=scenario.exit_code if ended else None,
     )
-    return _without(lens, scenario.unavailable)
+    return _without(task, scenario.unavailable)
 
 
 def _strip(rng: np.random.Generator, interval_ns: int, threads: int) -> tuple[Column, ...]:
@@ -193,7 +193,7 @@ def _calls(rng: np.random.Generator, share_s: float, blocked_ns: int) -> tuple[S
 
 
 def _slow_calls(
-    rng: np.random.Generator, scenario: LensScenario, calls: tuple[Syscall, ...], start_ns: int
+    rng: np.random.Generator, scenario: TaskScenario, calls: tuple[Syscall, ...], start_ns: int
 ) -> tuple[SlowCall, ...]:
     found = [
         SlowCall(start_ns + int(rng.integers(NS_PER_S)), scenario.number, call.number, call.name, call.max_ns,
@@ -223,7 +223,7 @@ def _connections(rng: np.random.Generator, number: int, start_ns: int) -> tuple[
     )
 
 
-def _threads(scenario: LensScenario, states: StateTimes, ended: bool) -> tuple[Thread, ...]:
+def _threads(scenario: TaskScenario, states: StateTimes, ended: bool) -> tuple[Thread, ...]:
     many = scenario.threads
     each = StateTimes(*(value // many for value in states.by_state().values()))
     code = scenario.exit_code if ended else None
@@ -235,17 +235,17 @@ def _threads(scenario: LensScenario, states: StateTimes, ended: bool) -> tuple[T
     )  # fmt: skip
 
 
-def _without(lens: Lens, parts: tuple[tuple[str, str], ...]) -> Lens:
+def _without(task: TaskFrame, parts: tuple[tuple[str, str], ...]) -> TaskFrame:
     """The same on a kernel that cannot give some parts."""
     empty: dict[str, Any] = {"syscalls": {"syscalls": (), "slow_calls": (), "ongoing": ()}, "faults": {"faults": None},
              "io": {"io": ()}, "network": {"traffic": ()}, "connections": {"connections": ()},
              "wakers": {"wakers": (), "wakees": ()}, "attributes": {"attributes": None}}  # fmt: skip
     for part, _ in parts:
-        lens = replace(lens, **empty.get(part, {}))
-    return replace(lens, unavailable=MappingProxyType(dict(parts)))
+        task = replace(task, **empty.get(part, {}))
+    return replace(task, unavailable=MappingProxyType(dict(parts)))
 
 
-def synthetic_lens(number: int, whole_process: bool, pace_s: float = 1) -> SyntheticLensSource:
-    """The lens on a task or process of the made-up host."""
+def synthetic_task(number: int, whole_process: bool, pace_s: float = 1) -> SyntheticTaskSource:
+    """The task view on a task or process of the made-up host."""
     threads = 4 if whole_process else 1
-    return SyntheticLensSource(LensScenario(number, whole_process, threads), pace_s)
+    return SyntheticTaskSource(TaskScenario(number, whole_process, threads), pace_s)

@@ -1,4 +1,4 @@
-"""How the lens sees a task on this kernel: bpf/lens_btf.c or lens_tracepoint.c, with what they need and cannot tell."""
+"""How the task view sees a task on this kernel: bpf/task_btf.c or task_tracepoint.c, and what they need."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRACEPOINTS = {
     "sock_send_length": "network",
     "sock_recv_length": "network",
 }
-"""Tracepoints, and the part of a Lens that is not there without each."""
+"""Tracepoints, and the part of a TaskFrame that is not there without each."""
 
 RECORDS = {
     "sched_switch": "sched",
@@ -53,7 +53,7 @@ _TS_COMPAT = 2  # arch/x86/include/asm/thread_info.h
 
 
 @dataclass(frozen=True, slots=True)
-class LensFrontEnd:
+class TaskFrontEnd:
     """How to compile (`flags`) and where to attach. `parts`: what is missing without each of the `hooks`.
 
     `unavailable`: parts that this kernel cannot give at all, with why.
@@ -66,12 +66,12 @@ class LensFrontEnd:
     unavailable: dict[str, str]
 
 
-def choose_lens_front_end(wanted: str = "auto") -> LensFrontEnd:
+def choose_task_front_end(wanted: str = "auto") -> TaskFrontEnd:
     """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
-    return choose(wanted, btf_lens_front_end, tracepoint_lens_front_end)
+    return choose(wanted, btf_task_front_end, tracepoint_task_front_end)
 
 
-def tracepoint_lens_front_end() -> LensFrontEnd:
+def tracepoint_task_front_end() -> TaskFrontEnd:
     """The front end for perf tracepoints. Raises SourceError."""
     present, events = read_records(RECORDS)
     hooks = {f"tracepoint_{event}": Hook("tracepoint", number) for event, number in events.items()}
@@ -83,10 +83,10 @@ def tracepoint_lens_front_end() -> LensFrontEnd:
     unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
     parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
     flags = (*record_flags(present), "-DNEW_THREADS_ARE_YOUNG")
-    return LensFrontEnd("tracepoint", flags, hooks, parts, unavailable)
+    return TaskFrontEnd("tracepoint", flags, hooks, parts, unavailable)
 
 
-def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:
+def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
     """The front end for a kernel with that BTF. Raises BtfError where it lacks a field that nothing can replace."""
     unavailable: dict[str, str] = {}
     flags = _task_flags(btf)
@@ -115,7 +115,7 @@ def btf_lens_front_end(btf: Btf, machine: str = "") -> LensFrontEnd:
         _add_functions(btf, NETWORK_FUNCTIONS, "fexit", "network", hooks, parts, unavailable)
     for kind in ("fentry", "fexit"):
         _add_functions(btf, ("handle_mm_fault",), kind, "fault time", hooks, parts, unavailable)
-    return LensFrontEnd("btf", tuple(flags + sockets), hooks, parts, unavailable)
+    return TaskFrontEnd("btf", tuple(flags + sockets), hooks, parts, unavailable)
 
 
 def _add_functions(

@@ -23,7 +23,7 @@ from schedtop.sources.kernel.pid_numbers import shows_host
 from schedtop.task import IO_KINDS, Attributes, Quota, exit_words
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED = range(5)
-"""`enum lens_state` of bpf/lens.h."""
+"""`enum task_state` of bpf/lens.h."""
 
 NO_CALL = -1
 
@@ -91,7 +91,7 @@ def ended_before(who: Who, proc: Path = Path("/proc")) -> SourceError:
     fields = _stat_fields(who.tgid, who.tid, proc)
     # Told as long as its parent has not asked for it.
     how = exit_words(os.waitstatus_to_exitcode(int(fields[_EXIT_CODE]))) if fields else ""
-    return SourceError(f"task {who.tid} ({who.comm}) ended while the lens was attached{how}")
+    return SourceError(f"task {who.tid} ({who.comm}) ended while the task view was attached{how}")
 
 
 def require_host_numbers() -> None:
@@ -199,7 +199,7 @@ def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Pat
 
 
 def _descriptor_kind(path: Path) -> int:
-    """As kind_of() of bpf/lens_btf.c."""
+    """As kind_of() of bpf/task_btf.c."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""The lens's kernel programs and what they have counted, as readings that can be subtracted (bpf/lens.h)."""
+"""The task view's kernel programs and what they have counted, as readings that can be subtracted (bpf/lens.h)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import compile_programs, joined_text, source_directory
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
-from schedtop.sources.task.front_end import MANDATORY, LensFrontEnd
+from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
 from schedtop.sources.task.proc import CallUnderWay
 
 RING = 256
@@ -25,7 +25,7 @@ SLOW_NS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LensReading:
+class TaskReading:
     """What the kernel side holds at one moment (`time_ns`, CLOCK_MONOTONIC), cumulative; rows as in bpf/lens.h."""
 
     time_ns: int
@@ -40,10 +40,10 @@ class LensReading:
     misses: int
 
 
-class LensPrograms(Loader):
+class TaskPrograms(Loader):
     """The attached programs. Nobody is looked at before `aim`. Made and used by one thread; `close` detaches all."""
 
-    def __init__(self, front_end: LensFrontEnd, cpus: int) -> None:
+    def __init__(self, front_end: TaskFrontEnd, cpus: int) -> None:
         """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""
         directory = source_directory()
         record = ["record.h"] if front_end.name == "tracepoint" else []
@@ -107,9 +107,9 @@ class LensPrograms(Loader):
         for tid in tids:
             calls.delete_element(self._fds["threads"], tid.to_bytes(4, "little"))
 
-    def read(self) -> LensReading:
+    def read(self) -> TaskReading:
         """All that it has counted by now."""
-        return LensReading(
+        return TaskReading(
             totals=self._totals.copy(),
             cpus=self._cpus.copy(),
             calls=self._calls.copy(),

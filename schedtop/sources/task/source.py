@@ -1,4 +1,4 @@
-"""The lens on the live kernel: one task, looked at closely while it is open (bpf/lens.h)."""
+"""The task view on the live kernel: one task, looked at closely while it is open (bpf/lens.h)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from schedtop.sources.host import proc
 from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.task import tables
-from schedtop.sources.task.front_end import choose_lens_front_end
+from schedtop.sources.task.front_end import choose_task_front_end
 from schedtop.sources.task.proc import (
     RUNNABLE,
     RUNNING,
@@ -39,7 +39,7 @@ from schedtop.sources.task.proc import (
     thread_count,
     thread_ids,
 )
-from schedtop.sources.task.programs import LensPrograms, LensReading
+from schedtop.sources.task.programs import TaskPrograms, TaskReading
 from schedtop.task import (
     CHANGES_KEPT,
     SLOWEST,
@@ -47,10 +47,10 @@ from schedtop.task import (
     Column,
     ConnectionChange,
     Faults,
-    Lens,
-    LensLoss,
     SlowCall,
     StateTimes,
+    TaskFrame,
+    TaskLoss,
     Thread,
     slowest,
     transitions,
@@ -67,10 +67,10 @@ _LAST_SWITCH_S = 0.01
 _MANY_SLOW = 32
 
 
-class LiveLensSource:
+class LiveTaskSource:
     """Looks at the task `tid`, or with `whole_process` at all threads of its process.
 
-    `interval_ns`: of each Lens; `column_ns`: of each column of its strip.
+    `interval_ns`: of each TaskFrame; `column_ns`: of each column of its strip.
     `source`: `auto` or `btf`. Opening compiles the programs, if they were not kept, and attaches them; closing
     detaches. One thread opens it, iterates and closes it.
     """
@@ -94,9 +94,9 @@ class LiveLensSource:
     def __enter__(self) -> Self:
         require_host_numbers()
         self.who = identify(self._wanted_tid)
-        front_end = choose_lens_front_end(self._wanted)
+        front_end = choose_task_front_end(self._wanted)
         self.host = proc.identify_host(front_end.name)
-        self._programs = LensPrograms(front_end, proc.possible_cpus())
+        self._programs = TaskPrograms(front_end, proc.possible_cpus())
         self._pidfd = -1
         # Records of tracepoints do not say whose thread a new one is.
         self._tells_births = front_end.name == "btf"
@@ -119,8 +119,8 @@ class LiveLensSource:
             os.close(self._pidfd)
             self._pidfd = -1
 
-    def frames(self, stop: threading.Event) -> Iterator[Lens]:
-        """A Lens each interval, a last one when it has ended or `stop` is set."""
+    def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
+        """A TaskFrame each interval, a last one when it has ended or `stop` is set."""
         ended = False
         while not stop.is_set() and not ended:
             columns: list[Column] = []
@@ -140,13 +140,13 @@ class LiveLensSource:
                 columns.append(self._column(self._programs.threads(), time.monotonic_ns()))
                 slow, slow_lost = self._take_slow(slow, slow_lost)
                 changes, changes_lost = self._take_changes(changes, changes_lost)
-            yield self._lens(columns, (slow, slow_lost), (changes, changes_lost), ended)
+            yield self._task(columns, (slow, slow_lost), (changes, changes_lost), ended)
 
-    def look(self, duration_ns: int, stop: threading.Event) -> Lens:
-        """All of the next `duration_ns` as one Lens; shorter if the task ends or `stop` is set."""
-        total: Lens | None = None
-        for lens in self.frames(stop):
-            total = total + lens if total else lens
+    def look(self, duration_ns: int, stop: threading.Event) -> TaskFrame:
+        """All of the next `duration_ns` as one TaskFrame; shorter if the task ends or `stop` is set."""
+        total: TaskFrame | None = None
+        for task in self.frames(stop):
+            total = total + task if total else task
             rest = duration_ns - total.interval_ns
             if rest <= 0:
                 break
@@ -231,13 +231,13 @@ class LiveLensSource:
         rows, overwritten = self._programs.take_changes()
         return changes + tables.connection_changes(rows, _clock_offset_ns()), lost + overwritten
 
-    def _lens(
+    def _task(
         self,
         columns: list[Column],
         taken_calls: tuple[tuple[SlowCall, ...], int],
         taken_changes: tuple[tuple[ConnectionChange, ...], int],
         ended: bool,
-    ) -> Lens:
+    ) -> TaskFrame:
         epoch = self._programs.next_interval()
         later, earlier = self._programs.read(), self._earlier
         who = self._who_now()
@@ -253,7 +253,7 @@ class LiveLensSource:
         peers = tables.peers(earlier, later)
         known = later.threads[later.threads["tid"] == leader]
         exited = ended and len(known) and known["exiting"][0]
-        return Lens(
+        return TaskFrame(
             start_time_ns=earlier.time_ns + offset,
             end_ns=later.time_ns,
             interval_ns=later.time_ns - earlier.time_ns,
@@ -287,7 +287,7 @@ class LiveLensSource:
             threads_started=self._threads_started(earlier, later),
             unavailable=MappingProxyType(self._unavailable),
             loss=tables.loss(earlier, later, slow_lost, changes_lost)
-            + LensLoss(connections_forgotten=max(0, len(changes) - CHANGES_KEPT)),
+            + TaskLoss(connections_forgotten=max(0, len(changes) - CHANGES_KEPT)),
             ended=ended,
             exit_code=os.waitstatus_to_exitcode(int(known["exit_code"][0])) if exited else None,
         )
@@ -299,7 +299,7 @@ class LiveLensSource:
                 self.who = identify(self.who.tid)
         return self.who
 
-    def _threads_started(self, earlier: LensReading, later: LensReading) -> int | None:
+    def _threads_started(self, earlier: TaskReading, later: TaskReading) -> int | None:
         if not self._tells_births:
             return None
         return int(later.totals["threads_started"][0]) - int(earlier.totals["threads_started"][0])
@@ -307,7 +307,7 @@ class LiveLensSource:
     def _fault_ns(self) -> int | None:
         return None if "fault time" in self._unavailable else 0
 
-    def _threads(self, earlier: LensReading, later: LensReading, ended: bool) -> tuple[Thread, ...]:
+    def _threads(self, earlier: TaskReading, later: TaskReading, ended: bool) -> tuple[Thread, ...]:
         """Each thread that lived in the interval."""
         before = {int(row["tid"]): row for row in earlier.threads}
         rows = self._corrected(later.threads)
@@ -372,13 +372,13 @@ class LiveLensSource:
         return Faults(latest[0] - before[0], latest[1] - before[1], time_ns if known else None)
 
 
-def _beginning(reading: LensReading, start_ns: int) -> LensReading:
-    """A first reading as it was when the lens began to look: with nothing counted."""
+def _beginning(reading: TaskReading, start_ns: int) -> TaskReading:
+    """A first reading as it was when the task view began to look: with nothing counted."""
 
     def nothing(rows: Rows) -> Rows:
         return np.zeros(len(rows), rows.dtype)
 
-    return LensReading(
+    return TaskReading(
         start_ns,
         nothing(reading.totals),
         nothing(reading.cpus),

@@ -1,4 +1,4 @@
-"""Differences of two readings of the lens's kernel side, as the tables of a Lens. Pure functions."""
+"""Differences of two readings of the task view's kernel side, as the tables of a TaskFrame. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
 from schedtop.sources.host.syscalls import error_name, syscall_name
 from schedtop.sources.task.proc import NO_CALL, RUNNING, SLEEPING, UNINTERRUPTIBLE, address
-from schedtop.sources.task.programs import LensReading
+from schedtop.sources.task.programs import TaskReading
 from schedtop.task import (
     IO_KINDS,
     STATES,
     ConnectionChange,
     CpuUse,
     Io,
-    LensLoss,
     OngoingCall,
     Peer,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskLoss,
     Traffic,
     io_order,
     syscall_order,
@@ -33,7 +33,7 @@ from schedtop.task import (
 Times = npt.NDArray[np.int64]
 
 PEER_KINDS = ("wakers", "wakees", "preemptors")
-"""`enum lens_peer_kind` of bpf/lens.h."""
+"""`enum task_peer_kind` of bpf/lens.h."""
 
 _TRAFFIC = (("tcp", "ipv4"), ("tcp", "ipv6"), ("udp", "ipv4"), ("udp", "ipv6"))
 _TCP_STATES = (
@@ -57,14 +57,14 @@ def state_times(times: Times) -> StateTimes:
     return StateTimes(*(int(ns) for ns in times))
 
 
-def wait_histogram(earlier: LensReading, later: LensReading, ended_epoch: int) -> Histogram:
+def wait_histogram(earlier: TaskReading, later: TaskReading, ended_epoch: int) -> Histogram:
     """The waits that ended in between; the longest of `ended_epoch`, which is the interval."""
     counts = later.totals["waits"][0].astype(np.int64) - earlier.totals["waits"][0].astype(np.int64)
     total = int(later.totals["wait_ns"][0]) - int(earlier.totals["wait_ns"][0])
     return Histogram(counts, total, _longest(later.totals[0], ended_epoch))
 
 
-def peers(earlier: LensReading, later: LensReading) -> dict[str, tuple[Peer, ...]]:
+def peers(earlier: TaskReading, later: TaskReading) -> dict[str, tuple[Peer, ...]]:
     """By PEER_KINDS: who did it how often in between, most often first."""
     before = {_peer_key(row): row for row in earlier.peers}
     found: dict[str, list[Peer]] = {kind: [] for kind in PEER_KINDS}
@@ -76,7 +76,7 @@ def peers(earlier: LensReading, later: LensReading) -> dict[str, tuple[Peer, ...
     return {kind: tuple(sorted(rows, key=lambda peer: (-peer.count, peer.tid))) for kind, rows in found.items()}
 
 
-def cpu_uses(earlier: LensReading, later: LensReading) -> tuple[CpuUse, ...]:
+def cpu_uses(earlier: TaskReading, later: TaskReading) -> tuple[CpuUse, ...]:
     """What it ran on which CPU, running threads included."""
     run = _run_by_cpu(later) - _run_by_cpu(earlier)
     slices = later.cpus["timeslices"].astype(np.int64) - earlier.cpus["timeslices"].astype(np.int64)
@@ -85,7 +85,7 @@ def cpu_uses(earlier: LensReading, later: LensReading) -> tuple[CpuUse, ...]:
 
 
 def syscalls(
-    earlier: LensReading, later: LensReading, names: Mapping[int, str], ended_epoch: int
+    earlier: TaskReading, later: TaskReading, names: Mapping[int, str], ended_epoch: int
 ) -> tuple[Syscall, ...]:
     """What was called in between."""
     blocked = _blocked_by_call(later) - _blocked_by_call(earlier)
@@ -108,7 +108,7 @@ def syscalls(
     return tuple(sorted(found, key=syscall_order))
 
 
-def ongoing_calls(reading: LensReading, names: Mapping[int, str]) -> tuple[OngoingCall, ...]:
+def ongoing_calls(reading: TaskReading, names: Mapping[int, str]) -> tuple[OngoingCall, ...]:
     """The calls that threads are in, longest first."""
     found = []
     for row in reading.threads[(reading.threads["call"] != NO_CALL) & (reading.threads["state"] < len(STATES))]:
@@ -120,7 +120,7 @@ def ongoing_calls(reading: LensReading, names: Mapping[int, str]) -> tuple[Ongoi
 
 
 def slow_calls(rows: Rows, names: Mapping[int, str], clock_offset_ns: int) -> tuple[SlowCall, ...]:
-    """Rows of `struct lens_slow_call` as values; `clock_offset_ns`: wall clock less CLOCK_MONOTONIC."""
+    """Rows of `struct task_slow_call` as values; `clock_offset_ns`: wall clock less CLOCK_MONOTONIC."""
     return tuple(
         SlowCall(
             int(row["end_ns"]) + clock_offset_ns,
@@ -136,7 +136,7 @@ def slow_calls(rows: Rows, names: Mapping[int, str], clock_offset_ns: int) -> tu
     )
 
 
-def io(earlier: LensReading, later: LensReading) -> tuple[Io, ...]:
+def io(earlier: TaskReading, later: TaskReading) -> tuple[Io, ...]:
     """Reads and writes in between, by kind of descriptor."""
     found = []
     for index, (old, new) in enumerate(zip(earlier.io, later.io, strict=True)):
@@ -146,7 +146,7 @@ def io(earlier: LensReading, later: LensReading) -> tuple[Io, ...]:
     return tuple(sorted(found, key=io_order))
 
 
-def traffic(earlier: LensReading, later: LensReading) -> tuple[Traffic, ...]:
+def traffic(earlier: TaskReading, later: TaskReading) -> tuple[Traffic, ...]:
     """What was sent and received in between."""
     names = ("sent_bytes", "sent_messages", "received_bytes", "received_messages")
     found = []
@@ -158,7 +158,7 @@ def traffic(earlier: LensReading, later: LensReading) -> tuple[Traffic, ...]:
 
 
 def connection_changes(rows: Rows, clock_offset_ns: int) -> tuple[ConnectionChange, ...]:
-    """Rows of `struct lens_change` as values."""
+    """Rows of `struct task_change` as values."""
     return tuple(
         ConnectionChange(
             int(row["time_ns"]) + clock_offset_ns,
@@ -172,13 +172,13 @@ def connection_changes(rows: Rows, clock_offset_ns: int) -> tuple[ConnectionChan
     )
 
 
-def loss(earlier: LensReading, later: LensReading, calls_lost: int, changes_lost: int) -> LensLoss:
+def loss(earlier: TaskReading, later: TaskReading, calls_lost: int, changes_lost: int) -> TaskLoss:
     """What was lost in between."""
 
     def change(name: str) -> int:
         return int(later.totals[name][0]) - int(earlier.totals[name][0])
 
-    return LensLoss(
+    return TaskLoss(
         threads_untracked=change("threads_untracked"),
         peers_untracked=change("peers_untracked"),
         errors_untracked=change("errors_untracked"),
@@ -199,14 +199,14 @@ def _peer_key(row: Rows) -> tuple[int, int, bytes]:
     return int(row["tid"]), int(row["kind"]), bytes(row["comm"])
 
 
-def _run_by_cpu(reading: LensReading) -> Times:
+def _run_by_cpu(reading: TaskReading) -> Times:
     run: Times = reading.cpus["run_ns"].astype(np.int64)
     rows = reading.threads[(reading.threads["state"] == RUNNING) & (reading.threads["cpu_and_one"] > 0)]
     np.add.at(run, rows["cpu_and_one"].astype(np.int64) - 1, _since(rows, reading.time_ns))
     return run
 
 
-def _blocked_by_call(reading: LensReading) -> Times:
+def _blocked_by_call(reading: TaskReading) -> Times:
     blocked: Times = reading.calls["blocked_ns"].astype(np.int64)
     state, call = reading.threads["state"], reading.threads["call"]
     rows = reading.threads[((state == SLEEPING) | (state == UNINTERRUPTIBLE)) & (call != NO_CALL)]
@@ -219,7 +219,7 @@ def _since(rows: Rows, now_ns: int) -> Times:
     return np.maximum(now_ns - rows["since_ns"].astype(np.int64), 0)
 
 
-def _errors(earlier: LensReading, later: LensReading) -> dict[int, dict[str, int]]:
+def _errors(earlier: TaskReading, later: TaskReading) -> dict[int, dict[str, int]]:
     before = {(int(row["call"]), int(row["number"])): int(row["count"]) for row in earlier.errors}
     found: dict[int, dict[str, int]] = {}
     for row in later.errors:

@@ -59,14 +59,14 @@ def _screens() -> Mapping[str, type[Screen[None]]]:
     from schedtop.ui.screens.dashboard.screen import Dashboard
     from schedtop.ui.screens.offcpu.screen import OffCpuScreen
     from schedtop.ui.screens.replay.screen import ReplayDashboard
-    from schedtop.ui.screens.task.screen import LensScreen
+    from schedtop.ui.screens.task.screen import TaskScreen
     from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 
     return {
         "dashboard": Dashboard,
         "dashboard with --on": TriggeredDashboard,
         "replay": ReplayDashboard,
-        "lens": LensScreen,
+        "task view": TaskScreen,
         "off-CPU": OffCpuScreen,
     }
 
@@ -108,7 +108,7 @@ def _place(pane: type[Widget]) -> str:
     parts = pane.__module__.split(".")
     if parts[1] != "panes":
         return "" if parts[1] == "widgets" else "elsewhere"
-    return "dashboard" if len(parts) < 4 else {"scheduler": "dashboard", "task": "lens"}.get(parts[2], parts[2])
+    return "dashboard" if len(parts) < 4 else {"scheduler": "dashboard", "task": "task"}.get(parts[2], parts[2])
 
 
 def _bindings_of(part: type[DOMNode]) -> dict[str, list[Binding]]:

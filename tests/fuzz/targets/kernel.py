@@ -18,7 +18,7 @@ from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.tracefs import parse_format
 from schedtop.sources.offcpu import before as offcpu_before
 from schedtop.sources.offcpu import file_locks
-from schedtop.sources.task import proc as lens_tasks
+from schedtop.sources.task import proc as task_tasks
 from tests.fuzz.targets.promises import plain
 
 
@@ -81,13 +81,13 @@ def tasks(data: bytes) -> None:
         (place / "7" / name).write_bytes(data)
     (place / "locks").write_bytes(data)
     with suppress(SourceError):
-        who = lens_tasks.identify(7, place)
+        who = task_tasks.identify(7, place)
         plain(who.comm, who.process, who.command_line)
-    lens_tasks.read_stat(7, 7, place)
-    lens_tasks.run_ns(7, 7, place)
-    lens_tasks.thread_count(7, place)
-    lens_tasks.current_call(7, 7, {0: "read"}, place)
-    found = lens_tasks.AttributeReader(7, 7, place, "").read()
+    task_tasks.read_stat(7, 7, place)
+    task_tasks.run_ns(7, 7, place)
+    task_tasks.thread_count(7, place)
+    task_tasks.current_call(7, 7, {0: "read"}, place)
+    found = task_tasks.AttributeReader(7, 7, place, "").read()
     if found:
         plain(found.cgroup, found.affinity)
     offcpu_before.read_thread(7, 7, place)

@@ -37,7 +37,7 @@ class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
         "idle CPU, pinned: a wider affinity mask; wakeup and preemption: who had the CPU is the one to move, to slow "
-        "down or to split. Enter opens the task lens on the victim."
+        "down or to split. Enter opens the task view on the victim."
     )
     COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
 

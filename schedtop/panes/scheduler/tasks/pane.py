@@ -33,7 +33,7 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         "pane shows the waits of the selected group."
     )
     ADVICE = (
-        "Sorted by run delay the victims are on top: Enter on one opens the task lens, who kept it waiting stands in "
+        "Sorted by run delay the victims are on top: Enter on one opens the task view, who kept it waiting stands in "
         "Blame. Sorted by run time (s) the culprits are: fewer threads, a lower priority (nice, cpu.weight) or CPUs "
         "of their own help the others. High invol/s without run delay is harmless. Much waiting with few switches: a "
         "quota (Causes), or a pinned task; compare with taskset -p. Many moves, many of them to another cache: pin it."

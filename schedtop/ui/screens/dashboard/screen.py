@@ -35,7 +35,7 @@ from schedtop.ui.layout import presets
 from schedtop.ui.screens.attached import AttachedScreen
 from schedtop.ui.screens.chooser import DIGITS, Choice, Chooser
 from schedtop.ui.screens.dashboard.orders import grouping_of, next_blame, next_group, next_order, ordered, orders_of
-from schedtop.ui.screens.dashboard.task_keys import LensKeys
+from schedtop.ui.screens.dashboard.task_keys import TaskKeys
 from schedtop.ui.screens.dashboard.timeline import Timeline, next_threshold, next_window
 from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
 from schedtop.ui.screens.help.screen import HelpScreen
@@ -50,7 +50,7 @@ IN_FRONT = 6
 """How many keys stand before those of presets and panes."""
 
 
-class Dashboard(LensKeys):
+class Dashboard(TaskKeys):
     """Owns the History and the Timeline; hands a View to every pane when either changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -205,8 +205,8 @@ class Dashboard(LensKeys):
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
         self.view = self.make_view()
-        if self.view is not None and (lens := self.lens) is not None:
-            lens.follow(self.view)
+        if self.view is not None and (task := self.task_screen) is not None:
+            task.follow(self.view)
         if self.is_covered:
             # What changes under another screen would have all of that drawn anew.
             return

@@ -1,4 +1,4 @@
-"""Enter: from the selected row to the lens on its task or process."""
+"""Enter: from the selected row to the task view on its task or process."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.panes.task.past import Subject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.dashboard.recording_keys import RecordingKeys
-from schedtop.ui.screens.task.screen import LensScreen
+from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.widgets.strips import steady
 
-NEITHER = "the lens is for tasks and processes: g groups by thread or process"
+NEITHER = "the task view is for tasks and processes: g groups by thread or process"
 
 
-class LensKeys(RecordingKeys):
-    """Panes whose selected row can be looked at alone, with counts of its own if `on_demand` has a lens."""
+class TaskKeys(RecordingKeys):
+    """Panes whose selected row can be looked at alone, with counts of its own if `on_demand` has a task view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key(
             "enter",
             "look",
-            "Lens",
-            "The task lens on the selected task, process, or victim; else the zoom",
+            "Task",
+            "The task view on the selected task, process, or victim; else the zoom",
             name="open",
             shown=True,
         ),
     ]
 
     def action_look(self) -> None:
-        """The lens on what is selected, the zoom where nothing is."""
+        """The task view on what is selected, the zoom where nothing is."""
         subject = chosen_subject(self.current, self.view)
         if subject is None:
             self.action_zoom()
         elif isinstance(subject, str):
             self.notify(subject, timeout=4, markup=False)
         else:
-            self.open_lens(subject)
+            self.open_task(subject)
 
-    def open_lens(self, subject: Subject) -> None:
-        """Shows the lens; its kernel programs come and go with it."""
+    def open_task(self, subject: Subject) -> None:
+        """Shows the task view; its kernel programs come and go with it."""
         if self.view is None:
             return
         if self.on_demand.why:
-            self.notify(f"the task lens: {self.on_demand.why}", severity="warning", markup=False)
+            self.notify(f"the task view: {self.on_demand.why}", severity="warning", markup=False)
             return
-        make = self.on_demand.make_lens
+        make = self.on_demand.make_task
         number = subject.tgid if subject.is_process else subject.tid
         source = make(number, subject.is_process) if make is not None else None
-        self.app.push_screen(LensScreen(subject, source, self, self.view))
+        self.app.push_screen(TaskScreen(subject, source, self, self.view))
 
     @property
-    def lens(self) -> LensScreen | None:
-        """The lens that is over the panes, `None` if there is none."""
-        over = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, LensScreen))
+    def task_screen(self) -> TaskScreen | None:
+        """The task view that is over the panes, `None` if there is none."""
+        over = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, TaskScreen))
         return next(over, None)
 
     @property

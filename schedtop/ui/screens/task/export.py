@@ -1,4 +1,4 @@
-"""Writes the lens to files: its counts as JSON (`schedtop.task/1`), the screen as SVG."""
+"""Writes the task view to files: its counts as JSON (`schedtop.task/1`), the screen as SVG."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from schedtop.outputs.names import free_base
 from schedtop.outputs.scheduler.snapshot import origin
 from schedtop.outputs.task.fields import to_json
 from schedtop.panes.task.scene import Scene
-from schedtop.task import Column, Lens, StateTimes
+from schedtop.task import Column, StateTimes, TaskFrame
 from schedtop.ui.screens.dashboard.export import base_name, self_contained
 
 
-def write_lens(scene: Scene, host: Host | None, view: View, svg: str, directory: Path) -> list[Path]:
+def write_task(scene: Scene, host: Host | None, view: View, svg: str, directory: Path) -> list[Path]:
     """Writes `schedtop-HOST-DATE-TIME-task-TID.json` and `.svg`; never over files that exist.
 
-    Without counts (`host` is that of the lens's source) there is only the picture. Raises one of ExportError.
+    Without counts (`host` is that of the task view's source) there is only the picture. Raises one of ExportError.
     """
     subject = scene.subject
     name = f"process-{subject.tgid}" if subject.is_process else f"task-{subject.tid}"
@@ -32,7 +32,7 @@ def write_lens(scene: Scene, host: Host | None, view: View, svg: str, directory:
     return [*paths, write_file(base.with_name(f"{base.name}.svg"), self_contained(svg, origin(view)))]
 
 
-def whole(scene: Scene, counts: Lens) -> Lens:
+def whole(scene: Scene, counts: TaskFrame) -> TaskFrame:
     """The counts with what the screen has beside them: the strip, and the History's slow waits of the same span."""
     strip = tuple(Column(scene.strip_ns, StateTimes(*row)) for row in scene.strip.tolist())
     if scene.past is None or "slow_waits" in scene.past.unavailable:

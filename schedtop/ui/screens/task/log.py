@@ -1,4 +1,4 @@
-"""What a lens has counted so far, added up: since it was opened or begun anew, and over the latest seconds."""
+"""What a task view has counted so far, added up: since it was opened or begun anew, and over the latest seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from schedtop.model.rows import Integers
-from schedtop.task import STATES, Column, Lens
+from schedtop.task import STATES, Column, TaskFrame
 
 STRIP_NS = 100_000_000
 """How long a piece of the strip is."""
@@ -24,26 +24,26 @@ MOST_CHANGES = 200
 """How many changes of connections are kept: the latest."""
 
 
-class LensLog:
-    """Intervals of one lens, added up. Not shared between threads."""
+class TaskLog:
+    """Intervals of one task view, added up. Not shared between threads."""
 
     def __init__(self) -> None:
         self.is_anew = False
-        self._total: Lens | None = None
-        self._latest: deque[Lens] = deque()
+        self._total: TaskFrame | None = None
+        self._latest: deque[TaskFrame] = deque()
         self._strip: deque[Integers] = deque()
-        self._window: tuple[int, Lens | None] = (0, None)
+        self._window: tuple[int, TaskFrame | None] = (0, None)
 
-    def add(self, lens: Lens) -> None:
+    def add(self, task: TaskFrame) -> None:
         """Takes the next interval."""
-        for column in lens.strip:
+        for column in task.strip:
             self._strip.extend(_pieces(column))
         while len(self._strip) > MOST_PIECES:
             self._strip.popleft()
-        bare = replace(lens, strip=())
+        bare = replace(task, strip=())
         self._total = bare if self._total is None else _bounded(self._total + bare)
         self._latest.append(bare)
-        while len(self._latest) > 1 and lens.end_ns - self._latest[0].end_ns >= KEEP_NS:
+        while len(self._latest) > 1 and task.end_ns - self._latest[0].end_ns >= KEEP_NS:
             self._latest.popleft()
         self._window = (0, None)
 
@@ -55,14 +55,14 @@ class LensLog:
         if last is not None and last.ended:
             self.add(last)
 
-    def copy(self) -> LensLog:
+    def copy(self) -> TaskLog:
         """A log that stays as this one is now."""
-        twin = LensLog()
+        twin = TaskLog()
         twin.is_anew, twin._total = self.is_anew, self._total
         twin._latest, twin._strip = deque(self._latest), deque(self._strip)
         return twin
 
-    def counts(self, window_ns: int | None) -> Lens | None:
+    def counts(self, window_ns: int | None) -> TaskFrame | None:
         """The sum of the latest `window_ns`, `None`: of all of it; `None` before the first interval."""
         if window_ns is None or self._total is None:
             return self._total
@@ -70,13 +70,13 @@ class LensLog:
             self._window = (window_ns, self._sum(window_ns))
         return self._window[1]
 
-    def _sum(self, window_ns: int) -> Lens:
+    def _sum(self, window_ns: int) -> TaskFrame:
         left, wanted = window_ns, []
-        for lens in reversed(self._latest):
-            wanted.append(lens)
-            left -= lens.interval_ns
+        for task in reversed(self._latest):
+            wanted.append(task)
+            left -= task.interval_ns
             # Intervals are never exactly as long as they should be.
-            if left < lens.interval_ns // 2:
+            if left < task.interval_ns // 2:
                 break
         total = wanted.pop()
         while wanted:
@@ -98,8 +98,8 @@ def _pieces(column: Column) -> Iterable[Integers]:
     return [times // many] * many
 
 
-def _bounded(lens: Lens) -> Lens:
+def _bounded(task: TaskFrame) -> TaskFrame:
     """The same with only so many connections."""
-    if len(lens.connections) <= MOST_CHANGES:
-        return lens
-    return replace(lens, connections=lens.connections[-MOST_CHANGES:])
+    if len(task.connections) <= MOST_CHANGES:
+        return task
+    return replace(task, connections=task.connections[-MOST_CHANGES:])

@@ -1,4 +1,4 @@
-"""The task lens: one task or process over the whole screen, with counts of its own while it is open."""
+"""The task view: one task or process over the whole screen, with counts of its own while it is open."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from schedtop.panes.scheduler.slow_waits.text import wait_lines, wait_title
 from schedtop.panes.task.past import Past, PastReader, Subject
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.threads import ThreadsPane
-from schedtop.task import Lens, LensSource
+from schedtop.task import TaskFrame, TaskSource
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.keys.bindings import in_bar_order, key, together
 from schedtop.ui.screens.closing import close
 from schedtop.ui.screens.dashboard.export import ExportError
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.help.topics import topics_of
-from schedtop.ui.screens.task.export import write_lens
-from schedtop.ui.screens.task.log import STRIP_NS, LensLog
+from schedtop.ui.screens.task.export import write_task
+from schedtop.ui.screens.task.log import STRIP_NS, TaskLog
 from schedtop.ui.screens.task.sections import SectionScreen
 from schedtop.ui.screens.text import TextScreen
 from schedtop.widgets.canvas import Canvas
 
 WINDOWS_NS = (None, NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
-"""What the key for the window chooses from; None: since the lens was opened, and all of the history."""
+"""What the key for the window chooses from; None: since the task view was opened, and all of the history."""
 
 
 class Owner(Protocol):
-    """The dashboard under the lens: time is its own."""
+    """The dashboard under the task view: time is its own."""
 
     export_dir: Path
 
@@ -47,10 +47,10 @@ class Owner(Protocol):
     def stands_still(self) -> bool: ...
     def action_freeze(self) -> None: ...
     def action_step(self, steps: int) -> None: ...
-    def open_lens(self, subject: Subject) -> None: ...
+    def open_task(self, subject: Subject) -> None: ...
 
 
-class LensScreen(SectionScreen):
+class TaskScreen(SectionScreen):
     """Header, strip of states, sections, key bar. `follow` hands it what the dashboard shows, the feed its counts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,25 +58,31 @@ class LensScreen(SectionScreen):
             "escape",
             "back",
             "Close",
-            "Leaves the zoom, else closes the lens: its kernel programs go",
+            "Leaves the zoom, else closes the task view: its kernel programs go",
             name="back",
             shown=True,
         ),
         key("q,f10", "back", "Close", "The same", name="quit"),
-        key("space", "freeze", "Freeze", "Freezes and thaws the lens and the dashboard; counting goes on", shown=True),
-        key("w", "window", "Window", "Numbers since the lens was opened, or of 1 s, 10 s, 60 s", shown=True),
+        key(
+            "space",
+            "freeze",
+            "Freeze",
+            "Freezes and thaws the task view and the dashboard; counting goes on",
+            shown=True,
+        ),
+        key("w", "window", "Window", "Numbers since the task view was opened, or of 1 s, 10 s, 60 s", shown=True),
         key("x", "anew", "Anew", "Begins its counts anew", shown=True),
-        key("e", "export", "Export", "Writes the lens as JSON, and the screen as SVG", shown=True),
+        key("e", "export", "Export", "Writes the task view as JSON, and the screen as SVG", shown=True),
         key("p", "process", "Process", "From a thread to its whole process", shown=True),
         key("question_mark,f1", "help", "Help", "This help", shown=True),
         key("left,h,comma", "step(-1)", "Back", "While frozen: the history one interval back", name="step-back"),
         key("right,l,full_stop", "step(1)", "On", "While frozen: the history one interval on", name="step-on"),
     ]
 
-    def __init__(self, subject: Subject, source: LensSource | None, owner: Owner, view: View) -> None:
+    def __init__(self, subject: Subject, source: TaskSource | None, owner: Owner, view: View) -> None:
         """`source`: not open yet; `None` if there is no live kernel. `view`: what the dashboard shows."""
         super().__init__(subject, _Attachment(source))
-        self.counted = LensLog()
+        self.counted = TaskLog()
         self.arrivals = 0
         self._source = source
         self._owner = owner
@@ -84,7 +90,7 @@ class LensScreen(SectionScreen):
         self._reader = PastReader(subject)
         self._past: Past | None = None
         self._window_ns: int | None = None
-        self._held: LensLog | None = None
+        self._held: TaskLog | None = None
         self._draw_pending = False
 
     def on_mount(self, _event: events.Mount) -> None:
@@ -100,7 +106,7 @@ class LensScreen(SectionScreen):
         if self.status is not Status.COUNTING or self._owner.stands_still:
             self._request_draw()
 
-    def arrived(self, item: Lens) -> None:
+    def arrived(self, item: TaskFrame) -> None:
         self.arrivals += 1
         self.counted.add(item)
         self._request_draw()
@@ -228,7 +234,7 @@ class LensScreen(SectionScreen):
             self._open(Subject(0, self.subject.tgid, name))
 
     def _process_name(self) -> str:
-        """What its process calls itself, if the lens knows."""
+        """What its process calls itself, if the task view knows."""
         counts = self.counted.counts(None)
         return counts.process if counts is not None else ""
 
@@ -237,9 +243,9 @@ class LensScreen(SectionScreen):
         self._open(event.subject)
 
     def _open(self, subject: Subject) -> None:
-        """Another lens in place of this one: one at a time is attached."""
+        """Another task view in place of this one: one at a time is attached."""
         close(self)
-        self._owner.open_lens(subject)
+        self._owner.open_task(subject)
 
     @on(SlowWaitsPane.DetailsRequested)
     def _show_details(self, event: SlowWaitsPane.DetailsRequested) -> None:
@@ -270,7 +276,7 @@ class LensScreen(SectionScreen):
 
     async def _export(self, scene: Scene, svg: str) -> None:
         try:
-            paths = await asyncio.to_thread(write_lens, scene, self._host(), self._view, svg, self._owner.export_dir)
+            paths = await asyncio.to_thread(write_task, scene, self._host(), self._view, svg, self._owner.export_dir)
         except ExportError as problem:
             self.notify(f"not exported: {problem}", severity="error", timeout=10, markup=False)
         else:
@@ -280,7 +286,7 @@ class LensScreen(SectionScreen):
 class _Attachment:
     """A source as the feed takes it; without one nothing comes, until the screen goes."""
 
-    def __init__(self, source: LensSource | None) -> None:
+    def __init__(self, source: TaskSource | None) -> None:
         self._source = source
 
     def __enter__(self) -> Self:
@@ -295,8 +301,8 @@ class _Attachment:
         if source is not None:
             source.__exit__(kind, error, trace)
 
-    def frames(self, stop: threading.Event) -> Iterator[Lens]:
-        """What the lens counts; after the end of the task, or without a source, nothing more."""
+    def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
+        """What the task view counts; after the end of the task, or without a source, nothing more."""
         if self._source is not None:
             yield from self._source.frames(stop)
             self.__exit__(None, None, None)  # nothing runs in the kernel for a task that has gone

@@ -1,4 +1,4 @@
-"""The arrangement of the task lens: its sections, which of them are seen at which size, which has the focus."""
+"""The arrangement of the task view: its sections, which of them are seen at which size, which has the focus."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import Static
 
-from schedtop.panes.task.head import LensHeader
+from schedtop.panes.task.head import TaskHeader
 from schedtop.panes.task.overview import OverviewPane
 from schedtop.panes.task.past import Subject
 from schedtop.panes.task.peers import WhoPane
-from schedtop.panes.task.scene import LensPane
-from schedtop.panes.task.slow_waits import LensSlowWaitsPane
+from schedtop.panes.task.scene import TaskPane
+from schedtop.panes.task.slow_waits import TaskSlowWaitsPane
 from schedtop.panes.task.states import StatePane
 from schedtop.panes.task.syscalls import SyscallsPane
 from schedtop.panes.task.threads import ThreadsPane
 from schedtop.panes.task.traffic import TrafficPane
-from schedtop.panes.task.waits import LensWaitsPane
-from schedtop.task import Lens
+from schedtop.panes.task.waits import TaskWaitsPane
+from schedtop.task import TaskFrame
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.feed import ItemSource
 from schedtop.ui.keys.bindings import key
@@ -31,34 +31,34 @@ from schedtop.ui.terminal.terminal import LEAST_COLUMNS, LEAST_LINES
 
 CLASSES = ("-tiny", "-low", "-medium", "-wide")
 
-SECTIONS = (OverviewPane, SyscallsPane, LensWaitsPane, WhoPane, TrafficPane, LensSlowWaitsPane, ThreadsPane)
+SECTIONS = (OverviewPane, SyscallsPane, TaskWaitsPane, WhoPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane)
 """The last one only of a process."""
 
 
-class SectionScreen(AttachedScreen[Lens]):
+class SectionScreen(AttachedScreen[TaskFrame]):
     """Header, strip of states, sections, key bar. What is not seen is not drawn, but named in a border."""
 
     DEFAULT_CSS = """
     SectionScreen { layout: vertical; }
-    SectionScreen #lens-states { height: 9; }
-    SectionScreen.-low #lens-states { height: 5; }
-    SectionScreen.-medium #lens-states, SectionScreen.-wide #lens-states { height: 10; }
-    SectionScreen #lens-sections { height: 1fr; layout: grid; grid-size: 1 1; grid-gutter: 0; }
-    SectionScreen #lens-sections > LensPane { display: none; width: 100%; height: 100%; }
-    SectionScreen #lens-sections > LensPane.current { display: block; }
-    SectionScreen.-medium #lens-sections { grid-size: 2 3; }
-    SectionScreen.-wide #lens-sections { grid-size: 3 2; }
-    SectionScreen.-wide.-process #lens-sections { grid-size: 3 3; grid-rows: 4fr 4fr 3fr; }
-    SectionScreen.-medium #lens-sections > LensPane { display: block; }
-    SectionScreen.-wide #lens-sections > LensPane { display: block; }
-    SectionScreen.-medium #lens-sections > .aside { display: none; }
-    SectionScreen.-wide #lens-threads { column-span: 3; }
-    SectionScreen #lens-sections.zoomed { grid-size: 1 1; }
-    SectionScreen #lens-sections.zoomed > LensPane { display: none; column-span: 1; }
-    SectionScreen #lens-sections.zoomed > LensPane.current { display: block; }
-    SectionScreen #lens-too-small { display: none; width: 1fr; height: 1fr; content-align: center middle; }
-    SectionScreen.-tiny #lens-too-small { display: block; text-align: center; }
-    SectionScreen.-tiny Canvas, SectionScreen.-tiny #lens-sections { display: none; }
+    SectionScreen #task-states { height: 9; }
+    SectionScreen.-low #task-states { height: 5; }
+    SectionScreen.-medium #task-states, SectionScreen.-wide #task-states { height: 10; }
+    SectionScreen #task-sections { height: 1fr; layout: grid; grid-size: 1 1; grid-gutter: 0; }
+    SectionScreen #task-sections > TaskPane { display: none; width: 100%; height: 100%; }
+    SectionScreen #task-sections > TaskPane.current { display: block; }
+    SectionScreen.-medium #task-sections { grid-size: 2 3; }
+    SectionScreen.-wide #task-sections { grid-size: 3 2; }
+    SectionScreen.-wide.-process #task-sections { grid-size: 3 3; grid-rows: 4fr 4fr 3fr; }
+    SectionScreen.-medium #task-sections > TaskPane { display: block; }
+    SectionScreen.-wide #task-sections > TaskPane { display: block; }
+    SectionScreen.-medium #task-sections > .aside { display: none; }
+    SectionScreen.-wide #task-threads { column-span: 3; }
+    SectionScreen #task-sections.zoomed { grid-size: 1 1; }
+    SectionScreen #task-sections.zoomed > TaskPane { display: none; column-span: 1; }
+    SectionScreen #task-sections.zoomed > TaskPane.current { display: block; }
+    SectionScreen #task-too-small { display: none; width: 1fr; height: 1fr; content-align: center middle; }
+    SectionScreen.-tiny #task-too-small { display: block; text-align: center; }
+    SectionScreen.-tiny Canvas, SectionScreen.-tiny #task-sections { display: none; }
     """
 
     AUTO_FOCUS = None
@@ -81,29 +81,29 @@ class SectionScreen(AttachedScreen[Lens]):
         key("shift+tab", "next_section(-1)", "Section before", "To the section before", name="pane-before"),
     ]
 
-    def __init__(self, subject: Subject, source: AbstractContextManager[ItemSource[Lens]]) -> None:
+    def __init__(self, subject: Subject, source: AbstractContextManager[ItemSource[TaskFrame]]) -> None:
         super().__init__(source)
         self.subject = subject
-        self.header = LensHeader(id="lens-header")
-        self.states = StatePane(id="lens-states")
-        self.sections: tuple[LensPane, ...] = (
-            OverviewPane(id="lens-overview"),
-            SyscallsPane(id="lens-syscalls"),
-            LensWaitsPane(id="lens-waits"),
-            WhoPane(id="lens-who"),
-            TrafficPane(id="lens-io"),
-            LensSlowWaitsPane(id="lens-slow"),
-            *((ThreadsPane(id="lens-threads"),) if subject.is_process else ()),
+        self.header = TaskHeader(id="task-header")
+        self.states = StatePane(id="task-states")
+        self.sections: tuple[TaskPane, ...] = (
+            OverviewPane(id="task-overview"),
+            SyscallsPane(id="task-syscalls"),
+            TaskWaitsPane(id="task-waits"),
+            WhoPane(id="task-who"),
+            TrafficPane(id="task-io"),
+            TaskSlowWaitsPane(id="task-slow"),
+            *((ThreadsPane(id="task-threads"),) if subject.is_process else ()),
         )
         self.set_class(subject.is_process, "-process")
-        self._grid = Container(*self.sections, id="lens-sections")
-        self._too_small = Static(id="lens-too-small", markup=False)
+        self._grid = Container(*self.sections, id="task-sections")
+        self._too_small = Static(id="task-too-small", markup=False)
 
     def compose(self) -> ComposeResult:
         yield self.header
         yield self.states
         yield self._grid
-        yield KeyBar(id="lens-keys")
+        yield KeyBar(id="task-keys")
         yield self._too_small
 
     def show_scene(self) -> None:
@@ -117,7 +117,7 @@ class SectionScreen(AttachedScreen[Lens]):
 
     def on_resize(self, event: events.Resize) -> None:
         columns, lines = event.size
-        wanted = lens_classes(columns, lines)
+        wanted = task_classes(columns, lines)
         for name in CLASSES:
             self.set_class(name in wanted, name)
         self._too_small.update(
@@ -126,11 +126,11 @@ class SectionScreen(AttachedScreen[Lens]):
         self.call_after_refresh(self._arranged)
 
     @property
-    def current(self) -> LensPane:
+    def current(self) -> TaskPane:
         """The section that had the focus last."""
         return next((pane for pane in self.sections if pane.has_class("current")), self.sections[0])
 
-    def focus_section(self, pane: LensPane) -> None:
+    def focus_section(self, pane: TaskPane) -> None:
         """Gives a section the focus, and the place of the others where there is one only."""
         for other in self.sections:
             other.set_class(other is pane, "current")
@@ -168,11 +168,11 @@ class SectionScreen(AttachedScreen[Lens]):
         self.focus_section(self.current)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        if isinstance(event.widget, LensPane) and event.widget in self.sections and event.widget is not self.current:
+        if isinstance(event.widget, TaskPane) and event.widget in self.sections and event.widget is not self.current:
             self.focus_section(event.widget)
 
 
-def lens_classes(columns: int, lines: int) -> set[str]:
+def task_classes(columns: int, lines: int) -> set[str]:
     """Which of CLASSES hold at a size of the terminal."""
     if columns < LEAST_COLUMNS or lines < LEAST_LINES:
         return {"-tiny"}

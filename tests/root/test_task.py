@@ -1,4 +1,4 @@
-"""The task lens against programs whose doings are known, and against what the kernel and strace count of them."""
+"""The task view against programs whose doings are known, and against what the kernel and strace count of them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lens_programs import looked_at, program
 from loads import kernel_numbers
+from task_programs import looked_at, program
 
 from schedtop.commands.task.command import _look as look_at
 from schedtop.model.frame import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.front_end import Hook
-from schedtop.sources.task import source as lens_source
-from schedtop.sources.task.front_end import choose_lens_front_end
+from schedtop.sources.task import source as task_source
+from schedtop.sources.task.front_end import choose_task_front_end
 from schedtop.sources.task.proc import current_call
-from schedtop.sources.task.programs import LensPrograms
-from schedtop.sources.task.source import LiveLensSource
-from schedtop.task import STATES, Lens
+from schedtop.sources.task.programs import TaskPrograms
+from schedtop.sources.task.source import LiveTaskSource
+from schedtop.task import STATES, TaskFrame
 
 pytestmark = pytest.mark.beside
 
@@ -48,7 +48,7 @@ for _ in range(10): time.sleep(0.005)
 """
 
 FILES = """
-path = f"/tmp/schedtop-lens-{os.getpid()}"
+path = f"/tmp/schedtop-task-{os.getpid()}"
 fd = os.open(path, os.O_RDWR | os.O_CREAT)
 os.unlink(path)
 for _ in range(50): os.write(fd, b"x" * 4096)
@@ -95,8 +95,8 @@ def report_of(tid: int, **options: object) -> str:
     return look_at(usual | options, threading.Event())
 
 
-def io_of(lens: Lens, kind: str, direction: str) -> tuple[int, int, int]:
-    found = [one for one in lens.io if (one.kind, one.direction) == (kind, direction)]
+def io_of(task_frame: TaskFrame, kind: str, direction: str) -> tuple[int, int, int]:
+    found = [one for one in task_frame.io if (one.kind, one.direction) == (kind, direction)]
     return (found[0].count, found[0].bytes, found[0].errors) if found else (0, 0, 0)
 
 
@@ -110,7 +110,7 @@ def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:
             deadline = time.monotonic() + 10
             while "TracerPid:\t0" in Path(f"/proc/{traced.pid}/status").read_text() and time.monotonic() < deadline:
                 time.sleep(0.01)
-            lens = looked_at(traced.pid, traced.go)
+            task_frame = looked_at(traced.pid, traced.go)
         finally:
             tracer.send_signal(signal.SIGINT)
             tracer.wait(10)
@@ -119,49 +119,49 @@ def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:
         words = line.split()
         counted[words[-1]] = (int(words[3]), int(words[4]) if len(words) > 5 else 0)
     assert counted["openat"][1] == 100
-    assert {call.name: (call.count, call.error_count) for call in lens.syscalls if call.count} == counted
+    assert {call.name: (call.count, call.error_count) for call in task_frame.syscalls if call.count} == counted
 
 
 def test_errors_have_names_and_calls_their_blocked_time(front_end: str) -> None:
     with program(CALLS) as one:
-        lens = looked_at(one.pid, one.go, front_end=front_end)
-    failed = lens.syscall("openat")
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    failed = task_frame.syscall("openat")
     assert failed
     assert failed.errors == {"ENOENT": 100}
-    removed = lens.syscall("rmdir")
+    removed = task_frame.syscall("rmdir")
     assert removed
     assert removed.count == removed.error_count == 30
-    slept = lens.syscall("clock_nanosleep")
+    slept = task_frame.syscall("clock_nanosleep")
     assert slept
     assert slept.count == 10
     assert 50 * MS <= slept.blocked_ns <= slept.total_ns
     assert slept.max_ns >= 5 * MS
-    assert [call.name for call in lens.ongoing] == ["read"]
-    assert lens.slow_calls[0].duration_ns >= lens.slow_calls[-1].duration_ns >= 5 * MS
+    assert [call.name for call in task_frame.ongoing] == ["read"]
+    assert task_frame.slow_calls[0].duration_ns >= task_frame.slow_calls[-1].duration_ns >= 5 * MS
 
 
 def test_reads_and_writes_are_those_of_proc_io() -> None:
     with program(FILES) as one:
-        lens = looked_at(one.pid, one.go)
-    assert io_of(lens, "file", "write") == (51, 50 * 4096 + 30, 0)
-    assert io_of(lens, "file", "read")[:2] == (40, 40 * 1000)
-    assert io_of(lens, "socket", "write") == (1, 300, 0)
-    assert io_of(lens, "socket", "read") == (1, 300, 0)
-    assert io_of(lens, "device", "write") == (1, 77, 0)
-    reads = [each for each in lens.io if each.direction == "read"]
-    writes = [each for each in lens.io if each.direction == "write"]
+        task_frame = looked_at(one.pid, one.go)
+    assert io_of(task_frame, "file", "write") == (51, 50 * 4096 + 30, 0)
+    assert io_of(task_frame, "file", "read")[:2] == (40, 40 * 1000)
+    assert io_of(task_frame, "socket", "write") == (1, 300, 0)
+    assert io_of(task_frame, "socket", "read") == (1, 300, 0)
+    assert io_of(task_frame, "device", "write") == (1, 77, 0)
+    reads = [each for each in task_frame.io if each.direction == "read"]
+    writes = [each for each in task_frame.io if each.direction == "write"]
     assert sum(each.bytes for each in reads) == one.kernel["rchar"]
     assert sum(each.bytes for each in writes) == one.kernel["wchar"]
     assert sum(each.count for each in writes) == one.kernel["syscw"]
     # A descriptor that is not open for reading: the call fails before the kernel counts it.
-    assert io_of(lens, "pipe", "read")[2] == 1
+    assert io_of(task_frame, "pipe", "read")[2] == 1
     assert sum(each.count for each in reads) == one.kernel["syscr"] + 1
 
 
 def test_traffic_and_connections(front_end: str) -> None:
     with program(NETWORK) as one:
-        lens = looked_at(one.pid, one.go, front_end=front_end)
-    traffic = {(each.protocol, each.family): each for each in lens.traffic}
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    traffic = {(each.protocol, each.family): each for each in task_frame.traffic}
     tcp = traffic["tcp", "ipv4"]
     assert (tcp.sent_bytes, tcp.sent_messages, tcp.received_bytes) == (25_000, 25, 25_000)
     # tcpi_bytes_acked, which `ss -i` shows, too; the SYN is a byte there.
@@ -169,39 +169,39 @@ def test_traffic_and_connections(front_end: str) -> None:
     udp = traffic["udp", "ipv6"]
     assert (udp.sent_bytes, udp.sent_messages, udp.received_bytes, udp.received_messages) == (3000, 15, 3000, 15)
     port = f"127.0.0.1:{one.truth['port']}"
-    assert ("CLOSED", "LISTEN") in [(change.old, change.new) for change in lens.connections]
-    client = [(change.old, change.new) for change in lens.connections if change.remote == port]
+    assert ("CLOSED", "LISTEN") in [(change.old, change.new) for change in task_frame.connections]
+    client = [(change.old, change.new) for change in task_frame.connections if change.remote == port]
     assert client[:2] == [("CLOSED", "SYN_SENT"), ("SYN_SENT", "ESTABLISHED")]
-    assert all(change.old != change.new for change in lens.connections)
-    closed = [change for change in lens.connections if change.new == "CLOSED"]
+    assert all(change.old != change.new for change in task_frame.connections)
+    closed = [change for change in task_frame.connections if change.new == "CLOSED"]
     assert closed
     assert not [change for change in closed if change.local.endswith(":0")]
-    assert {(one.old, one.new) for one in lens.transitions} >= {
+    assert {(one.old, one.new) for one in task_frame.transitions} >= {
         ("SYN_SENT", "ESTABLISHED"),
         ("SYN_RECV", "ESTABLISHED"),
     }
-    served = [change for change in lens.connections if change.local == port and change.old == "SYN_RECV"]
+    served = [change for change in task_frame.connections if change.local == port and change.old == "SYN_RECV"]
     assert [change.new for change in served] == ["ESTABLISHED"]
 
 
 def test_what_others_do_is_not_shown() -> None:
     with program(NETWORK) as other, program("") as idle:
-        lens = looked_at(idle.pid, other.go)
-    assert not lens.connections
-    assert not lens.traffic
-    assert not [call for call in lens.syscalls if call.count]
-    assert lens.states.sleeping_ns == lens.states.total_ns == lens.interval_ns
-    assert [(call.name, call.at_least) for call in lens.ongoing] == [("read", True)]
+        task_frame = looked_at(idle.pid, other.go)
+    assert not task_frame.connections
+    assert not task_frame.traffic
+    assert not [call for call in task_frame.syscalls if call.count]
+    assert task_frame.states.sleeping_ns == task_frame.states.total_ns == task_frame.interval_ns
+    assert [(call.name, call.at_least) for call in task_frame.ongoing] == [("read", True)]
 
 
 def test_page_faults_are_the_kernels() -> None:
     touch = "area = mmap.mmap(-1, 4 << 20)\nfor page in range(0, 4 << 20, 4096): area[page] = 1"
     with program(touch) as one:
-        lens = looked_at(one.pid, one.go)
-    assert lens.faults
-    assert lens.faults.minor == one.kernel["minor"]
-    assert lens.faults.minor >= 2  # huge pages may take a thousand at a time
-    assert lens.faults.major == one.kernel["major"]
+        task_frame = looked_at(one.pid, one.go)
+    assert task_frame.faults
+    assert task_frame.faults.minor == one.kernel["minor"]
+    assert task_frame.faults.minor >= 2  # huge pages may take a thousand at a time
+    assert task_frame.faults.major == one.kernel["major"]
 
 
 BUSY_AND_IDLE = """
@@ -227,19 +227,25 @@ def test_states_are_those_of_the_program(front_end: str) -> None:
             after = kernel_numbers(one.pid)
             one.kernel = {"run_ns": after.run_ns - before.run_ns, "delay_ns": after.run_delay_ns - before.run_delay_ns}
 
-        lens = looked_at(one.pid, act, front_end=front_end)
+        task_frame = looked_at(one.pid, act, front_end=front_end)
     # The kernel's run time is without what the hypervisor took; its own beginning of a wait is a little later.
     # Without BTF nothing tells how long it ran after a switch that the kernel did not report.
-    room = 20 * MS * (1 + lens.loss.switches_unseen)
-    assert abs(lens.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"] + room
-    assert abs(lens.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + room
-    assert lens.states.sleeping_ns >= 300 * MS
-    assert lens.states.stopped_ns >= 250 * MS
-    assert lens.states.total_ns == sum(column.duration_ns for column in lens.strip) == lens.interval_ns
-    assert {use.cpu for use in lens.cpus} == {1}
-    assert abs(sum(use.run_ns for use in lens.cpus) - lens.states.running_ns) < 5 * MS
-    assert lens.attributes
-    assert (lens.attributes.affinity, lens.attributes.allowed_cpus, lens.attributes.policy) == ("1", 1, "other")
+    room = 20 * MS * (1 + task_frame.loss.switches_unseen)
+    assert abs(task_frame.states.running_ns - one.kernel["run_ns"]) < 0.15 * one.kernel["run_ns"] + room
+    assert abs(task_frame.states.runnable_ns - one.kernel["delay_ns"]) < 0.15 * one.kernel["delay_ns"] + room
+    assert task_frame.states.sleeping_ns >= 300 * MS
+    assert task_frame.states.stopped_ns >= 250 * MS
+    assert (
+        task_frame.states.total_ns == sum(column.duration_ns for column in task_frame.strip) == task_frame.interval_ns
+    )
+    assert {use.cpu for use in task_frame.cpus} == {1}
+    assert abs(sum(use.run_ns for use in task_frame.cpus) - task_frame.states.running_ns) < 5 * MS
+    assert task_frame.attributes
+    assert (task_frame.attributes.affinity, task_frame.attributes.allowed_cpus, task_frame.attributes.policy) == (
+        "1",
+        1,
+        "other",
+    )
 
 
 UNSEEN = """
@@ -252,7 +258,7 @@ for _ in range(4): os.read(0, 1)
 def test_a_call_was_not_blocked_before_it_began() -> None:
     """As where a guest leaves idle without the tracepoint: of two waits in a row no switch is seen."""
     with program(UNSEEN) as one:
-        programs = LensPrograms(choose_lens_front_end(), os.cpu_count() or 1)
+        programs = TaskPrograms(choose_task_front_end(), os.cpu_count() or 1)
         try:
             programs.aim(one.pid, 0, time.monotonic_ns())
             one.go_on()
@@ -291,35 +297,35 @@ TRUTH = {"child": child}
 
 def test_who_wakes_whom_and_how_often(front_end: str) -> None:
     with program(PAIR, ("taskset", "-c", "1")) as one:
-        lens = looked_at(one.pid, one.go, front_end=front_end)
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
     child = one.truth["child"]
-    wakers = {peer.tid: peer.count for peer in lens.wakers}
-    wakees = {peer.tid: peer.count for peer in lens.wakees}
+    wakers = {peer.tid: peer.count for peer in task_frame.wakers}
+    wakees = {peer.tid: peer.count for peer in task_frame.wakees}
     # It sleeps as often as it is woken; who finds the other awake, because that was preempted, wakes nobody.
-    assert abs(sum(peer.count for peer in lens.wakers) - one.kernel["voluntary_ctxt_switches"]) <= 2
+    assert abs(sum(peer.count for peer in task_frame.wakers) - one.kernel["voluntary_ctxt_switches"]) <= 2
     assert wakers.get(child, 0) + wakees.get(child, 0) > 50
-    assert lens.waits.count >= one.kernel["voluntary_ctxt_switches"] - 2
+    assert task_frame.waits.count >= one.kernel["voluntary_ctxt_switches"] - 2
 
 
 def test_switches_and_preemptors_beside_a_busy_task() -> None:
     burn = "end = time.thread_time_ns() + 300_000_000\nwhile time.thread_time_ns() < end: pass"
     with program("while True: pass", ("taskset", "-c", "1")) as hog, program(burn, ("taskset", "-c", "1")) as one:
         hog.go_on()
-        lens = looked_at(one.pid, one.go)
-    hogged = next(peer for peer in lens.preemptors if peer.tid == hog.pid)
+        task_frame = looked_at(one.pid, one.go)
+    hogged = next(peer for peer in task_frame.preemptors if peer.tid == hog.pid)
     assert hogged.count > 5
     assert hogged.wait_ns > 30 * MS
-    unseen = 4 + lens.loss.switches_unseen
-    assert abs(lens.voluntary_switches - one.kernel["voluntary_ctxt_switches"]) <= unseen
-    assert abs(lens.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
+    unseen = 4 + task_frame.loss.switches_unseen
+    assert abs(task_frame.voluntary_switches - one.kernel["voluntary_ctxt_switches"]) <= unseen
+    assert abs(task_frame.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
 
 
 def test_a_timer_is_an_interrupt_whomever_it_interrupts() -> None:
     sleeper = "for _ in range(100): time.sleep(0.002)"
     with program("while True: pass", ("taskset", "-c", "1")) as hog, program(sleeper, ("taskset", "-c", "1")) as one:
         hog.go_on()
-        lens = looked_at(one.pid, one.go)
-    wakers = {peer.tid: peer.count for peer in lens.wakers}
+        task_frame = looked_at(one.pid, one.go)
+    wakers = {peer.tid: peer.count for peer in task_frame.wakers}
     assert wakers[0] >= 90
     assert wakers.get(hog.pid, 0) <= 10
 
@@ -370,18 +376,18 @@ def test_a_thread_that_replaces_the_program_goes_on_as_the_leader(front_end: str
         def sleeps() -> bool:
             return names.get(current_call(one.pid, one.pid, names).number) == "clock_nanosleep"
 
-        lens = looked_at(one.pid, act, front_end=front_end)
-    leader, old = sorted(lens.threads, key=lambda thread: thread.tid != one.pid)
+        task_frame = looked_at(one.pid, act, front_end=front_end)
+    leader, old = sorted(task_frame.threads, key=lambda thread: thread.tid != one.pid)
     assert (leader.tid, leader.state, leader.exit_code) == (one.pid, "sleeping", None)
     assert old.state == "ended"
     # Both sleep most of the time: nobody is left behind as running.
-    assert lens.states.running_ns < lens.interval_ns / 2
-    assert old.states.running_ns < lens.interval_ns / 4
-    assert (lens.comm, lens.command_line) == ("sleep", "sleep 60")
-    execve = lens.syscall("execve")
+    assert task_frame.states.running_ns < task_frame.interval_ns / 2
+    assert old.states.running_ns < task_frame.interval_ns / 4
+    assert (task_frame.comm, task_frame.command_line) == ("sleep", "sleep 60")
+    execve = task_frame.syscall("execve")
     assert execve
     assert execve.count == 1
-    assert [call.name for call in lens.ongoing] == ["clock_nanosleep"]
+    assert [call.name for call in task_frame.ongoing] == ["clock_nanosleep"]
 
 
 LATER_THREADS = """
@@ -419,18 +425,18 @@ for _ in range(60):
 
 
 def test_threads_that_come_and_go_leave_room_for_others() -> None:
-    found: list[Lens] = []
-    with program(MANY_THREADS) as one, LiveLensSource(one.pid, True, 100 * MS) as source:
+    found: list[TaskFrame] = []
+    with program(MANY_THREADS) as one, LiveTaskSource(one.pid, True, 100 * MS) as source:
         one.go_on()
-        for lens in source.frames(threading.Event()):
-            found.append(lens)
+        for task_frame in source.frames(threading.Event()):
+            found.append(task_frame)
             if one.process.stdout in select.select([one.process.stdout], [], [], 0)[0]:
                 break
         found.append(next(iter(source.frames(threading.Event()))))
     # More than there is room for at a time (LENS_THREADS of bpf/lens.h).
-    calls = [call.count for lens in found for call in lens.syscalls if call.name in ("newfstatat", "stat")]
+    calls = [call.count for task_frame in found for call in task_frame.syscalls if call.name in ("newfstatat", "stat")]
     assert sum(calls) == 6000
-    assert sum(lens.loss.threads_untracked for lens in found) == 0
+    assert sum(task_frame.loss.threads_untracked for task_frame in found) == 0
 
 
 @pytest.mark.parametrize(("ending", "code"), [("os._exit(7)", 7), ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
@@ -442,11 +448,11 @@ def test_a_task_that_ends_is_told_until_then(ending: str, code: int) -> None:
             one.process.wait()
             time.sleep(0.3)
 
-        lens = looked_at(one.pid, act)
-    assert lens.ended
-    assert lens.exit_code == code
-    assert lens.threads[0].state == "ended"
-    assert lens.syscall("getppid")
+        task_frame = looked_at(one.pid, act)
+    assert task_frame.ended
+    assert task_frame.exit_code == code
+    assert task_frame.threads[0].state == "ended"
+    assert task_frame.syscall("getppid")
 
 
 @pytest.fixture
@@ -454,7 +460,7 @@ def quota_group() -> Iterator[Path]:
     root = cpu_hierarchy(read_mounts())
     if root is None:
         pytest.skip("this host has no cgroups")
-    group = root / f"schedtop-lens-{os.getpid()}"
+    group = root / f"schedtop-task-{os.getpid()}"
     group.mkdir()
     try:
         if (group / "cpu.max").exists():
@@ -478,38 +484,38 @@ def test_a_quota_throttles(quota_group: Path) -> None:
         (quota_group / "cgroup.procs").write_text(str(one.pid))
         one.go_on()
         time.sleep(0.2)
-        lens = looked_at(one.pid, lambda: time.sleep(1))
-    assert lens.attributes
-    quota = lens.attributes.quota
+        task_frame = looked_at(one.pid, lambda: time.sleep(1))
+    assert task_frame.attributes
+    quota = task_frame.attributes.quota
     assert quota
     assert (quota.quota_ns, quota.period_ns) == (20 * MS, 100 * MS)
     # Beside others on a busy machine it waits for a CPU, too, and uses up its quota in fewer periods.
     assert quota.throttled_periods >= 1
-    held_back = lens.states.runnable_ns + lens.states.throttled_ns
-    assert held_back > 0.5 * lens.states.total_ns
-    if "throttled" not in lens.unavailable:
-        assert lens.states.throttled_ns > 20 * MS
-    assert lens.states.running_ns < 0.4 * lens.states.total_ns
+    held_back = task_frame.states.runnable_ns + task_frame.states.throttled_ns
+    assert held_back > 0.5 * task_frame.states.total_ns
+    if "throttled" not in task_frame.unavailable:
+        assert task_frame.states.throttled_ns > 20 * MS
+    assert task_frame.states.running_ns < 0.4 * task_frame.states.total_ns
 
 
-@pytest.mark.parametrize("moment", ["require_host_numbers", "choose_lens_front_end"])
-def test_a_task_that_ends_while_the_lens_opens(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moment", ["require_host_numbers", "choose_task_front_end"])
+def test_a_task_that_ends_while_the_task_opens(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it is asked who it is, and while the programs are compiled."""
     with program("") as one:
-        step = getattr(lens_source, moment)
+        step = getattr(task_source, moment)
 
         def end_first(*arguments: str) -> object:
             one.end()
             return step(*arguments)
 
-        monkeypatch.setattr(lens_source, moment, end_first)
-        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the lens was attached"):
+        monkeypatch.setattr(task_source, moment, end_first)
+        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the task view was attached"):
             report_of(one.pid)
 
 
 def test_how_it_ended_meanwhile_is_told_if_its_parent_has_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     with program("") as one:
-        step = lens_source.require_host_numbers
+        step = task_source.require_host_numbers
 
         def end_first() -> None:
             os.kill(one.pid, signal.SIGKILL)
@@ -517,13 +523,13 @@ def test_how_it_ended_meanwhile_is_told_if_its_parent_has_not_asked(monkeypatch:
                 time.sleep(0.005)
             step()
 
-        monkeypatch.setattr(lens_source, "require_host_numbers", end_first)
-        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the lens was attached by signal 9"):
+        monkeypatch.setattr(task_source, "require_host_numbers", end_first)
+        with pytest.raises(SourceError, match=f"task {one.pid} .* ended while the task view was attached by signal 9"):
             report_of(one.pid)
 
 
 def test_there_is_no_such_task() -> None:
-    with pytest.raises(SourceError, match="there is no task 4194303"), LiveLensSource(4194303, False):
+    with pytest.raises(SourceError, match="there is no task 4194303"), LiveTaskSource(4194303, False):
         pass
 
 
@@ -546,19 +552,19 @@ def loaded_programs(name: str) -> int:
 
 
 def test_closing_leaves_nothing_attached() -> None:
-    # Others on this host may have a lens open, too: the descriptors say what is ours.
+    # Others on this host may have a task view open, too: the descriptors say what is ours.
     before = held_by(os.getpid())
-    with program("") as one, LiveLensSource(one.pid, True):
+    with program("") as one, LiveTaskSource(one.pid, True):
         assert len(held_by(os.getpid())) > len(before) + 10
         assert loaded_programs("sys_enter") >= 1
     assert held_by(os.getpid()) == before
 
 
 def test_what_the_kernel_refuses_is_named_and_stops_nothing() -> None:
-    front_end = choose_lens_front_end()
+    front_end = choose_task_front_end()
     hooks = front_end.hooks | {"btf_sys_exit": Hook("btf", 1)}  # that is no tracepoint
     with program("") as one:
-        programs = LensPrograms(replace(front_end, hooks=hooks), os.cpu_count() or 1)
+        programs = TaskPrograms(replace(front_end, hooks=hooks), os.cpu_count() or 1)
         try:
             assert "btf_sys_exit" in programs.refused
             programs.aim(one.pid, 0, time.monotonic_ns())

@@ -1,4 +1,4 @@
-"""Connections in the lens at any width: which end it is, and where, is there. Lists: what is not shown is counted."""
+"""Connections in the task view at any width: which end it is, and where. What a list leaves out is counted."""
 
 from __future__ import annotations
 

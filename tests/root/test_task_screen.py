@@ -1,4 +1,4 @@
-"""The lens in the real dashboard, in a real terminal: a known program's calls, and nothing left in the kernel."""
+"""The task view in the real dashboard, in a real terminal: a known program's calls, and nothing left in the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loads import ended, python
 pytestmark = pytest.mark.beside
 
 ROOT = Path(__file__).resolve().parents[2]
-NAME = "lensprey"
+NAME = "taskprey"
 
 PREY = f"""
 import os, signal, time
@@ -83,7 +83,7 @@ def is_loaded(program: int) -> bool:
 
 @contextmanager
 def watched(tmp_path: Path) -> Iterator[Terminal]:
-    """The known program beside two busy loops on CPU 1, and the dashboard with the lens open on it."""
+    """The known program beside two busy loops on CPU 1, and the dashboard with the task view open on it."""
     load = subprocess.Popen(
         ["taskset", "-c", "1", "stress", "-c", "2", "-t", "60"], stdout=subprocess.DEVNULL, start_new_session=True
     )
@@ -103,7 +103,7 @@ def watched(tmp_path: Path) -> Iterator[Terminal]:
 
 
 @pytest.mark.skipif(not shutil.which("tmux"), reason="needs tmux: a real terminal")
-def test_the_lens_shows_a_known_programs_calls_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_the_task_shows_a_known_programs_calls_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with watched(tmp_path) as terminal:
         before = terminal.programs()
         assert before

@@ -1,4 +1,4 @@
-"""What the lens reads of /proc and the cgroup files, names of calls and errors, and differences of readings."""
+"""What the task view reads of /proc and the cgroup files, names of calls and errors, and differences of readings."""
 
 from __future__ import annotations
 

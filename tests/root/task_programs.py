@@ -1,4 +1,4 @@
-"""Programs with known truths for the tests of the lens: they wait for a line, act, and stand still again."""
+"""Programs with known truths for the tests of the task view: they wait for a line, act, and stand still again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from schedtop.sources.task.source import LiveLensSource
-from schedtop.task import Lens
+from schedtop.sources.task.source import LiveTaskSource
+from schedtop.task import TaskFrame
 
 PRELUDE = """
 import json, mmap, os, resource, signal, socket, sys, threading, time
@@ -105,15 +105,15 @@ def program(does: str, prefix: tuple[str, ...] = ()) -> Iterator[Program]:
 
 def looked_at(
     tid: int, act: Callable[[], object], whole_process: bool = True, front_end: str = "auto", settle_s: float = 0.05
-) -> Lens:
-    """What the lens sees of a task while something is done, and a little longer."""
-    found: list[Lens] = []
+) -> TaskFrame:
+    """What the task view sees of a task while something is done, and a little longer."""
+    found: list[TaskFrame] = []
     failure: list[BaseException] = []
     stop, ready = threading.Event(), threading.Event()
 
     def look() -> None:
         try:
-            with LiveLensSource(tid, whole_process, source=front_end) as source:
+            with LiveTaskSource(tid, whole_process, source=front_end) as source:
                 ready.set()
                 found.append(source.look(60 * 10**9, stop))
         except BaseException as error:

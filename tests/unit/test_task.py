@@ -1,4 +1,4 @@
-"""A Lens adds up: what two intervals of a task make together."""
+"""A TaskFrame adds up: what two intervals of a task make together."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from schedtop.task import (
     Column,
     ConnectionChange,
     Faults,
-    Lens,
-    LensLoss,
     Peer,
     Quota,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskFrame,
+    TaskLoss,
     Thread,
     connection_counts,
     transitions,
 )
 
 
-def lens(start: int, interval: int = 100, **parts: object) -> Lens:
+def task(start: int, interval: int = 100, **parts: object) -> TaskFrame:
     states = StateTimes(running_ns=interval)
-    base = Lens(start, start + interval, interval, 7, 7, False, "x", "x", states, (Column(interval, states),))
+    base = TaskFrame(start, start + interval, interval, 7, 7, False, "x", "x", states, (Column(interval, states),))
     return replace(base, **parts)  # type: ignore[arg-type]
 
 
@@ -48,14 +48,14 @@ def test_states_have_a_field_each() -> None:
 def test_counters_add_and_gauges_are_the_last() -> None:
     quota = Quota("/a", 50, 100, 10, 4, 7)
     attributes = Attributes("0-1", 2, "other", 0, 0, "/a", quota)
-    one = lens(0, waits=Histogram.of([100]), wakers=(Peer(1, "a", 2),), attributes=attributes, faults=Faults(1, 0, 5))
-    two = lens(
+    one = task(0, waits=Histogram.of([100]), wakers=(Peer(1, "a", 2),), attributes=attributes, faults=Faults(1, 0, 5))
+    two = task(
         100,
         waits=Histogram.of([300, 500]),
         wakers=(Peer(1, "a", 3), Peer(2, "b", 9)),
         attributes=replace(attributes, nice=5),
         faults=Faults(2, 1, None),
-        loss=LensLoss(events_missed=1),
+        loss=TaskLoss(events_missed=1),
         ended=True,
         exit_code=3,
     )
@@ -76,7 +76,7 @@ def test_counters_add_and_gauges_are_the_last() -> None:
 def test_system_calls_add_by_number_and_only_the_slowest_are_kept() -> None:
     read = Syscall(0, "read", 2, 10, 7, 3, MappingProxyType({"EAGAIN": 1}))
     slow = tuple(SlowCall(1, 7, 0, "read", ns, 0, 0) for ns in range(8))
-    both = lens(0, syscalls=(read,), slow_calls=slow) + lens(100, syscalls=(replace(read, max_ns=9),), slow_calls=slow)
+    both = task(0, syscalls=(read,), slow_calls=slow) + task(100, syscalls=(replace(read, max_ns=9),), slow_calls=slow)
     assert both.syscalls == (Syscall(0, "read", 4, 20, 9, 6, MappingProxyType({"EAGAIN": 2})),)
     assert [call.duration_ns for call in both.slow_calls] == [7, 7, 6, 6, 5, 5, 4, 4, 3, 3]
 
@@ -84,13 +84,13 @@ def test_system_calls_add_by_number_and_only_the_slowest_are_kept() -> None:
 def test_a_thread_that_was_there_once_stays() -> None:
     gone = Thread(8, "gone", StateTimes(running_ns=5), "ended", exit_code=0)
     here = Thread(9, "here", StateTimes(running_ns=4), "running")
-    both = lens(0, threads=(gone, here)) + lens(100, threads=(here,))
+    both = task(0, threads=(gone, here)) + task(100, threads=(here,))
     assert [(thread.tid, thread.states.running_ns) for thread in both.threads] == [(9, 8), (8, 5)]
 
 
 def test_transitions_add_and_count_all() -> None:
     changes = [ConnectionChange(1, "tcp", old, "ESTABLISHED", "a", "b") for old in ("SYN_SENT", "SYN_RECV", "SYN_RECV")]
-    both = lens(0, transitions=transitions(changes)) + lens(100, transitions=transitions(changes[:1]))
+    both = task(0, transitions=transitions(changes)) + task(100, transitions=transitions(changes[:1]))
     assert {(one.old, one.count) for one in both.transitions} == {("SYN_SENT", 2), ("SYN_RECV", 2)}
     assert connection_counts(both.transitions) == {"opened": 2, "accepted": 2, "closed": 0, "failed": 0}
 
@@ -99,9 +99,9 @@ def test_what_is_kept_one_by_one_is_bounded_and_the_rest_counted() -> None:
     change = ConnectionChange(1, "tcp", "CLOSED", "SYN_SENT", "a", "b")
     waits = np.zeros(SLOW_WAITS_KEPT, SLOW_WAIT_DTYPE)
     waits["wait_ns"] = np.arange(SLOW_WAITS_KEPT)
-    one = lens(0, connections=(change,) * CHANGES_KEPT, slow_waits=waits)
+    one = task(0, connections=(change,) * CHANGES_KEPT, slow_waits=waits)
     last = replace(change, time_ns=2)
-    both = one + lens(100, connections=(last,), slow_waits=waits[-1:])
+    both = one + task(100, connections=(last,), slow_waits=waits[-1:])
     assert len(both.connections) == CHANGES_KEPT
     assert both.connections[-1] == last
     assert len(both.slow_waits) == SLOW_WAITS_KEPT
@@ -115,9 +115,9 @@ def test_threads_that_live_are_kept_and_the_busiest_that_have_ended() -> None:
         return tuple(Thread(tid, "x", times, state) for tid in range(first, first + THREADS_KEPT))
 
     living, idle, busy = threads(10_000, "sleeping", 0), threads(20_000, "ended", 1), threads(30_000, "ended", 2)
-    ended = lens(0, threads=idle) + lens(100, threads=busy)
+    ended = task(0, threads=idle) + task(100, threads=busy)
     assert {one.tid for one in ended.threads} == {one.tid for one in busy}
     assert ended.loss.threads_forgotten == THREADS_KEPT
-    both = ended + lens(200, threads=living)
+    both = ended + task(200, threads=living)
     assert {one.tid for one in both.threads} == {one.tid for one in living}
     assert both.loss.threads_forgotten == 2 * THREADS_KEPT

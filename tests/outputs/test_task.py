@@ -1,4 +1,4 @@
-"""A Lens as data and as text: every field is in the document, what is not available is said, names cannot steer."""
+"""A TaskFrame as data and as text: every field is in the document, what is missing is said, names cannot steer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from schedtop.task import (
     CpuUse,
     Faults,
     Io,
-    Lens,
-    LensLoss,
     OngoingCall,
     Peer,
     Quota,
     SlowCall,
     StateTimes,
     Syscall,
+    TaskFrame,
+    TaskLoss,
     Thread,
     Traffic,
     Transition,
@@ -42,14 +42,14 @@ DOCUMENT = (Path(__file__).parents[2] / "docs/task.md").read_text(encoding="utf-
 HOST = Host("host", "6.1", "btf")
 
 
-def make_lens() -> Lens:
+def make_task() -> TaskFrame:
     """One with something in every part."""
     wait = np.zeros(1, SLOW_WAIT_DTYPE)
     wait["tid"], wait["tgid"], wait["comm"], wait["wait_ns"] = 7, 7, b"victim", 30 * NS_PER_MS
     wait["blocker_tid"][0, 0], wait["blocker_comm"][0, 0], wait["blocker_ns"][0, 0] = 8, b"hog", 20 * NS_PER_MS
     wait["covered_ns"], wait["waker_tid"], wait["waker_comm"] = 20 * NS_PER_MS, 9, b"waker"
     states = StateTimes(100 * NS_PER_MS, 200 * NS_PER_MS, 300 * NS_PER_MS, 100 * NS_PER_MS, 0, 300 * NS_PER_MS)
-    return Lens(
+    return TaskFrame(
         start_time_ns=1_700_000_000 * NS_PER_S,
         end_ns=NS_PER_S,
         interval_ns=NS_PER_S,
@@ -93,7 +93,7 @@ def names_of(data: Any) -> set[str]:
 
 
 def test_every_field_is_in_the_document() -> None:
-    data = json.loads(to_json(make_lens(), HOST, NS_PER_MS))
+    data = json.loads(to_json(make_task(), HOST, NS_PER_MS))
     data["syscalls"][0]["errors"] = data["unavailable"] = {}
     bucket = {"low_ns", "high_ns"}  # of a snapshot's histogram
     missing = {name for name in names_of(data) - bucket if not re.search(rf"`{name}`", DOCUMENT)}
@@ -105,7 +105,7 @@ def test_every_field_is_in_the_document() -> None:
 
 
 def test_it_can_be_read_back() -> None:
-    data = json.loads(to_json(make_lens(), HOST, NS_PER_MS))
+    data = json.loads(to_json(make_task(), HOST, NS_PER_MS))
     assert data["schema"] == "schedtop.task/1"
     assert data["start_time"].startswith("2023-11-14T22:13:20")
     assert data["syscalls"][0]["errors"] == {"EAGAIN": 2}
@@ -116,20 +116,20 @@ def test_it_can_be_read_back() -> None:
 
 def test_what_is_not_available_is_null_and_said() -> None:
     parts = ("throttled", "syscalls", "network", "connections", "slow waits", "wakers", "migrations")
-    lens = replace(make_lens(), unavailable=MappingProxyType(dict.fromkeys(parts, "no such luck")))
-    data = json.loads(to_json(lens, HOST, None))
+    task = replace(make_task(), unavailable=MappingProxyType(dict.fromkeys(parts, "no such luck")))
+    data = json.loads(to_json(task, HOST, None))
     for name in ("syscalls", "slow_syscalls", "ongoing_syscalls", "io", "network", "connections", "slow_waits"):
         assert data[name] is None
     assert data["states"]["throttled_ns"] is None
     assert data["migrations"] is None
-    told = to_text(lens, HOST, None)
+    told = to_text(task, HOST, None)
     assert f"not available: {', '.join(parts)}: no such luck" in told
     assert "throttled  " not in told
     assert "Now in" not in told
 
 
 def test_the_text_says_it_all() -> None:
-    told = to_text(make_lens(), HOST, NS_PER_MS)
+    told = to_text(make_task(), HOST, NS_PER_MS)
     for words in (
         "Process 7 (victim), all 2 threads",
         "/usr/bin/victim --flag",
@@ -150,11 +150,11 @@ def test_the_text_says_it_all() -> None:
 
 
 def test_whose_threads_are_meant_is_told() -> None:
-    lens = make_lens()
-    told = to_text(replace(lens, threads_started=1), HOST, None)
+    task = make_task()
+    told = to_text(replace(task, threads_started=1), HOST, None)
     assert "Process 7 (victim), all 2 threads, 1 of them started meanwhile\n" in told
-    assert "Process 7 (victim), its only thread\n" in to_text(replace(lens, threads=lens.threads[:1]), HOST, None)
-    alone = replace(lens, whole_process=False)
+    assert "Process 7 (victim), its only thread\n" in to_text(replace(task, threads=task.threads[:1]), HOST, None)
+    alone = replace(task, whole_process=False)
     assert "Task 7 (victim), this thread alone\n" in to_text(replace(alone, process_threads=1), HOST, None)
     told = to_text(replace(alone, process_threads=2, threads_started=390), HOST, None)
     assert "this thread alone: the process has 2 threads and started 390 meanwhile (--process)\n" in told
@@ -163,7 +163,7 @@ def test_whose_threads_are_meant_is_told() -> None:
 
 
 def test_threads_have_their_run_time() -> None:
-    told = to_text(make_lens(), HOST, None)
+    told = to_text(make_task(), HOST, None)
     assert re.search(r"^ *7  victim  running +100 ms +200 ms +10.0 %", told, re.MULTILINE)
 
 
@@ -177,7 +177,7 @@ def test_connections_are_summed_up_first() -> None:
         Transition("LISTEN", "CLOSED", 1),
     )
     change = ConnectionChange(NS_PER_S, "tcp", "CLOSED", "SYN_SENT", "127.0.0.1:0", "127.0.0.1:80")
-    told = to_text(replace(make_lens(), transitions=counted, connections=(change,) * 50), HOST, None)
+    told = to_text(replace(make_task(), transitions=counted, connections=(change,) * 50), HOST, None)
     assert "Connections: 3 opened, 1,500 accepted, 1,499 closed, 2 failed" in told
     assert "changes to ESTABLISHED 1503, CLOSED 1502" in told
     assert "the last changes: 10 of 3005" in told
@@ -185,30 +185,30 @@ def test_connections_are_summed_up_first() -> None:
 
 
 def test_a_call_that_has_just_begun_has_no_time() -> None:
-    lens = replace(make_lens(), ongoing=(OngoingCall(7, 202, "futex", 0),))
-    assert "Now in: futex\n" in to_text(lens, HOST, None)
+    task = replace(make_task(), ongoing=(OngoingCall(7, 202, "futex", 0),))
+    assert "Now in: futex\n" in to_text(task, HOST, None)
 
 
 def test_an_end_before_its_time_has_a_reason() -> None:
-    lens = make_lens()
-    assert json.loads(to_json(lens, HOST, None))["ended_early"] is None
-    assert json.loads(to_json(lens, HOST, None, "it was interrupted"))["ended_early"] == "it was interrupted"
-    killed = replace(lens, ended=True, exit_code=-9)
+    task = make_task()
+    assert json.loads(to_json(task, HOST, None))["ended_early"] is None
+    assert json.loads(to_json(task, HOST, None, "it was interrupted"))["ended_early"] == "it was interrupted"
+    killed = replace(task, ended=True, exit_code=-9)
     assert json.loads(to_json(killed, HOST, None))["ended_early"] == "it has ended by signal 9"
     assert json.loads(to_json(replace(killed, exit_code=None), HOST, None))["ended_early"] == "it has ended"
 
 
 def test_ends_are_told() -> None:
-    lens = make_lens()
-    assert "ended with status 3" in to_text(replace(lens, ended=True, exit_code=3), HOST, None)
-    assert "ended by signal 9" in to_text(replace(lens, ended=True, exit_code=-9), HOST, None)
-    assert "it was interrupted" in to_text(lens, HOST, None, "it was interrupted")
-    assert "lost: events missed: 3" in to_text(replace(lens, loss=LensLoss(events_missed=3)), HOST, None)
+    task = make_task()
+    assert "ended with status 3" in to_text(replace(task, ended=True, exit_code=3), HOST, None)
+    assert "ended by signal 9" in to_text(replace(task, ended=True, exit_code=-9), HOST, None)
+    assert "it was interrupted" in to_text(task, HOST, None, "it was interrupted")
+    assert "lost: events missed: 3" in to_text(replace(task, loss=TaskLoss(events_missed=3)), HOST, None)
 
 
 def test_a_long_strip_is_drawn_in_few_columns() -> None:
-    lens = make_lens()
-    told = to_text(replace(lens, strip=lens.strip * 1000), HOST, None)
+    task = make_task()
+    told = to_text(replace(task, strip=task.strip * 1000), HOST, None)
     bars = re.search(r"running .*\|(.*)\|", told)
     assert bars
     assert 0 < len(bars[1]) <= STRIP_COLUMNS
@@ -216,7 +216,7 @@ def test_a_long_strip_is_drawn_in_few_columns() -> None:
 
 def test_a_name_cannot_steer_the_terminal() -> None:
     evil = "x\x1b[2J"
-    lens = make_lens()
-    lens = replace(lens, comm=evil, process=evil, whole_process=False, tid=11, wakers=(Peer(9, evil, 1),))
-    lens = replace(lens, threads=(replace(lens.threads[0], comm=evil),))
-    assert "\x1b" not in to_text(lens, HOST, None)
+    task = make_task()
+    task = replace(task, comm=evil, process=evil, whole_process=False, tid=11, wakers=(Peer(9, evil, 1),))
+    task = replace(task, threads=(replace(task.threads[0], comm=evil),))
+    assert "\x1b" not in to_text(task, HOST, None)

@@ -1,4 +1,4 @@
-"""What an open task lens costs: the task that it looks at, everybody else, and nobody once it is closed."""
+"""What an open task view costs: the task that it looks at, everybody else, and nobody once it is closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from schedtop.sources.task.source import LiveLensSource
+from schedtop.sources.task.source import LiveTaskSource
 from tests.bench.batches import Batches, minus
 from tests.bench.report import Options, Table, Topic, number, share
 from tests.bench.tools import NotHere, find
@@ -94,17 +94,17 @@ def _nothing(_pid: int) -> Iterator[None]:
 
 
 def _open(pid: int) -> Iterator[None]:
-    with LiveLensSource(pid, True):
+    with LiveTaskSource(pid, True):
         yield
 
 
 def _open_on_another(_pid: int) -> Iterator[None]:
-    with LiveLensSource(os.getpid(), True):
+    with LiveTaskSource(os.getpid(), True):
         yield
 
 
 def _closed(pid: int) -> Iterator[None]:
-    with LiveLensSource(pid, True):
+    with LiveTaskSource(pid, True):
         pass
     yield
 
@@ -119,8 +119,8 @@ def _strace(pid: int) -> Iterator[None]:
 
 
 def _topic(situations: list[Situation], costs: list[Costs], missing: str) -> Topic:
-    columns = ("lens", "call, best", "median", "cost", "switch, best", "median", "cost")
-    table = Table("Cost of an open task lens (ns): getppid, and a switch of a pipe ping-pong, on one CPU", columns)
+    columns = ("task", "call, best", "median", "cost", "switch, best", "median", "cost")
+    table = Table("Cost of an open task view (ns): getppid, and a switch of a pipe ping-pong, on one CPU", columns)
     for situation, cost in zip(situations, costs, strict=True):
         cells = []
         for mine, before in ((cost.call_ns, costs[0].call_ns), (cost.switch_ns, costs[0].switch_ns)):
