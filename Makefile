@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 ARGS ?=
 SETUP := scripts/setup.sh
 BIN := .venv/bin
-BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
+BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
 
 .PHONY: run test test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
 .NOTPARALLEL:

@@ -13,7 +13,7 @@ from schedtop.model.frame import Host
 from schedtop.model.rows import Integers, Rows, text
 
 SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST = range(6)
-"""`enum capture_kind` of bpf/capture.h."""
+"""`enum capture_kind` of bpf/capture/capture.h."""
 
 KIND_WORDS = {SWITCH: "switches", WAKING: "wakeups", WAKEUP_NEW: "new_tasks", MIGRATE: "migrations"}
 """The kinds that are events of the scheduler, as a summary names them."""

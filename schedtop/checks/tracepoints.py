@@ -102,7 +102,7 @@ def _listed(fields: Mapping[str, Field] | None, used: frozenset[str]) -> list[di
 
 def used_macros(directory: Path | None = None) -> frozenset[str]:
     """The macros of fields that the kernel side reads, such as SWITCH_PREV_PID_FIELD."""
-    files = (directory or source_directory()).glob("*tracepoint.c")
+    files = (directory or source_directory()).glob("*/tracepoint.c")
     return frozenset(name for file in files for name in re.findall(r"\b[A-Z0-9_]+_FIELD\b", file.read_text()))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from schedtop.sources.offcpu.source import LiveOffCpu
 
 MOST_IDS = 8
-"""WANTED_IDS of bpf/offcpu.h."""
+"""WANTED_IDS of bpf/offcpu/offcpu.h."""
 
 
 @click.command("offcpu")

@@ -167,7 +167,7 @@ QUEUE_KINDS = ("all", "fair")
 """First axis of `QueueTable.counts`: the tasks of all classes of a CPU, and those of the fair class alone."""
 
 MOST_QUEUED = 511
-"""QUEUE_SLOTS - 1 of bpf/schedtop.h: queues of this length or longer are counted together."""
+"""QUEUE_SLOTS - 1 of bpf/scheduler/maps.h: queues of this length or longer are counted together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,7 @@ from schedtop.model.frame import Host
 RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE = "runnable", "sleeping", "uninterruptible", "idle"
 
 STATES = (RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE, "stopped", "traced", "parked")
-"""`enum off_state` of bpf/offcpu.h, and the letters R, S, D, I, T, t, P of ps. All but `runnable` and `idle` are
+"""`enum off_state` of bpf/offcpu/offcpu.h, and the letters R, S, D, I, T, t, P of ps. All but `runnable` and `idle` are
 *blocked*: idle is a kernel thread that has nothing to do, and the kernel does not count it as waiting either."""
 
 STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)

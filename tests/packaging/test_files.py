@@ -60,11 +60,11 @@ def wheel_is_complete(dist: ModuleType, wheel: zipfile.ZipFile, tracked: list[st
     """The package, bpf/ in it, and what goes beside it; no more and no less."""
     names = set(wheel.namelist())
     dist.check_wheel(names, tracked)
-    assert wheel.read("schedtop/bpf/core.h") == (ROOT / "bpf" / "core.h").read_bytes()
+    assert wheel.read("schedtop/bpf/scheduler/core.h") == (ROOT / "bpf" / "scheduler" / "core.h").read_bytes()
     with pytest.raises(dist.Wrong, match=r"is stray: schedtop/\.cache"):
         dist.check_wheel({*names, "schedtop/.cache"}, tracked)
-    with pytest.raises(dist.Wrong, match=r"is missing: schedtop/bpf/core\.h"):
-        dist.check_wheel(names - {"schedtop/bpf/core.h"}, tracked)
+    with pytest.raises(dist.Wrong, match=r"is missing: schedtop/bpf/scheduler/core\.h"):
+        dist.check_wheel(names - {"schedtop/bpf/scheduler/core.h"}, tracked)
     # `make install` finds by this what man and the shells have to find.
     share = {name.split(".data/data/")[1] for name in names if ".data/data/" in name}
     assert [name for name in share if "schedtop" not in name] == []

@@ -21,7 +21,7 @@ from schedtop.sources.scope import Scope
 
 INTERVAL_NS = 100 * NS_PER_MS
 LOOK_NS = 100_000
-"""The blockers of shorter waits are not looked for: LOOK_NS of bpf/schedtop.h."""
+"""The blockers of shorter waits are not looked for: LOOK_NS of bpf/scheduler/maps.h."""
 
 POINTS = 0.05
 MOST = 0.9

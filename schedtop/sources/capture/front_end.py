@@ -1,4 +1,4 @@
-"""The two ways to capture: bpf/capture_btf.c and bpf/capture_tracepoint.c, with what they need of this kernel."""
+"""The two ways to capture: bpf/capture/btf.c and bpf/capture/tracepoint.c, with what they need of this kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures the live kernel: a ring of events for each CPU, emptied while it lasts (bpf/capture.h)."""
+"""Captures the live kernel: a ring of events for each CPU, emptied while it lasts (bpf/capture/capture.h)."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
 def _build(front_end: FrontEnd) -> Compiled:
     directory = source_directory()
     record = ["record.h"] if front_end.name == "tracepoint" else []
-    text = joined_text(directory, "capture.h", *record, f"capture_{front_end.name}.c")
+    text = joined_text(directory, "capture/capture.h", *record, f"capture/{front_end.name}.c")
     return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
 
 
@@ -271,6 +271,6 @@ def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
 
 
 def _behind(raw: Rows, kind: str) -> Any:
-    """What AFTER_OTHER_TID of bpf/capture.h points to."""
+    """What AFTER_OTHER_TID of bpf/capture/capture.h points to."""
     layout: Any = {"names": ["it"], "formats": [kind], "offsets": [16], "itemsize": EVENT_BYTES}
     return raw.view(np.dtype(layout))["it"]

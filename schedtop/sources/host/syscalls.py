@@ -86,7 +86,7 @@ rt_sigtimedwait_time64 futex_time64 sched_rr_get_interval_time64
 _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC}
 
 OTHER_TABLE = 1023
-"""Stands for calls of another table than the machine's own (32 bit, x32): they are counted as one (bpf/lens.h)."""
+"""Stands for calls of another table than the machine's own (32 bit, x32): they are counted as one (bpf/task/task.h)."""
 
 READS = dict.fromkeys(("read", "pread64", "readv", "preadv", "preadv2", "copy_file_range"), 1) | {"sendfile": 2}
 WRITES = dict.fromkeys(("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile"), 1) | {"copy_file_range": 3}

@@ -132,15 +132,16 @@ def source_directory() -> Path:
     """Where bpf/ lies: inside the installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     for path in (package / "bpf", package.parent / "bpf"):
-        if (path / "schedtop.h").is_file():
+        if (path / "scheduler" / "maps.h").is_file():
             return path
     raise SourceError(sources(None, package / "bpf").error)
 
 
 def source_text(directory: Path, front_end: str) -> str:
     """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    parts = ["histogram.h", "schedtop.h", "queue.h", "tasks.h", "timeline.h", "blame.h", "core.h"]
-    return joined_text(directory, *parts, *(["cgroup.h"] if front_end == "btf" else []), f"{front_end}.c")
+    parts = ["maps.h", "queue.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c"]
+    shared = ["histogram.h", *(["cgroup.h"] if front_end == "btf" else [])]
+    return joined_text(directory, *shared, *(f"scheduler/{part}" for part in parts))
 
 
 def joined_text(directory: Path, *names: str) -> str:
@@ -149,6 +150,6 @@ def joined_text(directory: Path, *names: str) -> str:
 
 
 def header_constants(directory: Path) -> dict[str, int]:
-    """The plain numbers that bpf/schedtop.h defines, by name."""
-    text = (directory / "schedtop.h").read_text()
+    """The plain numbers that bpf/scheduler/maps.h defines, by name."""
+    text = (directory / "scheduler" / "maps.h").read_text()
     return {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)\b", text, re.MULTILINE)}

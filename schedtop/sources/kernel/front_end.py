@@ -1,7 +1,7 @@
 """The two ways to see scheduler events, as compiler flags: offsets found on the running kernel, no header, no version.
 
-`btf` front end (bpf/btf.c): typed raw tracepoints, offsets of task_struct from BTF.
-`tracepoint` front end (bpf/tracepoint.c): perf tracepoints, offsets of their records from tracefs.
+`btf` front end (bpf/scheduler/btf.c): typed raw tracepoints, offsets of task_struct from BTF.
+`tracepoint` front end (bpf/scheduler/tracepoint.c): perf tracepoints, offsets of their records from tracefs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a run queue's lengths are in the running kernel, by name: flags for bpf/queue.h.
+"""Where a run queue's lengths are in the running kernel, by name: flags for bpf/scheduler/queue.h.
 
 What is counted are runnable tasks, of the whole CPU: `struct rq.nr_running`, and of the fair class the count of its
 root queue with everything below in groups (`rq.cfs.h_nr_*`). Tasks of a throttled group are in neither.

@@ -1,4 +1,4 @@
-"""The two ways to see waits: bpf/offcpu_btf.c and bpf/offcpu_tracepoint.c, with what they need of this kernel."""
+"""The two ways to see waits: bpf/offcpu/btf.c and bpf/offcpu/tracepoint.c, with what they need of this kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that measure waits, loaded and attached, and their maps (bpf/offcpu.h)."""
+"""The programs that measure waits, loaded and attached, and their maps (bpf/offcpu/offcpu.h)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.scope import Scope
 
 NONE, NOT_SEEN, NEW_TASK, NOT_TAKEN, BY_INTERRUPT, FAULT = -1, -2, -3, -5, -6, -14
-"""Stack ids that are none (STACK_* of bpf/offcpu.h)."""
+"""Stack ids that are none (STACK_* of bpf/offcpu/offcpu.h)."""
 
 WOKEN_EARLY = 1
-"""TASK_WOKEN_EARLY of bpf/offcpu.h."""
+"""TASK_WOKEN_EARLY of bpf/offcpu/offcpu.h."""
 
 WANTED_IDS = 8
-"""How many pids, and how many tids, a scope may name: WANTED_IDS of bpf/offcpu.h."""
+"""How many pids, and how many tids, a scope may name: WANTED_IDS of bpf/offcpu/offcpu.h."""
 
 _DEEPEST = 127
 MORE_STACKS = 1 << 24
-"""MORE_STACKS of bpf/offcpu.h."""
+"""MORE_STACKS of bpf/offcpu/offcpu.h."""
 
 _MAX_STACK = Path("/proc/sys/kernel/perf_event_max_stack")
 
@@ -133,7 +133,7 @@ class OffCpuPrograms(Loader):
 def _build(front_end: FrontEnd, scope: Scope) -> Compiled:
     directory = source_directory()
     fields = "cgroup.h" if front_end.name == "btf" else "record.h"
-    text = joined_text(directory, "offcpu.h", fields, f"offcpu_{front_end.name}.c")
+    text = joined_text(directory, "offcpu/offcpu.h", fields, f"offcpu/{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}")
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")

@@ -215,7 +215,7 @@ def _under_way(ns: int) -> Times:
 
 
 def _runnable_since(task: Any, start: int, now: int) -> int:
-    """As runnable_since() of bpf/offcpu.h.
+    """As runnable_since() of bpf/offcpu/offcpu.h.
 
     But there the wait has ended, so something woke it. An early wakeup may also be that of a sleep which the thread
     then did without; whether it sleeps now /proc knows.

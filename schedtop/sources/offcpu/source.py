@@ -1,4 +1,4 @@
-"""Measures waits on the live kernel: the programs of bpf/offcpu.h, read while they run, with symbolised stacks."""
+"""Measures waits on the live kernel: the programs of bpf/offcpu/, read while they run, with symbolised stacks."""
 
 from __future__ import annotations
 

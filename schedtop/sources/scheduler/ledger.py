@@ -21,7 +21,7 @@ _COUNTERS = {
 # Fields of TASK_DTYPE by their names in `struct task_slot`, 32 bits each.
 
 EXITED = 4
-"""`TASK_EXITED` of bpf/schedtop.h: switched out for the last time."""
+"""`TASK_EXITED` of bpf/scheduler/maps.h: switched out for the last time."""
 
 MOST_STATUS = 0xFFFF
 """Wait statuses are 16 bits."""

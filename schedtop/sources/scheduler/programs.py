@@ -63,8 +63,8 @@ class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
     `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the kernel's own
-    memory, read only, with the fields of bpf/schedtop.h. `config` (1,) and `domains` (possible CPUs,): written by us.
-    `sampled_cpus`: whose run queues are sampled now. `selected_flag`: the bit in a task's `flags` that says that it is
+    memory, read only, with the fields of bpf/scheduler/maps.h. `config` (1,) and `domains` (possible CPUs,): written by
+    us. `sampled_cpus`: those of sampled run queues. `selected_flag`: the bit in a task's `flags` that says that it is
     within the scope.
     """
 

@@ -32,7 +32,7 @@ from schedtop.sources.scheduler.short_lived import ShortLives
 from schedtop.sources.scope import Scope
 
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
-"""Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/schedtop.h."""
+"""Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/scheduler/maps.h."""
 
 DRAIN_NS = NS_PER_S // 4
 """The ring buffer is emptied at least this often, however long the interval."""

@@ -1,4 +1,4 @@
-"""How the task view sees a task on this kernel: bpf/task_btf.c or task_tracepoint.c, and what they need."""
+"""How the task view sees a task on this kernel: bpf/task/btf.c or tracepoint.c, and what they need."""
 
 from __future__ import annotations
 

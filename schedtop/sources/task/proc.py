@@ -23,7 +23,7 @@ from schedtop.sources.kernel.pid_numbers import shows_host
 from schedtop.task import IO_KINDS, Attributes, Quota, exit_words
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED = range(5)
-"""`enum task_state` of bpf/lens.h."""
+"""`enum task_state` of bpf/task/task.h."""
 
 NO_CALL = -1
 
@@ -38,7 +38,7 @@ _MOST_SOCKETS = 4096
 
 @dataclass(frozen=True, slots=True)
 class ThreadStat:
-    """Of /proc/TGID/task/TID/stat: `state` of bpf/lens.h, faults since it began, and how it is scheduled."""
+    """Of /proc/TGID/task/TID/stat: `state` of bpf/task/task.h, faults since it began, and how it is scheduled."""
 
     state: int
     minor: int
@@ -199,7 +199,7 @@ def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Pat
 
 
 def _descriptor_kind(path: Path) -> int:
-    """As kind_of() of bpf/task_btf.c."""
+    """As kind_of() of bpf/task/btf.c."""
     try:
         mode = path.stat().st_mode
     except OSError:

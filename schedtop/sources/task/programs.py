@@ -1,4 +1,4 @@
-"""The task view's kernel programs and what they have counted, as readings that can be subtracted (bpf/lens.h)."""
+"""The task view's kernel programs and what they have counted, as readings that can be subtracted (bpf/task/task.h)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
 from schedtop.sources.task.proc import CallUnderWay
 
 RING = 256
-"""SLOW_CALLS and CHANGES of bpf/lens.h: how many each CPU keeps."""
+"""SLOW_CALLS and CHANGES of bpf/task/task.h: how many each CPU keeps."""
 
 SLOW_NS = 10_000
 """Calls from here on may be among the slowest, at first."""
@@ -26,7 +26,7 @@ SLOW_NS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskReading:
-    """What the kernel side holds at one moment (`time_ns`, CLOCK_MONOTONIC), cumulative; rows as in bpf/lens.h."""
+    """What the kernel side holds at one moment (`time_ns`, CLOCK_MONOTONIC), cumulative; rows as in bpf/task/task.h."""
 
     time_ns: int
     totals: Rows
@@ -47,7 +47,7 @@ class TaskPrograms(Loader):
         """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""
         directory = source_directory()
         record = ["record.h"] if front_end.name == "tracepoint" else []
-        text = joined_text(directory, "histogram.h", "lens.h", *record, f"lens_{front_end.name}.c")
+        text = joined_text(directory, "histogram.h", "task/task.h", *record, f"task/{front_end.name}.c")
         compiled = compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
         mandatory = {f"{front_end.name}_{event}" for event in MANDATORY}
         super().__init__(compiled, front_end.hooks, front_end.hooks.keys() - mandatory)

@@ -1,4 +1,4 @@
-"""The task view on the live kernel: one task, looked at closely while it is open (bpf/lens.h)."""
+"""The task view on the live kernel: one task, looked at closely while it is open (bpf/task/task.h)."""
 
 from __future__ import annotations
 

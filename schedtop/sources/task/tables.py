@@ -33,7 +33,7 @@ from schedtop.task import (
 Times = npt.NDArray[np.int64]
 
 PEER_KINDS = ("wakers", "wakees", "preemptors")
-"""`enum task_peer_kind` of bpf/lens.h."""
+"""`enum task_peer_kind` of bpf/task/task.h."""
 
 _TRAFFIC = (("tcp", "ipv4"), ("tcp", "ipv6"), ("udp", "ipv4"), ("udp", "ipv6"))
 _TCP_STATES = (
@@ -210,7 +210,7 @@ def _blocked_by_call(reading: TaskReading) -> Times:
     blocked: Times = reading.calls["blocked_ns"].astype(np.int64)
     state, call = reading.threads["state"], reading.threads["call"]
     rows = reading.threads[((state == SLEEPING) | (state == UNINTERRUPTIBLE)) & (call != NO_CALL)]
-    began = np.maximum(rows["since_ns"], rows["call_enter_ns"]).astype(np.int64)  # as account() of bpf/lens.h
+    began = np.maximum(rows["since_ns"], rows["call_enter_ns"]).astype(np.int64)  # as account() of bpf/task/task.h
     np.add.at(blocked, rows["call"].astype(np.int64), np.maximum(reading.time_ns - began, 0))
     return blocked
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Capture on kernels with BTF: typed raw tracepoints, see btf.c. */
+/* Capture on kernels with BTF: typed raw tracepoints, see scheduler/btf.c. */
 
 #define FIELD(type, base, offset) (*(type *)((base) + (offset)))
 

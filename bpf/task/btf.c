@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Lens on kernels with BTF: typed raw tracepoints, see btf.c, and functions where there is no tracepoint. */
+/* Lens on kernels with BTF: typed raw tracepoints, see scheduler/btf.c, and functions where there is no tracepoint. */
 
 #define FIELD(type, base, offset) (*(type *)((base) + (offset)))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Off-CPU on kernels without BTF: perf tracepoints, see tracepoint.c. A record names tasks by tid and comm: the process
- * is known of the one that leaves, which is the current one. All programs return 1, as there.
+ * Off-CPU on kernels without BTF: perf tracepoints, see scheduler/tracepoint.c. A record names tasks by tid and comm:
+ * the process is known of the one that leaves, which is the current one. All programs return 1, as there.
  */
 
 /* The bits of prev_state in the record, include/trace/events/sched.h. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Capture on kernels without BTF: perf tracepoints, see tracepoint.c. All programs return 1: after a 0 the kernel hands
- * the event to nobody else, and a perf that records meanwhile would miss it (perf_trace_run_bpf_submit()).
+ * Capture on kernels without BTF: perf tracepoints, see scheduler/tracepoint.c. All programs return 1, as
+ * there.
  */
 
 int tracepoint_sched_switch(void *ctx)

@@ -4,7 +4,7 @@
  * the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
- * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in blame.h.
+ * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in scheduler/blame.h.
  */
 
 #define COMM_BYTES 16
@@ -47,7 +47,7 @@ enum interrupted {
 
 /* off_task.flags */
 #define TASK_WOKEN_EARLY 1 /* woken while it had the CPU: on its way out, if no other wakeup comes */
-#define TASK_IN_CGROUP 32 /* as in schedtop.h */
+#define TASK_IN_CGROUP 32 /* as in scheduler/maps.h */
 
 /* One thread. Written by the CPU that it leaves or comes to, and by its waker in between. */
 struct off_task {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Off-CPU on kernels with BTF: typed raw tracepoints, see btf.c. */
+/* Off-CPU on kernels with BTF: typed raw tracepoints, see scheduler/btf.c. */
 
 /* The state of a task, include/linux/sched.h. */
 #define STATE_INTERRUPTIBLE 0x01

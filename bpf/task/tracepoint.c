@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Lens on kernels without BTF: perf tracepoints, see tracepoint.c. A record names tasks by tid alone. Which of them are of
- * the process: those that user space has told, and who was once the current task of it. All programs return 1, as there.
+ * Lens on kernels without BTF: perf tracepoints, see scheduler/tracepoint.c. A record names tasks by tid alone. Of
+ * the process are those that user space has told, and those that were once its current task. All programs return 1, as
+ * there.
  */
 
 /* The bits of prev_state in the record, include/trace/events/sched.h. */
