@@ -17,6 +17,9 @@ ARGS ?=
 SETUP := scripts/setup.sh
 BIN := .venv/bin
 BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
+# Without bcc: bpf/include/bcc.h. Parameters may be unused, because each front end fills in the same functions.
+PARSE_BPF := cd bpf && clang @compile_flags.txt -fsyntax-only -Werror
+BPF_PROGRAMS := $(patsubst bpf/%,%,$(filter %.c,$(BPF_SOURCES)))
 
 .PHONY: run test test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
 .NOTPARALLEL:
@@ -52,6 +55,9 @@ lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	clang-format --dry-run -Werror $(BPF_SOURCES)
+	@command -v clang >/dev/null || { echo "make lint: clang is missing, so no program of bpf/ was parsed: sudo scripts/setup.sh test" >&2; exit 1; }
+	$(PARSE_BPF) $(BPF_PROGRAMS)
+	$(PARSE_BPF) -DFEWEST_FLAGS $(BPF_PROGRAMS)
 	@$(SETUP) give-back
 
 check: lint test

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The cgroup of a task_struct, for front ends that may load from it; its offsets are flags (frontend.py). */
+#ifndef SCHEDTOP_CGROUP_H
+#define SCHEDTOP_CGROUP_H
 
-#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "memory.h"
 
 /* On the default hierarchy; on cgroup v1 or hybrid the group of the cpu controller. */
 static __always_inline u64 group_of(u64 css_set)
@@ -26,17 +31,15 @@ static __always_inline u64 group_id(u64 group)
 /* Is the group the descendant, at any depth, of the one that the filter names? That one is at SELECTED_CGROUP_LEVEL. */
 static __always_inline bool is_below_selected(u64 group)
 {
-	u64 ancestor = 0, node = 0, id = 0;
+	u64 id;
 
 	if (FIELD(u32, group, CGROUP_LEVEL_OFFSET) <= SELECTED_CGROUP_LEVEL)
 		return false;
 	group += CGROUP_ANCESTORS_OFFSET + 8 * SELECTED_CGROUP_LEVEL;
 #ifdef CGROUP_ANCESTORS_ARE_IDS
-	bpf_probe_read_kernel(&id, sizeof(id), (void *)group);
+	id = pointer_at(group);
 #else
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)group);
-	bpf_probe_read_kernel(&node, sizeof(node), (void *)(ancestor + CGROUP_NODE_OFFSET));
-	bpf_probe_read_kernel(&id, sizeof(id), (void *)(node + NODE_ID_OFFSET));
+	id = pointer_at(pointer_at(pointer_at(group) + CGROUP_NODE_OFFSET) + NODE_ID_OFFSET);
 #endif
 	return id == SELECTED_CGROUP;
 }
@@ -45,4 +48,6 @@ static __always_inline bool is_in_selected(u64 group, u64 id)
 {
 	return id == SELECTED_CGROUP || is_below_selected(group);
 }
+#endif
+
 #endif

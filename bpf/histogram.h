@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Log-linear buckets: 8 an octave from 64 ns to 2^40 ns. schedtop/base/histogram.py computes the same. */
+#ifndef SCHEDTOP_HISTOGRAM_H
+#define SCHEDTOP_HISTOGRAM_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
 
 #define FIRST_OCTAVE 6
 #define LAST_OCTAVE 39
@@ -39,3 +44,5 @@ static __always_inline u32 latency_bucket(u64 ns)
 	octave += rest >> 1;
 	return ((octave - FIRST_OCTAVE) << SUB_BITS) + ((ns >> (octave - SUB_BITS)) & ((1 << SUB_BITS) - 1)) + 1;
 }
+
+#endif

@@ -4,7 +4,9 @@
  * writes each task's number of the host and that of one namespace.
  */
 
-#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+#include <linux/types.h>
+
+#include "memory.h"
 
 /* MAX_PID_NS_LEVEL of include/linux/pid_namespace.h */
 #define MOST_LEVELS 32
@@ -19,14 +21,6 @@ struct numbers {
 BPF_F_TABLE("array", u32, u64, wanted, 1, BPF_F_MMAPABLE);
 /* Only tells user space the layout. */
 BPF_TABLE("array", u32, struct numbers, numbers, 1);
-
-static __always_inline u64 load(u64 address)
-{
-	u64 value = 0;
-
-	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
-	return value;
-}
 
 int iter_task(u64 *ctx)
 {
@@ -43,7 +37,7 @@ int iter_task(u64 *ctx)
 	if (!pid)
 		return 0;
 	row.tid = FIELD(u32, task, TASK_TID_OFFSET);
-	levels = (u32)load(pid + PID_LEVEL_OFFSET);
+	levels = (u32)pointer_at(pid + PID_LEVEL_OFFSET);
 #pragma unroll
 	for (level = 0; level < MOST_LEVELS; level++) {
 		u64 number = pid + PID_NUMBERS_OFFSET + level * UPID_NEXT;
@@ -51,9 +45,9 @@ int iter_task(u64 *ctx)
 
 		if (level > levels)
 			break;
-		other = load(number + UPID_NAMESPACE_OFFSET);
-		if ((u32)load(other + PID_NAMESPACE_ID_OFFSET) == *space)
-			row.inside = (u32)load(number + UPID_NUMBER_OFFSET);
+		other = pointer_at(number + UPID_NAMESPACE_OFFSET);
+		if ((u32)pointer_at(other + PID_NAMESPACE_ID_OFFSET) == *space)
+			row.inside = (u32)pointer_at(number + UPID_NUMBER_OFFSET);
 	}
 	if (row.inside)
 		seq_write(FIELD(u64, meta, 0), &row, sizeof(row));

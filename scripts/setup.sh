@@ -50,7 +50,7 @@ missing_parts() {
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
 	[ "$1" != kernels ] || { echo hackbench qemu-system-x86_64 busybox depmod cpio mke2fs chrt && return; }
-	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang-format prometheus systemd-nspawn
+	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang clang-format prometheus systemd-nspawn
 	[ "$1" != bench ] || echo runqlat
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Capture on kernels with BTF: typed raw tracepoints, see scheduler/btf.c. */
 
-#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+#include <linux/compiler.h>
+#include <linux/types.h>
 
-/* TASK_DEAD in include/linux/sched.h: what became of the task is then in exit_state. */
-#define STATE_DEAD 0x80
+#include "../memory.h"
+#include "../task_struct.h"
+#include "capture.h"
 
 #define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
 #define PRIO(task) FIELD(s32, task, TASK_PRIO_OFFSET)
@@ -30,6 +32,7 @@ int btf_sched_switch(u64 *ctx)
 	state = FIELD(u32, prev, TASK_STATE_OFFSET);
 #endif
 	state &= ~STATE_PREEMPTED;
+	/* What became of the task is then in exit_state. */
 	if (state & STATE_DEAD)
 		state |= FIELD(u32, prev, TASK_EXIT_STATE_OFFSET);
 	if ((bool)ctx[0])

@@ -7,9 +7,14 @@
  *
  * The array sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
  */
+#ifndef SCHEDTOP_CAPTURE_CAPTURE_H
+#define SCHEDTOP_CAPTURE_CAPTURE_H
 
-#define COMM_BYTES 16
-#define barrier() asm volatile("" ::: "memory")
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+
 #define NAMES_TOLD 1024 /* a power of two */
 
 enum capture_kind {
@@ -234,3 +239,5 @@ static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u3
 	event->other_cpu = ring->cpu_id;
 	commit(ring);
 }
+
+#endif

@@ -4,6 +4,13 @@
  * there.
  */
 
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "../record.h"
+#include "capture.h"
+
 int tracepoint_sched_switch(void *ctx)
 {
 	struct ring ring = {};

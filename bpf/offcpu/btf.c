@@ -1,38 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Off-CPU on kernels with BTF: typed raw tracepoints, see scheduler/btf.c. */
 
-/* The state of a task, include/linux/sched.h. */
-#define STATE_INTERRUPTIBLE 0x01
-#define STATE_UNINTERRUPTIBLE 0x02
-#define STATE_STOPPED 0x04
-#define STATE_TRACED 0x08
-#define STATE_PARKED 0x40
-#define STATE_DEAD 0x80
-#define STATE_IDLE 0x402
+#include <linux/compiler.h>
+#include <linux/types.h>
 
-/* The bits of hard interrupts and NMIs, and the one of what is done right after them, include/linux/preempt.h. */
-#define INTERRUPT_MASK 0x00ff0000
-#define SOFTIRQ_BIT 0x00000100
+#include "../cgroup.h"
+#include "../memory.h"
+#include "../task_struct.h"
+#include "offcpu.h"
 
-static __always_inline u64 pointer_at(u64 address)
-{
-	u64 value = 0;
+/* TASK_IDLE */
+#define STATE_IDLE (STATE_UNINTERRUPTIBLE | STATE_NOLOAD)
 
-	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
-	return value;
-}
-
-/* By the current CPU's preempt_count. */
 static __always_inline enum interrupted interrupted(void)
 {
-#if defined(TASK_PREEMPT_COUNT_OFFSET)
-	u32 count = pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
-#elif defined(RQ_TO_PREEMPT_COUNT)
-	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
-	u32 count = pointer_at(queue + RQ_TO_PREEMPT_COUNT);
-#else
-	u32 count = SOFTIRQ_BIT;
-#endif
+	u32 count = preempt_count(SOFTIRQ_BIT);
 
 	if (count & INTERRUPT_MASK)
 		return BY_INTERRUPT;

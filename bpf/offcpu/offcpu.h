@@ -6,9 +6,14 @@
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
  * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in scheduler/blame.h.
  */
+#ifndef SCHEDTOP_OFFCPU_OFFCPU_H
+#define SCHEDTOP_OFFCPU_OFFCPU_H
 
-#define COMM_BYTES 16
-#define barrier() asm volatile("" ::: "memory")
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+
 #define WANTED_IDS 8
 #define KERNEL_STACK 0
 #define USER_STACK 256 /* BPF_F_USER_STACK */
@@ -460,3 +465,5 @@ static __always_inline void on_wakeup_new(struct who *who)
 	task->kernel_stack = STACK_NEW_TASK;
 	begin_wait(task, OFF_RUNNABLE, bpf_ktime_get_ns());
 }
+
+#endif

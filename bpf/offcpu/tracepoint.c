@@ -4,14 +4,12 @@
  * the process is known of the one that leaves, which is the current one. All programs return 1, as there.
  */
 
-/* The bits of prev_state in the record, include/trace/events/sched.h. */
-#define REPORTED_RUNNING 0xff /* if none of these is set */
-#define REPORTED_INTERRUPTIBLE 0x01
-#define REPORTED_STOPPED 0x04
-#define REPORTED_TRACED 0x08
-#define REPORTED_DEAD 0x30
-#define REPORTED_PARKED 0x40
-#define REPORTED_IDLE 0x80
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "../record.h"
+#include "offcpu.h"
 
 /* Of one that comes, or is woken, it is known when it has an entry. */
 static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who)

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Who is to blame for a wait: its blockers, the pairs of victim and blocker or preemptor, and the event of a slow one. */
+#ifndef SCHEDTOP_SCHEDULER_BLAME_H
+#define SCHEDTOP_SCHEDULER_BLAME_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "maps.h"
+#include "queue.h"
+#include "tasks.h"
+#include "timeline.h"
 
 static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
 {
@@ -231,3 +241,5 @@ static __always_inline void count_in_group(struct task_slot *slot, u64 grouping,
 	if (bucket < LATENCY_BUCKETS)
 		__sync_fetch_and_add(&group->latency[bucket], 1);
 }
+
+#endif

@@ -6,6 +6,16 @@
  * Addresses are integers here, so that bcc does not rewrite each load into a bpf_probe_read.
  */
 
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../cgroup.h"
+#include "../memory.h"
+#include "../task_struct.h"
+#include "core.h"
+#include "maps.h"
+#include "tasks.h"
+
 static __always_inline u32 task_tgid(struct who *who)
 {
 	return FIELD(u32, who->task, TASK_TGID_OFFSET);
@@ -76,7 +86,7 @@ static __always_inline void task_parent(struct who *who, struct task_slot *slot)
 /* What wait_task_zombie() (kernel/exit.c) will find. do_exit() has stored it before sched_process_exit. */
 static __always_inline u32 task_exit_code(struct who *who)
 {
-#ifdef TASK_EXIT_CODE_OFFSET
+#ifdef TASK_SIGNAL_OFFSET
 	u64 signal = FIELD(u64, who->task, TASK_SIGNAL_OFFSET);
 
 	if (!signal)
@@ -139,9 +149,6 @@ static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot,
 	return 1;
 #endif
 }
-
-/* TASK_DEAD in include/linux/sched.h */
-#define STATE_DEAD 0x80
 
 static __always_inline bool is_yield(u64 task)
 {

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What each scheduler event means for the counters. The front ends translate their kernel's events into these. */
+#ifndef SCHEDTOP_SCHEDULER_CORE_H
+#define SCHEDTOP_SCHEDULER_CORE_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../histogram.h"
+#include "blame.h"
+#include "maps.h"
+#include "tasks.h"
+#include "timeline.h"
 
 static __always_inline struct cpu_state *this_cpu(void)
 {
@@ -335,7 +346,6 @@ static __always_inline void on_exit(struct who *who)
 static __always_inline void on_exec(struct who *who, u32 old_tid)
 {
 	struct cpu_state *cpu = this_cpu();
-	struct who old = { .tid = old_tid };
 	u32 index = old_tid & (TASK_SLOTS - 1);
 	struct task_slot *slot;
 
@@ -368,3 +378,5 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
 	}
 }
+
+#endif

@@ -7,8 +7,14 @@
  * LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVES, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it
  * (blame.h).
  */
+#ifndef SCHEDTOP_SCHEDULER_MAPS_H
+#define SCHEDTOP_SCHEDULER_MAPS_H
 
-#define COMM_BYTES 16
+#include <linux/types.h>
+
+#include "../histogram.h"
+#include "../memory.h"
+
 #define CLAIM_LOCKS 4096
 
 /* Slow waits are limited per CPU and window of 2^27 ns (134 ms), so that a flood is spread over the second. */
@@ -316,3 +322,5 @@ BPF_TABLE("array", u32, struct task_slot, no_task, 1);
 BPF_TABLE("array", u32, struct short_life, no_life, 1);
 BPF_TABLE("array", u32, struct group_latency, no_latency, 1);
 BPF_RINGBUF_OUTPUT(slow_waits, EVENT_PAGES);
+
+#endif

@@ -4,6 +4,13 @@
  * cfs_rq of its CPU, whatever its class, the idle task too). *_OFFSET and QUEUE_* are flags from the kernel's BTF;
  * without them the lengths are unknown. What counts is in schedtop/sources/kernel/queue_fields.py.
  */
+#ifndef SCHEDTOP_SCHEDULER_QUEUE_H
+#define SCHEDTOP_SCHEDULER_QUEUE_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "maps.h"
 
 static __always_inline u32 queue_field(u64 queue, u64 offset)
 {
@@ -92,4 +99,6 @@ int clock_queue(void *ctx)
 	count_length(samples, QUEUE_FAIR, lengths[QUEUE_FAIR], parity);
 	return 0;
 }
+#endif
+
 #endif

@@ -3,6 +3,13 @@
  * The task table: an array indexed by the low bits of the tid, because that costs a third of a hash. A second live
  * task of the same index goes to the overflow hash and stays exact; what finds no room anywhere is counted.
  */
+#ifndef SCHEDTOP_SCHEDULER_TASKS_H
+#define SCHEDTOP_SCHEDULER_TASKS_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "maps.h"
 
 /* A task as an event names it. A front end fills it and defines the functions below. */
 struct who {
@@ -176,3 +183,5 @@ static __always_inline void name_of(u32 tid, char *comm)
 	if (tid && slot)
 		__builtin_memcpy(comm, slot->comm, COMM_BYTES);
 }
+
+#endif

@@ -3,6 +3,14 @@
  * The recent past of each CPU: who ran when, when it was idle, what the hypervisor had taken. A switch adds one word;
  * it is looked at for long waits only.
  */
+#ifndef SCHEDTOP_SCHEDULER_TIMELINE_H
+#define SCHEDTOP_SCHEDULER_TIMELINE_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "maps.h"
+#include "tasks.h"
 
 static __always_inline struct timeline *timeline_of(u32 cpu)
 {
@@ -152,3 +160,5 @@ static __always_inline void add_blockers(struct slow_wait *event, struct timelin
 		start = end - ((slice & ~SLICE_UNKNOWN) >> SLICE_TID_BITS);
 	}
 }
+
+#endif

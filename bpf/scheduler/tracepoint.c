@@ -7,20 +7,24 @@
  * miss it (perf_trace_run_bpf_submit()).
  */
 
-#define FIELD(type, ctx, offset) (*(type *)((u64)(ctx) + (offset)))
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "../record.h"
+#include "core.h"
+#include "maps.h"
+#include "tasks.h"
 
 /*
- * The verifier wants loads from the record at constant offsets, so names are copied to the stack first. An offset of 0
- * stands for a name that the record does not hold as an array.
+ * As COPY_NAME, of the names that are aligned to eight bytes. The verifier wants loads from the record at constant
+ * offsets, so they are copied to the stack first.
  */
-#define COPY_NAME(to, ctx, offset)                                                                                     \
+#define COPY_ALIGNED_NAME(to, ctx, offset)                                                                             \
 	do {                                                                                                           \
 		*(u64 *)(to) = (offset) ? FIELD(u64, ctx, offset) : 0;                                                 \
 		*(u64 *)((to) + 8) = (offset) ? FIELD(u64, ctx, (offset) + 8) : 0;                                     \
 	} while (0)
-
-/* The letters X and Z of the record's prev_state (EXIT_DEAD, EXIT_ZOMBIE). */
-#define STATE_DEAD 0x30
 
 static __always_inline u32 task_tgid(struct who *who)
 {
@@ -96,15 +100,15 @@ int tracepoint_sched_switch(void *ctx)
 	char prev_comm[COMM_BYTES] __attribute__((aligned(8)));
 	char next_comm[COMM_BYTES] __attribute__((aligned(8)));
 
-	COPY_NAME(prev_comm, ctx, SWITCH_PREV_COMM_FIELD);
-	COPY_NAME(next_comm, ctx, SWITCH_NEXT_COMM_FIELD);
+	COPY_ALIGNED_NAME(prev_comm, ctx, SWITCH_PREV_COMM_FIELD);
+	COPY_ALIGNED_NAME(next_comm, ctx, SWITCH_NEXT_COMM_FIELD);
 	event.prev.tid = FIELD(u32, ctx, SWITCH_PREV_PID_FIELD);
 	event.prev.comm = prev_comm;
 	event.next.tid = FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD);
 	event.next.comm = next_comm;
 	/* TASK_RUNNING is 0 on the way to user space, and TASK_REPORT_MAX (0x100) when preempted inside the kernel. */
-	event.involuntary = !(state & 0xff);
-	event.dead = state & STATE_DEAD;
+	event.involuntary = !(state & REPORTED_RUNNING);
+	event.dead = state & REPORTED_DEAD;
 	on_switch(&event);
 	return 1;
 }
@@ -115,7 +119,7 @@ int tracepoint_sched_waking(void *ctx)
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
 	struct who who = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm };
 
-	COPY_NAME(comm, ctx, WAKING_COMM_FIELD);
+	COPY_ALIGNED_NAME(comm, ctx, WAKING_COMM_FIELD);
 	on_waking(&who);
 	return 1;
 }
@@ -131,7 +135,7 @@ int tracepoint_sched_wakeup(void *ctx)
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
 	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_PID_FIELD), .comm = comm };
 
-	COPY_NAME(comm, ctx, WAKEUP_COMM_FIELD);
+	COPY_ALIGNED_NAME(comm, ctx, WAKEUP_COMM_FIELD);
 	on_wakeup(&who);
 	return 1;
 }
@@ -143,7 +147,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
 	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD), .comm = comm };
 
-	COPY_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
+	COPY_ALIGNED_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
 
 	who.cpu_and_one = FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD) + 1;
 	/* The only sign that a tid has a new user. */
@@ -170,7 +174,7 @@ int tracepoint_sched_process_exit(void *ctx)
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
 	struct who who = { .tid = FIELD(u32, ctx, EXIT_PID_FIELD), .comm = comm };
 
-	COPY_NAME(comm, ctx, EXIT_COMM_FIELD);
+	COPY_ALIGNED_NAME(comm, ctx, EXIT_COMM_FIELD);
 	on_exit(&who);
 	return 1;
 }

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Lens on kernels with BTF: typed raw tracepoints, see scheduler/btf.c, and functions where there is no tracepoint. */
 
-#define FIELD(type, base, offset) (*(type *)((base) + (offset)))
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "../task_struct.h"
+#include "task.h"
 
 #define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
 #define TGID(task) FIELD(u32, task, TASK_TGID_OFFSET)
 
-/* include/linux/sched.h */
-#define STATE_BLOCKED 0x02
-#define STATE_STOPPED (0x04 | 0x08)
-#define STATE_DEAD 0x80
-#define STATE_NOLOAD 0x400
-#define STATE_STUCK (0x1000 | 0x8000) /* TASK_RTLOCK_WAIT, TASK_FROZEN */
+#define STATE_STUCK (STATE_RTLOCK_WAIT | STATE_FROZEN)
 
-#define MODE_KIND 0170000
 static __always_inline u32 state_of(u32 state)
 {
 	if (state & STATE_DEAD)
 		return LENS_ENDED;
-	if (state & STATE_STOPPED)
+	if (state & (STATE_STOPPED | STATE_TRACED))
 		return LENS_STOPPED;
-	if (state & STATE_STUCK || ((state & STATE_BLOCKED) && !(state & STATE_NOLOAD)))
+	if (state & STATE_STUCK || ((state & STATE_UNINTERRUPTIBLE) && !(state & STATE_NOLOAD)))
 		return LENS_UNINTERRUPTIBLE;
 	return LENS_SLEEPING;
 }
@@ -105,30 +104,10 @@ static __always_inline bool is_queued(u64 task)
 	return FIELD(TASK_ON_RQ_TYPE, task, TASK_ON_RQ_OFFSET);
 }
 
-static __always_inline u64 pointer_at(u64 address)
-{
-	u64 value = 0;
-
-	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
-	return value;
-}
-
-/* The bits of hard interrupts and NMIs, include/linux/preempt.h. */
-#define INTERRUPT_MASK 0x00ff0000
-
 /* What an interrupt leaves to be done right after it (softirq) is not told from what the task does itself. */
 static __always_inline bool in_interrupt(void)
 {
-	u64 count = 0;
-
-#if defined(TASK_PREEMPT_COUNT_OFFSET)
-	count = pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
-#elif defined(RQ_TO_PREEMPT_COUNT)
-	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
-
-	count = pointer_at(queue + RQ_TO_PREEMPT_COUNT);
-#endif
-	return (u32)count & INTERRUPT_MASK;
+	return preempt_count(0) & INTERRUPT_MASK;
 }
 
 int btf_sched_waking(u64 *ctx)
@@ -202,6 +181,21 @@ int btf_sched_process_exec(u64 *ctx)
 	return 0;
 }
 
+static __always_inline bool is_of_other_table(u64 number)
+{
+#ifdef TASK_STATUS_OFFSET
+	u32 status = 0;
+
+	bpf_probe_read_kernel(&status, sizeof(status), (void *)(bpf_get_current_task() + TASK_STATUS_OFFSET));
+	if (status & COMPAT_STATUS)
+		return true;
+#endif
+	return number >= OTHER_TABLE;
+}
+
+#ifdef REGS_ARGUMENT_0_OFFSET
+#define MODE_KIND 0170000 /* S_IFMT */
+
 /* What a descriptor of the current task stands for, plus one. */
 static __always_inline u32 kind_of(u64 descriptor)
 {
@@ -237,19 +231,6 @@ static __always_inline u32 kind_of(u64 descriptor)
 #endif
 }
 
-static __always_inline bool is_of_other_table(u64 number)
-{
-#ifdef TASK_STATUS_OFFSET
-	u32 status = 0;
-
-	bpf_probe_read_kernel(&status, sizeof(status), (void *)(bpf_get_current_task() + TASK_STATUS_OFFSET));
-	if (status & COMPAT_STATUS)
-		return true;
-#endif
-	return number >= OTHER_TABLE;
-}
-
-#ifdef REGS_ARGUMENT_0_OFFSET
 static __always_inline u64 argument(u64 regs, u32 one_based)
 {
 	if (one_based == 1)
@@ -264,14 +245,14 @@ int btf_sys_enter(u64 *ctx)
 {
 	struct lens_config *settings = settings_for_current();
 	u32 read_kind = 0, write_kind = 0;
-	struct lens_call *call;
 	u32 number;
 
 	if (!settings)
 		return 0;
 	number = is_of_other_table(ctx[1]) ? OTHER_TABLE : ctx[1];
-	call = call_of(number);
 #ifdef REGS_ARGUMENT_0_OFFSET
+	struct lens_call *call = call_of(number);
+
 	if (call && call->read_argument)
 		read_kind = kind_of(argument(ctx[0], call->read_argument));
 	if (call && call->write_argument)

@@ -7,8 +7,15 @@
  *
  * The sizes of `cpus`, `slow_calls` and `changes` are user space's: one compilation serves all hosts and all tasks.
  */
+#ifndef SCHEDTOP_TASK_TASK_H
+#define SCHEDTOP_TASK_TASK_H
 
-#define COMM_BYTES 16
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../histogram.h"
+#include "../memory.h"
+
 #define LENS_THREADS 4096
 #define LENS_PEERS 4096
 #define LENS_CALLS 1024
@@ -36,7 +43,6 @@ enum tcp_state {
 #else
 #define HOST_ORDER(port) ((u16)(port))
 #endif
-#define barrier() asm volatile("" ::: "memory")
 
 enum lens_state {
 	LENS_RUNNING,
@@ -736,3 +742,5 @@ static __always_inline void end_change(struct lens_change *change, u64 sock)
 	else
 		remember_socket(sock);
 }
+
+#endif

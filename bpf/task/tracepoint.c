@@ -5,11 +5,12 @@
  * there.
  */
 
-/* The bits of prev_state in the record, include/trace/events/sched.h. */
-#define REPORTED_RUNNING 0xff /* if none of these is set */
-#define REPORTED_UNINTERRUPTIBLE 0x02
-#define REPORTED_STOPPED (0x04 | 0x08)
-#define REPORTED_DEAD (0x10 | 0x20)
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "../record.h"
+#include "task.h"
 
 static __always_inline u32 state_of(u32 state)
 {
@@ -17,7 +18,7 @@ static __always_inline u32 state_of(u32 state)
 		return LENS_RUNNABLE;
 	if (state & REPORTED_DEAD)
 		return LENS_ENDED;
-	if (state & REPORTED_STOPPED)
+	if (state & (REPORTED_STOPPED | REPORTED_TRACED))
 		return LENS_STOPPED;
 	if (state & REPORTED_UNINTERRUPTIBLE)
 		return LENS_UNINTERRUPTIBLE;

@@ -11,9 +11,10 @@ from schedtop.base.finding import Finding
 from schedtop.checks import host, own, tracepoints
 from schedtop.model.frame import SourceError
 from schedtop.sources.kernel.btf import Btf
-from schedtop.sources.kernel.compiler import bcc_command, source_directory
+from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.findings import binding, kernel, privileges, rights, tracing
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE, cache_directory
+from schedtop.sources.kernel.program_text import source_directory
 
 GROUPS = {
     "kernel": "Kernel",

@@ -12,8 +12,8 @@ from schedtop.base.finding import Finding
 from schedtop.sources.capture import front_end as capture_front_end
 from schedtop.sources.kernel import front_end as frontend
 from schedtop.sources.kernel.btf import Btf
-from schedtop.sources.kernel.compiler import source_directory
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.kernel.tracefs import Field, TracefsError, read_fields
 from schedtop.sources.offcpu import front_end as offcpu_front_end
 from schedtop.sources.task import front_end as task_front_end

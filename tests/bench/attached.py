@@ -17,8 +17,9 @@ from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, source_directory
+from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
+from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler.programs import Programs, build
 from tests.bench import tools
 from tests.bench.tools import NotHere

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.model.frame import SourceError
-from schedtop.sources.kernel.compiler import compile_programs, source_directory
+from schedtop.sources.kernel.compiler import compile_programs
+from schedtop.sources.kernel.program_text import source_directory
 from tests.kernels.guest import PORT
 from tests.kernels.packages import Unavailable
 

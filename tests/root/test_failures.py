@@ -17,9 +17,10 @@ from schedtop.model.frame import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import front_end as frontend
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION
-from schedtop.sources.kernel.compiler import bcc_command, source_directory
+from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler import programs as bpf
 from schedtop.sources.scheduler.programs import Programs, build
 from schedtop.sources.scheduler.source import LiveSource
@@ -41,9 +42,9 @@ def named_log(error: SourceError) -> str:
 
 
 def test_a_compile_error_names_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = bpf.source_text
+    text = bpf.program_text
     monkeypatch.setattr(
-        bpf, "source_text", lambda *where: text(*where) + "\nint broken(void *ctx) { return nonsense; }"
+        bpf, "program_text", lambda *where: text(*where) + "\nint broken(void *ctx) { return nonsense; }"
     )
     with pytest.raises(SourceError) as failure:
         build(choose_front_end(), proc.possible_cpus())
@@ -52,10 +53,10 @@ def test_a_compile_error_names_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_refusal_by_the_verifier_names_its_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = bpf.source_text
+    text = bpf.program_text
     wild = "int btf_sched_switch(u64 *ctx)\n{\n\tif (*(u64 *)(ctx[3] + 8) == 1)\n\t\treturn 1;\n"
     monkeypatch.setattr(
-        bpf, "source_text", lambda *where: text(*where).replace("int btf_sched_switch(u64 *ctx)\n{\n", wild)
+        bpf, "program_text", lambda *where: text(*where).replace("int btf_sched_switch(u64 *ctx)\n{\n", wild)
     )
     front_end = choose_front_end("btf")
     compiled = build(front_end, proc.possible_cpus())

@@ -19,11 +19,12 @@ from schedtop.model.rows import Rows
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.host import proc
 from schedtop.sources.host.topology import online_cpus
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.pid_numbers import numbers_in
 from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.program_text import program_text, source_directory
 
 EVENT_BYTES = 32
 """One event in a ring and in our memory (`struct capture_event`)."""
@@ -229,8 +230,7 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
 
 def _build(front_end: FrontEnd) -> Compiled:
     directory = source_directory()
-    record = ["record.h"] if front_end.name == "tracepoint" else []
-    text = joined_text(directory, "capture/capture.h", *record, f"capture/{front_end.name}.c")
+    text = program_text(directory, f"capture/{front_end.name}.c")
     return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
 
 

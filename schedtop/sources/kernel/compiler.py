@@ -25,7 +25,7 @@ from schedtop.base.finding import MORE
 from schedtop.model.frame import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
 from schedtop.sources.kernel.compiler_child import map_loads
-from schedtop.sources.kernel.findings.binding import no_bcc, sources
+from schedtop.sources.kernel.findings.binding import no_bcc
 from schedtop.sources.kernel.findings.refusals import is_known, why_refused
 
 
@@ -126,27 +126,6 @@ def keep_log(log: bytes) -> str:
     with os.fdopen(handle, "wb") as file:
         file.write(log)
     return name
-
-
-def source_directory() -> Path:
-    """Where bpf/ lies: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parents[2]
-    for path in (package / "bpf", package.parent / "bpf"):
-        if (path / "scheduler" / "maps.h").is_file():
-            return path
-    raise SourceError(sources(None, package / "bpf").error)
-
-
-def source_text(directory: Path, front_end: str) -> str:
-    """The kernel side as one text: bcc rewrites map accesses only in the main file."""
-    parts = ["maps.h", "queue.h", "tasks.h", "timeline.h", "blame.h", "core.h", f"{front_end}.c"]
-    shared = ["histogram.h", *(["cgroup.h"] if front_end == "btf" else [])]
-    return joined_text(directory, *shared, *(f"scheduler/{part}" for part in parts))
-
-
-def joined_text(directory: Path, *names: str) -> str:
-    """Files of the kernel side one after the other, each under its own name in what the compiler says."""
-    return "".join(f'#line 1 "{name}"\n{(directory / name).read_text()}' for name in names)
 
 
 def header_constants(directory: Path) -> dict[str, int]:

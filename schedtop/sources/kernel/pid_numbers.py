@@ -17,11 +17,12 @@ import numpy as np
 from schedtop.model.frame import SourceError
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import Btf, BtfError
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.front_end import Hook
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.program_text import program_text, source_directory
 
 LEARN_S, KEEP_S, HURRY_S = 1.0, 2.0, 0.05
 """How often it is asked for tasks of the host that are not known, how long what is known may be old, and how often it
@@ -196,5 +197,5 @@ def _flags(btf: Btf) -> tuple[tuple[str, ...], int]:
 
 def _build(flags: tuple[str, ...]) -> Compiled:
     directory = source_directory()
-    text = joined_text(directory, "pids.c")
+    text = program_text(directory, "pids.c")
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))

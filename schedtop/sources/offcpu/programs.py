@@ -13,10 +13,11 @@ from schedtop.model.frame import SourceError
 from schedtop.model.rows import Rows
 from schedtop.offcpu.measurement import Wakers
 from schedtop.sources.kernel import bpf_syscall as calls
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.scope import Scope
 
 NONE, NOT_SEEN, NEW_TASK, NOT_TAKEN, BY_INTERRUPT, FAULT = -1, -2, -3, -5, -6, -14
@@ -132,8 +133,7 @@ class OffCpuPrograms(Loader):
 
 def _build(front_end: FrontEnd, scope: Scope) -> Compiled:
     directory = source_directory()
-    fields = "cgroup.h" if front_end.name == "btf" else "record.h"
-    text = joined_text(directory, "offcpu/offcpu.h", fields, f"offcpu/{front_end.name}.c")
+    text = program_text(directory, f"offcpu/{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}")
     if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")

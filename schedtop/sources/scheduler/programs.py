@@ -10,10 +10,11 @@ import numpy as np
 from schedtop.model.rows import Rows
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, header_constants, source_directory, source_text
+from schedtop.sources.kernel.compiler import Compiled, compile_programs, header_constants
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.kernel.ring import Ring
 
 LRU_SPARE = 256
@@ -55,7 +56,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         *front_end.flags,
         *scope,
     )
-    text = source_text(directory, front_end.name)
+    text = program_text(directory, f"scheduler/{front_end.name}.c")
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))
 
 

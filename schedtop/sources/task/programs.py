@@ -11,9 +11,10 @@ import numpy as np
 from schedtop.model.rows import Rows
 from schedtop.sources.host.syscalls import READS, WRITES, syscall_names
 from schedtop.sources.kernel import bpf_syscall as calls
-from schedtop.sources.kernel.compiler import compile_programs, joined_text, source_directory
+from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
+from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
 from schedtop.sources.task.proc import CallUnderWay
 
@@ -46,8 +47,7 @@ class TaskPrograms(Loader):
     def __init__(self, front_end: TaskFrontEnd, cpus: int) -> None:
         """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""
         directory = source_directory()
-        record = ["record.h"] if front_end.name == "tracepoint" else []
-        text = joined_text(directory, "histogram.h", "task/task.h", *record, f"task/{front_end.name}.c")
+        text = program_text(directory, f"task/{front_end.name}.c")
         compiled = compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
         mandatory = {f"{front_end.name}_{event}" for event in MANDATORY}
         super().__init__(compiled, front_end.hooks, front_end.hooks.keys() - mandatory)

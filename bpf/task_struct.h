@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What a task_struct tells front ends that may load from it, beside its offsets. */
+#ifndef SCHEDTOP_TASK_STRUCT_H
+#define SCHEDTOP_TASK_STRUCT_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "memory.h"
+
+/* Bits of its state, include/linux/sched.h. */
+#define STATE_INTERRUPTIBLE 0x0001
+#define STATE_UNINTERRUPTIBLE 0x0002
+#define STATE_STOPPED 0x0004
+#define STATE_TRACED 0x0008
+#define STATE_PARKED 0x0040
+#define STATE_DEAD 0x0080
+#define STATE_NOLOAD 0x0400
+#define STATE_RTLOCK_WAIT 0x1000
+#define STATE_FROZEN 0x8000
+
+/* Bits of preempt_count: hard interrupts with NMIs, and what is done right after them. include/linux/preempt.h */
+#define INTERRUPT_MASK 0x00ff0000
+#define SOFTIRQ_BIT 0x00000100
+
+/* The current CPU's preempt_count; `unknown` on a kernel where it cannot be found. */
+static __always_inline u32 preempt_count(u32 unknown)
+{
+#if defined(TASK_PREEMPT_COUNT_OFFSET)
+	return pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
+#elif defined(RQ_TO_PREEMPT_COUNT)
+	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+
+	return pointer_at(queue + RQ_TO_PREEMPT_COUNT);
+#else
+	return unknown;
+#endif
+}
+
+#endif
