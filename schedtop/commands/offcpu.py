@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from schedtop.run.session import Signals
     from schedtop.sources.offcpu.source import LiveOffCpu
 
-MOST_IDS = 8
-"""WANTED_IDS of bpf/offcpu/offcpu.h."""
-
 
 @click.command("offcpu")
 @click.option("--pid", type=Number(least=1), multiple=True, metavar="N",
@@ -88,12 +85,13 @@ def _take(source: LiveOffCpu, duration_ns: int, signals: Signals) -> OffCpu:
 
 def _source_of(options: dict[str, Any]) -> LiveOffCpu:
     from schedtop.offcpu.measurement import Wakers
+    from schedtop.sources.kernel.constants import OFFCPU
     from schedtop.sources.offcpu.source import LiveOffCpu
     from schedtop.sources.scope import find_scope
 
     for name in ("pid", "tid"):
-        if len(options[name]) > MOST_IDS:
-            raise click.UsageError(f"--{name} can be given at most {MOST_IDS} times here")
+        if len(options[name]) > OFFCPU.WANTED_IDS:
+            raise click.UsageError(f"--{name} can be given at most {OFFCPU.WANTED_IDS} times here")
     if not all(comm.strip() for comm in options["comm"]):
         raise click.BadParameter("the name is empty", param_hint="'--comm'")
     try:

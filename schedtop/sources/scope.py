@@ -14,11 +14,9 @@ from schedtop.model.rows import text
 from schedtop.sources.host.cgroups import cpu_hierarchy, find_group, read_mounts
 from schedtop.sources.host.namespaces import pid_namespace
 from schedtop.sources.host.task_cgroups import levels_above
+from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.pid_numbers import PidNumbers, SameNumbers, pid_numbers
-
-COMM_BYTES = 15
-"""What the kernel keeps of a name (TASK_COMM_LEN without its end)."""
 
 _WORD = 8
 
@@ -88,8 +86,8 @@ def find_scope(
     numbers = SameNumbers() if source == "proc" else pid_numbers()
     pids, tids = (_tasks(kind, given, numbers) for kind, given in (("pid", pids), ("tid", tids)))
     for comm in comms:
-        if len(comm.encode()) > COMM_BYTES:
-            raise ValueError(f"--comm: the kernel keeps {COMM_BYTES} bytes of a name, {comm!r} has more")
+        if len(comm.encode()) >= SCHEDULER.COMM_BYTES:
+            raise ValueError(f"--comm: the kernel keeps {SCHEDULER.COMM_BYTES - 1} bytes of a name, {comm!r} has more")
     group, above = (None, 0) if cgroup is None else _group(cgroup)
     try:
         namespace = 0 if pidns is None else pid_namespace(pidns)
@@ -153,8 +151,8 @@ def _any_of(field: str, values: tuple[int, ...]) -> str:
 
 def _has_part(comm: str) -> str:
     """Whether a name of 16 bytes has this in it: compared as words at every place where it fits."""
-    wanted = comm.encode().lower()[:COMM_BYTES]  # ASCII letters, as in the kernel side
-    return " || ".join(_matches_at(wanted, place) for place in range(16 - len(wanted)))
+    wanted = comm.encode().lower()[: SCHEDULER.COMM_BYTES - 1]  # ASCII letters, as in the kernel side
+    return " || ".join(_matches_at(wanted, place) for place in range(SCHEDULER.COMM_BYTES - len(wanted)))
 
 
 def _matches_at(wanted: bytes, place: int) -> str:

@@ -16,13 +16,11 @@ from scenarios import HOG, Cast, Role, Take, cgroup, takes
 from schedtop.base.histogram import LOW_NS
 from schedtop.model.frame import Frame, Topology, merge
 from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Rows
+from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
 
 INTERVAL_NS = 100 * NS_PER_MS
-LOOK_NS = 100_000
-"""The blockers of shorter waits are not looked for: LOOK_NS of bpf/scheduler/maps.h."""
-
 POINTS = 0.05
 MOST = 0.9
 """Of the waits: the rest may be disturbed by kernel threads."""
@@ -135,7 +133,7 @@ def assert_reconciled(frame: Frame) -> None:
     assert abs(paired - int(frame.pairs["blocked_ns"].sum())) <= edges_ns
     short_ns = frame.ended_wait_ns - whole.looked_at_ns - whole.over_budget_ns
     counts = frame.latency.histogram().counts
-    assert -edges_ns <= short_ns <= counts[LOW_NS < LOOK_NS].sum() * LOOK_NS + edges_ns
+    assert -edges_ns <= short_ns <= counts[LOW_NS < SCHEDULER.LOOK_NS].sum() * SCHEDULER.LOOK_NS + edges_ns
 
 
 @pytest.mark.parametrize("number", [2, 3])

@@ -24,7 +24,8 @@ from schedtop.offcpu.measurement import OffCpu, OffCpuRow, ThreadSummary, Wakers
 from schedtop.offcpu.threads import measured as lists_of
 from schedtop.offcpu.threads import top_rows, top_threads
 from schedtop.outputs.offcpu.measurement import ASKED, FORMATS, to_text
-from schedtop.sources.offcpu.programs import MORE_STACKS, Limits
+from schedtop.sources.kernel.constants import OFFCPU
+from schedtop.sources.offcpu.programs import Limits
 from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope, find_scope
 
@@ -336,7 +337,7 @@ def test_what_finds_no_room_is_counted() -> None:
             # What meets another one in the first table is found in the second one.
             rows = source._programs.rows()
             seen = {stack for side in ("user_stack", "kernel_stack") for stack in rows[side].tolist()}
-            second = [stack for stack in seen if stack >= MORE_STACKS]
+            second = [stack for stack in seen if stack >= OFFCPU.MORE_STACKS]
             assert second and all(map(source._programs.addresses, second))
         few_rows = measured(duration_ns=NS_PER_S // 4, limits=Limits(rows=4))
         few_tasks = measured(duration_ns=NS_PER_S // 4, limits=Limits(tasks=4))

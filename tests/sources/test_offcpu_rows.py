@@ -13,8 +13,8 @@ import pytest
 
 from schedtop.base.stacks import ENDED, Stack, Symbol, Waker
 from schedtop.offcpu.measurement import STATES, OffCpuRow, Times
+from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.offcpu import rows as offcpu_rows
-from schedtop.sources.offcpu.programs import NONE, WOKEN_EARLY
 from schedtop.sources.offcpu.rows import EndedThreads, RowMaker, merge_rows, with_processes
 from schedtop.sources.offcpu.stacks import Stacks, waker_of
 
@@ -102,7 +102,7 @@ def test_an_early_wakeup_is_none_of_what_still_sleeps() -> None:
         while (Path("/proc") / str(sleeper.pid) / "stat").read_text().rpartition(") ")[2][0] != "S":
             pass
         waits = [
-            (tid, tid, STATES.index("sleeping"), WOKEN_EARLY, 100, 0, 0, 0, NONE, b"x")
+            (tid, tid, STATES.index("sleeping"), OFFCPU.TASK_WOKEN_EARLY, 100, 0, 0, 0, OFFCPU.STACK_NONE, b"x")
             for tid in (sleeper.pid, os.getpid())
         ]
         rows, _ = maker.waits_under_way(np.array(waits, layout), 50, 400, 0)

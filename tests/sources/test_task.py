@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from schedtop.model.frame import SourceError
-from schedtop.sources.host.syscalls import OTHER_TABLE, error_name, syscall_name, syscall_names
+from schedtop.sources.host.syscalls import error_name, syscall_name, syscall_names
+from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.task.proc import (
     RUNNABLE,
     RUNNING,
@@ -126,7 +127,7 @@ def test_names_of_calls_and_errors() -> None:
     assert (arm[63], arm[56], arm[79], arm[449]) == ("read", "openat", "newfstatat", "futex_waitv")
     assert syscall_names("vax") == {}
     assert syscall_name(9999, intel) == "call 9999"
-    assert syscall_name(OTHER_TABLE, intel) == "(32-bit call)"
+    assert syscall_name(TASK.OTHER_TABLE, intel) == "(32-bit call)"
     assert (error_name(2), error_name(512), error_name(4000)) == ("ENOENT", "ERESTARTSYS", "error 4000")
 
 

@@ -1,8 +1,5 @@
 """The latency histogram: edges, merging, and how far off a percentile can be."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +15,7 @@ from schedtop.base.histogram import (
     Histogram,
     bucket_index,
 )
+from schedtop.sources.kernel.constants import header_constants
 
 PROMISED_ERROR = 0.06
 WAITS = st.lists(st.integers(100, 1_000 * 10**9), min_size=1, max_size=200)
@@ -64,10 +62,9 @@ def test_the_index_is_the_one_that_the_kernel_side_computes(ns: int) -> None:
 
 
 def test_c_and_python_agree_on_the_limits() -> None:
-    source = (Path(__file__).parents[2] / "bpf" / "histogram.h").read_text()
-    defines = {name: int(value) for name, value in re.findall(r"#define\s+(\w+)\s+(\d+)\s", source)}
-    expected = {"SUB_BITS": SUB_BITS, "FIRST_OCTAVE": FIRST_OCTAVE, "LAST_OCTAVE": LAST_OCTAVE}
-    assert {name: defines[name] for name in expected} == expected
+    constants = header_constants("histogram.h")
+    names = ("SUB_BITS", "FIRST_OCTAVE", "LAST_OCTAVE", "LATENCY_BUCKETS")
+    assert [constants[name] for name in names] == [SUB_BITS, FIRST_OCTAVE, LAST_OCTAVE, BUCKETS]
 
 
 @given(WAITS, RATIOS)

@@ -20,14 +20,12 @@ from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.host import proc
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
+from schedtop.sources.kernel.constants import CAPTURE
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.pid_numbers import numbers_in
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
-
-EVENT_BYTES = 32
-"""One event in a ring and in our memory (`struct capture_event`)."""
 
 DEFAULT_BUFFER_BYTES = 64 << 20
 MOST_EVENTS = 4_000_000
@@ -36,8 +34,6 @@ MOST_EVENTS = 4_000_000
 POLL_NS = 20 * NS_PER_MS
 LEAD_NS = 2 * NS_PER_MS
 """How long before its start a capture is announced: no CPU may hear of it late."""
-
-_KIND_SHIFT, _TID_MASK = 24, (1 << 24) - 1
 
 SAME = {
     "time_ns": "time_ns",
@@ -128,7 +124,7 @@ class Rings(Loader):
     def __init__(self, front_end: FrontEnd, compiled: Compiled, cpus: int, buffer_bytes: int) -> None:
         """Loads and attaches; nothing is captured until `open`. Raises SourceError."""
         super().__init__(compiled, front_end.hooks)
-        share = max(2, buffer_bytes // EVENT_BYTES // cpus)
+        share = max(2, buffer_bytes // compiled.maps["events"].value_bytes // cpus)
         self.size = 1 << share.bit_length() - 1
         with self._opening():
             self._create_maps({"events": self.size * cpus, "cpus": cpus, "readers": cpus})
@@ -235,10 +231,10 @@ def _build(front_end: FrontEnd) -> Compiled:
 
 
 def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
-    kinds = raw["kind_and_tid"] >> _KIND_SHIFT
+    kinds = raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT
     raw, kinds = raw[kinds < model.NAME], kinds[kinds < model.NAME]
     rows = np.zeros(len(raw), EVENT_DTYPE)
-    rows["tid"], rows["kind"], rows["seen_on"] = raw["kind_and_tid"] & _TID_MASK, kinds, cpu
+    rows["tid"], rows["kind"], rows["seen_on"] = raw["kind_and_tid"] & (1 << CAPTURE.KIND_SHIFT) - 1, kinds, cpu
     for field, source in SAME.items():
         rows[field] = raw[source]
     states = raw["prev_state"]
@@ -247,19 +243,19 @@ def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
 
 
 def _names(raw: Rows) -> Rows:
-    raw = raw[raw["kind_and_tid"] >> _KIND_SHIFT == model.NAME]
+    raw = raw[raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT == model.NAME]
     rows = np.zeros(len(raw), NAME_DTYPE)
     rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
     letters = _behind(raw, "(16,)u1").copy()
     letters[np.cumsum(letters == 0, axis=1) > 0] = 0  # behind a name that was copied whole is what was there before
     rows["comm"] = np.ascontiguousarray(letters).view("S16")[:, 0]
-    rows["tid"] = raw["kind_and_tid"] & _TID_MASK
+    rows["tid"] = raw["kind_and_tid"] & (1 << CAPTURE.KIND_SHIFT) - 1
     return rows
 
 
 def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
     """Where events are missing; the last place is still in the state of the CPU if no event came after it."""
-    raw = raw[raw["kind_and_tid"] >> _KIND_SHIFT == model.LOST]
+    raw = raw[raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT == model.LOST]
     rows = np.zeros(len(raw) + bool(state["pending"]), LOSS_DTYPE)
     rows["first_ns"][: len(raw)], rows["count"][: len(raw)] = raw["time_ns"], raw["other_tid"]
     rows["last_ns"][: len(raw)] = _behind(raw, "<i8")
@@ -272,5 +268,7 @@ def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
 
 def _behind(raw: Rows, kind: str) -> Any:
     """What AFTER_OTHER_TID of bpf/capture/capture.h points to."""
-    layout: Any = {"names": ["it"], "formats": [kind], "offsets": [16], "itemsize": EVENT_BYTES}
+    fields: Any = raw.dtype.fields
+    start = fields["prev_state"][1]
+    layout: Any = {"names": ["it"], "formats": [kind], "offsets": [start], "itemsize": raw.dtype.itemsize}
     return raw.view(np.dtype(layout))["it"]

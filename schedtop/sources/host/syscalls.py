@@ -10,6 +10,8 @@ import errno
 import platform
 from collections.abc import Mapping
 
+from schedtop.sources.kernel.constants import TASK
+
 # A number with a colon is that of the name that follows; each next name is one higher.
 _EVERYWHERE = """
 424: pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen fsconfig fsmount
@@ -85,9 +87,6 @@ rt_sigtimedwait_time64 futex_time64 sched_rr_get_interval_time64
 
 _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC}
 
-OTHER_TABLE = 1023
-"""Stands for calls of another table than the machine's own (32 bit, x32): they are counted as one (bpf/task/task.h)."""
-
 READS = dict.fromkeys(("read", "pread64", "readv", "preadv", "preadv2", "copy_file_range"), 1) | {"sendfile": 2}
 WRITES = dict.fromkeys(("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile"), 1) | {"copy_file_range": 3}
 """Calls that /proc/PID/io counts as reads and writes: which of their arguments is the descriptor, from 1."""
@@ -109,7 +108,7 @@ def syscall_names(machine: str = "") -> Mapping[int, str]:
 
 def syscall_name(number: int, names: Mapping[int, str]) -> str:
     """The name, or words that tell the number where there is none."""
-    if number == OTHER_TABLE:
+    if number == TASK.OTHER_TABLE:
         return "(32-bit call)"
     return names.get(number) or f"call {number}"
 

@@ -10,7 +10,6 @@ import base64
 import errno
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -126,9 +125,3 @@ def keep_log(log: bytes) -> str:
     with os.fdopen(handle, "wb") as file:
         file.write(log)
     return name
-
-
-def header_constants(directory: Path) -> dict[str, int]:
-    """The plain numbers that bpf/scheduler/maps.h defines, by name."""
-    text = (directory / "scheduler" / "maps.h").read_text()
-    return {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)\b", text, re.MULTILINE)}

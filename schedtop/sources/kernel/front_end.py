@@ -15,6 +15,7 @@ from typing import TypeVar
 from schedtop.model.frame import NotPermitted, SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
@@ -37,8 +38,6 @@ LOST_WITHOUT = {
     "sched_process_exec": "execs",
 }
 """What cannot be shown without an event; without sched_switch there is nothing to show."""
-
-COMM_BYTES = 16
 
 Chosen = TypeVar("Chosen")
 
@@ -186,7 +185,7 @@ def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
         prefix = macro_prefix(event)
         for name, field in fields.items():
             # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
-            known = not name.endswith("comm") or field.size == COMM_BYTES
+            known = not name.endswith("comm") or field.size == SCHEDULER.COMM_BYTES
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
     return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
 

@@ -14,25 +14,14 @@ from schedtop.model.rows import Rows
 from schedtop.offcpu.measurement import Wakers
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
+from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.scope import Scope
 
-NONE, NOT_SEEN, NEW_TASK, NOT_TAKEN, BY_INTERRUPT, FAULT = -1, -2, -3, -5, -6, -14
-"""Stack ids that are none (STACK_* of bpf/offcpu/offcpu.h)."""
-
-WOKEN_EARLY = 1
-"""TASK_WOKEN_EARLY of bpf/offcpu/offcpu.h."""
-
-WANTED_IDS = 8
-"""How many pids, and how many tids, a scope may name: WANTED_IDS of bpf/offcpu/offcpu.h."""
-
 _DEEPEST = 127
-MORE_STACKS = 1 << 24
-"""MORE_STACKS of bpf/offcpu/offcpu.h."""
-
 _MAX_STACK = Path("/proc/sys/kernel/perf_event_max_stack")
 
 
@@ -62,7 +51,7 @@ class OffCpuPrograms(Loader):
             self._config = self._view("config", writable=True)
             for ids, places, flag in ((scope.tgids, "tgids", "by_tgid"), (scope.tids, "tids", "by_tid")):
                 if ids:
-                    self._config[places][0] = [*ids, *[ids[0]] * (WANTED_IDS - len(ids))]
+                    self._config[places][0] = [*ids, *[ids[0]] * (OFFCPU.WANTED_IDS - len(ids))]
                     self._config[flag] = 1
             self._config["wakers"] = wakers
             self._start()
@@ -93,8 +82,8 @@ class OffCpuPrograms(Loader):
         """Tells of a thread that is off the CPU since before our time; false: it is known, or there is no room."""
         task = np.zeros(1, self._compiled.maps["tasks"].dtype)
         task["tid"], task["tgid"], task["comm"], task["state"] = tid, tgid, comm, state
-        task["user_stack"], task["kernel_stack"], task["out_ns"] = user_stack, NOT_SEEN, since_ns
-        task["waker_user_stack"] = task["waker_kernel_stack"] = NONE
+        task["user_stack"], task["kernel_stack"], task["out_ns"] = user_stack, OFFCPU.STACK_NOT_SEEN, since_ns
+        task["waker_user_stack"] = task["waker_kernel_stack"] = OFFCPU.STACK_NONE
         try:
             return calls.add_element(self._fds["tasks"], tid.to_bytes(4, "little"), task.tobytes())
         except OSError as error:
@@ -114,7 +103,7 @@ class OffCpuPrograms(Loader):
 
     def addresses(self, stack: int) -> list[int]:
         """The addresses of a stack, leaf first."""
-        name, place = ("stacks", stack) if stack < MORE_STACKS else ("more_stacks", stack - MORE_STACKS)
+        name, place = ("stacks", stack) if stack < OFFCPU.MORE_STACKS else ("more_stacks", stack - OFFCPU.MORE_STACKS)
         spec = self._compiled.maps[name]
         value = calls.element(self._fds[name], place.to_bytes(4, "little"), spec.value_bytes)
         found = np.frombuffer(value or b"", np.uint64)
@@ -135,8 +124,8 @@ def _build(front_end: FrontEnd, scope: Scope) -> Compiled:
     directory = source_directory()
     text = program_text(directory, f"offcpu/{front_end.name}.c")
     flags = (*front_end.flags, f"-DSTACK_DEPTH={_stack_depth()}")
-    if len(scope.tgids) > WANTED_IDS or len(scope.tids) > WANTED_IDS:
-        raise SourceError(f"--pid and --tid take at most {WANTED_IDS} numbers each here")
+    if len(scope.tgids) > OFFCPU.WANTED_IDS or len(scope.tids) > OFFCPU.WANTED_IDS:
+        raise SourceError(f"--pid and --tid take at most {OFFCPU.WANTED_IDS} numbers each here")
     # Numbers are told to the programs when they run: only what is compiled in makes programs of its own.
     compiled_in = Scope(comms=scope.comms, cgroup=scope.cgroup)
     if compiled_in:

@@ -13,9 +13,9 @@ import numpy as np
 from schedtop.base.stacks import ENDED, INTERRUPT, Stack, Waker
 from schedtop.model.rows import Rows, text
 from schedtop.offcpu.measurement import RUNNABLE, STATES, OffCpuRow, Times, Wakers
+from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.offcpu.before import read_thread
-from schedtop.sources.offcpu.programs import BY_INTERRUPT, NONE, NOT_SEEN, WOKEN_EARLY
 from schedtop.sources.offcpu.stacks import LATE, Stacks, process_name, waker_of
 
 MOST_ENDED = 50_000
@@ -93,16 +93,16 @@ class RowMaker:
 
     def _waker(self, row: Any) -> Waker | None:
         stack = int(row["waker_kernel_stack"])
-        if stack == NONE:
+        if stack == OFFCPU.STACK_NONE:
             return None
-        if stack == BY_INTERRUPT:
+        if stack == OFFCPU.STACK_INTERRUPT:
             return Waker(0, INTERRUPT)
         user = self._stacks.user(int(row["waker_tgid"]), int(row["waker_user_stack"]))
         waker = waker_of(int(row["waker_tid"]), text(bytes(row["waker_comm"])), user, self._stacks.kernel(stack))
         return waker if self._wakers is Wakers.STACKS else Waker(waker.tid, waker.comm)
 
     def _kernel(self, tid: int, stack: int) -> Stack:
-        before = self._before.get(tid) if stack == NOT_SEEN else None
+        before = self._before.get(tid) if stack == OFFCPU.STACK_NOT_SEEN else None
         return before or self._stacks.kernel(stack)
 
     def _process(self, tgid: int) -> str:
@@ -224,7 +224,7 @@ def _runnable_since(task: Any, start: int, now: int) -> int:
         return start
     if task["woken_ns"]:
         return int(task["woken_ns"])
-    return start if task["flags"] & WOKEN_EARLY and not _sleeps(int(task["tid"])) else now
+    return start if task["flags"] & OFFCPU.TASK_WOKEN_EARLY and not _sleeps(int(task["tid"])) else now
 
 
 def _has_ended(tid: int) -> bool:

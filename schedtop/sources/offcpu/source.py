@@ -14,12 +14,13 @@ from schedtop.model.frame import Host
 from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Wakers
 from schedtop.offcpu.places import is_in_file_lock
 from schedtop.sources.host import proc
+from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.kernel.symbols import Symbols, kernel_symbols_hidden
 from schedtop.sources.offcpu.before import kernel_stack, read_thread, threads_in
 from schedtop.sources.offcpu.file_locks import lock_holders
 from schedtop.sources.offcpu.front_end import choose_offcpu_front_end
-from schedtop.sources.offcpu.programs import NONE, NOT_SEEN, Limits, OffCpuPrograms
+from schedtop.sources.offcpu.programs import Limits, OffCpuPrograms
 from schedtop.sources.offcpu.rows import EndedThreads, RowMaker, merge_rows, with_processes
 from schedtop.sources.offcpu.stacks import Stacks, unnamed
 from schedtop.sources.scope import Scope
@@ -133,7 +134,7 @@ class LiveOffCpu:
             if not thread.state:  # running, runnable (nobody knows which), or dead
                 continue
             stack = kernel_stack(thread.tgid, thread.tid)
-            user = NONE if thread.is_kernel else NOT_SEEN
+            user = OFFCPU.STACK_NONE if thread.is_kernel else OFFCPU.STACK_NOT_SEEN
             if not self._programs.add_task(thread.tid, thread.tgid, thread.comm, thread.state, user, now):
                 continue
             again = read_thread(thread.tgid, thread.tid)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from schedtop.base.stacks import INTERRUPT, NO_STACK, Stack, Symbol, Waker
+from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.kernel.symbols import KERNEL, Symbols
 from schedtop.sources.offcpu.before import read_thread
-from schedtop.sources.offcpu.programs import FAULT, NEW_TASK, NONE, NOT_SEEN, NOT_TAKEN, OffCpuPrograms
+from schedtop.sources.offcpu.programs import OffCpuPrograms
 
 _OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
 """How the frames begin that a tracepoint and its program put on top of what it is about."""
@@ -70,7 +71,7 @@ class Stacks:
 
     def user(self, tgid: int, stack: int) -> Stack:
         """The user side of a stack id, of a process."""
-        if stack == FAULT and self._is_kernel_thread(tgid):
+        if stack == OFFCPU.STACK_FAULT and self._is_kernel_thread(tgid):
             return NO_STACK
         if stack < 0:
             return _absent(stack)
@@ -163,5 +164,11 @@ def process_name(tgid: int, root: Path = _PROC) -> str:
 
 
 def _absent(stack: int) -> Stack:
-    reasons = {NOT_SEEN: "not seen", NEW_TASK: "just started", FAULT: "unreadable"}
-    return NO_STACK if stack in (NONE, NOT_TAKEN) else Stack(missing=reasons.get(stack, "lost"))
+    if stack in (OFFCPU.STACK_NONE, OFFCPU.STACK_NOT_TAKEN):
+        return NO_STACK
+    reasons = {
+        OFFCPU.STACK_NOT_SEEN: "not seen",
+        OFFCPU.STACK_NEW_TASK: "just started",
+        OFFCPU.STACK_FAULT: "unreadable",
+    }
+    return Stack(missing=reasons.get(stack, "lost"))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS, Integers, Rows, as_words, take_rows
 from schedtop.model.short_lived import EXIT_UNKNOWN
+from schedtop.sources.kernel.constants import SCHEDULER
 
 _COUNTERS = {
     "timeslices": "timeslices",
@@ -19,9 +20,6 @@ _COUNTERS = {
     "numa_migrations": "numa_migrations",
 }
 # Fields of TASK_DTYPE by their names in `struct task_slot`, 32 bits each.
-
-EXITED = 4
-"""`TASK_EXITED` of bpf/scheduler/maps.h: switched out for the last time."""
 
 MOST_STATUS = 0xFFFF
 """Wait statuses are 16 bits."""
@@ -163,7 +161,7 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
         # Unsigned, so right even when the kernel's 32 bits wrapped.
         tasks[name] = latest[kernel_name] - np.where(same, before[kernel_name], 0).astype(np.uint32)
     tasks["waiting_ns"] = now.waiting_ns(rows)
-    tasks["ended"] = rows["flags"] & EXITED != 0
+    tasks["ended"] = rows["flags"] & SCHEDULER.TASK_EXITED != 0
     # Of a thread it is between it and its process; what is no wait status is a reason why there is none.
     known = (rows["exit_code"] <= MOST_STATUS) & (rows["tid"] == rows["tgid"])
     tasks["exit_code"] = np.where(tasks["ended"], np.where(known, rows["exit_code"].astype(np.int64), EXIT_UNKNOWN), 0)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
-from schedtop.sources.kernel.compiler import Compiled, compile_programs, header_constants
+from schedtop.sources.kernel.compiler import Compiled, compile_programs
+from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
@@ -18,8 +20,6 @@ from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.kernel.ring import Ring
 
 LRU_SPARE = 256
-
-_WINDOWS_PER_S = 1_000_000_000 / (1 << 27)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Limits:
 def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
     """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
     directory = source_directory()
+    windows_per_s = NS_PER_S / (1 << SCHEDULER.SLOW_WINDOW_SHIFT)
     flags = (
         f"-DCPUS={cpus}",
         f"-DTASK_SLOTS={limits.task_slots}",
@@ -52,7 +53,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
         f"-DSHORT_LIVES={limits.short_lives}",
         f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
-        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / _WINDOWS_PER_S / cpus))}",
+        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / windows_per_s / cpus))}",
         *front_end.flags,
         *scope,
     )
@@ -79,8 +80,7 @@ class Programs(Loader):
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
-        constants = header_constants(source_directory())
-        self.selected_flag, self._exited_flag = constants["TASK_SELECTED"], constants["TASK_EXITED"]
+        self.selected_flag = SCHEDULER.TASK_SELECTED
         self._exited: set[tuple[int, int]] = set()
         self._taken: list[bytes] = []
         self.sampled_cpus: tuple[int, ...] = ()
@@ -121,7 +121,7 @@ class Programs(Loader):
         One that has exited and was returned by the call before is taken out of the map: nothing else ever is.
         """
         fd, rows = self._fds["overflow"], self._values("overflow")
-        gone = rows[rows["flags"] & self._exited_flag != 0]
+        gone = rows[rows["flags"] & SCHEDULER.TASK_EXITED != 0]
         exited = set(zip(gone["tid"].tolist(), gone["start_ns"].tolist(), strict=True))
         for tid, _ in exited & self._exited:
             calls.delete_element(fd, tid.to_bytes(4, "little"))

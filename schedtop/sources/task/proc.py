@@ -7,7 +7,7 @@ import re
 import socket
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from schedtop.sources.host.syscalls import READS, WRITES
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.throttling import quota_ratio, read_statistics
 from schedtop.sources.host.topology import cpu_list
+from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.kernel.pid_numbers import shows_host
 from schedtop.task import IO_KINDS, Attributes, Quota, exit_words
+from schedtop.task.parts import STATES
 
-RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED = range(5)
-"""`enum task_state` of bpf/task/task.h."""
-
-NO_CALL = -1
+RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, _THROTTLED = range(len(STATES))
+"""Places in STATES; the kernel side has the same numbers."""
 
 _STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
@@ -167,13 +167,13 @@ def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CallUnderWay:
-    """A system call by its number (NO_CALL: none, or it cannot be told).
+    """A system call by its number (TASK.NO_CALL: none, or it cannot be told).
 
     `read_kind`, `write_kind`: what the descriptors that it reads from and writes to stand for, places in IO_KINDS; -1:
     it does not read or write.
     """
 
-    number: int = NO_CALL
+    number: int = field(default_factory=lambda: TASK.NO_CALL)
     read_kind: int = -1
     write_kind: int = -1
 

@@ -12,14 +12,12 @@ from schedtop.model.rows import Rows
 from schedtop.sources.host.syscalls import READS, WRITES, syscall_names
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import compile_programs
+from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
 from schedtop.sources.task.proc import CallUnderWay
-
-RING = 256
-"""SLOW_CALLS and CHANGES of bpf/task/task.h: how many each CPU keeps."""
 
 SLOW_NS = 10_000
 """Calls from here on may be among the slowest, at first."""
@@ -52,7 +50,7 @@ class TaskPrograms(Loader):
         mandatory = {f"{front_end.name}_{event}" for event in MANDATORY}
         super().__init__(compiled, front_end.hooks, front_end.hooks.keys() - mandatory)
         with self._opening():
-            self._create_maps({"cpus": cpus, "slow_calls": cpus * RING, "changes": cpus * RING})
+            self._create_maps({"cpus": cpus, "slow_calls": cpus * TASK.SLOW_CALLS, "changes": cpus * TASK.CHANGES})
             self._config = self._view("config", writable=True)
             self._totals = self._view("totals")
             self._cpus = self._view("cpus")
@@ -137,8 +135,9 @@ class TaskPrograms(Loader):
         self._taken[name] = heads
         # On a host with many CPUs the task was on few.
         active = np.flatnonzero(heads != before)
-        rows = ring.reshape(-1, RING)[active].ravel()
-        cpu = np.repeat(active, RING)
+        by_cpu = ring.reshape(len(heads), -1)
+        rows = by_cpu[active].ravel()
+        cpu = np.repeat(active, by_cpu.shape[1])
         position = rows["position"].astype(np.int64)
         fresh = (position > before[cpu]) & (position <= heads[cpu])
         return rows[fresh], int((heads - before).sum()) - int(fresh.sum())

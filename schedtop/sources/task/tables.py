@@ -11,7 +11,8 @@ import numpy.typing as npt
 from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
 from schedtop.sources.host.syscalls import error_name, syscall_name
-from schedtop.sources.task.proc import NO_CALL, RUNNING, SLEEPING, UNINTERRUPTIBLE, address
+from schedtop.sources.kernel.constants import TASK
+from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE, address
 from schedtop.sources.task.programs import TaskReading
 from schedtop.task import (
     IO_KINDS,
@@ -111,7 +112,7 @@ def syscalls(
 def ongoing_calls(reading: TaskReading, names: Mapping[int, str]) -> tuple[OngoingCall, ...]:
     """The calls that threads are in, longest first."""
     found = []
-    for row in reading.threads[(reading.threads["call"] != NO_CALL) & (reading.threads["state"] < len(STATES))]:
+    for row in reading.threads[(reading.threads["call"] != TASK.NO_CALL) & (reading.threads["state"] < len(STATES))]:
         known, number = bool(row["call_enter_ns"]), int(row["call"])
         start = int(row["call_enter_ns"]) if known else int(row["since_ns"])
         duration = max(0, reading.time_ns - start)
@@ -130,7 +131,7 @@ def slow_calls(rows: Rows, names: Mapping[int, str], clock_offset_ns: int) -> tu
             int(row["duration_ns"]),
             int(row["blocked_ns"]),
             int(row["result"]),
-            error_name(-int(row["result"])) if -4095 <= row["result"] < 0 else "",
+            error_name(-int(row["result"])) if -TASK.MOST_ERRNO <= row["result"] < 0 else "",
         )
         for row in rows
     )
@@ -209,7 +210,7 @@ def _run_by_cpu(reading: TaskReading) -> Times:
 def _blocked_by_call(reading: TaskReading) -> Times:
     blocked: Times = reading.calls["blocked_ns"].astype(np.int64)
     state, call = reading.threads["state"], reading.threads["call"]
-    rows = reading.threads[((state == SLEEPING) | (state == UNINTERRUPTIBLE)) & (call != NO_CALL)]
+    rows = reading.threads[((state == SLEEPING) | (state == UNINTERRUPTIBLE)) & (call != TASK.NO_CALL)]
     began = np.maximum(rows["since_ns"], rows["call_enter_ns"]).astype(np.int64)  # as account() of bpf/task/task.h
     np.add.at(blocked, rows["call"].astype(np.int64), np.maximum(reading.time_ns - began, 0))
     return blocked
