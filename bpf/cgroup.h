@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The cgroup of a task_struct, for front ends that may load from it; its offsets are flags (frontend.py). */
+/* The cgroup of a task_struct, for front ends that may load from it; its offsets are flags. */
 #ifndef SCHEDTOP_CGROUP_H
 #define SCHEDTOP_CGROUP_H
 

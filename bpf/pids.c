@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Who is who in a pid namespace: an iterator over the tasks that its reader can see (kernel/bpf/task_iter.c), which
- * writes each task's number of the host and that of one namespace.
+ * The numbers of tasks in a pid namespace: an iterator over the tasks that its reader can see
+ * (kernel/bpf/task_iter.c), which writes each task's number of the host and that of one namespace.
  */
 
 #include <linux/types.h>

@@ -18,8 +18,8 @@
 #define REPORTED_IDLE 0x80
 
 /*
- * Copies a name, as two words. An offset of 0 stands for a name that the record does not hold as an array; then there is none. Names are aligned to
- * four bytes, and the verifier wants loads from the record to be aligned.
+ * Copies a name, as two words. An offset of 0 stands for a name that the record does not hold as an array; then there
+ * is none. Names are aligned to four bytes, and the verifier wants loads from the record to be aligned.
  */
 #define HALF(ctx, offset) ((u64)FIELD(u32, ctx, offset) | (u64)FIELD(u32, ctx, (offset) + 4) << 32)
 #define COPY_NAME(to, ctx, offset)                                                                                     \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Capture: every switch, wakeup and migration of a short time, one event after the other. Each CPU has a ring of its
- * own within one mapped array, so a ring has one writer, and its events are in order. No event waits for user space: what
- * finds no room is counted, with the time of the first and the last of them. So is, without its time, what an interrupt
- * brings while an event is being written: sched_waking of the current task is handled with interrupts on.
+ * own within one mapped array, so a ring has one writer, and its events are in order. No event waits for user space:
+ * what finds no room is counted, with the time of the first and the last of them. So is, without its time, what an
+ * interrupt brings while an event is being written: sched_waking of the current task is handled with interrupts on.
  *
  * The array sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
  */

@@ -21,18 +21,18 @@ static __always_inline enum interrupted interrupted(void)
 	return count & SOFTIRQ_BIT ? MAYBE_INTERRUPTED : NOT_INTERRUPTED;
 }
 
-static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who)
+static __always_inline bool may_be_wanted(struct off_config *settings, struct task_id *id)
 {
-	return is_wanted(settings, who->tid, who->tgid);
+	return is_wanted(settings, id->tid, id->tgid);
 }
 
-static __always_inline void describe(struct who *who, struct off_task *task)
+static __always_inline void describe(struct task_id *id, struct off_task *task)
 {
-	task->tgid = who->tgid;
-	*(u64 *)task->comm = FIELD(u64, who->task, TASK_COMM_OFFSET);
-	*(u64 *)(task->comm + 8) = FIELD(u64, who->task, TASK_COMM_OFFSET + 8);
+	task->tgid = id->tgid;
+	*(u64 *)task->comm = FIELD(u64, id->task, TASK_COMM_OFFSET);
+	*(u64 *)(task->comm + 8) = FIELD(u64, id->task, TASK_COMM_OFFSET + 8);
 #ifdef SELECTED_CGROUP
-	u64 css_set = FIELD(u64, who->task, TASK_CGROUPS_OFFSET);
+	u64 css_set = FIELD(u64, id->task, TASK_CGROUPS_OFFSET);
 	u64 group;
 
 	if (task->css_set == css_set)
@@ -45,11 +45,11 @@ static __always_inline void describe(struct who *who, struct off_task *task)
 #endif
 }
 
-static __always_inline void identify(struct who *who, u64 task)
+static __always_inline void identify(struct task_id *id, u64 task)
 {
-	who->task = task;
-	who->tid = FIELD(u32, task, TASK_TID_OFFSET);
-	who->tgid = FIELD(u32, task, TASK_TGID_OFFSET);
+	id->task = task;
+	id->tid = FIELD(u32, task, TASK_TID_OFFSET);
+	id->tgid = FIELD(u32, task, TASK_TGID_OFFSET);
 }
 
 static __always_inline u32 off_state(bool preempt, u32 state)
@@ -74,7 +74,7 @@ static __always_inline u32 off_state(bool preempt, u32 state)
 
 int btf_sched_switch(u64 *ctx)
 {
-	struct who prev = {}, next = {};
+	struct task_id prev = {}, next = {};
 	u32 state;
 
 	identify(&prev, ctx[1]);
@@ -91,18 +91,18 @@ int btf_sched_switch(u64 *ctx)
 
 int btf_sched_waking(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_waking(ctx, &who);
+	identify(&id, ctx[0]);
+	on_waking(ctx, &id);
 	return 0;
 }
 
 int btf_sched_wakeup_new(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_wakeup_new(&who);
+	identify(&id, ctx[0]);
+	on_wakeup_new(&id);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Off-CPU: each time that a thread is without a CPU, from its switch out to its switch in, added up by thread, state and
- * the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is runnable.
+ * Off-CPU: each time that a thread is without a CPU, from its switch out to its switch in, added up by thread, state
+ * and the stacks with which it left. Up to its wakeup that time is spent in the state in which it left, then it is
+ * runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
  * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in scheduler/blame.h.
@@ -40,7 +41,7 @@ enum off_state {
 	OFF_GONE, /* it never comes back */
 };
 
-/* off_config.wakers: what is kept of who woke. Whether it was an interrupt, if that is cheap to know, always is. */
+/* off_config.wakers: what is kept of the waker. Whether it was an interrupt, if that is cheap to know, always is. */
 #define WAKER_NAMES 1
 #define WAKER_STACKS 2
 
@@ -152,7 +153,7 @@ BPF_F_TABLE("array", u32, struct off_config, config, 1, BPF_F_MMAPABLE);
 #endif
 
 /* What a front end knows of a task; `task` and `comm` are each front end's own. */
-struct who {
+struct task_id {
 	u64 task;
 	u32 tid;
 	u32 tgid;
@@ -160,8 +161,8 @@ struct who {
 	char *comm;
 };
 
-static __always_inline void describe(struct who *who, struct off_task *task);
-static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who);
+static __always_inline void describe(struct task_id *id, struct off_task *task);
+static __always_inline bool may_be_wanted(struct off_config *settings, struct task_id *id);
 static __always_inline enum interrupted interrupted(void);
 
 static __always_inline bool is_among(u32 *ids, u32 id)
@@ -197,22 +198,22 @@ static __always_inline struct off_cpu *this_cpu(void)
 }
 
 /* The task's entry, made if there is none yet; NULL if there is no room. */
-static __always_inline struct off_task *task_entry(struct who *who, struct off_cpu *cpu)
+static __always_inline struct off_task *task_entry(struct task_id *id, struct off_cpu *cpu)
 {
 	struct off_task fresh = {};
-	struct off_task *task = tasks.lookup(&who->tid);
+	struct off_task *task = tasks.lookup(&id->tid);
 
 	if (task)
 		return task;
-	fresh.tid = who->tid;
-	tasks.update(&who->tid, &fresh);
-	task = tasks.lookup(&who->tid);
+	fresh.tid = id->tid;
+	tasks.update(&id->tid, &fresh);
+	task = tasks.lookup(&id->tid);
 	if (!task)
 		cpu->tasks_lost++;
 	return task;
 }
 
-/* A stack whose place in the first table another one has goes to the second one, where few meet. */
+/* A stack that finds its place in the first table taken goes to the second one, where few meet. */
 static __always_inline s32 take_stack(void *ctx, u64 side)
 {
 	s32 stack = stacks.get_stackid(ctx, side);
@@ -223,13 +224,13 @@ static __always_inline s32 take_stack(void *ctx, u64 side)
 	return stack < 0 ? stack : stack + MORE_STACKS;
 }
 
-static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, struct who *who, struct off_task *task)
+static __always_inline void take_stacks(void *ctx, struct off_cpu *cpu, struct task_id *id, struct off_task *task)
 {
 	task->kernel_stack = take_stack(ctx, KERNEL_STACK);
 	if (task->kernel_stack < 0)
 		cpu->kernel_stacks_lost++;
 	task->user_stack = STACK_NONE;
-	if (!who->has_user_side)
+	if (!id->has_user_side)
 		return;
 	task->user_stack = take_stack(ctx, USER_STACK);
 	if (task->user_stack < 0 && task->user_stack != STACK_FAULT)
@@ -371,29 +372,29 @@ static __always_inline void begin_wait(struct off_task *task, u32 state, u64 now
 	task->out_ns = now;
 }
 
-static __always_inline void switch_out(void *ctx, struct off_cpu *cpu, struct who *who, u32 state, u64 now)
+static __always_inline void switch_out(void *ctx, struct off_cpu *cpu, struct task_id *id, u32 state, u64 now)
 {
 	struct off_task *task;
 
 	if (state == OFF_GONE) {
-		tasks.delete(&who->tid);
+		tasks.delete(&id->tid);
 		return;
 	}
-	task = task_entry(who, cpu);
+	task = task_entry(id, cpu);
 	if (!task)
 		return;
-	describe(who, task);
+	describe(id, task);
 	if (!SELECTED(task)) {
 		task->out_ns = 0;
 		return;
 	}
-	take_stacks(ctx, cpu, who, task);
+	take_stacks(ctx, cpu, id, task);
 	begin_wait(task, state, now);
 }
 
-static __always_inline void switch_in(struct off_config *settings, struct off_cpu *cpu, struct who *who, u64 now)
+static __always_inline void switch_in(struct off_config *settings, struct off_cpu *cpu, struct task_id *id, u64 now)
 {
-	struct off_task *task = tasks.lookup(&who->tid);
+	struct off_task *task = tasks.lookup(&id->tid);
 
 	if (!task)
 		return;
@@ -403,7 +404,7 @@ static __always_inline void switch_in(struct off_config *settings, struct off_cp
 	task->flags &= ~TASK_WOKEN_EARLY;
 }
 
-static __always_inline void on_switch(void *ctx, struct who *prev, struct who *next, u32 state)
+static __always_inline void on_switch(void *ctx, struct task_id *prev, struct task_id *next, u32 state)
 {
 	struct off_config *settings = settings_of_now();
 	struct off_cpu *cpu = this_cpu();
@@ -424,15 +425,15 @@ static __always_inline void on_switch(void *ctx, struct who *prev, struct who *n
 }
 
 /* Only the first wakeup of a wait counts; one of a thread that has the CPU does not, if another one comes. */
-static __always_inline void on_waking(void *ctx, struct who *who)
+static __always_inline void on_waking(void *ctx, struct task_id *id)
 {
 	struct off_config *settings = settings_of_now();
 	struct off_cpu *cpu = this_cpu();
 	struct off_task *task;
 
-	if (!settings || !cpu || !may_be_wanted(settings, who))
+	if (!settings || !cpu || !may_be_wanted(settings, id))
 		return;
-	task = tasks.lookup(&who->tid);
+	task = tasks.lookup(&id->tid);
 	if (!task)
 		return;
 	if (!task->out_ns) {
@@ -446,18 +447,18 @@ static __always_inline void on_waking(void *ctx, struct who *who)
 }
 
 /* A new thread waits for its first CPU. */
-static __always_inline void on_wakeup_new(struct who *who)
+static __always_inline void on_wakeup_new(struct task_id *id)
 {
 	struct off_config *settings = settings_of_now();
 	struct off_cpu *cpu = this_cpu();
 	struct off_task *task;
 
-	if (!settings || !cpu || !is_wanted(settings, who->tid, who->tgid))
+	if (!settings || !cpu || !is_wanted(settings, id->tid, id->tgid))
 		return;
-	task = task_entry(who, cpu);
+	task = task_entry(id, cpu);
 	if (!task)
 		return;
-	describe(who, task);
+	describe(id, task);
 	if (!SELECTED(task))
 		return;
 	task->flags &= ~TASK_WOKEN_EARLY;

@@ -12,7 +12,7 @@
 #include "offcpu.h"
 
 /* Of one that comes, or is woken, it is known when it has an entry. */
-static __always_inline bool may_be_wanted(struct off_config *settings, struct who *who)
+static __always_inline bool may_be_wanted(struct off_config *settings, struct task_id *id)
 {
 	return true;
 }
@@ -23,12 +23,12 @@ static __always_inline enum interrupted interrupted(void)
 	return MAYBE_INTERRUPTED;
 }
 
-static __always_inline void describe(struct who *who, struct off_task *task)
+static __always_inline void describe(struct task_id *id, struct off_task *task)
 {
-	if (who->tgid)
-		task->tgid = who->tgid;
-	*(u64 *)task->comm = *(u64 *)who->comm;
-	*(u64 *)(task->comm + 8) = *(u64 *)(who->comm + 8);
+	if (id->tgid)
+		task->tgid = id->tgid;
+	*(u64 *)task->comm = *(u64 *)id->comm;
+	*(u64 *)(task->comm + 8) = *(u64 *)(id->comm + 8);
 }
 
 static __always_inline u32 off_state(u32 state)
@@ -52,7 +52,7 @@ static __always_inline u32 off_state(u32 state)
 
 int tracepoint_sched_switch(void *ctx)
 {
-	struct who prev = {}, next = {};
+	struct task_id prev = {}, next = {};
 	u64 comm[2];
 
 	COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
@@ -68,9 +68,9 @@ int tracepoint_sched_switch(void *ctx)
 #ifdef HAVE_SCHED_WAKING
 int tracepoint_sched_waking(void *ctx)
 {
-	struct who who = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD) };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD) };
 
-	on_waking(ctx, &who);
+	on_waking(ctx, &id);
 	return 1;
 }
 #endif
@@ -79,12 +79,12 @@ int tracepoint_sched_waking(void *ctx)
 /* Made by the current task: a thread of its process, or a process of its own, and that cannot be told. */
 int tracepoint_sched_wakeup_new(void *ctx)
 {
-	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD) };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD) };
 	u64 comm[2];
 
 	COPY_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
-	who.comm = (char *)comm;
-	on_wakeup_new(&who);
+	id.comm = (char *)comm;
+	on_wakeup_new(&id);
 	return 1;
 }
 #endif

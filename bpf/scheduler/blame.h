@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Who is to blame for a wait: its blockers, the pairs of victim and blocker or preemptor, and the event of a slow one. */
+/* The blame for a wait: its blockers, the pairs of victim and blocker or preemptor, and the event of a slow one. */
 #ifndef SCHEDTOP_SCHEDULER_BLAME_H
 #define SCHEDTOP_SCHEDULER_BLAME_H
 
@@ -77,8 +77,8 @@ static __always_inline void blame_pairs(struct cpu_state *cpu, struct slow_wait 
 	}
 }
 
-/* All that is asked of the slot and of who leaves the CPU, so that the rest depends on little but the event. */
-static __always_inline void describe_wait(struct slow_wait *event, struct task_slot *slot, struct who *previous,
+/* All that is asked of the slot and of the task before, so that the rest depends on little but the event. */
+static __always_inline void describe_wait(struct slow_wait *event, struct task_slot *slot, struct task_id *previous,
 					  u64 wait, u64 now)
 {
 	__builtin_memset(event, 0, sizeof(*event));
@@ -94,25 +94,25 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->cgroup_id = slot->cgroup_id;
 	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
 	if (slot->wait_kind == WAIT_WAKEUP)
-		event->waker_tid = slot->culprit_tid;
+		event->waker_tid = slot->waker_or_preemptor_tid;
 	else
-		event->preemptor_tid = slot->culprit_tid;
+		event->preemptor_tid = slot->waker_or_preemptor_tid;
 	event->previous_tid = previous->tid;
 	if (previous->tid)
 		task_name(previous, event->previous_comm);
-	event->here_ns = now - wait;
-	if (slot->left_ns > event->here_ns)
-		event->here_ns = slot->moved_ns;
+	event->enqueued_ns = now - wait;
+	if (slot->left_ns > event->enqueued_ns)
+		event->enqueued_ns = slot->moved_ns;
 }
 
-/* Who had the CPU that the wait ends on. If it has moved, what is known of the CPUs before is in `moved_waits`. */
+/* What had the CPU that the wait ends on. If it has moved, what is known of the CPUs before is in `moved_waits`. */
 static __always_inline void find_blockers(struct slow_wait *event)
 {
 	struct timeline *timeline = timeline_of(event->cpu);
 	u64 start = event->end_ns - event->wait_ns;
 	struct slow_wait *before;
 
-	if (event->here_ns > start) {
+	if (event->enqueued_ns > start) {
 		before = moved_waits.lookup(&event->tid);
 		if (before && before->end_ns > start) {
 			event->covered_ns = before->covered_ns;
@@ -125,10 +125,10 @@ static __always_inline void find_blockers(struct slow_wait *event)
 	}
 	asm volatile("" ::: "memory");
 	if (timeline)
-		add_blockers(event, timeline, 0, event->here_ns, event->end_ns);
+		add_blockers(event, timeline, 0, event->enqueued_ns, event->end_ns);
 }
 
-/* The task leaves a run queue that it has waited on: keeps who had that CPU meanwhile. Its lock is held. */
+/* The task leaves a run queue that it has waited on: keeps what had that CPU meanwhile. Its lock is held. */
 static __always_inline void keep_blockers(struct task_slot *slot, u64 now)
 {
 	u64 since = slot->left_ns > slot->wait_start_ns ? slot->moved_ns : slot->wait_start_ns;
@@ -151,7 +151,7 @@ static __always_inline void keep_blockers(struct task_slot *slot, u64 now)
 	add_blockers(event, timeline, cpu->current_tid, since, now);
 }
 
-static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_wait *event, struct who *victim)
+static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_wait *event, struct task_id *victim)
 {
 	struct timeline *timeline = timeline_of(event->cpu);
 
@@ -159,7 +159,7 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	/* The victim is still counted by the kernel, and is the one that runs now. */
 	event->queue_known = queue_lengths(event->queue_length, 1);
 	if (timeline)
-		event->stolen_ns = stolen_since(timeline, victim, event->here_ns);
+		event->stolen_ns = stolen_since(timeline, victim, event->enqueued_ns);
 	name_of(event->waker_tid, event->waker_comm);
 	name_of(event->preemptor_tid, event->preemptor_comm);
 	/* No wakeup of the reader: it comes by itself, and must not be one more task to switch to. */
@@ -167,7 +167,7 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 		cpu->ring_dropped++;
 }
 
-/* A throttled task was on no run queue: nobody blocked it. */
+/* A throttled task was on no run queue: nothing blocked it. */
 static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event, struct config *settings)
 {
 	if (event->kind >= LATENCY_KINDS)
@@ -182,7 +182,7 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
 }
 
 /*
- * For a wait that is slow, or long enough to ask who had the CPU. What is decided goes through the event's memory:
+ * For a wait that is slow, or long enough to ask what had the CPU. What is decided goes through the event's memory:
  * else the verifier follows the walk anew for each way to come here.
  */
 static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *change,

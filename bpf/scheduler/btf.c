@@ -16,21 +16,21 @@
 #include "maps.h"
 #include "tasks.h"
 
-static __always_inline u32 task_tgid(struct who *who)
+static __always_inline u32 task_tgid(struct task_id *id)
 {
-	return FIELD(u32, who->task, TASK_TGID_OFFSET);
+	return FIELD(u32, id->task, TASK_TGID_OFFSET);
 }
 
-static __always_inline void task_name(struct who *who, char *comm)
+static __always_inline void task_name(struct task_id *id, char *comm)
 {
-	*(u64 *)comm = FIELD(u64, who->task, TASK_COMM_OFFSET);
-	*(u64 *)(comm + 8) = FIELD(u64, who->task, TASK_COMM_OFFSET + 8);
+	*(u64 *)comm = FIELD(u64, id->task, TASK_COMM_OFFSET);
+	*(u64 *)(comm + 8) = FIELD(u64, id->task, TASK_COMM_OFFSET + 8);
 }
 
 /* A task changes its cgroup by changing its css_set, so the id is looked up only when that is another one. */
-static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
+static __always_inline void task_cgroup(struct task_id *id, struct task_slot *slot)
 {
-	u64 css_set = FIELD(u64, who->task, TASK_CGROUPS_OFFSET);
+	u64 css_set = FIELD(u64, id->task, TASK_CGROUPS_OFFSET);
 	u64 group;
 
 	if (slot->css_set == css_set)
@@ -46,10 +46,10 @@ static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
 }
 
 /* The namespace that its children are in: its own, unless it has just called unshare. */
-static __always_inline u32 task_pid_namespace(struct who *who)
+static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
 #ifdef TASK_NSPROXY_OFFSET
-	u64 proxy = FIELD(u64, who->task, TASK_NSPROXY_OFFSET);
+	u64 proxy = FIELD(u64, id->task, TASK_NSPROXY_OFFSET);
 	u64 space;
 
 	if (!proxy)
@@ -62,12 +62,12 @@ static __always_inline u32 task_pid_namespace(struct who *who)
 }
 
 /* The process that forked it (or adopted it before we looked); of a thread its own. Both names are of the leader. */
-static __always_inline void task_parent(struct who *who, struct task_slot *slot)
+static __always_inline void task_parent(struct task_id *id, struct task_slot *slot)
 {
 #ifdef TASK_PARENT_OFFSET
-	u64 parent = who->task;
+	u64 parent = id->task;
 
-	if (slot->tgid == who->tid)
+	if (slot->tgid == id->tid)
 		parent = FIELD(u64, parent, TASK_PARENT_OFFSET);
 	if (!parent)
 		return;
@@ -84,13 +84,13 @@ static __always_inline void task_parent(struct who *who, struct task_slot *slot)
 #define GROUP_EXIT 4
 
 /* What wait_task_zombie() (kernel/exit.c) will find. do_exit() has stored it before sched_process_exit. */
-static __always_inline u32 task_exit_code(struct who *who)
+static __always_inline u32 task_exit_code(struct task_id *id)
 {
 #ifdef TASK_SIGNAL_OFFSET
-	u64 signal = FIELD(u64, who->task, TASK_SIGNAL_OFFSET);
+	u64 signal = FIELD(u64, id->task, TASK_SIGNAL_OFFSET);
 
 	if (!signal)
-		return FIELD(u32, who->task, TASK_EXIT_CODE_OFFSET);
+		return FIELD(u32, id->task, TASK_EXIT_CODE_OFFSET);
 #ifdef SIGNAL_EXEC_OFFSET
 	/* de_thread() (fs/exec.c) ends all the others. */
 	if (FIELD(u64, signal, SIGNAL_EXEC_OFFSET))
@@ -98,28 +98,28 @@ static __always_inline u32 task_exit_code(struct who *who)
 #endif
 	if (FIELD(u32, signal, SIGNAL_FLAGS_OFFSET) & GROUP_EXIT)
 		return FIELD(u32, signal, SIGNAL_CODE_OFFSET);
-	return FIELD(u32, who->task, TASK_EXIT_CODE_OFFSET);
+	return FIELD(u32, id->task, TASK_EXIT_CODE_OFFSET);
 #else
 	return EXIT_UNKNOWN;
 #endif
 }
 
 /* task_cpu(): the last one, or what wake_up_new_task() has chosen. */
-static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
+static __always_inline u32 wakeup_cpu(struct task_id *id, struct task_slot *slot)
 {
-	return FIELD(u32, who->task, TASK_CPU_OFFSET);
+	return FIELD(u32, id->task, TASK_CPU_OFFSET);
 }
 
-static __always_inline u32 allowed_cpus(struct who *who)
+static __always_inline u32 allowed_cpus(struct task_id *id)
 {
-	return FIELD(u32, who->task, TASK_ALLOWED_OFFSET);
+	return FIELD(u32, id->task, TASK_ALLOWED_OFFSET);
 }
 
-/* prev_steal_time_rq: what update_rq_clock_task() (kernel/sched/core.c) took off the time of tasks, as of this switch. */
-static __always_inline u64 steal_of_cpu(struct who *who)
+/* prev_steal_time_rq: what update_rq_clock_task() (kernel/sched/core.c) took off the time of tasks so far. */
+static __always_inline u64 steal_of_cpu(struct task_id *id)
 {
 #ifdef RQ_STEAL_OFFSET
-	u64 queue = FIELD(u64, who->task, TASK_CFS_RQ_OFFSET);
+	u64 queue = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
 
 	queue = FIELD(u64, queue, CFS_RQ_RQ_OFFSET);
 	return FIELD(u64, queue, RQ_STEAL_OFFSET);
@@ -128,21 +128,21 @@ static __always_inline u64 steal_of_cpu(struct who *who)
 #endif
 }
 
-static __always_inline void identify(struct who *who, u64 task)
+static __always_inline void identify(struct task_id *id, u64 task)
 {
-	who->task = task;
-	who->tid = FIELD(u32, task, TASK_TID_OFFSET);
-	who->start_ns = FIELD(u64, task, TASK_START_OFFSET);
+	id->task = task;
+	id->tid = FIELD(u32, task, TASK_TID_OFFSET);
+	id->start_ns = FIELD(u64, task, TASK_START_OFFSET);
 }
 
-static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
+static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one)
 {
-#ifdef TASK_ARRIVALS_OFFSET
+#ifdef TASK_PCOUNT_OFFSET
 	/* The tracepoint comes before the kernel counts the arrival of the next task. */
-	u32 total = (u32)FIELD(u64, who->task, TASK_ARRIVALS_OFFSET) + now_one;
-	u32 fresh = total - slot->arrivals;
+	u32 total = (u32)FIELD(u64, id->task, TASK_PCOUNT_OFFSET) + now_one;
+	u32 fresh = total - slot->pcount;
 
-	slot->arrivals = total;
+	slot->pcount = total;
 	/* After an exec by a thread, another task stands behind the slot: this tells nothing about the time before. */
 	return (s32)fresh < 0 ? now_one : fresh;
 #else
@@ -196,63 +196,63 @@ int btf_sched_switch(u64 *ctx)
 	return 0;
 }
 
-static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
+static __always_inline bool is_queued(struct task_id *id, struct task_slot *slot)
 {
 #ifdef TASK_DELAYED_OFFSET
 	/* Since 6.12 a sleeper may stay on the queue until it is picked. */
-	if (FIELD(u8, who->task, TASK_DELAYED_OFFSET))
+	if (FIELD(u8, id->task, TASK_DELAYED_OFFSET))
 		return false;
 #endif
-	return FIELD(TASK_ON_RQ_TYPE, who->task, TASK_ON_RQ_OFFSET);
+	return FIELD(TASK_ON_RQ_TYPE, id->task, TASK_ON_RQ_OFFSET);
 }
 
 /* On the way between two queues on_rq is TASK_ON_RQ_MIGRATING, and 0 in try_to_wake_up() and at fork. */
-static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot)
+static __always_inline bool is_being_woken(struct task_id *id, struct task_slot *slot)
 {
-	return !FIELD(TASK_ON_RQ_TYPE, who->task, TASK_ON_RQ_OFFSET);
+	return !FIELD(TASK_ON_RQ_TYPE, id->task, TASK_ON_RQ_OFFSET);
 }
 
 int btf_sched_waking(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_waking(&who);
+	identify(&id, ctx[0]);
+	on_waking(&id);
 	return 0;
 }
 
 int btf_sched_wakeup_new(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_waking(&who);
+	identify(&id, ctx[0]);
+	on_waking(&id);
 	return 0;
 }
 
 int btf_sched_migrate_task(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_migrate(&who, FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	identify(&id, ctx[0]);
+	on_migrate(&id, FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
 	return 0;
 }
 
 int btf_sched_process_exit(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_exit(&who);
+	identify(&id, ctx[0]);
+	on_exit(&id);
 	return 0;
 }
 
 int btf_sched_process_exec(u64 *ctx)
 {
-	struct who who = {};
+	struct task_id id = {};
 
-	identify(&who, ctx[0]);
-	on_exec(&who, ctx[1]);
+	identify(&id, ctx[0]);
+	on_exec(&id, ctx[1]);
 	return 0;
 }

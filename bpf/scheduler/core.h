@@ -68,7 +68,7 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 }
 
 /*
- * The slice of a task whose switch in was not seen (or was before our time). Nobody knows how long it waited; but on a
+ * The slice of a task whose switch in was not seen (or was before our time). How long it waited is not known; but on a
  * CPU that was idle, it can only have run since it was woken.
  */
 static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *timeline, struct task_slot *slot,
@@ -85,11 +85,11 @@ static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *
 	return now - woken;
 }
 
-/* The entry of the short lives that are like this one; NULL if there is no room. */
-static __always_inline struct short_life *short_life_of(struct task_slot *slot, u64 epoch)
+/* The entry of the short-lived tasks like this one; NULL if there is no room. */
+static __always_inline struct short_lived *short_lived_entry(struct task_slot *slot, u64 epoch)
 {
-	struct short_life_key key = {};
-	struct short_life *life, *empty;
+	struct short_lived_key key = {};
+	struct short_lived *entry, *empty;
 	u32 zero = 0;
 
 	__builtin_memcpy(key.comm, slot->comm, COMM_BYTES);
@@ -100,58 +100,58 @@ static __always_inline struct short_life *short_life_of(struct task_slot *slot, 
 	key.is_thread = slot->tid != slot->tgid;
 	/* What a thread returns is between it and its process. */
 	key.exit_code = key.is_thread ? EXIT_UNKNOWN : slot->exit_code;
-	life = short_lives.lookup(&key);
-	if (life)
-		return life;
-	empty = no_life.lookup(&zero);
+	entry = short_lived.lookup(&key);
+	if (entry)
+		return entry;
+	empty = no_short_lived.lookup(&zero);
 	if (!empty)
 		return NULL;
 	/* Another CPU may have been faster: then this changes nothing. */
-	short_lives.insert(&key, empty);
-	life = short_lives.lookup(&key);
-	if (life) {
-		__builtin_memcpy(life->comm, key.comm, COMM_BYTES);
-		__builtin_memcpy(life->parent_comm, key.parent_comm, COMM_BYTES);
-		life->cgroup_id = key.cgroup_id;
-		life->exit_code = key.exit_code;
-		life->pid_namespace = key.pid_namespace;
-		life->is_thread = key.is_thread;
-		life->parent_tgid = slot->parent_tgid;
-		life->epoch = key.epoch;
+	short_lived.insert(&key, empty);
+	entry = short_lived.lookup(&key);
+	if (entry) {
+		__builtin_memcpy(entry->comm, key.comm, COMM_BYTES);
+		__builtin_memcpy(entry->parent_comm, key.parent_comm, COMM_BYTES);
+		entry->cgroup_id = key.cgroup_id;
+		entry->exit_code = key.exit_code;
+		entry->pid_namespace = key.pid_namespace;
+		entry->is_thread = key.is_thread;
+		entry->parent_tgid = slot->parent_tgid;
+		entry->epoch = key.epoch;
 	}
-	return life;
+	return entry;
 }
 
 /* A task was switched out for the last time: all its counts are final. */
-static __always_inline void end_life(struct cpu_state *cpu, struct task_slot *slot, u64 now)
+static __always_inline void end_task(struct cpu_state *cpu, struct task_slot *slot, u64 now)
 {
 	u32 zero = 0;
 	struct config *settings = config.lookup(&zero);
 	u64 lived = now - slot->start_ns;
-	struct short_life *life;
+	struct short_lived *entry;
 	u64 longest;
 
-	/* Of a task that the tracepoint front end has not seen start, nobody knows when it did. */
+	/* When a task started that the tracepoint front end has not seen start, is not known. */
 	if (!settings || !slot->start_ns || lived > settings->interval_ns || !is_selected(slot))
 		return;
 	if (slot->tid == slot->tgid && slot->exit_code == EXIT_REPLACED)
 		return;
-	cpu->short_lives++;
-	life = short_life_of(slot, settings->epoch);
-	if (!life) {
-		cpu->short_lives_dropped++;
+	cpu->short_lived++;
+	entry = short_lived_entry(slot, settings->epoch);
+	if (!entry) {
+		cpu->short_lived_dropped++;
 		return;
 	}
-	if (life->parent_tgid != slot->parent_tgid)
-		life->several_parents = 1;
+	if (entry->parent_tgid != slot->parent_tgid)
+		entry->several_parents = 1;
 	longest = slot->longest_ns[0] < slot->longest_ns[1] ? slot->longest_ns[1] : slot->longest_ns[0];
-	if (life->max_wait_ns < longest)
-		life->max_wait_ns = longest;
-	__sync_fetch_and_add(&life->count, 1);
-	__sync_fetch_and_add(&life->run_ns, slot->run_ns);
-	__sync_fetch_and_add(&life->run_delay_ns, slot->run_delay_ns);
-	__sync_fetch_and_add(&life->lived_ns, lived);
-	__sync_fetch_and_add(&life->switches, slot->voluntary + slot->involuntary);
+	if (entry->max_wait_ns < longest)
+		entry->max_wait_ns = longest;
+	__sync_fetch_and_add(&entry->count, 1);
+	__sync_fetch_and_add(&entry->run_ns, slot->run_ns);
+	__sync_fetch_and_add(&entry->run_delay_ns, slot->run_delay_ns);
+	__sync_fetch_and_add(&entry->lived_ns, lived);
+	__sync_fetch_and_add(&entry->switches, slot->voluntary + slot->involuntary);
 }
 
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
@@ -171,7 +171,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
 		slice = unseen_slice(cpu, timeline, slot, now);
-		slot->timeslices += new_arrivals(&event->prev, slot, 0);
+		slot->timeslices += new_timeslices(&event->prev, slot, 0);
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
 	slot->run_ns += slice;
@@ -183,7 +183,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		slot->involuntary++;
 		slot->wait_start_ns = now;
 		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
-		slot->culprit_tid = event->yielded || event->throttled ? 0 : event->next.tid;
+		slot->waker_or_preemptor_tid = event->yielded || event->throttled ? 0 : event->next.tid;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
 		if (event->yielded)
 			flags |= TASK_YIELDED;
@@ -200,29 +200,29 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	}
 	slot->flags = flags;
 	if (event->dead)
-		end_life(cpu, slot, now);
+		end_task(cpu, slot, now);
 }
 
 static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->next, cpu);
-	u32 arrivals;
+	u32 timeslices;
 
 	if (!slot)
 		return;
 	slot->last_cpu = cpu_id;
 	slot->flags |= TASK_RUNNING_NOW;
-	arrivals = new_arrivals(&event->next, slot, 1);
-	slot->timeslices += arrivals;
-	if (arrivals > 1) {
+	timeslices = new_timeslices(&event->next, slot, 1);
+	slot->timeslices += timeslices;
+	if (timeslices > 1) {
 		/* It came and went unseen in between, and so did its wait. */
-		cpu->switches_unseen += 2 * (arrivals - 1);
-		cpu->switches += 2 * (arrivals - 1);
+		cpu->switches_unseen += 2 * (timeslices - 1);
+		cpu->switches += 2 * (timeslices - 1);
 		slot->wait_start_ns = 0;
 	}
 	if (slot->wait_start_ns)
 		end_wait(cpu, slot, event, now);
-	else if (slot->timeslices > arrivals)
+	else if (slot->timeslices > timeslices)
 		cpu->waits_unseen++;
 }
 
@@ -258,15 +258,15 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, now);
 }
 
-static __always_inline void begin_wakeup_wait(struct who *who, struct task_slot *slot)
+static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot)
 {
 	slot->wait_kind = WAIT_WAKEUP;
-	slot->culprit_tid = (u32)bpf_get_current_pid_tgid();
-	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(who, slot);
+	slot->waker_or_preemptor_tid = (u32)bpf_get_current_pid_tgid();
+	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
 	slot->wait_start_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void on_waking(struct who *who)
+static __always_inline void on_waking(struct task_id *id)
 {
 	struct cpu_state *cpu = this_cpu();
 	struct task_slot *slot;
@@ -274,22 +274,22 @@ static __always_inline void on_waking(struct who *who)
 	if (!cpu)
 		return;
 	cpu->wakeups++;
-	slot = task_slot(who, cpu);
-	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
-		begin_wakeup_wait(who, slot);
+	slot = task_slot(id, cpu);
+	if (slot && !slot->wait_start_ns && !is_queued(id, slot))
+		begin_wakeup_wait(id, slot);
 }
 
 /* Only for a front end that cannot see at sched_waking whether the task is queued. */
-static __always_inline void on_wakeup(struct who *who)
+static __always_inline void on_wakeup(struct task_id *id)
 {
 	struct cpu_state *cpu = this_cpu();
-	struct task_slot *slot = cpu ? task_slot(who, cpu) : NULL;
+	struct task_slot *slot = cpu ? task_slot(id, cpu) : NULL;
 
-	if (slot && !slot->wait_start_ns && !is_queued(who, slot))
-		begin_wakeup_wait(who, slot);
+	if (slot && !slot->wait_start_ns && !is_queued(id, slot))
+		begin_wakeup_wait(id, slot);
 }
 
-static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu)
+static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_cpu)
 {
 	struct cpu_state *cpu = this_cpu();
 	struct cpu_state *from = cpu_by_id(from_cpu);
@@ -310,14 +310,14 @@ static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu
 		__sync_fetch_and_add(&to->cache_migrations, 1);
 	if (other_node)
 		__sync_fetch_and_add(&to->numa_migrations, 1);
-	slot = task_slot(who, cpu);
+	slot = task_slot(id, cpu);
 	if (!slot)
 		return;
 	slot->migrations++;
 	slot->cache_migrations += other_cache;
 	slot->numa_migrations += other_node;
 	/* The move of a task that is being woken is the choice of its queue. */
-	if (is_being_woken(who, slot)) {
+	if (is_being_woken(id, slot)) {
 		slot->enqueue_cpu = to_cpu;
 	} else if (slot->wait_start_ns) {
 		now = bpf_ktime_get_ns();
@@ -330,20 +330,20 @@ static __always_inline void on_migrate(struct who *who, u32 from_cpu, u32 to_cpu
 	slot->queue_cpu = to_cpu;
 }
 
-static __always_inline void on_exit(struct who *who)
+static __always_inline void on_exit(struct task_id *id)
 {
 	struct cpu_state *cpu = this_cpu();
-	struct task_slot *slot = cpu ? task_slot(who, cpu) : NULL;
+	struct task_slot *slot = cpu ? task_slot(id, cpu) : NULL;
 
 	if (!slot)
 		return;
-	slot->exit_code = task_exit_code(who);
+	slot->exit_code = task_exit_code(id);
 	slot->exit_epoch = current_epoch();
 	slot->flags |= TASK_EXITING;
 }
 
-/* An exec by a thread gives it the tid of its leader: nobody has the old one any more, and the leader's lives on. */
-static __always_inline void on_exec(struct who *who, u32 old_tid)
+/* An exec by a thread gives it the tid of its leader: no task has the old one any more, and the leader's lives on. */
+static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 {
 	struct cpu_state *cpu = this_cpu();
 	u32 index = old_tid & (TASK_SLOTS - 1);
@@ -352,17 +352,17 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 	if (!cpu)
 		return;
 #ifdef FILTERED
-	slot = task_slot(who, cpu);
+	slot = task_slot(id, cpu);
 	if (slot) {
-		task_name(who, slot->comm);
+		task_name(id, slot->comm);
 		slot->flags = selected_flags(slot, slot->flags);
 	}
 #endif
-	if (who->tid == old_tid)
+	if (id->tid == old_tid)
 		return;
 	/* It still runs: its slice goes on under the other tid. */
 	if (cpu->current_tid == old_tid)
-		cpu->current_tid = who->tid;
+		cpu->current_tid = id->tid;
 	slot = tasks.lookup(&index);
 	if (slot && slot->tid != old_tid)
 		slot = overflow.lookup(&old_tid);
@@ -370,10 +370,10 @@ static __always_inline void on_exec(struct who *who, u32 old_tid)
 		slot->exit_epoch = current_epoch();
 		slot->flags = TASK_EXITED;
 	}
-	slot = task_slot(who, cpu);
+	slot = task_slot(id, cpu);
 	if (slot) {
-		/* Its own arrivals count from here on, not those of the leader. */
-		new_arrivals(who, slot, 0);
+		/* Its own timeslices count from here on, not those of the leader. */
+		new_timeslices(id, slot, 0);
 		slot->wait_start_ns = 0;
 		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
 	}

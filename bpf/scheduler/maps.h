@@ -3,9 +3,9 @@
  * What the kernel side shares with user space: limits, structs and maps. User space learns the layouts from the
  * compiled module, so each is written once, here.
  *
- * Given as flags by schedtop/sources/scheduler/programs.py: CPUS (possible CPUs), TASK_SLOTS (a power of two), OVERFLOW_TASKS, PAIRS,
- * LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVES, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what belongs to it
- * (blame.h).
+ * Given as flags (schedtop/sources/scheduler/programs.py): CPUS (possible CPUs), TASK_SLOTS (a power of two),
+ * OVERFLOW_TASKS, PAIRS, LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVED, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what
+ * belongs to it (tasks.h).
  */
 #ifndef SCHEDTOP_SCHEDULER_MAPS_H
 #define SCHEDTOP_SCHEDULER_MAPS_H
@@ -20,7 +20,7 @@
 /* Slow waits are limited per CPU and window of 2^27 ns (134 ms), so that a flood is spread over the second. */
 #define SLOW_WINDOW_SHIFT 27
 
-/* Who had the CPU is looked for when a wait is slow or at least this long, so often per CPU and such window at most. */
+/* The blockers are looked for when a wait is slow or at least this long, so often per CPU and such window at most. */
 #define LOOK_NS 100000
 #define LOOKS_PER_WINDOW 512
 #define SLICES_A_LOOK_SHIFT 4 /* a long walk counts as several */
@@ -48,7 +48,7 @@ enum wait_kind {
 #define TASK_RUNNING_NOW 1 /* between its switch in and its switch out */
 #define TASK_EXITING 2 /* sched_process_exit was seen; it may still run */
 #define TASK_EXITED 4 /* switched out for the last time: the slot can be had */
-#define TASK_YIELDED 8 /* the wait began with sched_yield: nobody took the CPU */
+#define TASK_YIELDED 8 /* the wait began with sched_yield: no task took the CPU */
 #define TASK_SELECTED 16 /* passes the filter: only such waits count */
 #define TASK_IN_CGROUP 32 /* is below the cgroup of the filter */
 
@@ -79,15 +79,15 @@ struct task_slot {
 	u64 longest_ns[2]; /* longest wait of an epoch, by its parity */
 	u16 longest_epoch[2];
 	u32 exit_epoch;
-	u32 culprit_tid; /* who woke it or took its CPU, by wait_kind */
-	u32 arrivals; /* how often the kernel had let it run when we last looked */
+	u32 waker_or_preemptor_tid; /* by wait_kind */
+	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
 	u64 moved_ns;
 	u32 cache_migrations;
 	u32 numa_migrations;
 	u32 pid_namespace;
-	u32 parent_tgid; /* who started it: of a thread its own process */
+	u32 parent_tgid; /* what started it: of a thread its own process */
 	char parent_comm[COMM_BYTES];
 	u32 exit_code; /* once TASK_EXITING is set */
 	u32 reserved_line[3];
@@ -117,8 +117,8 @@ struct cpu_state {
 	u64 migrations_out;
 	u64 cache_migrations; /* of those in: from another cache, from another NUMA node */
 	u64 numa_migrations;
-	u64 short_lives; /* those that ended here, and of them those that found no room in short_lives */
-	u64 short_lives_dropped;
+	u64 short_lived; /* those that ended here, and of them those that found no room in short_lived */
+	u64 short_lived_dropped;
 	u64 reserved_line[2];
 
 	u64 look_window; /* what became of waits when their blockers were looked for */
@@ -207,7 +207,7 @@ struct pair {
  * The tasks that ended in one interval and had lived no longer than one, added up: single ones may be too many to be
  * read. Added to by any CPU.
  */
-struct short_life_key {
+struct short_lived_key {
 	char comm[COMM_BYTES]; /* the last one */
 	char parent_comm[COMM_BYTES];
 	u64 cgroup_id;
@@ -218,7 +218,7 @@ struct short_life_key {
 };
 
 /* Begins with its key. */
-struct short_life {
+struct short_lived {
 	char comm[COMM_BYTES];
 	char parent_comm[COMM_BYTES];
 	u64 cgroup_id;
@@ -239,7 +239,7 @@ struct short_life {
 #define EXIT_UNKNOWN 0xffffffff
 #define EXIT_REPLACED 0xfffffffe /* by an exec of another thread: the process lives on */
 
-/* Whose queue: all tasks of a CPU, and those of the fair class alone. */
+/* Which tasks: all of a CPU, and those of the fair class alone. */
 enum queue_kind {
 	QUEUE_ALL,
 	QUEUE_FAIR,
@@ -267,7 +267,7 @@ struct config {
 	u64 threshold_ns;
 	u64 epoch; /* number of the current interval */
 	u64 grouping;
-	u64 interval_ns; /* who lived no longer was short-lived */
+	u64 interval_ns; /* a task that lived no longer was short-lived */
 };
 
 struct slow_wait {
@@ -294,9 +294,9 @@ struct slow_wait {
 	u32 switches;
 	u32 reported;
 	u32 queue_known; /* 0: what follows is not */
-	u32 queue_length[QUEUE_KINDS]; /* who still waits on `cpu` when this wait ends */
+	u32 queue_length[QUEUE_KINDS]; /* how many still wait on `cpu` when this wait ends */
 	u32 reserved;
-	u64 here_ns; /* since when it waited on `cpu` */
+	u64 enqueued_ns; /* since when it waited on `cpu` */
 	char comm[COMM_BYTES];
 	char preemptor_comm[COMM_BYTES];
 	char previous_comm[COMM_BYTES];
@@ -311,7 +311,7 @@ BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct config, config, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_slot, overflow, OVERFLOW_TASKS);
 BPF_TABLE("hash", u32, u32, claims, CLAIM_LOCKS);
-BPF_TABLE("hash", struct short_life_key, struct short_life, short_lives, SHORT_LIVES);
+BPF_TABLE("hash", struct short_lived_key, struct short_lived, short_lived, SHORT_LIVED);
 BPF_TABLE("lru_hash", struct pair_key, struct pair, pairs, PAIRS);
 BPF_TABLE("lru_hash", struct group_key, struct group_latency, groups, LATENCY_GROUPS);
 /* Too large for the stack: where each CPU puts an event together, and what is new. */
@@ -319,7 +319,7 @@ BPF_TABLE("lru_hash", u32, struct slow_wait, moved_waits, MOVED_WAITS);
 BPF_TABLE("array", u32, struct slow_wait, no_wait, 1);
 BPF_TABLE("array", u32, struct slow_wait, scratch, CPUS);
 BPF_TABLE("array", u32, struct task_slot, no_task, 1);
-BPF_TABLE("array", u32, struct short_life, no_life, 1);
+BPF_TABLE("array", u32, struct short_lived, no_short_lived, 1);
 BPF_TABLE("array", u32, struct group_latency, no_latency, 1);
 BPF_RINGBUF_OUTPUT(slow_waits, EVENT_PAGES);
 

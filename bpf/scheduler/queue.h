@@ -73,7 +73,7 @@ static __always_inline void count_length(struct queue_samples *samples, u32 kind
 		samples->counts[kind * QUEUE_SLOTS + slot]++;
 }
 
-/* Attached only while somebody looks at the run queues. */
+/* Attached only while the run queues are looked at. */
 int clock_queue(void *ctx)
 {
 	u32 cpu = bpf_get_smp_processor_id(), lengths[QUEUE_KINDS] = {}, zero = 0, parity;

@@ -12,7 +12,7 @@
 #include "maps.h"
 
 /* A task as an event names it. A front end fills it and defines the functions below. */
-struct who {
+struct task_id {
 	u32 tid;
 	u64 start_ns; /* 0: the front end cannot tell */
 	u64 task; /* struct task_struct, 0: the front end has none */
@@ -22,40 +22,40 @@ struct who {
 };
 
 struct switch_event {
-	struct who prev;
-	struct who next;
+	struct task_id prev;
+	struct task_id next;
 	bool involuntary; /* prev could have gone on */
 	bool dead; /* prev will never run again */
 	bool yielded; /* prev asked for it with sched_yield */
 	bool throttled; /* prev's cgroup has used up its quota */
 };
 
-static __always_inline u32 task_tgid(struct who *who);
-static __always_inline void task_name(struct who *who, char *comm);
-static __always_inline void task_cgroup(struct who *who, struct task_slot *slot);
-static __always_inline u32 task_pid_namespace(struct who *who);
-/* Who started it, as far as that can be told. */
-static __always_inline void task_parent(struct who *who, struct task_slot *slot);
+static __always_inline u32 task_tgid(struct task_id *id);
+static __always_inline void task_name(struct task_id *id, char *comm);
+static __always_inline void task_cgroup(struct task_id *id, struct task_slot *slot);
+static __always_inline u32 task_pid_namespace(struct task_id *id);
+/* What started it, as far as that can be told. */
+static __always_inline void task_parent(struct task_id *id, struct task_slot *slot);
 /* At its exit: what wait() will say of it, or one of EXIT_*. */
-static __always_inline u32 task_exit_code(struct who *who);
-/* On whose queue a task is put that is being woken, unless sched_migrate_task says otherwise. */
-static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot);
+static __always_inline u32 task_exit_code(struct task_id *id);
+/* On which CPU's queue a task is put that is being woken, unless sched_migrate_task says otherwise. */
+static __always_inline u32 wakeup_cpu(struct task_id *id, struct task_slot *slot);
 /* How many CPUs its affinity mask allows, 0 where it cannot be told. */
-static __always_inline u32 allowed_cpus(struct who *who);
+static __always_inline u32 allowed_cpus(struct task_id *id);
 /* What the hypervisor has taken from the task's CPU so far, in nanoseconds. */
-static __always_inline u64 steal_of_cpu(struct who *who);
+static __always_inline u64 steal_of_cpu(struct task_id *id);
 /* Is the task on a run queue already, so that a wakeup changes nothing? */
-static __always_inline bool is_queued(struct who *who, struct task_slot *slot);
+static __always_inline bool is_queued(struct task_id *id, struct task_slot *slot);
 
 /* At a migration: is the task on its way to its first run queue, and not from one to another? */
-static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot);
+static __always_inline bool is_being_woken(struct task_id *id, struct task_slot *slot);
 
 /* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
-static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one);
+static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one);
 
-static __always_inline bool same_task(struct task_slot *slot, struct who *who)
+static __always_inline bool same_task(struct task_slot *slot, struct task_id *id)
 {
-	return slot->tid == who->tid && (!who->start_ns || slot->start_ns == who->start_ns);
+	return slot->tid == id->tid && (!id->start_ns || slot->start_ns == id->start_ns);
 }
 
 /*
@@ -80,18 +80,18 @@ static __always_inline bool is_selected(struct task_slot *slot)
 #endif
 }
 
-static __always_inline void init_slot(struct task_slot *slot, struct who *who)
+static __always_inline void init_slot(struct task_slot *slot, struct task_id *id)
 {
 	__builtin_memset(slot, 0, sizeof(*slot));
-	slot->start_ns = who->start_ns;
-	slot->tgid = task_tgid(who);
-	task_name(who, slot->comm);
-	task_cgroup(who, slot);
-	slot->pid_namespace = task_pid_namespace(who);
-	task_parent(who, slot);
+	slot->start_ns = id->start_ns;
+	slot->tgid = task_tgid(id);
+	task_name(id, slot->comm);
+	task_cgroup(id, slot);
+	slot->pid_namespace = task_pid_namespace(id);
+	task_parent(id, slot);
 	slot->exit_code = EXIT_UNKNOWN;
-	new_arrivals(who, slot, 0);
-	slot->tid = who->tid;
+	new_timeslices(id, slot, 0);
+	slot->tid = id->tid;
 	slot->flags = selected_flags(slot, slot->flags);
 }
 
@@ -104,34 +104,34 @@ static __always_inline u64 current_epoch(void)
 }
 
 /* The slot's owner will not write to it any more (an exec can rob an exiting thread of its last switch). */
-static __always_inline bool is_reclaimable(struct task_slot *slot, struct who *who, u64 epoch)
+static __always_inline bool is_reclaimable(struct task_slot *slot, struct task_id *id, u64 epoch)
 {
-	if (!slot->tid || slot->tid == who->tid || slot->flags & TASK_EXITED)
+	if (!slot->tid || slot->tid == id->tid || slot->flags & TASK_EXITED)
 		return true;
 	return slot->flags & TASK_EXITING && slot->exit_epoch + 2 <= epoch;
 }
 
 /* Takes the array slot for a new task, if it can be had. One CPU at a time: inserting into a hash is the lock. */
-static __always_inline bool claim_slot(struct task_slot *slot, u32 index, struct who *who, struct cpu_state *cpu)
+static __always_inline bool claim_slot(struct task_slot *slot, u32 index, struct task_id *id, struct cpu_state *cpu)
 {
 	u64 epoch = current_epoch();
 	u32 one = 1;
 	bool claimed;
 
-	if (!is_reclaimable(slot, who, epoch) || claims.insert(&index, &one))
+	if (!is_reclaimable(slot, id, epoch) || claims.insert(&index, &one))
 		return false;
-	claimed = is_reclaimable(slot, who, epoch);
+	claimed = is_reclaimable(slot, id, epoch);
 	if (claimed) {
 		/* Did it die so late that no reading can have seen its last counts? */
 		if (slot->tid && slot->exit_epoch + 1 >= epoch)
 			cpu->evicted++;
-		init_slot(slot, who);
+		init_slot(slot, id);
 	}
 	claims.delete(&index);
 	return claimed;
 }
 
-static __always_inline struct task_slot *overflow_slot(struct who *who)
+static __always_inline struct task_slot *overflow_slot(struct task_id *id)
 {
 	u32 zero = 0;
 	struct task_slot *empty = no_task.lookup(&zero);
@@ -139,10 +139,10 @@ static __always_inline struct task_slot *overflow_slot(struct who *who)
 
 	if (!empty)
 		return NULL;
-	overflow.insert(&who->tid, empty);
-	slot = overflow.lookup(&who->tid);
+	overflow.insert(&id->tid, empty);
+	slot = overflow.lookup(&id->tid);
 	if (slot)
-		init_slot(slot, who);
+		init_slot(slot, id);
 	return slot;
 }
 
@@ -150,23 +150,23 @@ static __always_inline struct task_slot *overflow_slot(struct who *who)
  * The slot of a task, NULL if there is no room for it. The overflow hash is asked before a free slot is taken, so that
  * a task which lives there keeps its one place.
  */
-static __always_inline struct task_slot *task_slot(struct who *who, struct cpu_state *cpu)
+static __always_inline struct task_slot *task_slot(struct task_id *id, struct cpu_state *cpu)
 {
-	u32 index = who->tid & (TASK_SLOTS - 1);
+	u32 index = id->tid & (TASK_SLOTS - 1);
 	struct task_slot *slot = tasks.lookup(&index);
 	struct task_slot *other;
 
-	if (!slot || same_task(slot, who))
+	if (!slot || same_task(slot, id))
 		return slot;
-	other = overflow.lookup(&who->tid);
+	other = overflow.lookup(&id->tid);
 	if (other) {
-		if (!same_task(other, who))
-			init_slot(other, who);
+		if (!same_task(other, id))
+			init_slot(other, id);
 		return other;
 	}
-	if (claim_slot(slot, index, who, cpu))
+	if (claim_slot(slot, index, id, cpu))
 		return slot;
-	other = overflow_slot(who);
+	other = overflow_slot(id);
 	if (!other)
 		cpu->untracked++;
 	return other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The recent past of each CPU: who ran when, when it was idle, what the hypervisor had taken. A switch adds one word;
+ * The recent past of each CPU: what ran when, when it was idle, what the hypervisor had taken. A switch adds one word;
  * it is looked at for long waits only.
  */
 #ifndef SCHEDTOP_SCHEDULER_TIMELINE_H
@@ -39,7 +39,7 @@ static __always_inline void add_slice(struct timeline *timeline, u32 tid, u64 ns
 }
 
 /* What the hypervisor had taken so far, noted now and then: it is known at switches only. */
-static __always_inline void mark_steal(struct timeline *timeline, struct who *who, u64 now)
+static __always_inline void mark_steal(struct timeline *timeline, struct task_id *id, u64 now)
 {
 	u64 count = timeline->steal_mark_count;
 	struct steal_mark *mark = &timeline->steal_marks[(count - 1) & (STEAL_MARKS - 1)];
@@ -48,7 +48,7 @@ static __always_inline void mark_steal(struct timeline *timeline, struct who *wh
 		return;
 	mark = &timeline->steal_marks[count & (STEAL_MARKS - 1)];
 	mark->time_ns = now;
-	mark->steal_ns = steal_of_cpu(who);
+	mark->steal_ns = steal_of_cpu(id);
 	timeline->steal_mark_count = count + 1;
 }
 
@@ -56,9 +56,9 @@ static __always_inline void mark_steal(struct timeline *timeline, struct who *wh
  * How much of the time since `from` the hypervisor had this CPU, at least. What was taken between the last mark before
  * and now may lie before `from`, but no more of it than there was time.
  */
-static __always_inline u64 stolen_since(struct timeline *timeline, struct who *who, u64 from)
+static __always_inline u64 stolen_since(struct timeline *timeline, struct task_id *id, u64 from)
 {
-	u64 total = steal_of_cpu(who), count = timeline->steal_mark_count, stolen = 0, since;
+	u64 total = steal_of_cpu(id), count = timeline->steal_mark_count, stolen = 0, since;
 	struct steal_mark *mark;
 
 #pragma clang loop unroll(disable)
@@ -140,7 +140,7 @@ static __always_inline void add_blocker(struct slow_wait *event, u64 tid, u64 ns
 	event->blocker_ns[place] = only_if(1 - replaces, old_ns) + only_if(1 - dropped, ns);
 }
 
-/* Who had a CPU between two moments, as far back as its timeline reaches. `running`: who has had it since end_ns. */
+/* What had a CPU between two moments, as far back as its timeline reaches. `running`: what has had it since end_ns. */
 static __always_inline void add_blockers(struct slow_wait *event, struct timeline *timeline, u64 running, u64 from,
 					 u64 to)
 {

@@ -3,8 +3,8 @@
  * Front end for kernels without BTF: perf tracepoints. The *_FIELD flags are offsets in the record, found by name in
  * the tracefs format files. A record names tasks by tid and comm only: no cgroup, no start time, no yield.
  *
- * All programs return 1: after a 0 the kernel hands the event to nobody else, and a perf that records meanwhile would
- * miss it (perf_trace_run_bpf_submit()).
+ * All programs return 1: after a 0 the kernel hands the event to no other program, and a perf that records meanwhile
+ * would miss it (perf_trace_run_bpf_submit()).
  */
 
 #include <linux/compiler.h>
@@ -26,69 +26,69 @@
 		*(u64 *)((to) + 8) = (offset) ? FIELD(u64, ctx, (offset) + 8) : 0;                                     \
 	} while (0)
 
-static __always_inline u32 task_tgid(struct who *who)
+static __always_inline u32 task_tgid(struct task_id *id)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	u64 current = bpf_get_current_pid_tgid();
 
-	return (u32)id == who->tid ? id >> 32 : 0;
+	return (u32)current == id->tid ? current >> 32 : 0;
 }
 
-static __always_inline void task_name(struct who *who, char *comm)
+static __always_inline void task_name(struct task_id *id, char *comm)
 {
-	if (who->comm)
-		__builtin_memcpy(comm, who->comm, COMM_BYTES);
+	if (id->comm)
+		__builtin_memcpy(comm, id->comm, COMM_BYTES);
 }
 
-static __always_inline void task_cgroup(struct who *who, struct task_slot *slot)
+static __always_inline void task_cgroup(struct task_id *id, struct task_slot *slot)
 {
 }
 
-static __always_inline u32 task_pid_namespace(struct who *who)
+static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
 	return 1;
 }
 
 /* At sched_wakeup_new its starter is still the current task. */
-static __always_inline void task_parent(struct who *who, struct task_slot *slot)
+static __always_inline void task_parent(struct task_id *id, struct task_slot *slot)
 {
-	if (!who->newborn)
+	if (!id->newborn)
 		return;
 	slot->parent_tgid = bpf_get_current_pid_tgid() >> 32;
 	bpf_get_current_comm(slot->parent_comm, COMM_BYTES);
 }
 
-static __always_inline u32 task_exit_code(struct who *who)
+static __always_inline u32 task_exit_code(struct task_id *id)
 {
 	return EXIT_UNKNOWN;
 }
 
-static __always_inline u32 wakeup_cpu(struct who *who, struct task_slot *slot)
+static __always_inline u32 wakeup_cpu(struct task_id *id, struct task_slot *slot)
 {
-	return who->cpu_and_one ? who->cpu_and_one - 1 : slot->last_cpu;
+	return id->cpu_and_one ? id->cpu_and_one - 1 : slot->last_cpu;
 }
 
-static __always_inline u32 allowed_cpus(struct who *who)
-{
-	return 1;
-}
-
-static __always_inline u64 steal_of_cpu(struct who *who)
+static __always_inline u32 allowed_cpus(struct task_id *id)
 {
 	return 1;
 }
 
-static __always_inline u32 new_arrivals(struct who *who, struct task_slot *slot, u32 now_one)
+static __always_inline u64 steal_of_cpu(struct task_id *id)
 {
 	return 1;
 }
 
-static __always_inline bool is_queued(struct who *who, struct task_slot *slot)
+static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one)
+{
+	return 1;
+}
+
+static __always_inline bool is_queued(struct task_id *id, struct task_slot *slot)
 {
 	return slot->flags & TASK_RUNNING_NOW;
 }
 
 /* The first move after a wakeup, most likely. */
-static __always_inline bool is_being_woken(struct who *who, struct task_slot *slot)
+static __always_inline bool is_being_woken(struct task_id *id, struct task_slot *slot)
 {
 	return slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu;
 }
@@ -117,10 +117,10 @@ int tracepoint_sched_switch(void *ctx)
 int tracepoint_sched_waking(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
-	struct who who = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm };
 
 	COPY_ALIGNED_NAME(comm, ctx, WAKING_COMM_FIELD);
-	on_waking(&who);
+	on_waking(&id);
 	return 1;
 }
 #endif
@@ -133,10 +133,10 @@ int tracepoint_sched_waking(void *ctx)
 int tracepoint_sched_wakeup(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
-	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_PID_FIELD), .comm = comm };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKEUP_PID_FIELD), .comm = comm };
 
 	COPY_ALIGNED_NAME(comm, ctx, WAKEUP_COMM_FIELD);
-	on_wakeup(&who);
+	on_wakeup(&id);
 	return 1;
 }
 #endif
@@ -145,15 +145,15 @@ int tracepoint_sched_wakeup(void *ctx)
 int tracepoint_sched_wakeup_new(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
-	struct who who = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD), .comm = comm };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD), .comm = comm };
 
 	COPY_ALIGNED_NAME(comm, ctx, WAKEUP_NEW_COMM_FIELD);
 
-	who.cpu_and_one = FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD) + 1;
+	id.cpu_and_one = FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD) + 1;
 	/* The only sign that a tid has a new user. */
-	who.start_ns = bpf_ktime_get_ns();
-	who.newborn = true;
-	on_waking(&who);
+	id.start_ns = bpf_ktime_get_ns();
+	id.newborn = true;
+	on_waking(&id);
 	return 1;
 }
 #endif
@@ -161,9 +161,9 @@ int tracepoint_sched_wakeup_new(void *ctx)
 #ifdef HAVE_SCHED_MIGRATE_TASK
 int tracepoint_sched_migrate_task(void *ctx)
 {
-	struct who who = { .tid = FIELD(u32, ctx, MIGRATE_PID_FIELD) };
+	struct task_id id = { .tid = FIELD(u32, ctx, MIGRATE_PID_FIELD) };
 
-	on_migrate(&who, FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
+	on_migrate(&id, FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
 	return 1;
 }
 #endif
@@ -172,10 +172,10 @@ int tracepoint_sched_migrate_task(void *ctx)
 int tracepoint_sched_process_exit(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
-	struct who who = { .tid = FIELD(u32, ctx, EXIT_PID_FIELD), .comm = comm };
+	struct task_id id = { .tid = FIELD(u32, ctx, EXIT_PID_FIELD), .comm = comm };
 
 	COPY_ALIGNED_NAME(comm, ctx, EXIT_COMM_FIELD);
-	on_exit(&who);
+	on_exit(&id);
 	return 1;
 }
 #endif
@@ -183,9 +183,9 @@ int tracepoint_sched_process_exit(void *ctx)
 #ifdef HAVE_SCHED_PROCESS_EXEC
 int tracepoint_sched_process_exec(void *ctx)
 {
-	struct who who = { .tid = FIELD(u32, ctx, EXEC_PID_FIELD) };
+	struct task_id id = { .tid = FIELD(u32, ctx, EXEC_PID_FIELD) };
 
-	on_exec(&who, FIELD(u32, ctx, EXEC_OLD_PID_FIELD));
+	on_exec(&id, FIELD(u32, ctx, EXEC_OLD_PID_FIELD));
 	return 1;
 }
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Lens on kernels with BTF: typed raw tracepoints, see scheduler/btf.c, and functions where there is no tracepoint. */
+/*
+ * The task view on kernels with BTF: typed raw tracepoints, see scheduler/btf.c, and functions where there is no
+ * tracepoint.
+ */
 
 #include <linux/compiler.h>
 #include <linux/types.h>
@@ -16,12 +19,12 @@
 static __always_inline u32 state_of(u32 state)
 {
 	if (state & STATE_DEAD)
-		return LENS_ENDED;
+		return THREAD_ENDED;
 	if (state & (STATE_STOPPED | STATE_TRACED))
-		return LENS_STOPPED;
+		return THREAD_STOPPED;
 	if (state & STATE_STUCK || ((state & STATE_UNINTERRUPTIBLE) && !(state & STATE_NOLOAD)))
-		return LENS_UNINTERRUPTIBLE;
-	return LENS_SLEEPING;
+		return THREAD_UNINTERRUPTIBLE;
+	return THREAD_SLEEPING;
 }
 
 static __always_inline u32 task_state(u64 task)
@@ -47,11 +50,11 @@ static __always_inline u64 exec_ns(u64 task)
 #endif
 }
 
-static __always_inline void leaves(struct lens_config *settings, u64 prev, u64 next, bool preempt, u32 state, u64 now)
+static __always_inline void leaves(struct task_config *settings, u64 prev, u64 next, bool preempt, u32 state, u64 now)
 {
 	bool involuntary = preempt || !state;
-	u32 left = involuntary ? (is_throttled(prev) ? LENS_THROTTLED : LENS_RUNNABLE) : state_of(state);
-	struct lens_thread *thread = switch_out(settings, TID(prev), left, involuntary, exec_ns(prev), now);
+	u32 left = involuntary ? (is_throttled(prev) ? THREAD_THROTTLED : THREAD_RUNNABLE) : state_of(state);
+	struct task_thread *thread = switch_out(settings, TID(prev), left, involuntary, exec_ns(prev), now);
 
 	if (!thread)
 		return;
@@ -59,18 +62,18 @@ static __always_inline void leaves(struct lens_config *settings, u64 prev, u64 n
 	thread->maj_flt = FIELD(u64, prev, TASK_MAJ_FLT_OFFSET);
 	*(u64 *)thread->comm = FIELD(u64, prev, TASK_COMM_OFFSET);
 	*(u64 *)(thread->comm + 8) = FIELD(u64, prev, TASK_COMM_OFFSET + 8);
-	if (left != LENS_RUNNABLE || !involuntary || !TID(next))
+	if (left != THREAD_RUNNABLE || !involuntary || !TID(next))
 		return;
 	thread->preemptor_tid = TID(next);
 	thread->preemptor_comm[0] = FIELD(u64, next, TASK_COMM_OFFSET);
 	thread->preemptor_comm[1] = FIELD(u64, next, TASK_COMM_OFFSET + 8);
-	count_peer(LENS_PREEMPTOR, TID(next), thread->preemptor_comm, 1, 0);
+	count_peer(PEER_PREEMPTOR, TID(next), thread->preemptor_comm, 1, 0);
 }
 
 int btf_sched_switch(u64 *ctx)
 {
 	u64 prev = ctx[1], next = ctx[2];
-	struct lens_config *settings = configuration();
+	struct task_config *settings = configuration();
 	bool left, came;
 	u32 state;
 	u64 now;
@@ -113,7 +116,7 @@ static __always_inline bool in_interrupt(void)
 int btf_sched_waking(u64 *ctx)
 {
 	u64 task = ctx[0];
-	struct lens_config *mine = settings_for(TID(task), TGID(task));
+	struct task_config *mine = settings_for(TID(task), TGID(task));
 	u64 comm[2];
 
 	if (mine && !is_queued(task))
@@ -121,7 +124,7 @@ int btf_sched_waking(u64 *ctx)
 	if (settings_for_current() && !in_interrupt()) {
 		comm[0] = FIELD(u64, task, TASK_COMM_OFFSET);
 		comm[1] = FIELD(u64, task, TASK_COMM_OFFSET + 8);
-		count_peer(LENS_WAKEE, TID(task), comm, 1, 0);
+		count_peer(PEER_WAKEE, TID(task), comm, 1, 0);
 	}
 	return 0;
 }
@@ -129,8 +132,8 @@ int btf_sched_waking(u64 *ctx)
 int btf_sched_wakeup_new(u64 *ctx)
 {
 	u64 task = ctx[0];
-	struct lens_config *settings = configuration();
-	struct lens_totals *totals = all();
+	struct task_config *settings = configuration();
+	struct task_totals *totals = all();
 
 	if (!settings || !totals || !settings->tgid || settings->tgid != TGID(task))
 		return 0;
@@ -143,12 +146,12 @@ int btf_sched_wakeup_new(u64 *ctx)
 int btf_sched_migrate_task(u64 *ctx)
 {
 	u64 task = ctx[0];
-	struct lens_config *settings = settings_for(TID(task), TGID(task));
-	struct lens_thread *thread;
+	struct task_config *settings = settings_for(TID(task), TGID(task));
+	struct task_thread *thread;
 
 	if (!settings)
 		return 0;
-	thread = thread_of(settings, TID(task), LENS_RUNNABLE);
+	thread = thread_of(settings, TID(task), THREAD_RUNNABLE);
 	if (thread)
 		thread->migrations++;
 	return 0;
@@ -157,12 +160,12 @@ int btf_sched_migrate_task(u64 *ctx)
 int btf_sched_process_exit(u64 *ctx)
 {
 	u64 task = ctx[0];
-	struct lens_config *settings = settings_for(TID(task), TGID(task));
-	struct lens_thread *thread;
+	struct task_config *settings = settings_for(TID(task), TGID(task));
+	struct task_thread *thread;
 
 	if (!settings)
 		return 0;
-	thread = thread_of(settings, TID(task), LENS_RUNNING);
+	thread = thread_of(settings, TID(task), THREAD_RUNNING);
 	if (thread) {
 		thread->exit_code = FIELD(u32, task, TASK_EXIT_CODE_OFFSET);
 		thread->exiting = 1;
@@ -174,7 +177,7 @@ int btf_sched_process_exit(u64 *ctx)
 
 int btf_sched_process_exec(u64 *ctx)
 {
-	struct lens_config *settings = settings_for_current();
+	struct task_config *settings = settings_for_current();
 
 	if (settings)
 		renamed(settings, ctx[1], exec_ns(ctx[0]), bpf_ktime_get_ns());
@@ -243,7 +246,7 @@ static __always_inline u64 argument(u64 regs, u32 one_based)
 
 int btf_sys_enter(u64 *ctx)
 {
-	struct lens_config *settings = settings_for_current();
+	struct task_config *settings = settings_for_current();
 	u32 read_kind = 0, write_kind = 0;
 	u32 number;
 
@@ -251,7 +254,7 @@ int btf_sys_enter(u64 *ctx)
 		return 0;
 	number = is_of_other_table(ctx[1]) ? OTHER_TABLE : ctx[1];
 #ifdef REGS_ARGUMENT_0_OFFSET
-	struct lens_call *call = call_of(number);
+	struct task_call *call = call_of(number);
 
 	if (call && call->read_argument)
 		read_kind = kind_of(argument(ctx[0], call->read_argument));
@@ -264,7 +267,7 @@ int btf_sys_enter(u64 *ctx)
 
 int btf_sys_exit(u64 *ctx)
 {
-	struct lens_config *settings = settings_for_current();
+	struct task_config *settings = settings_for_current();
 
 	if (settings)
 		call_ends(settings, ctx[1], bpf_ktime_get_ns());
@@ -273,12 +276,12 @@ int btf_sys_exit(u64 *ctx)
 
 int fentry_handle_mm_fault(u64 *ctx)
 {
-	struct lens_config *settings = settings_for_current();
-	struct lens_thread *thread;
+	struct task_config *settings = settings_for_current();
+	struct task_thread *thread;
 
 	if (!settings)
 		return 0;
-	thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	thread = thread_of(settings, bpf_get_current_pid_tgid(), THREAD_RUNNING);
 	if (thread)
 		thread->fault_enter_ns = bpf_ktime_get_ns();
 	return 0;
@@ -286,12 +289,12 @@ int fentry_handle_mm_fault(u64 *ctx)
 
 int fexit_handle_mm_fault(u64 *ctx)
 {
-	struct lens_config *settings = settings_for_current();
-	struct lens_thread *thread;
+	struct task_config *settings = settings_for_current();
+	struct task_thread *thread;
 
 	if (!settings)
 		return 0;
-	thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	thread = thread_of(settings, bpf_get_current_pid_tgid(), THREAD_RUNNING);
 	if (thread && thread->fault_enter_ns) {
 		thread->fault_ns += bpf_ktime_get_ns() - thread->fault_enter_ns;
 		thread->fault_enter_ns = 0;
@@ -366,7 +369,7 @@ int btf_inet_sock_set_state(u64 *ctx)
 {
 	u64 sock = ctx[0];
 	u32 remote = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET), local = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
-	struct lens_change *change;
+	struct task_change *change;
 	u16 source = 0;
 
 	if (ctx[1] == ctx[2] || !is_open() || !is_mine(sock, ctx[1], ctx[2], local, is_known_inode(sock)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Lens: what one thread, or all threads of one process, do. Everybody else's events end at the first comparison.
+ * The task view: what one thread, or all threads of one process, do. Events of other tasks end at the first comparison.
  *
  * Times are added up at each change of a thread's state, so user space may look as often as it likes: what has passed
  * since the last change is the present state's. Nothing is ever cleared; differences are user space's.
@@ -16,15 +16,15 @@
 #include "../histogram.h"
 #include "../memory.h"
 
-#define LENS_THREADS 4096
-#define LENS_PEERS 4096
-#define LENS_CALLS 1024
-#define LENS_ERRORS 2048
-#define LENS_SOCKETS 4096
+#define MOST_THREADS 4096
+#define MOST_PEERS 4096
+#define MOST_CALLS 1024
+#define MOST_ERRORS 2048
+#define MOST_SOCKETS 4096
 #define SLOW_CALLS 256 /* of each CPU, a power of two */
 #define CHANGES 256 /* the same */
 #define NO_CALL (-1)
-#define OTHER_TABLE (LENS_CALLS - 1) /* calls of another table (32 bit): counted as one */
+#define OTHER_TABLE (MOST_CALLS - 1) /* calls of another table (32 bit): counted as one */
 #define MOST_ERRNO 4095
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
@@ -44,25 +44,25 @@ enum tcp_state {
 #define HOST_ORDER(port) ((u16)(port))
 #endif
 
-enum lens_state {
-	LENS_RUNNING,
-	LENS_RUNNABLE,
-	LENS_SLEEPING,
-	LENS_UNINTERRUPTIBLE,
-	LENS_STOPPED,
-	LENS_THROTTLED,
-	LENS_STATES,
-	LENS_ENDED = LENS_STATES,
+enum thread_state {
+	THREAD_RUNNING,
+	THREAD_RUNNABLE,
+	THREAD_SLEEPING,
+	THREAD_UNINTERRUPTIBLE,
+	THREAD_STOPPED,
+	THREAD_THROTTLED,
+	THREAD_STATES,
+	THREAD_ENDED = THREAD_STATES,
 };
 
-enum lens_peer_kind {
-	LENS_WAKER,
-	LENS_WAKEE,
-	LENS_PREEMPTOR
+enum peer_kind {
+	PEER_WAKER,
+	PEER_WAKEE,
+	PEER_PREEMPTOR
 };
 
-/* In the order of IO_KINDS of schedtop/lens. */
-enum lens_io_kind {
+/* In the order in which the model names them. */
+enum io_kind {
 	IO_FILE,
 	IO_PIPE,
 	IO_SOCKET,
@@ -73,16 +73,16 @@ enum lens_io_kind {
 };
 
 /* Written by user space through its mapping. */
-struct lens_config {
-	u32 tgid; /* 0: not yet, nobody is looked at */
+struct task_config {
+	u32 tgid; /* 0: nothing is looked at yet */
 	u32 tid; /* 0: all threads of the process */
 	u64 start_ns;
 	u64 epoch; /* goes up by one each interval */
 	u64 slow_ns; /* calls from this long on are kept one by one */
 };
 
-struct lens_thread {
-	u64 state_ns[LENS_STATES];
+struct task_thread {
+	u64 state_ns[THREAD_STATES];
 	u64 since_ns; /* of `state` */
 	u64 waking_ns; /* a wakeup that came before its switch out was seen */
 	u64 exec_ns; /* its run time by the kernel's own count, at its last switch; 0: not known */
@@ -109,7 +109,7 @@ struct lens_thread {
 	char comm[COMM_BYTES];
 };
 
-struct lens_totals {
+struct task_totals {
 	u64 waits[LATENCY_BUCKETS];
 	u64 wait_ns;
 	u64 longest_epoch[2]; /* the longest of each interval, in two places in turn */
@@ -118,19 +118,19 @@ struct lens_totals {
 	u64 peers_untracked;
 	u64 errors_untracked;
 	u64 negative_times;
-	u64 switches_unseen; /* the kernel does not report each switch: who leaves is not always who came */
+	u64 switches_unseen; /* the kernel does not report each switch: another task may leave than came */
 	u64 threads_started; /* of the process, also if one of its threads alone is looked at */
 };
 
 /* Written by its CPU alone, but for run_ns and timeslices. */
-struct lens_cpu {
+struct task_cpu {
 	u64 run_ns;
 	u64 timeslices;
 	u64 slow_calls; /* written so far */
 	u64 changes;
 };
 
-struct lens_call {
+struct task_call {
 	u64 count;
 	u64 total_ns;
 	u64 blocked_ns;
@@ -142,19 +142,19 @@ struct lens_call {
 	u32 write_argument;
 };
 
-struct lens_error {
+struct task_error {
 	u64 count;
 	u32 call;
 	u32 number;
 };
 
-struct lens_peer_key {
+struct task_peer_key {
 	u32 tid;
 	u32 kind;
 	u64 comm[2];
 };
 
-struct lens_peer {
+struct task_peer {
 	u32 tid;
 	u32 kind;
 	char comm[COMM_BYTES];
@@ -162,21 +162,21 @@ struct lens_peer {
 	u64 wait_ns;
 };
 
-struct lens_io {
+struct task_io {
 	u64 count;
 	u64 bytes;
 	u64 time_ns;
 	u64 errors;
 };
 
-struct lens_traffic {
+struct task_traffic {
 	u64 sent_bytes;
 	u64 sent_messages;
 	u64 received_bytes;
 	u64 received_messages;
 };
 
-struct lens_slow_call {
+struct task_slow_call {
 	u64 position; /* plus one: which of its CPU's it is */
 	u64 end_ns;
 	u64 duration_ns;
@@ -186,7 +186,7 @@ struct lens_slow_call {
 	s32 call;
 };
 
-struct lens_change {
+struct task_change {
 	u64 position;
 	u64 time_ns;
 	u32 old_state;
@@ -199,40 +199,40 @@ struct lens_change {
 	u64 remote[2];
 };
 
-BPF_F_TABLE("array", u32, struct lens_config, config, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_totals, totals, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_cpu, cpus, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_call, calls, LENS_CALLS, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_io, io, 2 * IO_KINDS, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_traffic, traffic, 4, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_slow_call, slow_calls, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct lens_change, changes, 1, BPF_F_MMAPABLE);
-BPF_TABLE("hash", u32, struct lens_thread, threads, LENS_THREADS);
-BPF_TABLE("hash", struct lens_peer_key, struct lens_peer, peers, LENS_PEERS);
-BPF_TABLE("hash", u32, struct lens_error, errors, LENS_ERRORS);
+BPF_F_TABLE("array", u32, struct task_config, config, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_totals, totals, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_cpu, cpus, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_call, calls, MOST_CALLS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_io, io, 2 * IO_KINDS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_traffic, traffic, 4, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_slow_call, slow_calls, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct task_change, changes, 1, BPF_F_MMAPABLE);
+BPF_TABLE("hash", u32, struct task_thread, threads, MOST_THREADS);
+BPF_TABLE("hash", struct task_peer_key, struct task_peer, peers, MOST_PEERS);
+BPF_TABLE("hash", u32, struct task_error, errors, MOST_ERRORS);
 /* Sockets that the task is known to use, by address; others by the inode of their descriptor, or by local port. */
-BPF_TABLE("lru_hash", u64, u32, sockets, LENS_SOCKETS);
-BPF_TABLE("hash", u64, u32, inodes, LENS_SOCKETS);
+BPF_TABLE("lru_hash", u64, u32, sockets, MOST_SOCKETS);
+BPF_TABLE("hash", u64, u32, inodes, MOST_SOCKETS);
 BPF_TABLE("hash", u32, u32, listening, 256);
-BPF_TABLE("array", u32, struct lens_thread, no_thread, 1);
+BPF_TABLE("array", u32, struct task_thread, no_thread, 1);
 
-static __always_inline struct lens_config *configuration(void)
+static __always_inline struct task_config *configuration(void)
 {
 	u32 zero = 0;
 
 	return config.lookup(&zero);
 }
 
-static __always_inline bool is_aimed_at(struct lens_config *settings, u32 tid, u32 tgid)
+static __always_inline bool is_aimed_at(struct task_config *settings, u32 tid, u32 tgid)
 {
 	if (settings->tgid != tgid)
 		return false;
 	return !settings->tid || settings->tid == tid;
 }
 
-static __always_inline struct lens_config *settings_for(u32 tid, u32 tgid)
+static __always_inline struct task_config *settings_for(u32 tid, u32 tgid)
 {
-	struct lens_config *settings = configuration();
+	struct task_config *settings = configuration();
 
 	if (!settings || !tid || !is_aimed_at(settings, tid, tgid))
 		return NULL;
@@ -240,14 +240,14 @@ static __always_inline struct lens_config *settings_for(u32 tid, u32 tgid)
 }
 
 /* The settings if the current task is the one that is looked at, else NULL. */
-static __always_inline struct lens_config *settings_for_current(void)
+static __always_inline struct task_config *settings_for_current(void)
 {
 	u64 id = bpf_get_current_pid_tgid();
 
 	return settings_for(id, id >> 32);
 }
 
-static __always_inline struct lens_totals *all(void)
+static __always_inline struct task_totals *all(void)
 {
 	u32 zero = 0;
 
@@ -255,14 +255,14 @@ static __always_inline struct lens_totals *all(void)
 }
 
 /*
- * The record of a thread; a new one is in `state` since the lens was opened (or, if all that lived then are known, since
- * now). There is none if there is no room: then nothing at all is counted for it, and from when there is room again it
- * is not known since when a thread without a record is what it is: since now.
+ * The record of a thread; a new one is in `state` since the task view was opened (or, if all that lived then are known,
+ * since now). There is none if there is no room: then nothing at all is counted for it, and from when there is room
+ * again it is not known since when a thread without a record is what it is: since now.
  */
-static __always_inline struct lens_thread *thread_of(struct lens_config *settings, u32 tid, u32 state)
+static __always_inline struct task_thread *thread_of(struct task_config *settings, u32 tid, u32 state)
 {
-	struct lens_thread *thread = threads.lookup(&tid);
-	struct lens_totals *totals = all();
+	struct task_thread *thread = threads.lookup(&tid);
+	struct task_totals *totals = all();
 	u32 zero = 0;
 
 	if (thread || !totals)
@@ -297,7 +297,7 @@ static __always_inline void note_longest(u64 *epochs, u64 *longest, u64 ns, u64 
 	}
 }
 
-static __always_inline struct lens_call *call_of(s32 number)
+static __always_inline struct task_call *call_of(s32 number)
 {
 	u32 index = number;
 
@@ -308,24 +308,25 @@ static __always_inline struct lens_call *call_of(s32 number)
  * What has passed since the thread's last change, as time in `state`. If switches were not seen, the change was before
  * the call: the call has no part in what was blocked until it began.
  */
-static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 now)
+static __always_inline u64 account(struct task_thread *thread, u32 state, u64 now)
 {
 	u64 passed = now - thread->since_ns, place = state;
 	u64 in_call = thread->since_ns < thread->call_enter_ns ? now - thread->call_enter_ns : passed;
-	struct lens_totals *totals = all();
-	struct lens_call *call;
+	struct task_totals *totals = all();
+	struct task_call *call;
 
 	thread->since_ns = now;
 	/* The verifier is to see the very comparison that bounds the index. */
 	asm volatile("" : "+r"(place));
-	if (!totals || place >= LENS_STATES)
+	if (!totals || place >= THREAD_STATES)
 		return 0;
 	if ((s64)passed < 0) {
 		__sync_fetch_and_add(&totals->negative_times, 1);
 		return 0;
 	}
 	thread->state_ns[place] += passed;
-	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->call != NO_CALL && (s64)in_call > 0) {
+	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->call != NO_CALL &&
+	    (s64)in_call > 0) {
 		thread->call_blocked_ns += in_call;
 		call = call_of(thread->call);
 		if (call)
@@ -335,8 +336,8 @@ static __always_inline u64 account(struct lens_thread *thread, u32 state, u64 no
 }
 
 /*
- * Adds atomically, and nothing where that is known to be 0: of a 0 the compiler makes an atomic "or", which LLVM 11 has no
- * instruction for, and kernels before 5.12 neither.
+ * Adds atomically, and nothing where that is known to be 0: of a 0 the compiler makes an atomic "or", which LLVM 11 has
+ * no instruction for, and kernels before 5.12 neither.
  */
 static __always_inline void add_to(u64 *sum, u64 amount)
 {
@@ -346,10 +347,10 @@ static __always_inline void add_to(u64 *sum, u64 amount)
 
 static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, u64 wait_ns)
 {
-	struct lens_peer_key key = { .tid = tid, .kind = kind, .comm = { comm[0], comm[1] } };
-	struct lens_peer *peer = peers.lookup(&key);
-	struct lens_peer fresh = { .tid = tid, .kind = kind };
-	struct lens_totals *totals = all();
+	struct task_peer_key key = { .tid = tid, .kind = kind, .comm = { comm[0], comm[1] } };
+	struct task_peer *peer = peers.lookup(&key);
+	struct task_peer fresh = { .tid = tid, .kind = kind };
+	struct task_totals *totals = all();
 
 	if (!peer) {
 		__builtin_memcpy(fresh.comm, comm, COMM_BYTES);
@@ -364,10 +365,10 @@ static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, 
 	}
 }
 
-static __always_inline void end_wait(struct lens_config *settings, struct lens_thread *thread, u64 now)
+static __always_inline void end_wait(struct task_config *settings, struct task_thread *thread, u64 now)
 {
-	u64 wait = account(thread, LENS_RUNNABLE, now);
-	struct lens_totals *totals = all();
+	u64 wait = account(thread, THREAD_RUNNABLE, now);
+	struct task_totals *totals = all();
 	u32 bucket = latency_bucket(wait);
 
 	if (!totals || bucket >= LATENCY_BUCKETS)
@@ -376,12 +377,12 @@ static __always_inline void end_wait(struct lens_config *settings, struct lens_t
 	__sync_fetch_and_add(&totals->wait_ns, wait);
 	note_longest(totals->longest_epoch, totals->longest_ns, wait, settings->epoch);
 	if (thread->preemptor_tid)
-		count_peer(LENS_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
+		count_peer(PEER_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
 }
 
 static __always_inline void count_unseen(void)
 {
-	struct lens_totals *totals = all();
+	struct task_totals *totals = all();
 
 	if (totals)
 		__sync_fetch_and_add(&totals->switches_unseen, 1);
@@ -389,7 +390,7 @@ static __always_inline void count_unseen(void)
 
 static __always_inline void count_run(u32 cpu, u64 slice, u64 timeslices)
 {
-	struct lens_cpu *place = cpus.lookup(&cpu);
+	struct task_cpu *place = cpus.lookup(&cpu);
 
 	if (!place)
 		return;
@@ -398,7 +399,7 @@ static __always_inline void count_run(u32 cpu, u64 slice, u64 timeslices)
 }
 
 /* How long it has run since its last switch that was seen, by the kernel's count; never more than the time since. */
-static __always_inline u64 ran_unseen(struct lens_thread *thread, u64 exec_ns, u64 now)
+static __always_inline u64 ran_unseen(struct task_thread *thread, u64 exec_ns, u64 now)
 {
 	u64 ran = exec_ns - thread->exec_ns, passed = now - thread->since_ns;
 
@@ -408,34 +409,34 @@ static __always_inline u64 ran_unseen(struct lens_thread *thread, u64 exec_ns, u
 }
 
 /* The time up to a switch in, in the states that it was in. */
-static __always_inline void arrive(struct lens_config *settings, struct lens_thread *thread, u64 exec_ns, u64 now)
+static __always_inline void arrive(struct task_config *settings, struct task_thread *thread, u64 exec_ns, u64 now)
 {
 	u32 state = thread->state;
 
 	/* At the start /proc called it running, but it was queued. */
-	if (state == LENS_RUNNING && !thread->cpu_and_one)
-		state = LENS_RUNNABLE;
-	if (state == LENS_RUNNING) {
+	if (state == THREAD_RUNNING && !thread->cpu_and_one)
+		state = THREAD_RUNNABLE;
+	if (state == THREAD_RUNNING) {
 		count_unseen();
 		count_run(thread->cpu_and_one - 1,
-			  account(thread, LENS_RUNNING, thread->since_ns + ran_unseen(thread, exec_ns, now)), 0);
-		state = thread->waking_ns ? LENS_SLEEPING : LENS_RUNNABLE;
+			  account(thread, THREAD_RUNNING, thread->since_ns + ran_unseen(thread, exec_ns, now)), 0);
+		state = thread->waking_ns ? THREAD_SLEEPING : THREAD_RUNNABLE;
 	}
 	/* A wakeup that came while it was on its way out. */
-	if ((state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
+	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
 		account(thread, state, thread->waking_ns);
-		state = LENS_RUNNABLE;
+		state = THREAD_RUNNABLE;
 	}
-	if (state == LENS_RUNNABLE)
+	if (state == THREAD_RUNNABLE)
 		end_wait(settings, thread, now);
 	else
 		account(thread, state, now);
 }
 
 /* `exec_ns`: its run time by the kernel's own count, 0 where that is not known. */
-static __always_inline void switch_in(struct lens_config *settings, u32 tid, u64 exec_ns, u64 now)
+static __always_inline void switch_in(struct task_config *settings, u32 tid, u64 exec_ns, u64 now)
 {
-	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
+	struct task_thread *thread = thread_of(settings, tid, THREAD_RUNNABLE);
 	u32 cpu = bpf_get_smp_processor_id();
 
 	if (!thread)
@@ -444,46 +445,46 @@ static __always_inline void switch_in(struct lens_config *settings, u32 tid, u64
 	thread->preemptor_tid = 0;
 	thread->waking_ns = 0;
 	thread->exec_ns = exec_ns;
-	thread->state = LENS_RUNNING;
+	thread->state = THREAD_RUNNING;
 	thread->cpu_and_one = cpu + 1;
 	count_run(cpu, 0, 1);
 }
 
-static __always_inline struct lens_thread *switch_out(struct lens_config *settings, u32 tid, u32 state,
+static __always_inline struct task_thread *switch_out(struct task_config *settings, u32 tid, u32 state,
 						      bool involuntary, u64 exec_ns, u64 now)
 {
-	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNING);
+	struct task_thread *thread = thread_of(settings, tid, THREAD_RUNNING);
 	u32 cpu = bpf_get_smp_processor_id();
 	u64 arrived;
 
 	if (!thread)
 		return NULL;
-	if (thread->state != LENS_RUNNING) {
+	if (thread->state != THREAD_RUNNING) {
 		count_unseen();
 		count_run(cpu, 0, 1);
 		arrived = now - ran_unseen(thread, exec_ns, now);
-		if (thread->state < LENS_STATES)
+		if (thread->state < THREAD_STATES)
 			arrive(settings, thread, exec_ns, arrived);
 		thread->waking_ns = 0;
 	}
-	count_run(cpu, account(thread, LENS_RUNNING, now), 0);
+	count_run(cpu, account(thread, THREAD_RUNNING, now), 0);
 	thread->exec_ns = exec_ns;
 	if (involuntary)
 		thread->involuntary++;
 	else
 		thread->voluntary++;
-	if (thread->waking_ns && (state == LENS_SLEEPING || state == LENS_UNINTERRUPTIBLE))
-		state = LENS_RUNNABLE;
+	if (thread->waking_ns && (state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE))
+		state = THREAD_RUNNABLE;
 	thread->state = state;
 	thread->cpu_and_one = cpu + 1;
 	return thread;
 }
 
 /* A wakeup of a thread that is not queued, and blocked in `state`; by an interrupt, or by the current task. */
-static __always_inline void woken(struct lens_config *settings, u32 tid, u32 state, bool interrupt, u64 now)
+static __always_inline void woken(struct task_config *settings, u32 tid, u32 state, bool interrupt, u64 now)
 {
 	u32 waker = interrupt ? 0 : bpf_get_current_pid_tgid();
-	struct lens_thread *thread = thread_of(settings, tid, state);
+	struct task_thread *thread = thread_of(settings, tid, state);
 	u64 comm[2] = {};
 
 	if (!thread)
@@ -491,23 +492,23 @@ static __always_inline void woken(struct lens_config *settings, u32 tid, u32 sta
 	bpf_get_current_comm(comm, sizeof(comm));
 	if (!waker)
 		comm[0] = comm[1] = 0;
-	count_peer(LENS_WAKER, waker, comm, 1, 0);
-	if (thread->state == LENS_RUNNING) {
+	count_peer(PEER_WAKER, waker, comm, 1, 0);
+	if (thread->state == THREAD_RUNNING) {
 		thread->waking_ns = now;
-	} else if (thread->state != LENS_RUNNABLE) {
+	} else if (thread->state != THREAD_RUNNABLE) {
 		account(thread, thread->state, now);
-		thread->state = LENS_RUNNABLE;
+		thread->state = THREAD_RUNNABLE;
 	}
 }
 
-static __always_inline void born(struct lens_config *settings, u32 tid, u64 now)
+static __always_inline void born(struct task_config *settings, u32 tid, u64 now)
 {
-	struct lens_thread *thread = thread_of(settings, tid, LENS_RUNNABLE);
+	struct task_thread *thread = thread_of(settings, tid, THREAD_RUNNABLE);
 
 	if (!thread)
 		return;
 	thread->since_ns = now;
-	thread->state = LENS_RUNNABLE;
+	thread->state = THREAD_RUNNABLE;
 	thread->exiting = 0;
 	thread->call = NO_CALL;
 }
@@ -516,41 +517,41 @@ static __always_inline void born(struct lens_config *settings, u32 tid, u64 now)
  * The current thread has replaced its process's program, and goes on under the number of the leader, which has ended:
  * what it is doing is the leader's record's from now on. `old_tid`: its own until then.
  */
-static __always_inline void renamed(struct lens_config *settings, u32 old_tid, u64 exec_ns, u64 now)
+static __always_inline void renamed(struct task_config *settings, u32 old_tid, u64 exec_ns, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	struct lens_thread *thread, *old;
+	struct task_thread *thread, *old;
 
 	if (old_tid == tid)
 		return;
-	thread = thread_of(settings, tid, LENS_RUNNING);
+	thread = thread_of(settings, tid, THREAD_RUNNING);
 	if (!thread)
 		return;
 	old = threads.lookup(&old_tid);
 	if (old) {
 		/* If it has been switched since it has the new number, the leader's record has that time already. */
-		if (thread->state >= LENS_STATES)
+		if (thread->state >= THREAD_STATES)
 			account(old, old->state, now);
 		thread->call = old->call;
 		thread->call_enter_ns = old->call_enter_ns;
 		thread->call_blocked_ns = old->call_blocked_ns;
-		old->state = LENS_ENDED;
+		old->state = THREAD_ENDED;
 		old->call = NO_CALL;
 	}
-	if (thread->state >= LENS_STATES) {
+	if (thread->state >= THREAD_STATES) {
 		thread->since_ns = now;
 		thread->exec_ns = exec_ns;
-		thread->state = LENS_RUNNING;
+		thread->state = THREAD_RUNNING;
 		thread->cpu_and_one = bpf_get_smp_processor_id() + 1;
 	}
 	thread->exiting = 0;
 	thread->exit_code = 0;
 }
 
-static __always_inline void call_begins(struct lens_config *settings, u32 number, u32 read_kind, u32 write_kind,
+static __always_inline void call_begins(struct task_config *settings, u32 number, u32 read_kind, u32 write_kind,
 					u64 now)
 {
-	struct lens_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
+	struct task_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), THREAD_RUNNING);
 
 	if (!thread)
 		return;
@@ -564,7 +565,7 @@ static __always_inline void call_begins(struct lens_config *settings, u32 number
 static __always_inline void count_io(u32 kind_and_one, u32 direction, s64 result, u64 ns)
 {
 	u32 index = direction * IO_KINDS + kind_and_one - 1;
-	struct lens_io *place;
+	struct task_io *place;
 
 	if (!kind_and_one)
 		return;
@@ -582,9 +583,9 @@ static __always_inline void count_io(u32 kind_and_one, u32 direction, s64 result
 static __always_inline void count_error(s32 number, s64 result)
 {
 	u32 key = (u32)number << 16 | (u32)-result;
-	struct lens_error *error = errors.lookup(&key);
-	struct lens_error fresh = { .call = number, .number = -result };
-	struct lens_totals *totals = all();
+	struct task_error *error = errors.lookup(&key);
+	struct task_error fresh = { .call = number, .number = -result };
+	struct task_totals *totals = all();
 
 	if (!error) {
 		errors.insert(&key, &fresh);
@@ -596,11 +597,11 @@ static __always_inline void count_error(s32 number, s64 result)
 		__sync_fetch_and_add(&totals->errors_untracked, 1);
 }
 
-static __always_inline void keep_slow_call(struct lens_thread *thread, u64 ns, s64 result, u64 now)
+static __always_inline void keep_slow_call(struct task_thread *thread, u64 ns, s64 result, u64 now)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct lens_cpu *place = cpus.lookup(&cpu);
-	struct lens_slow_call *kept;
+	struct task_cpu *place = cpus.lookup(&cpu);
+	struct task_slow_call *kept;
 	u32 index;
 
 	if (!place)
@@ -621,10 +622,10 @@ static __always_inline void keep_slow_call(struct lens_thread *thread, u64 ns, s
 	kept->position = ++place->slow_calls;
 }
 
-static __always_inline void call_ends(struct lens_config *settings, s64 result, u64 now)
+static __always_inline void call_ends(struct task_config *settings, s64 result, u64 now)
 {
-	struct lens_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), LENS_RUNNING);
-	struct lens_call *call;
+	struct task_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), THREAD_RUNNING);
+	struct task_call *call;
 	u64 ns;
 
 	if (!thread || thread->call == NO_CALL)
@@ -658,7 +659,7 @@ static __always_inline void remember_socket(u64 sock)
 static __always_inline void count_traffic(u64 sock, u32 protocol, u32 family, s32 result, bool received)
 {
 	u32 index = (protocol == IPPROTO_UDP ? 2 : 0) + (family == AF_INET6 ? 1 : 0);
-	struct lens_traffic *place;
+	struct task_traffic *place;
 
 	if ((protocol != IPPROTO_TCP && protocol != IPPROTO_UDP) || (family != AF_INET && family != AF_INET6))
 		return;
@@ -678,8 +679,9 @@ static __always_inline void count_traffic(u64 sock, u32 protocol, u32 family, s3
 }
 
 /*
- * Whose connection it is: packets are handled in whatever task they interrupt, so the current task says it only where a
- * state begins by a system call alone. Later changes are known by the socket, accepted ones by the port they came to.
+ * Is the connection one of the task? Packets are handled in whatever task they interrupt, so the current task says it
+ * only where a state begins by a system call alone. Later changes are known by the socket, accepted ones by the port
+ * they came to.
  */
 static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state, u32 port, bool known)
 {
@@ -700,17 +702,17 @@ static __always_inline bool is_mine(u64 sock, u32 old_state, u32 new_state, u32 
 
 static __always_inline bool is_open(void)
 {
-	struct lens_config *settings = configuration();
+	struct task_config *settings = configuration();
 
 	return settings && settings->tgid;
 }
 
 /* A place for a connection's change, to be handed over with end_change(). */
-static __always_inline struct lens_change *begin_change(u32 old_state, u32 new_state)
+static __always_inline struct task_change *begin_change(u32 old_state, u32 new_state)
 {
 	u32 cpu = bpf_get_smp_processor_id(), index;
-	struct lens_cpu *place = cpus.lookup(&cpu);
-	struct lens_change *change;
+	struct task_cpu *place = cpus.lookup(&cpu);
+	struct task_change *change;
 
 	if (!place)
 		return NULL;
@@ -728,10 +730,10 @@ static __always_inline struct lens_change *begin_change(u32 old_state, u32 new_s
 	return change;
 }
 
-static __always_inline void end_change(struct lens_change *change, u64 sock)
+static __always_inline void end_change(struct task_change *change, u64 sock)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct lens_cpu *place = cpus.lookup(&cpu);
+	struct task_cpu *place = cpus.lookup(&cpu);
 
 	if (!place)
 		return;

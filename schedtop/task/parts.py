@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 STATES = ("running", "runnable", "sleeping", "uninterruptible", "stopped", "throttled")
-"""What a thread can be (`enum task_state` of bpf/task/task.h). `throttled`: off its CPU because of its group's quota,
+"""What a thread can be (`enum thread_state` of bpf/task/task.h). `throttled`: off its CPU because of its group's quota,
 until it runs again. `runnable`: it waits for a CPU. Blocked is `sleeping` (interruptible) or `uninterruptible`."""
 
 PARTS = ("throttled", "syscalls", "faults", "fault time", "io", "io kinds", "network", "connections", "attributes")

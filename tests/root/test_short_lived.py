@@ -235,7 +235,7 @@ def test_what_finds_no_room_is_counted() -> None:
         "for number in range(300):\n    pid = os.fork()\n    if not pid:\n"
         "        open('/proc/self/comm', 'w').write(f'sl-{number}')\n        os._exit(0)\n    os.waitpid(pid, 0)\n"
     )
-    with collecting(Limits(short_lives=16)) as collector:
+    with collecting(Limits(short_lived=16)) as collector:
         script = python(code, "sl-many")
         with ended(script):
             assert script.wait() == 0
@@ -262,10 +262,10 @@ def test_the_frames_add_up_to_what_the_kernel_side_counted() -> None:
             for frame in source.frames(stop):
                 frames.append(frame)
                 if len(frames) == 8:
-                    first = int(source._programs.cpus["short_lives"].sum())
+                    first = int(source._programs.cpus["short_lived"].sum())
                 if len(frames) == 18:
                     stop.set()
             counted = sum(int(frame.short_lived["count"].sum()) for frame in frames[8:])
-            last = int(source._programs.cpus["short_lives"].sum())
+            last = int(source._programs.cpus["short_lived"].sum())
     # Each end of the span lies within the few ends that happen meanwhile.
     assert counted == pytest.approx(last - first, abs=0.02 * (last - first) + 20)

@@ -433,7 +433,7 @@ def test_threads_that_come_and_go_leave_room_for_others() -> None:
             if one.process.stdout in select.select([one.process.stdout], [], [], 0)[0]:
                 break
         found.append(next(iter(source.frames(threading.Event()))))
-    # More than there is room for at a time (LENS_THREADS of bpf/task/task.h).
+    # More than there is room for at a time (MOST_THREADS of bpf/task/task.h).
     calls = [call.count for task_frame in found for call in task_frame.syscalls if call.name in ("newfstatat", "stat")]
     assert sum(calls) == 6000
     assert sum(task_frame.loss.threads_untracked for task_frame in found) == 0

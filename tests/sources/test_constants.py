@@ -51,8 +51,8 @@ def test_a_header_has_also_what_it_includes() -> None:
         ("scheduler/maps.h", "GROUP", [name.removesuffix("_id") or "none" for name in live.GROUPINGS]),
         ("scheduler/maps.h", "QUEUE", tables.QUEUE_KINDS),
         ("offcpu/offcpu.h", "OFF", offcpu.STATES),
-        ("task/task.h", "LENS", task.STATES),
-        ("task/task.h", "LENS", [kind.removesuffix("s").replace("wakees", "wakee") for kind in task_tables.PEER_KINDS]),
+        ("task/task.h", "THREAD", task.STATES),
+        ("task/task.h", "PEER", [kind.removesuffix("s") for kind in task_tables.PEER_KINDS]),
         ("task/task.h", "IO", task.IO_KINDS),
     ],
 )

@@ -39,7 +39,7 @@ CPU_STATE = layout(
     ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
     ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen"),
     ("<u8", "cache_migrations numa_migrations looked_at_ns over_budget_ns uncovered_ns blocked_idle_ns"),
-    ("<u8", "others_ns unpaired_ns short_lives short_lives_dropped"),
+    ("<u8", "others_ns unpaired_ns short_lived short_lived_dropped"),
     ("2<u8", "wait_sum_ns longest_epoch"),
     ("4<u8", "longest_ns"),
     (f"{2 * BUCKETS}<u8", "latency"),

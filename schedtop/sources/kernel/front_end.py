@@ -212,7 +212,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "CPU": first("thread_info.cpu", "cpu"),
         "ALLOWED": "nr_cpus_allowed",
     }
-    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "ARRIVALS": "sched_info.pcount"}
+    optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "PCOUNT": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 
 

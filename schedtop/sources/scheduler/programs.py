@@ -36,7 +36,7 @@ class Limits:
     slow_waits_per_s: int = 4000
     pairs: int = 16384
     latency_groups: int = 2048
-    short_lives: int = 8192
+    short_lived: int = 8192
 
 
 def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
@@ -51,7 +51,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         # An LRU map of a kernel before 6.16 needs 128 free entries for each CPU, or forgets what is new.
         f"-DPAIRS={max(limits.pairs, LRU_SPARE * cpus)}",
         f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
-        f"-DSHORT_LIVES={limits.short_lives}",
+        f"-DSHORT_LIVED={limits.short_lived}",
         f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
         f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / windows_per_s / cpus))}",
         *front_end.flags,
@@ -136,18 +136,18 @@ class Programs(Loader):
         """The latency of groups so far, as rows of `struct group_latency`."""
         return self._values("groups")
 
-    def short_lives(self) -> Rows:
-        """What was added up of tasks that came and went, as rows of `struct short_life`."""
-        return self._values("short_lives")
+    def short_lived(self) -> Rows:
+        """What was added up of tasks that came and went, as rows of `struct short_lived`."""
+        return self._values("short_lived")
 
-    def short_life_key(self, entry: np.void) -> bytes:
+    def short_lived_key(self, entry: np.void) -> bytes:
         """The key of such a row: its beginning."""
-        return entry.tobytes()[: self._compiled.maps["short_lives"].key_bytes]
+        return entry.tobytes()[: self._compiled.maps["short_lived"].key_bytes]
 
-    def forget_short_lives(self, entries: Rows) -> None:
+    def drop_short_lived(self, entries: Rows) -> None:
         """Takes entries out of the table, of intervals that are over."""
-        keys = b"".join(map(self.short_life_key, entries))
-        calls.delete_elements(self._fds["short_lives"], keys, self._compiled.maps["short_lives"].key_bytes)
+        keys = b"".join(map(self.short_lived_key, entries))
+        calls.delete_elements(self._fds["short_lived"], keys, self._compiled.maps["short_lived"].key_bytes)
 
     def measure(self, on: bool) -> None:
         """Has the kernel time every BPF program, or no longer: that makes each of them a little slower."""

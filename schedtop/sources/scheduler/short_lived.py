@@ -26,25 +26,25 @@ class ShortLives:
 
     def read(self, epoch: int) -> Rows:
         """The short-lived tasks of the interval `epoch`, which is over."""
-        seen = int(self._programs.cpus["short_lives"].sum())
+        seen = int(self._programs.cpus["short_lived"].sum())
         if seen == self._seen and not self._reported:
             return no_short_lived()
         self._seen = seen
-        entries = self._programs.short_lives()
+        entries = self._programs.short_lived()
         ages = np.uint32(epoch & 0xFFFFFFFF) - entries["epoch"]
         # An entry that is being made has no epoch yet; one of the interval that has begun is of age -1.
         old = entries[(ages > 0) & (ages < 1 << 31) & (entries["epoch"] != 0)]
         new = entries[ages == 0]
         late = self._late(old)
-        self._programs.forget_short_lives(old)
-        self._reported = {self._programs.short_life_key(entry): entry for entry in new}
+        self._programs.drop_short_lived(old)
+        self._reported = {self._programs.short_lived_key(entry): entry for entry in new}
         return folded(merge_short_lived([_rows(new), _rows(late)]))
 
     def _late(self, old: Rows) -> Rows:
         """What was added to entries since they were read."""
         late = old.copy()
         for index, entry in enumerate(old):
-            before = self._reported.get(self._programs.short_life_key(entry))
+            before = self._reported.get(self._programs.short_lived_key(entry))
             if before is not None:
                 for name in SUMS:
                     late[name][index] = entry[name] - before[name]
@@ -52,7 +52,7 @@ class ShortLives:
 
 
 def _rows(entries: Rows) -> Rows:
-    """Rows of `struct short_life` as those of SHORT_LIVED_DTYPE."""
+    """Rows of `struct short_lived` as those of SHORT_LIVED_DTYPE."""
     rows = np.zeros(len(entries), SHORT_LIVED_DTYPE)
     for name in _AS_THEY_ARE:
         rows[name] = entries[name]

@@ -33,7 +33,6 @@ _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline
 _STATE, _MIN_FLT, _MAJ_FLT, _NICE, _THREADS, _RT_PRIORITY, _POLICY, _EXIT_CODE = 0, 7, 9, 16, 17, 37, 38, 49
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _LISTEN = "0A"
-_MOST_SOCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +215,7 @@ def open_sockets(tgid: int, proc: Path = Path("/proc")) -> tuple[set[int], set[i
     ports: set[int] = set()
     try:
         with os.scandir(proc / str(tgid) / "fd") as entries:
-            descriptors = list(islice(entries, _MOST_SOCKETS))  # there may be a million
+            descriptors = list(islice(entries, TASK.MOST_SOCKETS))  # there may be a million
     except OSError:
         return inodes, ports
     for entry in descriptors:

@@ -34,7 +34,7 @@ from schedtop.task import (
 Times = npt.NDArray[np.int64]
 
 PEER_KINDS = ("wakers", "wakees", "preemptors")
-"""`enum task_peer_kind` of bpf/task/task.h."""
+"""`enum peer_kind` of bpf/task/task.h."""
 
 _TRAFFIC = (("tcp", "ipv4"), ("tcp", "ipv6"), ("udp", "ipv4"), ("udp", "ipv6"))
 _TCP_STATES = (
