@@ -4,8 +4,8 @@
  * compiled module, so each is written once, here.
  *
  * Given as flags (schedtop/sources/scheduler/programs.py): CPUS (possible CPUs), TASK_SLOTS (a power of two),
- * OVERFLOW_TASKS, PAIRS, LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVED, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and what
- * belongs to it (tasks.h).
+ * OVERFLOW_TASKS, PAIRS, LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVED, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and
+ * what belongs to it (tasks.h). include/flags.h names all flags.
  */
 #ifndef SCHEDTOP_SCHEDULER_MAPS_H
 #define SCHEDTOP_SCHEDULER_MAPS_H
