@@ -20,7 +20,7 @@ from schedtop.sources.kernel import bcc_child
 from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.compiler_child import layout
 
-CHILDREN = sorted((Path(schedtop.__file__).parent / "sources").glob("*_child.py"))
+CHILDREN = sorted((Path(schedtop.__file__).parent / "sources" / "kernel").glob("*_child.py"))
 TRAPS = ("bcc", "json", "ctypes", "base64", "compiler_child", "sitecustomize", "usercustomize")
 HIDDEN = "raise ImportError('hidden by a test')\n"
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from schedtop.sources.host.proc import task_files
+from schedtop.sources.proc import task_files
 from schedtop.sources.proc.births import between
 from schedtop.sources.proc.task_files import (
     TICK_NS,
