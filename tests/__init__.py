@@ -1,1 +1,6 @@
-"""Tests; a package, so that what the tests of panes and app share can be imported."""
+"""Tests; a package, so that what several of them share can be imported."""
+
+from pathlib import Path
+
+# The checkout.
+ROOT = Path(__file__).resolve().parents[1]

@@ -14,7 +14,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--snapshot-update`: what tests/app/test_snapshots.py compares with is written anew."""
+    """`--snapshot-update`: what tests/unit/ui/test_snapshots.py compares with is written anew."""
     parser.addoption("--snapshot-update", action="store_true", help="write the snapshots of the screen anew")
 
 

@@ -3,7 +3,7 @@
     python -m tests.fuzz [--seconds 300] [--target NAME ...] [--replay FILE]
 
 It begins with the seeds in tests/fuzz/seeds/TARGET. What it finds is left in build/fuzz/TARGET, and said with the
-command that does it again; once mended, the file becomes another seed, which tests/unit/test_fuzz_seeds.py plays.
+command that does it again; once mended, the file becomes another seed, which tests/unit/fuzz/test_seeds.py plays.
 """
 
 from __future__ import annotations

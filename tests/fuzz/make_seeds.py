@@ -19,7 +19,7 @@ from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.recording.lines import End, Event, Header, end_line, event_line, frame_line, header_line
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from tests.fuzz.targets import SEEDS
-from tests.sources.test_btf import example
+from tests.unit.sources.kernel.test_btf import example
 
 _CONDITIONS = (
     "p99 > 10ms", "p99(preemption) >= 1.5ms and steal > 5% for 3s", "queue(cpu:1) > 4", "switches > 10000/s for 1m",

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 import schedtop.ui.app
 from schedtop.ui.app import SchedtopApp
-from tests.panes.screen import assert_drawn_whole, assert_widths
+from tests.unit.panes.screen import assert_drawn_whole, assert_widths
 
 LEAST, MOST = (20, 5), (240, 70)
 USUAL = ((80, 24), (120, 40), (160, 50), (200, 60), (100, 30), (60, 15))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from contract import check_source, check_stop
-
 from schedtop.sources.scheduler.source import LiveSource
+from tests.unit.sources.contract import check_source, check_stop
 
 NS_PER_MS = 1_000_000
 

@@ -1,1 +1,0 @@
-"""Tests of conditions, and of what is done when they come true."""

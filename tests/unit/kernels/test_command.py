@@ -1,0 +1,93 @@
+"""The parts of `make test-kernels` that need no machine: which kernels and tests, and what becomes of the results."""
+
+import ast
+
+import pytest
+
+from tests import ROOT
+from tests.kernels.chosen import chosen, front_end_of
+from tests.kernels.machine import Processors
+from tests.kernels.packages import Unavailable, choose, packages
+from tests.kernels.table import BEGIN, END, Result, updated
+
+RELEASES = ["5.10.0-9", "5.10.0-46", "6.1.0-0.deb11.52", "6.1.0-50", "6.12.95+deb12", "6.12.107+deb13", "7.3.4+deb13"]
+TOLD = {
+    "kernel": "6.1.0-50", "package": "6.1.176-1", "CPUs": "2", "front end": "btf", "compiled": "outside",
+    "tests": "all", "date": "2026-11-22", "qemu": "7.2", "bcc": "0.26",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("series", "release"),
+    [("5.10", "5.10.0-46"), ("6.1", "6.1.0-50"), ("6.12", "6.12.107+deb13"), ("newest", "7.3.4+deb13")],
+)
+def test_the_newest_of_a_series(series: str, release: str) -> None:
+    assert choose(series, RELEASES) == release
+
+
+def test_a_series_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(Unavailable, match=r"no kernel 6\.6 .* 5\.10, 6\.1, 6\.12, 7\.3$"):
+        choose("6.6", RELEASES)
+
+
+def test_a_kernel_in_parts() -> None:
+    name = "linux-image-7.3.4+deb13-cloud-amd64"
+    depends = (
+        "kmod, linux-binary-7.3.4+deb13-cloud-amd64 (= 7.3.4-1), linux-modules-7.3.4+deb13-cloud-amd64 (= 7.3.4-1)"
+    )
+    parts = packages(f"Package: {name}\nVersion: 7.3.4-1\nDepends: {depends}\n")
+    assert parts == [name, *(name.replace("image", part) for part in ("binary", "modules"))]
+    assert packages("Package: linux-image-6.1.0-50-cloud-amd64\nDepends: kmod, linux-base (>= 4.3)\n") == [
+        "linux-image-6.1.0-50-cloud-amd64"
+    ]
+
+
+def test_every_chosen_test_is_there() -> None:
+    for test in chosen(quick=False, words=""):
+        path, name = test.split("::")
+        functions = ast.walk(ast.parse((ROOT / path).read_text()))
+        assert name in {function.name for function in functions if isinstance(function, ast.FunctionDef)}
+    assert set(chosen(quick=True, words="")) < set(chosen(quick=False, words=""))
+    assert chosen(quick=False, words="ctxt") == ["tests/root/test_ground_truth.py::test_switches_match_ctxt"]
+
+
+def test_a_test_belongs_to_a_front_end() -> None:
+    ends = [front_end_of(f"test_it{ending}") for ending in ("[tracepoint]", "[btf]", "")]
+    assert ends == ["tracepoint", "btf", "btf"]
+
+
+def test_rows_take_the_place_of_those_before_them() -> None:
+    page = updated(f"above\n{BEGIN}\n{END}\nbelow\n", [Result(["a", "b"]).row(TOLD)])
+    failed = Result(["a"], failed={"b": "1 | 2\n<3"}, skipped={"c": "not there"}, repeated=["a", "b"])
+    more = [
+        failed.row(TOLD | {"kernel": "6.1.0-51"}),
+        Result(["a"]).row(TOLD | {"kernel": "5.10.0-46", "CPUs": "2 of 64"}),
+    ]
+    page = updated(page, more)
+    assert page.startswith("above\n") and page.endswith("\nbelow\n")
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert [line.split(" | ")[0] for line in lines] == ["| kernel", "| ---", "| 5.10.0-46", "| 6.1.0-51"]
+    assert "| 1 | 1 | 1 | failed: b (1 / 2 &lt;3); skipped: c (not there); passed the second time: a |" in lines[3]
+    assert updated(page, []) == page, "what is read is what was written"
+
+
+def test_a_row_of_more_tests_takes_the_place_of_one_of_fewer() -> None:
+    page = f"{BEGIN}\n{END}\n"
+    for tests in ("only yield", "quick", "only exec"):
+        page = updated(page, [Result(["a"]).row(TOLD | {"tests": tests})])
+    assert [tests in page for tests in ("only yield", "quick", "only exec")] == [False, True, True]
+    page = updated(page, [Result(["a"]).row(TOLD | {"tests": "all", "CPUs": "4"})])
+    assert "quick" in page, "other processors are another matter"
+    page = updated(page, [Result(["a"]).row(TOLD)])
+    assert "quick" not in page and "only" not in page
+
+
+def test_a_page_without_a_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="no place for the table"):
+        updated("nothing", [])
+
+
+def test_processors() -> None:
+    assert [str(Processors.parse(text)) for text in ("2", "2/64")] == ["2", "2/64"]
+    with pytest.raises(ValueError, match="invalid literal"):
+        Processors.parse("many")

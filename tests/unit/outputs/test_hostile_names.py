@@ -1,0 +1,223 @@
+"""Whatever tasks, groups and files are called: nothing that is written steers a terminal or a program that reads it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import schedtop.outputs
+from schedtop.base.finding import Finding
+from schedtop.base.stacks import Waker
+from schedtop.capture.events import NAME_DTYPE
+from schedtop.commands.evidence import read_evidence
+from schedtop.history.history import History, View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame
+from schedtop.offcpu.measurement import folded
+from schedtop.outputs import doctor
+from schedtop.outputs.capture.chrome import chrome_trace
+from schedtop.outputs.capture.perfetto import perfetto_trace
+from schedtop.outputs.diff import changes as diff_changes
+from schedtop.outputs.diff import text as diff_text
+from schedtop.outputs.flame import flame_svg
+from schedtop.outputs.offcpu.measurement import to_folded as offcpu_folded
+from schedtop.outputs.offcpu.measurement import to_json as offcpu_json
+from schedtop.outputs.offcpu.measurement import to_svg as offcpu_svg
+from schedtop.outputs.offcpu.measurement import to_text as offcpu_text
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.outputs.report import contents, html
+from schedtop.outputs.report import text as report_text
+from schedtop.outputs.scheduler import table
+from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.outputs.task import fields as task_fields
+from schedtop.outputs.task import text as task_text
+from schedtop.recording.lines import Header
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.sources.synthetic.task import TaskScenario, make_task
+from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_value, steering, strings
+from tests.unit.outputs.capture import test_trace
+from tests.unit.outputs.metrics import test_families
+from tests.unit.outputs.offcpu import test_measurement
+
+_MARKS = ("R[/red]", "[red]", "frac", "漢字", "pwn", "0;pwn")
+_START_NS = 1_700_000_000_000_000_000
+
+
+@cache
+def frames() -> tuple[Frame, ...]:
+    import threading
+
+    source = SyntheticSource(Scenario(cpus=4, tasks=60, slow_waits=40, frames=4))
+    source.set_sampling(True)
+    return tuple(hostile_frame(frame) for frame in source.frames(threading.Event()))
+
+
+def view(group: str = "thread") -> View:
+    source = SyntheticSource(Scenario(cpus=4))
+    return History(hostile_host(source.host), frames()).view(ViewSettings(group=group))
+
+
+@cache
+def evidence() -> dict[str, Any]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "\x1b[31m[red].rec"
+        host = hostile_host(SyntheticSource().host)
+        with Recorder(path, Header(host, _START_NS, triggers=("p99 > 10ms",))) as recorder:
+            for frame in frames():
+                recorder.write(frame)
+        return read_evidence(path, Filter(), top=25, all_tasks=True)
+
+
+def task() -> Any:
+    made = hostile_value(make_task(TaskScenario(7, True, threads=3), 1))
+    return replace(made, unavailable={"syscalls": "because \x1b[31m"})
+
+
+def offcpu() -> Any:
+    rows = zip(NAMES, test_measurement.ROWS * 9, strict=False)
+    return replace(
+        hostile_value(test_measurement.DATA),
+        rows=tuple(replace(row, waker=Waker(9, name)) for name, row in rows),
+    )
+
+
+def capture() -> Any:
+    tids = range(1000, 1000 + len(COMMS))
+    events = [test_trace.switch(tid, tid, tid + 1) for tid in tids]
+    found = test_trace.capture_of(*events)
+    names = np.array([(test_trace.START, tid, tid, comm) for tid, comm in zip(tids, COMMS, strict=True)], NAME_DTYPE)
+    return replace(found, names=names)
+
+
+def examined() -> doctor.Examination:
+    found = [Finding(name, "degraded", name, name, name, name, {name: [{"path": name}]}) for name in NAMES]
+    return doctor.Examination(NAMES[0], NAMES[1], _START_NS, {}, [("kernel", finding) for finding in found])
+
+
+TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "snapshot as text": ("scheduler.table", lambda: table.to_text(view())),
+    "by process": ("scheduler.table", lambda: table.to_text(view("process"))),
+    "by cgroup": ("scheduler.table", lambda: table.to_text(view("cgroup"))),
+    "by container": ("scheduler.table", lambda: table.to_text(view("container"))),
+    "snapshot as CSV": ("scheduler.table", lambda: table.to_csv(view())),
+    "snapshot as JSON": ("scheduler.snapshot", lambda: to_json(view("cgroup"), None)),
+    "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
+    "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
+    "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
+    "report's tasks as CSV": ("report.text", lambda: report_text.to_csv(evidence(), "tasks")),
+    "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
+    "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
+    "task as text": ("task.text", lambda: task_text.to_text(task(), hostile_host(SyntheticSource().host), None)),
+    "task as JSON": ("task.fields", lambda: task_fields.to_json(task(), hostile_host(SyntheticSource().host), None)),
+    "off-CPU as text": ("offcpu.measurement", lambda: offcpu_text(offcpu())),
+    "off-CPU as JSON": ("offcpu.measurement", lambda: offcpu_json(offcpu())),
+    "off-CPU folded": ("offcpu.measurement", lambda: offcpu_folded(offcpu())),
+    "off-CPU as picture": ("offcpu.measurement", lambda: offcpu_svg(offcpu())),
+    "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
+    "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
+    "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
+    "Chrome trace": ("capture.chrome", lambda: b"".join(chrome_trace(capture())).decode()),
+    "metrics by cgroup": ("metrics.families", lambda: metrics("cgroup")),
+    "metrics by command": ("metrics.families", lambda: metrics("comm")),
+}
+"""What writes names, with its module below schedtop.outputs."""
+
+NO_NAMES = {
+    "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
+    "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
+    "names", "offcpu", "plain", "recording", "recording.background", "recording.recorder", "report", "report.plots",
+    "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.queue",
+    "scheduler.short_lived", "task", "templates", "triggers",
+}  # fmt: skip
+"""Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
+
+
+def differences() -> dict[str, Any]:
+    return diff_changes.diff(evidence(), evidence() | {"tasks": evidence()["tasks"][:3]}, (NAMES[0], NAMES[1]), 25)
+
+
+def metrics(by: str) -> str:
+    return test_families.exposed(test_families.served(list(frames()), by=by))
+
+
+def test_every_output_is_looked_at() -> None:
+    here = {module.name for module in _modules(schedtop.outputs.__path__, "")}
+    known = {module for module, _ in TEXTS.values()} | NO_NAMES
+    assert {name for name in here if not name.startswith("triggers.")} <= known, "a new output belongs into TEXTS"
+
+
+def _modules(path: Any, prefix: str) -> Iterator[pkgutil.ModuleInfo]:
+    for module in pkgutil.iter_modules(path, prefix):
+        yield module
+        if module.ispkg:
+            below = [f"{place}/{module.name.removeprefix(prefix)}" for place in path]
+            yield from _modules(below, f"{module.name}.")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_output_steers_a_terminal(name: str) -> None:
+    written = TEXTS[name][1]()
+    assert not steering(written)
+    assert any(mark in written for mark in _MARKS), "names are told as they are"
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if "JSON" in name or "trace" in name])
+def test_nor_does_what_a_program_reads_from_it_and_prints(name: str) -> None:
+    for text in strings(json.loads(TEXTS[name][1]())):
+        assert not steering(text.replace("\n", ""))
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if "CSV" in name])
+def test_a_spreadsheet_computes_nothing(name: str) -> None:
+    lines = [line for line in TEXTS[name][1]().splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    assert len(rows) >= 20
+    assert len({len(row) for row in rows}) == 1
+    for row in rows:
+        for value in row.values():
+            assert value is not None
+            assert not value.startswith(("=", "+", "@", "\t")), value
+            assert not value.startswith("-") or value[1:].replace(".", "").isdecimal(), value
+
+
+@pytest.mark.parametrize("name", ["off-CPU as picture", "flame graph"])
+def test_a_picture_is_one_document_without_anything_that_runs(name: str) -> None:
+    root = ElementTree.fromstring(TEXTS[name][1]())
+    for element in root.iter():
+        assert "script" not in element.tag or "R[/red]" not in (element.text or "")
+        assert not any(key.lower().startswith("on") and "[red]" in value for key, value in element.attrib.items())
+
+
+def test_folded_lines_have_one_number_at_their_end_and_no_other_path() -> None:
+    for line in folded(offcpu()):
+        path, _, value = line.rpartition(" ")
+        assert value.isdecimal()
+        assert path.count(";-;") >= 1
+
+
+def test_metrics_can_be_read_back() -> None:
+    for by in ("cgroup", "comm"):
+        assert list(text_string_to_metric_families(metrics(by)))
+
+
+def test_a_perfetto_trace_holds_names_as_they_are_for_its_viewer() -> None:
+    assert b"[red]" in b"".join(perfetto_trace(capture()))
+
+
+def test_plots_show_dollars_as_dollars() -> None:
+    page = TEXTS["report as HTML"][1]()
+    assert "\\frac" in page
+    assert "<script>'" not in page

@@ -1,0 +1,126 @@
+"""Who preempts whom: the rows and what is not in them are exactly all waits, in every grouping and both modes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.base.units import format_ns
+from schedtop.history.history import View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Attribution
+from schedtop.model.rows import GROUPS, PAIR_DTYPE
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.blame.rows import FIELDS, account
+from tests.unit.panes.conftest import MakeView
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, text
+
+SIZES = [(80, 24), (120, 40), (160, 48), (200, 60), (40, 8), (24, 4)]
+
+
+def sum_of(view: View) -> int:
+    made = account(view)
+    return int(made.pairs[FIELDS[view.settings.blame][0]].sum()) + made.rest_ns
+
+
+@pytest.mark.parametrize("blame", FIELDS)
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("frames", [1, 10])
+def test_the_sum_of_all_rows_is_the_run_delay_of_all_ended_waits(
+    blame: str, group: str, frames: int, make_view: MakeView
+) -> None:
+    settings = ViewSettings(blame=blame, group=group, window_ns=frames * 10**9)
+    view = make_view(settings=settings, frames=frames)
+    assert account(view).total_ns == view.frame.ended_wait_ns == sum_of(view)
+    hidden = make_view(settings=replace(settings, hidden_tgids=(4240, 4244)), frames=frames)
+    assert account(hidden).total_ns == hidden.frame.ended_wait_ns == sum_of(hidden)
+    assert "hidden tasks" in {part.words for part in account(hidden).rest}
+
+
+@pytest.mark.parametrize("blame", FIELDS)
+def test_it_adds_up_even_if_the_parts_contradict_each_other(blame: str, make_view: MakeView) -> None:
+    def change(frame):  # type: ignore[no-untyped-def]
+        return replace(frame, attribution=Attribution(10**12, 5, 7, 9, 11, 13))
+
+    view = make_view(settings=ViewSettings(blame=blame), change=change)
+    assert account(view).total_ns == sum_of(view)
+
+
+def test_under_a_filter_the_whole_is_what_its_victims_waited(make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
+    made = account(view)
+    assert not made.rest
+    assert made.total_ns == view.pairs["blocked_ns"].sum() > 0
+    assert {row["victim_name"] for row in made.pairs} == {b"nginx"}
+
+
+def test_the_order_is_that_of_time_or_of_count(make_view: MakeView) -> None:
+    by_time = account(make_view()).pairs
+    assert (np.diff(by_time["blocked_ns"]) <= 0).all()
+    by_count = account(make_view(settings=ViewSettings(pair_sort="count", blame="preemptor"))).pairs
+    assert (np.diff(by_count["preemptions"]) <= 0).all()
+
+
+@pytest.mark.parametrize("blame", FIELDS)
+@pytest.mark.parametrize("group", ["thread", "container"])
+async def test_every_size(blame: str, group: str, make_view: MakeView) -> None:
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            view = make_view(settings=ViewSettings(blame=blame, group=group))
+            pane.show(view)
+            await pilot.pause()
+            assert_widths(app)
+            assert_drawn_whole(app)
+            screen = text(app)
+            if size[0] >= 80:
+                assert f"Σ {format_ns(view.frame.ended_wait_ns)} = run delay of ended waits" in screen
+                assert ("took the CPU" if blame == "preemptor" else "had the CPU") in screen
+                assert ("by container" in screen) == (group == "container")
+            assert "not attributed" in screen or size[1] >= 20 or size[1] < 6
+
+
+async def test_where_there_is_room_each_reason_has_its_line(make_view: MakeView) -> None:
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = make_view()
+        pane.show(view)
+        pane.focus()
+        await pilot.press("end")
+        screen = text(app)
+        for part in account(view).rest:
+            (line,) = [line for line in screen.splitlines() if part.words in line]
+            assert format_ns(part.ns) in line
+        assert re.search(r"\d+-(\d+) of \1", screen), "the last pair is above the reasons"
+
+
+async def test_a_group_that_waits_for_itself_says_so(make_view: MakeView) -> None:
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane.show(make_view(settings=ViewSettings(group="process")))
+        await pilot.pause()
+        assert "itself" in text(app)
+
+
+async def test_nobody_waited(make_view: MakeView) -> None:
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(80, 24)) as pilot:
+
+        def quiet(frame):  # type: ignore[no-untyped-def]
+            frame.latency.sum_ns[:] = 0
+            return replace(frame, pairs=np.zeros(0, PAIR_DTYPE), attribution=Attribution())
+
+        pane.show(make_view(change=quiet))
+        await pilot.pause()
+        assert "nobody waited for a CPU in the last 1 s" in text(app)
+        pane.show(make_view(settings=ViewSettings(filter=Filter.parse("nobody"))))
+        await pilot.pause()
+        assert "passes the filter comm:nobody" in text(app)

@@ -1,0 +1,103 @@
+"""The plots: where the data is, in the size asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from schedtop.base.histogram import BUCKETS, Histogram, bucket_index
+from schedtop.model.frame import merge
+from schedtop.panes.scheduler.latency.plot import LatencyPlot, decades, per_column
+from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
+from schedtop.panes.scheduler.steal.pane import plot_lines
+from schedtop.widgets.plot import area
+from schedtop.widgets.strips import spans_width
+from tests.unit.panes.conftest import MakeView
+
+
+def test_area_heights() -> None:
+    lines = area([0.0, 0.0, 0.01, 0.01, 0.5, 0.5, 1.0, 1.0], 4, 2)
+    assert lines == ["   █", " ▄██"]
+
+
+def test_area_hangs_down() -> None:
+    assert area([1.0, 1.0], 1, 1, [0.5, 0.5], 2) == ["█", "█", " "]
+    assert area([1.0, 1.0, 0.0, 0.0], 2, 2, [0.0, 0.0, 1.0, 1.0], 2) == ["█ ", "█ ", " █", " █"]
+    assert area([0.1, 0.1], 1, 3, [0.1, 0.1], 3) == [" ", " ", "▄", "▀", " ", " "]
+
+
+@pytest.mark.parametrize(("width", "height"), [(0, 3), (3, 0), (1, 1), (7, 3), (200, 40)])
+def test_area_size(width: int, height: int) -> None:
+    lines = area([0.5] * (2 * width), width, height)
+    assert len(lines) == (height if width else 0)
+    assert all(len(line) == width for line in lines)
+
+
+def test_area_of_nothing_is_blank() -> None:
+    assert area([0.0] * 8, 4, 2) == ["    ", "    "]
+
+
+def test_per_column_keeps_the_sum() -> None:
+    counts = np.zeros(BUCKETS, np.int64)
+    counts[bucket_index([1_500, 20_000, 3_000_000])] = [5, 7, 11]
+    limits = decades(counts, (0, 0))
+    assert limits == (3, 7)
+    for columns in (10, 61, 300):
+        assert per_column(counts, limits, columns).sum() == pytest.approx(23)
+
+
+def test_decades_stay_while_they_fit() -> None:
+    counts = np.zeros(BUCKETS, np.int64)
+    counts[bucket_index([2_000, 200_000])] = 1
+    assert decades(counts, (3, 7)) == (3, 7), "one decade too wide is kept: the picture does not jump"
+    assert decades(counts, (2, 9)) == (3, 6)
+
+
+@pytest.mark.parametrize("height", range(0, 14))
+@pytest.mark.parametrize("width", [5, 20, 80])
+def test_latency_plot_fits(width: int, height: int) -> None:
+    up, down = Histogram.of([1_000, 30_000, 30_000]), Histogram.of([4_000_000])
+    lines = LatencyPlot().lines(up, down, width, height, 5_000_000)
+    assert len(lines) <= height
+    assert all(spans_width(line) == width for line in lines)
+
+
+def test_latency_plot_of_extremes() -> None:
+    up = Histogram.of([0, 1, 2**41])
+    lines = LatencyPlot().lines(up, Histogram.empty(), 60, 8, 10**12)
+    assert all(spans_width(line) == 60 for line in lines)
+    (only,) = LatencyPlot().lines(Histogram.empty(), Histogram.empty(), 60, 8, 1000)
+    assert only[0][0] == "no waits in this window"
+
+
+def test_latency_plot_is_built_once_for_the_same_data() -> None:
+    plot = LatencyPlot()
+    waits = Histogram.of([1_000] * 5)
+    first = plot.lines(waits, waits, 60, 9, 5_000_000)
+    assert plot.lines(waits, waits, 60, 9, 5_000_000) is first
+    assert plot.lines(waits, waits, 61, 9, 5_000_000) is not first
+
+
+def test_four_things_over_the_same_five_minutes(make_view: MakeView) -> None:
+    view = make_view(frames=300)
+    past = Past()
+    table = past.table(view.series, 150)
+    assert table.shape == (len(SERIES), 150)
+    assert not np.isnan(table).any()
+    steal = table[SERIES.index(STEAL)]
+    assert steal[-1] == pytest.approx(max(frame.ratio("steal_ns") or 0 for frame in view.series[-2:]), rel=0.5)
+    young = past.table(view.series[-30:], 300)
+    assert np.isnan(young[:, :269]).all()
+    assert not np.isnan(young[:, -30:]).any()
+    for series, values in zip(SERIES, past.table(view.series, 33), strict=True):
+        lines = plot_lines(series, values, 8)
+        assert len(lines) == 8
+        assert all(spans_width(line) == 40 for line in lines)
+
+
+def test_a_coarse_frame_fills_its_whole_time(make_view: MakeView) -> None:
+    series = make_view(frames=60).series
+    coarse = (merge(series[:30]), *series[30:])
+    table = Past().table(coarse, 300)
+    assert not np.isnan(table[:, -60:]).any()
+    assert np.isnan(table[:, :-60]).all()

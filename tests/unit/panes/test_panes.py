@@ -1,0 +1,329 @@
+"""Each pane alone: what it says, at two sizes, with data, without, and with hostile data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.history.history import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, Host
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.cpus.pane import CpusPane
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.latency.over_time import OverTimePane
+from schedtop.panes.scheduler.latency.pane import LatencyPane
+from schedtop.panes.scheduler.queue.pane import QueuePane
+from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.steal.pane import StealPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from tests.unit.panes.conftest import MakeView, without
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from tests.unit.widgets.test_strips import HOSTILE
+
+PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane, QueuePane]
+PANES += [OverTimePane, CpuStripsPane, ShortLivedPane]
+SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
+
+pytestmark = pytest.mark.asyncio
+
+
+async def shown(pane: Pane, view: object, size: tuple[int, int] = (160, 24)) -> str:
+    """What a pane shows of a View."""
+    app = OnePane(pane)
+    async with app.run_test(size=size) as pilot:
+        if view is not None:
+            pane.show(view)  # type: ignore[arg-type]
+        await pilot.pause()
+        assert_widths(app)
+        return text(app)
+
+
+@pytest.mark.parametrize("make", PANES)
+@pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
+async def test_every_size(make: Callable[[], Pane], cpus: int, make_view: MakeView) -> None:
+    pane = make()
+    app = OnePane(pane)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        for seed, size in enumerate(SIZES):
+            await pilot.resize_terminal(*size)
+            pane.show(make_view(cpus=cpus, frames=2, seed=seed))
+            await pilot.pause()
+            assert_widths(app)
+            assert_drawn_whole(app)
+            assert pane.TITLE in lines(app)[0] or pane.SHORT in lines(app)[0]
+
+
+@pytest.mark.parametrize("make", PANES)
+async def test_waits_for_the_first_interval(make: Callable[[], Pane]) -> None:
+    assert "waiting for the first interval" in await shown(make(), None)
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        (LatencyPane, "latency"),
+        (StealPane, "steal"),
+        (SlowWaitsPane, "slow_waits"),
+        (TasksPane, "tasks"),
+        (BlamePane, "pairs"),
+    ],
+)
+async def test_says_what_is_not_available(make: Callable[[], Pane], part: str, make_view: MakeView) -> None:
+    assert f"not available: no {part} here" in await shown(make(), make_view(change=without(part)))
+
+
+async def test_cpus_numbers(make_view: MakeView) -> None:
+    view = make_view(cpus=2)
+    screen = await shown(CpusPane(), view, (120, 8))
+    row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("1 "))
+    switches = int(view.frame.cpus.column("switches")[1])
+    busy = view.frame.ratio("busy_ns", 1)
+    assert busy is not None
+    assert str(switches) in row.split()
+    assert f"{busy * 100:.1f}" in row.split()
+
+
+async def test_cpus_tell_moves_where_there_is_room(make_view: MakeView) -> None:
+    view = make_view(cpus=2)
+    wide = (await shown(CpusPane(), view, (120, 8))).splitlines()
+    assert all(word in wide[1].split() for word in ("in/s", "out/s", "cache", "numa"))
+    row = next(line for line in wide if line.strip("│┃ ").startswith("1 ")).split()
+    assert str(view.frame.cpus.column("migrations_in")[1]) in row
+    narrow = (await shown(CpusPane(), view, (60, 8))).splitlines()
+    assert "in/s" not in narrow[1]
+
+
+async def test_cpus_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:
+    screen = await shown(CpusPane(), make_view(cpus=1, change=without("busy", "steal", "switches")), (120, 8))
+    row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("all"))
+    assert row.split().count("-") >= 2
+    assert not any(word in screen.splitlines()[1].split() for word in ("switch/s", "invol/s", "inv%"))
+
+
+async def test_cpus_zoomed_scrolls_through_all(make_view: MakeView) -> None:
+    pane = CpusPane(classes="zoomed")
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 20)) as pilot:
+        pane.show(make_view(cpus=60, frames=2))
+        pane.focus()
+        await pilot.press("end")
+        assert "45-60 of 60" in text(app)
+        await pilot.press("home")
+        assert "1-16 of 60" in text(app)
+
+
+async def test_cpus_offline(make_view: MakeView) -> None:
+    def offline(frame: Frame) -> Frame:
+        return replace(frame, cpus=replace(frame.cpus, online=np.array([True, False, True])))
+
+    screen = await shown(CpusPane(), make_view(cpus=3, change=offline), (120, 10))
+    labels = [line.strip("│┃ ").split()[0] for line in screen.splitlines() if line.strip("│┃ ─╭╮╰╯")]
+    assert "2" in labels
+    assert "1" not in labels
+
+
+async def test_latency_numbers_and_kinds(make_view: MakeView) -> None:
+    screen = await shown(LatencyPane(), make_view(), (90, 20))
+    for word in ("wakeup", "preemption", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
+        assert word in screen
+    assert "all tasks" not in screen
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [(50, "p50 p90 p99 p99.9 max"), (42, "p50 p90 p99 p99.9 max"), (37, "p50 p90 p99 p99.9 max"), (30, "p50 p99 max")],
+)
+async def test_latency_keeps_every_percentile_for_which_there_is_room(
+    inner: int, expected: str, make_view: MakeView
+) -> None:
+    screen = await shown(LatencyPane(), make_view(), (inner + 4, 12))
+    header, *rows = (line.strip("│┃ ").split() for line in screen.splitlines()[1:5])
+    assert " ".join(header[1:6]).startswith(expected)
+    assert [row[0] for row in rows] == (
+        ["wakeup", "preemption", "all"] if inner >= 50 else ["wakeup", "preempt", "all"]
+    )
+    assert "…" not in screen
+
+
+async def test_latency_shows_both_kinds_in_two_lines_under_a_filter(make_view: MakeView) -> None:
+    by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
+    screen = await shown(LatencyPane(), by_task, (41, 9))
+    assert " wakeup " in screen.splitlines()[-3]
+    assert "preempt " in screen.splitlines()[-2]
+
+
+async def test_latency_says_that_a_task_filter_cannot_reach_it(make_view: MakeView) -> None:
+    by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
+    assert "Runqueue latency · all tasks" in await shown(LatencyPane(), by_task)
+    by_cpu = make_view(settings=ViewSettings(filter=Filter.parse("cpu:1")))
+    screen = await shown(LatencyPane(), by_cpu)
+    assert "all tasks" not in screen
+    assert "CPU 1" in screen
+    assert "1700 waits" in screen
+
+
+def steal_of(ratio: float) -> Callable[[Frame], Frame]:
+    """A change of the steal of all CPUs."""
+
+    def change(frame: Frame) -> Frame:
+        frame.cpus.column("steal_ns")[:] = int(ratio * frame.interval_ns)
+        return frame
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected", "absent"),
+    [
+        (0.0, "steal     0% ", "high"),
+        (0.049, "4.9% ", "high"),
+        (0.05, "5.0% ! high", "very"),
+        (0.1, "!! very high", "? "),
+    ],
+)
+async def test_steal_levels(ratio: float, expected: str, absent: str, make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=steal_of(ratio)), (60, 14))
+    assert expected in screen
+    assert absent not in screen
+
+
+async def test_steal_says_the_level_in_a_narrow_pane(make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=steal_of(0.123)), (24, 12))
+    assert "steal  12.3% !!" in screen
+    assert "very" not in screen
+
+
+async def test_steal_not_virtualised(make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(host=Host("metal", "6.1", "btf", virtualised=False)), (60, 14))
+    assert "not virtualised" in screen
+
+
+async def test_steal_shows_pressure_where_there_is_some(make_view: MakeView) -> None:
+    assert re.search(r"PSI +\d", await shown(StealPane(), make_view(), (60, 14)))
+    bare = make_view(change=lambda frame: replace(frame, pressure=None))
+    assert re.search(r"PSI +- ", await shown(StealPane(), bare, (60, 14)))
+
+
+def throttled(frame: Frame) -> Frame:
+    frame.throttling["throttled_periods"] = frame.throttling["periods"] * (0.3, 0.8)
+    frame.throttling["throttled_ns"] = (123_000_000, 456_000_000)
+    return frame
+
+
+@pytest.mark.parametrize("size", [(28, 10), (60, 12), (80, 22), (160, 45)])
+async def test_steal_names_the_group_that_its_quota_stopped_most(size: tuple[int, int], make_view: MakeView) -> None:
+    screen = await shown(StealPane(), make_view(change=throttled), size)
+    assert re.search(r"quota +80\.0%", screen)
+    assert "pod 6f1e2d3c" in screen
+    assert ("456 ms" in screen) == (size[0] >= 60)
+
+
+async def test_steal_without_quotas_and_without_a_hypervisor_still_says_something(make_view: MakeView) -> None:
+    host = Host("metal", "6.1", "btf", virtualised=False)
+    view = make_view(host=host, change=lambda frame: replace(frame, throttling=frame.throttling[:0]))
+    screen = await shown(StealPane(), view, (80, 40))
+    assert "no cgroup was throttled" in screen
+    assert re.search(r"p99 +\d", screen)
+    assert "cpu0" not in screen
+
+
+async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
+    view = make_view()
+    screen = await shown(SlowWaitsPane(), view)
+    first = view.slow_waits[0]
+    row = screen.splitlines()[2]
+    assert str(first["tid"]) in row
+    blocker = first["blocker_comm"][0].decode()
+    assert f"% {blocker} ({first['blocker_tid'][0]}) +2" in row
+    for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "blocked by", "preempted by", "woken by"):
+        assert word in screen.splitlines()[1]
+
+
+async def test_slow_waits_empty_state_names_the_threshold(make_view: MakeView) -> None:
+    assert "no task waited longer than 5 ms for a CPU in the last 1 s" in await shown(
+        SlowWaitsPane(), make_view(slow_waits=0)
+    )
+    filtered = make_view(settings=ViewSettings(filter=Filter.parse("nobody")))
+    assert "none of 6 slow waits passes the filter comm:nobody" in await shown(SlowWaitsPane(), filtered)
+
+
+async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
+    def waiting(frame: Frame) -> Frame:
+        frame.tasks["waiting_ns"][0] = 12_000_000
+        return frame
+
+    view = make_view(change=waiting)
+    screen = await shown(TasksPane(own_pid=4244), view)
+    header = screen.splitlines()[1]
+    for word in ("task", "tid", "process", "CPU", "▼run delay", "longest", "switch/s", "invol/s", "run %", "moves"):
+        assert word in header
+    assert "▶ 12.0 ms" in screen
+    assert "(self)" in screen
+    first = view.tasks[0]
+    assert str(first["tid"]) in screen.splitlines()[2]
+
+
+async def test_tasks_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:
+    lacks = ("latency", "run_delay", "task_switches", "migrations")
+    lines = (await shown(TasksPane(), make_view(change=without(*lacks)))).splitlines()
+    assert lines[2].split().count("-") == 3, "run delay and the two kinds of switches"
+    assert not any(word in lines[1] for word in ("longest", "waits now", "moves", "cache", "numa"))
+    by_proc = (await shown(TasksPane(), make_view(change=without("latency", "switches", "migrations")))).splitlines()
+    assert "-" not in by_proc[2].split(), "tasks have switches where CPUs have none"
+
+
+async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(filter=Filter.parse("nobody")))
+    assert "no task of 40 passes the filter comm:nobody" in await shown(TasksPane(), view)
+
+
+@pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane, BlamePane])
+async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> None:
+    names = np.array([name.encode()[:15] for name in HOSTILE], "S16")
+
+    def rename(frame: Frame) -> Frame:
+        frame.tasks["comm"] = names[np.arange(len(frame.tasks)) % len(names)]
+        frame.tasks["process"] = frame.tasks["comm"]
+        for field in ("comm", "preemptor_comm", "previous_comm", "waker_comm"):
+            frame.slow_waits[field] = names[np.arange(len(frame.slow_waits)) % len(names)]
+        frame.slow_waits["blocker_comm"] = frame.slow_waits["comm"][:, None]
+        for field in ("victim_comm", "other_comm", "victim_process"):
+            frame.pairs[field] = names[np.arange(len(frame.pairs)) % len(names)]
+        return frame
+
+    for size in SIZES:
+        screen = await shown(make(), make_view(change=rename, slow_waits=12), size)
+        assert "\x1b" not in screen
+    assert "[bold]" in screen or size[1] < 20, "markup is text"
+
+
+@pytest.mark.parametrize("keys", [(), ("down",) * 3, ("end",), ("pagedown", "up")])
+async def test_selection_survives_sorting(keys: tuple[str, ...], make_view: MakeView) -> None:
+    pane = TasksPane()
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 20)) as pilot:
+        pane.show(make_view(seed=1))
+        pane.focus()
+        await pilot.press(*keys)
+        before = pane.selected_row
+        assert (before is not None) == bool(keys)
+        pane.show(make_view(seed=2, settings=ViewSettings(task_sort="migrations")))
+        await pilot.pause()
+        after = pane.selected_row
+        if before is not None and after is not None:
+            assert (before["tid"], before["start_ns"]) == (after["tid"], after["start_ns"])
+            index = int(np.flatnonzero(pane.rows["tid"] == after["tid"])[0])  # type: ignore[index]
+            assert pane.top <= index < pane.top + pane.page_rows
+        assert lines(app)
+
+
+async def test_a_filter_that_nothing_passes_may_hold_what_steers_a_terminal(make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(filter=Filter(comms=("5\x00\x07\x7f",))))
+    assert "filter comm:5???" in await shown(TasksPane(), view)

@@ -1,0 +1,85 @@
+"""The pictures of README and docs: the same each time, nothing from the net, nobody's names in them."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+from schedtop.sources.replay.recorded import Recording
+from tests import ROOT
+from tests.scenes.draw import RECORDINGS, svg_of
+from tests.scenes.loads import SCENES, Scene
+from tests.scenes.scrub import KERNEL_THREADS, OTHER, OWN, scrub
+from tests.scenes.shots import SHOTS
+from tests.unit.ui.drive import GivenSource
+from tests.unit.ui.screens.replay.test_screen import FRAMES
+
+PLACE = ROOT / RECORDINGS
+
+
+@pytest.fixture(autouse=True)
+def _time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        for name in ("TZ", "TERM", "COLORTERM", "NO_COLOR"):  # drawing sets them
+            patch.setenv(name, os.environ.get(name, ""))
+        yield
+    time.tzset()
+
+
+def test_the_same_recording_gives_the_same_picture() -> None:
+    shot = next(shot for shot in SHOTS if shot.name == "contention-80x24")
+    svg = svg_of(shot, PLACE)
+    assert svg == svg_of(shot, PLACE)
+    assert "http" not in svg.replace("http://www.w3.org", "").replace("https://www.textualize.io", "")
+    assert not re.search(r"terminal-\d", svg)
+    assert "take" in svg and "pinned" in svg and "21:16:24" in svg
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_recordings_name_nobody_else(scene: Scene) -> None:
+    known = {b"", OTHER, OWN, *(name.encode() for name in scene.kept)}
+    with Recording(PLACE / f"{scene.name}.rec.gz") as recording:
+        assert not recording.damage
+        assert recording.header.host.name == "demo"
+        for frame in recording:
+            assert {path.strip("/") for path in frame.cgroups.values()} <= {"", "other", scene.cgroup}
+            nobody = frame.slow_waits["waker_tid"] == 0
+            assert set(frame.slow_waits["waker_comm"][nobody].tolist()) <= {b""}
+            for rows in (frame.tasks, frame.slow_waits, frame.pairs, frame.short_lived):
+                fields = [name for name in rows.dtype.names or () if rows.dtype[name].base.kind == "S"]
+                names = {name for field in fields for name in rows[field].ravel().tolist()}
+                assert all(name in known or KERNEL_THREADS.match(name) for name in names)
+
+
+def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
+    raw, to = tmp_path / "raw.rec.gz", tmp_path / "to.rec.gz"
+    with Recorder(raw, Header(GivenSource().host, FRAMES[0].start_time_ns)) as recorder:
+        for frame in FRAMES[:4]:
+            recorder.write(frame)
+    scrub(raw, to, ("nginx",), "", int(FRAMES[0].tasks["tgid"][0]), slice(1, 4))
+    with Recording(to) as recording:
+        assert len(recording) == 3
+        assert recording.header.start_time_ns == FRAMES[1].start_time_ns
+        after, before = recording.frame(0), FRAMES[1]
+    assert (after.latency.counts == before.latency.counts).all()
+    assert after.tasks["run_delay_ns"].tolist() == before.tasks["run_delay_ns"].tolist()
+    comms = set(after.tasks["comm"].tolist())
+    assert {b"nginx", OTHER, OWN} <= comms
+    assert all(name in {b"nginx", OTHER, OWN} or KERNEL_THREADS.match(name) for name in comms)
+
+
+def test_docs_show_what_is_drawn() -> None:
+    shown = {
+        name
+        for page in ("README.md", "docs/tour.md")
+        for name in re.findall(r"screenshots/([\w-]+)\.svg", (ROOT / page).read_text())
+    }
+    assert shown <= {shot.name for shot in SHOTS}
+    assert all((ROOT / "screenshots" / f"{shot.name}.svg").exists() for shot in SHOTS)

@@ -1,0 +1,90 @@
+"""Which fields of struct rq are read on which kernel: by the names that its BTF has."""
+
+import pytest
+
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
+from schedtop.sources.kernel.queue_fields import counts_delayed, queue_flags
+from tests.unit.sources.kernel.test_btf import ENUM, INT, PTR, Blob
+
+NR, CURRENT, CFS = 32, 4096, 1024
+KERNELS = {
+    "5.4 to 6.11": ("nr_running h_nr_running idle_h_nr_running", "", {"FAIR": "h_nr_running"}),
+    "6.12": ("nr_running h_nr_running idle_nr_running", "sched_delayed", {"FAIR": "h_nr_running"}),
+    "6.13": (
+        "nr_running h_nr_running idle_nr_running idle_h_nr_running h_nr_delayed",
+        "sched_delayed",
+        {"FAIR": "h_nr_running", "DELAYED": "h_nr_delayed"},
+    ),
+    "between": (
+        "nr_running h_nr_queued h_nr_delayed",
+        "sched_delayed",
+        {"FAIR": "h_nr_queued", "DELAYED": "h_nr_delayed"},
+    ),
+    "6.14 and later": (
+        "nr_queued h_nr_queued h_nr_runnable h_nr_idle",
+        "sched_delayed",
+        {"FAIR": "h_nr_runnable", "FAIR_ALL": "h_nr_queued"},
+    ),
+}
+
+
+def kernel(counts: str, entity: str, *, without: str = "", helper: bool = True) -> Btf:
+    """BTF of a kernel whose cfs_rq has these counts, 32 bits each from bit 32 on; `without`: a field left out."""
+
+    def fields(*wanted: tuple[str, int, int]) -> list[tuple[str, int, int]]:
+        return [field for field in wanted if field[0] != without]
+
+    blob = Blob()
+    number = blob.add("unsigned int", INT, 4, (0x20,))
+    pointer = blob.add("", PTR, 0)
+    names = [(name, number, 32 * (1 + place)) for place, name in enumerate(counts.split())]
+    cfs = blob.struct("cfs_rq", fields(*names, ("curr", pointer, CURRENT), ("rq", pointer, CURRENT + 64)))
+    blob.struct("rq", fields(("nr_running", number, NR), ("cfs", cfs, CFS), ("cpu", number, 9000)))
+    inside = [("cfs_rq", pointer, 640), *((name, number, 80) for name in entity.split())]
+    se = blob.struct("sched_entity", fields(*inside))
+    blob.struct("task_struct", [("se", se, 2048)])
+    if helper:
+        blob.add("bpf_func_id", ENUM, 4, (blob.name("BPF_FUNC_probe_read_kernel"), 113), 1)
+    return Btf(blob.bytes())
+
+
+def offsets(flags: list[str]) -> dict[str, int]:
+    pairs = (flag.removeprefix("-D").split("=") for flag in flags)
+    return {name.removesuffix("_OFFSET"): int(value) for name, value in pairs}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_runnable_tasks_are_counted_whatever_the_fields_are_called(name: str) -> None:
+    counts, entity, chosen = KERNELS[name]
+    found = offsets(queue_flags(kernel(counts, entity)))
+    places = {f"QUEUE_{key}": (CFS + 32 * (1 + counts.split().index(field))) // 8 for key, field in chosen.items()}
+    assert found == {
+        "TASK_CFS_RQ": (2048 + 640) // 8,
+        "CFS_RQ_RQ": (CURRENT + 64) // 8,
+        "RQ_CPU": 9000 // 8,
+        "QUEUE_ALL": NR // 8,
+        "QUEUE_FAIR_CURRENT": (CFS + CURRENT) // 8,
+        **places,
+    }
+    assert counts_delayed(kernel(counts, entity)) == (name == "6.12")
+
+
+@pytest.mark.parametrize("field", ["nr_running", "cfs_rq", "rq", "cpu", "curr", "cfs"])
+def test_without_one_of_the_fields_there_are_no_lengths(field: str) -> None:
+    # nr_running is a field of rq here, not of cfs_rq.
+    assert queue_flags(kernel("nr_queued h_nr_queued h_nr_runnable", "sched_delayed", without=field)) == []
+
+
+def test_a_count_of_a_group_alone_is_not_taken_for_that_of_the_cpu() -> None:
+    assert queue_flags(kernel("nr_running", "")) == []
+    assert queue_flags(kernel("nr_queued", "")) == []
+
+
+def test_without_the_helper_there_are_no_lengths() -> None:
+    assert queue_flags(kernel("h_nr_running", "", helper=False)) == []
+
+
+def test_this_kernel() -> None:
+    if not KERNEL_BTF.exists():
+        pytest.skip("this kernel has no BTF")
+    assert "QUEUE_FAIR" in offsets(queue_flags(Btf.of_kernel(KERNEL_BTF)))

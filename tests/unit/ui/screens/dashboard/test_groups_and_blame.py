@@ -1,0 +1,197 @@
+"""Groups, blame, details and the verdict: the keys, and what the source is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedtop.model.rows import GROUPS
+from schedtop.panes.header import verdict_line
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.latency.pane import LatencyPane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.rules import Verdict
+from schedtop.widgets.strips import spans_width
+from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
+from tests.unit.ui.drive import collected, to_pane
+from tests.unit.ui.screens.dashboard.test_dashboard import running
+
+VERDICT = Verdict("alarm", "rule", "a headline", ("first evidence", "second evidence"), "an action")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48), (200, 60)])
+async def test_the_source_groups_while_somebody_looks(size: tuple[int, int]) -> None:
+    async with running(size) as (pilot, source, dashboard):
+        await to_pane(pilot, "tasks")
+        for kind in [*list(GROUPS)[1:], "thread"]:
+            await pilot.press("g")
+            await collected(pilot, source)
+            assert source.groupings[-1] == ("" if kind == "thread" else GROUPS[kind])
+            assert_widths(pilot.app)
+            assert_drawn_whole(pilot.app)
+            assert (f"by {kind}: " in text(pilot.app)) == (kind != "thread")
+            assert dashboard.timeline.settings.group == kind
+        await pilot.press("G")
+        assert source.groupings[-1] == "pid_namespace"
+
+
+async def test_groups_have_percentiles_and_the_latency_of_the_selected_one_is_shown() -> None:
+    async with running((160, 48)) as (pilot, source, dashboard):
+        await pilot.press("g", "g")
+        assert dashboard.query_one(TasksPane).selected_group is None
+        await collected(pilot, source, 2)
+        screen = text(pilot.app)
+        assert "docker" in screen
+        assert "p99" in screen
+        await pilot.press("down")
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        latency = dashboard.query_one(LatencyPane)
+        assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
+        assert latency.group == chosen
+        assert "of the selected row, both kinds together" in text(pilot.app)
+        await pilot.press("escape")
+        assert "of the selected row" not in text(pilot.app)
+
+
+async def test_the_latency_of_a_single_task_is_kept_while_it_is_selected() -> None:
+    async with running((160, 48)) as (pilot, source, dashboard):
+        await to_pane(pilot, "tasks")
+        await pilot.press("down")
+        assert source.groupings[-1] == "tid"
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        # The Frames until now have none: all waits are shown.
+        assert f"Runqueue latency · {chosen.name}" not in text(pilot.app)
+        await collected(pilot, source, 2)
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        assert f"({chosen.id})" in chosen.name
+        assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
+        await pilot.press("escape")
+        assert source.groupings[-1] == ""
+
+
+async def test_a_selected_container_is_all_of_its_cgroups() -> None:
+    async with running((160, 48)) as (pilot, source, dashboard):
+        await pilot.press("g", "g", "g")
+        await collected(pilot, source, 2)
+        await pilot.press("down")
+        chosen = dashboard.query_one(TasksPane).selected_group
+        assert chosen is not None
+        assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
+        assert dashboard.view is not None
+        assert dashboard.view.frame.groups is not None
+
+
+async def test_blame_has_two_modes_and_orders() -> None:
+    async with running((120, 40)) as (pilot, _source, dashboard):
+        await to_pane(pilot, "blame")
+        assert isinstance(dashboard.current, BlamePane)
+        assert "had the CPU" in text(pilot.app)
+        await pilot.press("b")
+        assert dashboard.timeline.settings.blame == "preemptor"
+        await pilot.pause()
+        assert "took the CPU" in text(pilot.app)
+        await pilot.press("s")
+        assert dashboard.timeline.settings.pair_sort == "count"
+        await pilot.press("b", "down", "down")
+        assert dashboard.timeline.settings.blame == "blocker"
+        assert dashboard.current.selected_key is not None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
+async def test_details_of_a_slow_wait(size: tuple[int, int]) -> None:
+    async with running(size) as (pilot, source, dashboard):
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("down", "i")
+        assert isinstance(pilot.app.screen, TextScreen)
+        await pilot.pause()
+        assert_widths(pilot.app)
+        row = dashboard.query_one(SlowWaitsPane).selected_row
+        assert row is not None
+        screen = text(pilot.app)
+        assert f"({row['tid']}) waited" in screen
+        for place in range(3):
+            assert f"({row['blocker_tid'][place]})" in screen
+        await collected(pilot, source)
+        await pilot.press("escape")
+        assert pilot.app.screen is dashboard
+
+
+async def test_details_of_a_task_whose_name_is_markup() -> None:
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        pane = dashboard.query_one(SlowWaitsPane)
+        assert pane.view is not None
+        for row in pane.view.slow_waits:
+            row["comm"] = b"[/foo][red]x"
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("down", "i")
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, TextScreen)
+        assert "[/foo][red]x (" in text(pilot.app)
+
+
+async def test_details_by_mouse() -> None:
+    async with running((120, 40)) as (pilot, _source, _dashboard):
+        await pilot.click("#slow-waits", offset=(10, 3), times=2)
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, TextScreen)
+        await pilot.click(offset=(0, 0))
+        await pilot.pause()
+        assert not isinstance(pilot.app.screen, TextScreen)
+
+
+async def test_without_slow_waits_there_are_no_details() -> None:
+    async with running((120, 40), slow_waits=0) as (pilot, _source, dashboard):
+        await to_pane(pilot, "slow-waits")
+        await pilot.press("i")
+        assert pilot.app.screen is dashboard
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (160, 48)])
+async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple[int, int]) -> None:
+    async with running(size) as (pilot, _source, dashboard):
+        verdict = dashboard.verdict
+        assert verdict is not None
+        line = lines(pilot.app)[2]
+        assert verdict.headline[:20] in line
+        await pilot.press("v")
+        await pilot.pause()
+        screen = " ".join(text(pilot.app).replace("┃", " ").split())
+        assert verdict.headline.split()[-1] in screen
+        assert verdict.rule in screen or size[1] < 20, "there it is further down"
+        assert_widths(pilot.app)
+        await pilot.press("v")
+        assert pilot.app.screen is dashboard
+
+
+def test_a_narrow_verdict_loses_its_evidence_first_and_its_headline_last() -> None:
+    def words(width: int) -> str:
+        line = verdict_line(VERDICT, width)
+        assert spans_width(line) <= width
+        return "".join(part for part, _ in line)
+
+    assert words(100) == " !! ALARM  a headline │ first evidence │ second evidence │ → an action"
+    assert words(60) == " !! ALARM  a headline │ first evidence │ → an action"
+    assert words(40) == " !! ALARM  a headline │ → an action"
+    assert words(25) == " !! ALARM  a headline"
+    assert words(18) == " !! ALARM  a head…"
+    assert verdict_line(None, 80) == []
+
+
+def test_the_verdict_does_not_steer_the_terminal() -> None:
+    hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語")
+    for width in range(12, 60):
+        line = verdict_line(hostile, width)
+        assert all(part.isprintable() for part, _ in line)
+        assert spans_width(line) <= width
+
+
+async def test_the_verdict_is_not_worked_out_again_while_frozen() -> None:
+    async with running((120, 40)) as (pilot, source, dashboard):
+        await pilot.press("space")
+        before = dashboard.verdict
+        await collected(pilot, source, 2)
+        assert dashboard.verdict is before

@@ -1,0 +1,137 @@
+"""A screen with a source of its own: opened and closed in one thread, only while the screen lasts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import pytest
+from textual.binding import BindingType
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from schedtop.model.frame import SourceError
+from schedtop.ui.app import SchedtopApp
+from schedtop.ui.screens.attached import AttachedScreen
+from tests.unit.ui.drive import GivenSource, collected
+
+
+class CountingSource:
+    """Counts; notes in which threads it was opened and closed."""
+
+    def __init__(self, *, opens: bool | None = True, fails_at: int = 1_000_000) -> None:
+        """`opens`: False: it does not open; None: it takes long."""
+        self.opens = opens
+        self.fails_at = fails_at
+        self.opened_in: threading.Thread | None = None
+        self.closed_in: threading.Thread | None = None
+        self.go = threading.Event()
+
+    def __enter__(self) -> Self:
+        if self.opens is None:
+            self.go.wait(10)
+        if self.opens is False:
+            raise SourceError("the kernel [does] not want to")
+        self.opened_in = threading.current_thread()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.closed_in = threading.current_thread()
+
+    def frames(self, stop: threading.Event) -> Iterator[int]:
+        for number in range(self.fails_at):
+            yield number
+            if stop.wait(0.01):
+                return
+        raise ZeroDivisionError("by zero")
+
+
+class CountingScreen(AttachedScreen[int]):
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Close")]
+
+    def __init__(self, source: CountingSource) -> None:
+        super().__init__(source)
+        self.seen: list[int] = []
+
+    def compose(self) -> Iterator[Static]:
+        yield Static("words")
+
+    def arrived(self, item: int) -> None:
+        self.seen.append(item)
+
+    def failed(self) -> None:
+        self.query_one(Static).update(self.failure, layout=False)
+
+
+async def until(pilot: Pilot[int], condition: Any) -> None:
+    for _ in range(500):
+        if condition():
+            return
+        await pilot.pause(0.01)
+    pytest.fail("it does not happen")
+
+
+async def test_it_opens_and_closes_in_one_thread_and_leaves_the_dashboard_alone() -> None:
+    given, source = GivenSource(), CountingSource()
+    async with SchedtopApp(given).run_test(size=(80, 24)) as pilot:
+        dashboard = await collected(pilot, given, 2)
+        screen = CountingScreen(source)
+        await pilot.app.push_screen(screen)
+        await until(pilot, lambda: len(screen.seen) > 3)
+        assert screen.seen == [*range(len(screen.seen))] and not screen.is_attaching
+        await collected(pilot, given, 2)
+        await pilot.press("escape")
+        await until(pilot, lambda: source.closed_in)
+        assert source.closed_in is source.opened_in is not threading.main_thread()
+        assert pilot.app.screen is dashboard
+
+
+@pytest.mark.parametrize("status", [0, 143])
+async def test_the_end_of_the_program_closes_it(status: int) -> None:
+    source = CountingSource()
+    app = SchedtopApp(GivenSource())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = CountingScreen(source)
+        await app.push_screen(screen)
+        await until(pilot, lambda: screen.seen)
+        app.stop(status)
+    assert app.wait_for_source()
+    assert source.closed_in is source.opened_in
+
+
+async def test_closing_while_it_opens_does_not_wait() -> None:
+    source = CountingSource(opens=None)
+    app = SchedtopApp(GivenSource())
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = CountingScreen(source)
+        await app.push_screen(screen)
+        assert screen.is_attaching
+        before = time.monotonic()
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is app.dashboard)
+        assert time.monotonic() - before < 5 and source.opened_in is None
+        source.go.set()
+        await until(pilot, lambda: source.closed_in)
+        assert not screen.seen
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (CountingSource(opens=False), "the kernel [does] not want to"),
+        (CountingSource(fails_at=2), "collecting failed: ZeroDivisionError: by zero"),
+    ],
+)
+async def test_what_goes_wrong_ends_only_the_screens_source(source: CountingSource, words: str) -> None:
+    given = GivenSource()
+    app = SchedtopApp(given)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = CountingScreen(source)
+        await app.push_screen(screen)
+        await until(pilot, lambda: screen.failure)
+        assert screen.failure == words
+        assert source.closed_in is source.opened_in
+        await collected(pilot, given, 2)
+        assert not app.failure
