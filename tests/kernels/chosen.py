@@ -19,7 +19,7 @@ _MORE = {
         "test_a_wait_under_way_is_seen_before_it_ends",
         "test_an_exec_by_a_thread_makes_no_switches_up",
     ),
-    "test_offcpu": ("test_what_sleeps_all_the_time_is_there_to_the_nanosecond",),
+    "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_task": ("test_states_are_those_of_the_program",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
@@ -32,7 +32,7 @@ _MORE = {
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
-    "test_queue": ("test_of_four_busy_tasks_three_wait_and_a_slow_wait_tells_it_exactly",),
+    "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 
 

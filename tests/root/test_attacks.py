@@ -137,7 +137,7 @@ def test_a_user_still_sees_the_symbols_of_what_they_run(symbols: Symbols) -> Non
         assert "qsort" in symbols.of(pid, [at])[0].name
 
 
-def test_devices_and_pipes_of_the_host_are_out_of_reach_of_who_reads_symbols(symbols: Symbols) -> None:
+def test_symbol_reader_cannot_reach_devices_and_pipes_of_the_host(symbols: Symbols) -> None:
     """A container's root is root: a link of theirs would lead to our own /dev."""
     assert symbols.remember(os.getpid())
     for name in ("dev", "run"):
@@ -152,7 +152,7 @@ def test_devices_and_pipes_of_the_host_are_out_of_reach_of_who_reads_symbols(sym
         ["--reuid", "65534", "--clear-groups", "--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"],
     ],
 )
-def test_no_capability_opens_what_the_user_may_not(words: list[str], tmp_path: Path) -> None:
+def test_capability_opens_no_file_that_the_user_may_not(words: list[str], tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.touch(0o600)
     code = f"""

@@ -270,7 +270,7 @@ def throttled_ns(group: Path) -> int:
     return int(numbers.get("throttled_time", 0)) or int(numbers.get("throttled_usec", 0)) * 1000
 
 
-def test_who_yields_has_no_preemptor(watch) -> None:
+def test_yielding_task_has_no_preemptor(watch) -> None:
     """Only typed tracepoints tell a yield."""
     loop = "while True: os.sched_yield()"
     roles = [Role("yielder-0", loop), Role("yielder-1", loop), Role("hog", HOG), BUSY]
@@ -443,7 +443,7 @@ TICKS = "while True:\n    burn(0.3)\n    time.sleep(0.002)"
     ],
     ids=["pid", "comm", "comm-and-tid", "comm-and-pid"],
 )
-def test_only_selected_tasks_wait(front_end, scope, chosen) -> None:
+def test_scope_of_tasks_counts_only_their_waits(front_end, scope, chosen) -> None:
     """Many of their waits begin and end while others are on the CPU, and the other way round."""
     roles = [Role("chosen", HOG), Role("other", HOG), Role("ticks", TICKS), Role("chosen too", "burn(20)\n" + TICKS)]
     for take in played(roles, 0.8, lambda cast: watch_anew(front_end, scope(cast.tids))):
@@ -451,7 +451,7 @@ def test_only_selected_tasks_wait(front_end, scope, chosen) -> None:
             assert_only(take, chosen, ["other" if chosen[0] == "chosen" else "chosen"])
 
 
-def test_only_a_cgroup_and_what_is_below_it_waits() -> None:
+def test_scope_of_a_cgroup_counts_waits_in_it_and_below() -> None:
     """Whoever is in it at the moment: some are from the start, some join, into a group that was not there, or leave."""
     with cgroup("chosen") as group, cgroup("elsewhere") as elsewhere:
         later = group / "later"
@@ -476,7 +476,7 @@ def test_only_a_cgroup_and_what_is_below_it_waits() -> None:
                 assert set(take.frame.slow_waits["cgroup_id"].tolist()) == groups
 
 
-def test_only_a_pid_namespace_waits() -> None:
+def test_scope_of_a_pid_namespace_counts_only_its_waits() -> None:
     roles = [Role("inside", HOG, prefix=("unshare", "-pf")), Role("other", HOG), Role("ticks", TICKS)]
 
     def watching(cast: Cast) -> AbstractContextManager[Collector]:

@@ -159,7 +159,7 @@ def perf_slices(data: Path) -> dict[int, list[int]]:
     return found
 
 
-def test_what_finds_no_room_is_counted(front_end: str) -> None:
+def test_capture_counts_events_that_find_no_room(front_end: str) -> None:
     with group_ended(ping_pong(0), ping_pong(1)):
         capture = taken(front_end, buffer_bytes=8 << 10)
         whole = taken(front_end)
@@ -188,7 +188,7 @@ while True:
 """
 
 
-def test_one_number_of_lost_events_everywhere(front_end: str, tmp_path: Path) -> None:
+def test_lost_events_are_the_same_number_everywhere(front_end: str, tmp_path: Path) -> None:
     """Names are told through the same rings, and are lost as well: nobody takes them for events."""
     with group_ended(ping_pong(0), python(BORN_AND_RENAMED, process_group=0)):
         command = [*command_line(), "capture", "--duration", "1s", "-o", "trace", "--buffer", "4KiB"]
@@ -256,7 +256,7 @@ def test_a_task_sleeps_wakes_and_runs_where_and_when_it_says(front_end: str, tmp
     assert {event["name"] for event in tracks if event["ph"] == "X"} >= {"running", "sleeping (S)"}
 
 
-def test_a_waker_is_who_woke(front_end: str) -> None:
+def test_waker_in_a_capture_is_the_task_that_woke(front_end: str) -> None:
     with group_ended(ping_pong(1)):
         time.sleep(0.1)
         capture = taken(front_end, NS_PER_S // 2)

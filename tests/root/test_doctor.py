@@ -84,14 +84,14 @@ def test_the_self_test_reconciles_with_the_kernel(examined: Examined) -> None:
     assert f"prev_pid;\toffset:{fields['prev_pid']['offset']};\tsize:{fields['prev_pid']['size']};" in text
 
 
-def test_without_tracefs_it_works_through_btf() -> None:
+def test_doctor_without_tracefs_works_through_btf() -> None:
     data, found = states(run("doctor", "--json", "--no-self-test", prefix=without_tracefs()))
     assert (data["status"], found["tracefs"], found["sched_switch"]) == (0, "degraded", "ok")
     started = run("snapshot", "--source", "tracepoint", prefix=without_tracefs())
     assert started.stderr == f"schedtop: {tracing.tracefs((Path('/none'),))[0].error}\n"
 
 
-def test_without_rights_it_says_so_and_so_does_a_start() -> None:
+def test_doctor_and_start_report_missing_rights() -> None:
     data, found = states(run("doctor", "--json", "--no-self-test", prefix=DROPPED))
     assert (data["status"], data["first"], found["capabilities"]) == (1, "capabilities", "missing")
     error = privileges.programs(frozenset(), first=True).error
@@ -101,7 +101,7 @@ def test_without_rights_it_says_so_and_so_does_a_start() -> None:
         assert (started.returncode, started.stderr) == (1, f"schedtop: {error}\n")
 
 
-def test_as_an_ordinary_user_it_names_the_command(examined: Examined) -> None:
+def test_doctor_names_the_command_to_an_ordinary_user(examined: Examined) -> None:
     data, found = states(examined["ordinary"].result())
     assert (data["status"], data["first"], found["source"]) == (1, "capabilities", "missing")
     polled = {one["name"]: one["state"] for one in data["findings"] if one["group"] == "self_test_proc"}
@@ -110,7 +110,7 @@ def test_as_an_ordinary_user_it_names_the_command(examined: Examined) -> None:
     assert next(one for one in data["findings"] if one["name"] == "capabilities")["repair"] == schedtop_as_root()
 
 
-def test_in_a_user_namespace_capabilities_are_worth_nothing() -> None:
+def test_doctor_finds_capabilities_of_a_user_namespace_worthless() -> None:
     prefix = ("unshare", "--user", "--map-root-user")
     done = run("doctor", "--no-self-test", prefix=prefix)
     if done.returncode and "unshare" in done.stderr:
@@ -119,6 +119,6 @@ def test_in_a_user_namespace_capabilities_are_worth_nothing() -> None:
     assert "missing   user_namespace" in done.stdout and "outside of the user namespace" in done.stdout
 
 
-def test_in_a_pid_namespace_the_workload_is_found_by_its_name(examined: Examined) -> None:
+def test_self_test_in_a_pid_namespace_finds_its_load_by_name(examined: Examined) -> None:
     data, found = states(examined["namespace"].result())
     assert (data["status"], found["workload_voluntary"], found["pid_namespace"]) == (0, "ok", "ok")

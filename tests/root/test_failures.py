@@ -91,7 +91,7 @@ def test_bcc_of_the_distribution_will_do(tmp_path: Path) -> None:
     assert taken["source"] in ("btf", "tracepoint") and taken["totals"]["switches"] > 0
 
 
-def test_without_bcc_it_names_the_packages(tmp_path: Path) -> None:
+def test_start_without_bcc_names_the_packages(tmp_path: Path) -> None:
     binding = json.loads(subprocess.run(bcc_command("about"), capture_output=True, check=True).stdout)["binding"]
     (empty := tmp_path / "empty").mkdir()
     script = 'mount --bind "$0" "$1" && shift && exec "$@"'
@@ -111,7 +111,7 @@ def test_no_program_needs_atomics_of_newer_kernels(front_end: str) -> None:
         assert atomics(compiled) == {ATOMIC_ADD}
 
 
-def test_without_btf_it_falls_back_to_tracepoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_start_without_btf_falls_back_to_tracepoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(frontend, "KERNEL_BTF", tmp_path / "vmlinux")
     assert choose_front_end().name == "tracepoint"
     with pytest.raises(SourceError, match="--source tracepoint"):
@@ -140,7 +140,7 @@ def test_a_missing_tracepoint_takes_only_what_needs_it(
         assert event in frame.unavailable[frontend.LOST_WITHOUT[event]]
 
 
-def test_without_sched_switch_there_is_nothing_to_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_without_sched_switch_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frontend, "read_fields", lambda *_: None)
     with pytest.raises(SourceError, match="sched_switch"):
         choose_front_end("tracepoint")

@@ -198,7 +198,7 @@ def test_the_dashboards_panels_have_data(run: tuple[Prometheus, list[Frame], flo
     assert set(empty) <= {"Throttled periods", "Lost, by kind", "CPU pressure"}
 
 
-def test_it_scraped_openmetrics_and_missed_nothing(run: tuple[Prometheus, list[Frame], float]) -> None:
+def test_prometheus_scraped_openmetrics_and_missed_nothing(run: tuple[Prometheus, list[Frame], float]) -> None:
     server, _, now_s = run
     assert server.number("min_over_time(up[5s])", now_s) == 1
     kinds = server.ask("metadata")

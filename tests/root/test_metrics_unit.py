@@ -109,7 +109,7 @@ def metrics(port: int) -> str:
         return ""
 
 
-def test_what_the_unit_grants_is_enough(cache: Path) -> None:
+def test_unit_grants_enough_rights(cache: Path) -> None:
     port = free_port()
     with confined(port, capabilities(), cache) as process:
         assert wait_for(lambda: metrics(port) or process.poll() is not None, 60)
@@ -126,7 +126,7 @@ def test_what_the_unit_grants_is_enough(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["bpf", "perfmon"])
-def test_it_grants_no_capability_that_is_not_needed(cache: Path, missing: str) -> None:
+def test_unit_grants_no_capability_that_is_not_needed(cache: Path, missing: str) -> None:
     granted = capabilities()
     assert sorted(granted) == ["bpf", "perfmon"], "each of them must have its test here"
     granted.remove(missing)

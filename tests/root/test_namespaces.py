@@ -93,7 +93,7 @@ def check_names(data: dict[str, Any]) -> int:
     return compared
 
 
-def test_in_a_pid_namespace_the_hosts_numbers_are_translated() -> None:
+def test_numbers_of_the_host_are_translated_in_a_pid_namespace() -> None:
     kinds = ("--pid", "--mount-proc", "--mount", "--uts", "--ipc", "--cgroup")
     with within(*kinds, sources=("btf", "tracepoint")) as found:
         assert numbers_of(found["own"])[1:] == [found["pid"]]
@@ -135,7 +135,7 @@ def run(*unshare: str, command: str, **more: Any) -> subprocess.CompletedProcess
     )
 
 
-def test_what_cannot_be_done_there_is_one_clear_line() -> None:
+def test_impossible_commands_in_a_namespace_are_one_clear_line() -> None:
     asked = run("--user", "--map-root-user", command="$schedtop snapshot --source btf --duration 0.2s")
     assert (asked.returncode, asked.stdout) == (1, "")
     assert "user namespace" in asked.stderr and asked.stderr.count("\n") == 1

@@ -119,7 +119,7 @@ def test_sleeps_are_as_long_as_they_were_asked_to_be(front_end: str, blocker: Bl
     assert not row.user.missing and not row.user.truncated
 
 
-def test_what_sleeps_all_the_time_is_there_to_the_nanosecond(front_end: str) -> None:
+def test_task_asleep_all_the_time_is_measured_to_the_nanosecond(front_end: str) -> None:
     process = subprocess.Popen(["sleep", "60"])
     with ended(process):
         time.sleep(0.1)
@@ -165,7 +165,7 @@ def test_a_sync_waits_for_the_disk(tmp_path: Path) -> None:
     assert any("sync" in name for row in waits for name in names(row.kernel.symbols))
 
 
-def test_who_holds_the_lock_is_the_waker(blocker: Blocker) -> None:
+def test_lock_holder_is_the_waker(blocker: Blocker) -> None:
     process = blocker("lock")
     with ended(process):
         time.sleep(0.05)
@@ -192,7 +192,7 @@ with open(sys.argv[1], 'w') as file:
 """
 
 
-def test_without_stacks_wakers_have_the_same_names(blocker: Blocker, front_end: str) -> None:
+def test_wakers_have_the_same_names_without_stacks(blocker: Blocker, front_end: str) -> None:
     process = blocker("lock")
     with ended(process):
         time.sleep(0.05)
@@ -213,7 +213,7 @@ def test_without_stacks_wakers_have_the_same_names(blocker: Blocker, front_end: 
 
 
 @pytest.mark.parametrize("how", ["flock", "lockf"])
-def test_who_has_the_lock_of_a_file_for_which_one_waits_for_ever(how: str, tmp_path: Path) -> None:
+def test_holder_of_a_file_lock_is_named_to_an_endless_wait(how: str, tmp_path: Path) -> None:
     code, file = HAVE_LOCK.format(how=how), str(tmp_path / "file")
     holder = subprocess.Popen([sys.executable, "-c", code, file], stdout=subprocess.PIPE)
     with ended(holder):
@@ -299,7 +299,7 @@ def test_a_stripped_program_has_modules_and_offsets(blocker: Blocker, tmp_path: 
     assert any(re.fullmatch(r"bare\+0x[0-9a-f]+", label) for label in labels), labels
 
 
-def test_only_a_cgroup_and_a_name() -> None:
+def test_scope_of_a_cgroup_and_a_name_measures_only_these() -> None:
     nap = "import os, time\nopen('/proc/self/comm', 'w').write('{}')\nwhile True: time.sleep(0.005)"
     with cgroup("offcpu") as directory, ExitStack() as stack:
         inside, other_name, outside = (python(nap.format(name)) for name in ("wanted", "other", "wanted"))
@@ -317,7 +317,7 @@ def test_only_a_cgroup_and_a_name() -> None:
 STORM = "import subprocess\nwhile True: subprocess.run(['/bin/true'])"
 
 
-def test_everybody_at_once_and_tasks_that_come_and_go(front_end: str) -> None:
+def test_all_tasks_at_once_with_short_lived_ones(front_end: str) -> None:
     with ended(python(STORM)):
         offcpu = measured(source=front_end, duration_ns=NS_PER_S // 2)
     # Whoever was there before has all of the time, asleep or not; nobody has more.
@@ -330,7 +330,7 @@ def test_everybody_at_once_and_tasks_that_come_and_go(front_end: str) -> None:
     assert offcpu.loss.rows == offcpu.loss.tasks == 0
 
 
-def test_what_finds_no_room_is_counted() -> None:
+def test_measurement_counts_blocks_that_find_no_room() -> None:
     with ended(python(STORM), python("import time\nwhile True: time.sleep(0.001)")):
         with LiveOffCpu(limits=Limits(stacks=8)) as source:
             few_stacks = source.take(NS_PER_S // 4, threading.Event())

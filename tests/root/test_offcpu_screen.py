@@ -109,7 +109,7 @@ def gone(programs: set[int]) -> bool:
     return False
 
 
-def test_it_shows_who_is_held_up_and_detaches(tmp_path: Path) -> None:
+def test_offcpu_screen_shows_blocked_threads_and_detaches(tmp_path: Path) -> None:
     lock = str(tmp_path / "lock")
     holder = python(TAKER, lock, "lock-holder", "0.2")
     victim = python(TAKER, lock, NAME, "0.001")

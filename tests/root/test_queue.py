@@ -115,7 +115,7 @@ def share(frame: Frame, kind: str, length: int) -> float:
     return float(counts[length] / counts.sum()) if length < len(counts) else 0.0
 
 
-def test_of_four_busy_tasks_three_wait_and_a_slow_wait_tells_it_exactly(front_end: str) -> None:
+def test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait(front_end: str) -> None:
     frame, pids = undisturbed(lambda: busy(4), front_end, 2 * NS_PER_MS)
     waits = frame.slow_waits[np.isin(frame.slow_waits["tid"], pids)]
     assert len(waits) > 20
@@ -162,7 +162,7 @@ def test_tasks_in_nested_cgroups_are_counted_one_by_one() -> None:
         assert sum(share(frame, kind, length) for length in range(3)) < 0.05
 
 
-def test_a_cpu_that_idles_has_nobody_waiting() -> None:
+def test_idle_cpu_has_an_empty_queue() -> None:
     frame = sampled()
     assert frame.queue is not None
     for cpu in frame.cpus.ids:
@@ -245,7 +245,7 @@ def link_of(fd: int) -> str:
         return ""
 
 
-def test_without_btf_the_lengths_are_unknown_and_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_lengths_without_btf_are_unknown_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frontend, "KERNEL_BTF", Path("/nowhere"))
     frame = sampled(lambda: busy(3), "tracepoint", 2 * NS_PER_MS)
     assert frame.queue is None

@@ -141,7 +141,7 @@ def test_commands_parents_and_exit_codes_are_those_of_the_script(collect, front_
     assert (tasks["parent"] == b"sl-starter").all()
 
 
-def test_nothing_of_a_fork_storm_is_lost(collect, front_end: str) -> None:
+def test_fork_storm_is_counted_without_loss(collect, front_end: str) -> None:
     before = forks()
     with collect(front_end, interval_ns=500 * NS_PER_MS) as collector:
         storms = [python(_FORKS, "sl-storm", "1500") for _ in range(2)]
@@ -184,7 +184,7 @@ def test_an_exec_by_a_thread_does_not_end_its_process(collect) -> None:
     assert [(row["comm"], int(row["count"]), int(row["exit_code"])) for row in own] == [(b"true", 1, 0)]
 
 
-def test_an_orphan_keeps_who_started_it(collect, front_end: str) -> None:
+def test_orphan_keeps_the_task_that_started_it(collect, front_end: str) -> None:
     code = _NAMED + (
         "import time\n"
         "for _ in range(10):\n    if not os.fork():\n        time.sleep(0.2)\n"
@@ -230,7 +230,7 @@ def collecting(limits: Limits) -> Iterator[Collector]:
         yield collector
 
 
-def test_what_finds_no_room_is_counted() -> None:
+def test_short_lived_table_counts_tasks_that_find_no_room() -> None:
     code = _NAMED + (
         "for number in range(300):\n    pid = os.fork()\n    if not pid:\n"
         "        open('/proc/self/comm', 'w').write(f'sl-{number}')\n        os._exit(0)\n    os.waitpid(pid, 0)\n"

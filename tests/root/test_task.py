@@ -184,7 +184,7 @@ def test_traffic_and_connections(front_end: str) -> None:
     assert [change.new for change in served] == ["ESTABLISHED"]
 
 
-def test_what_others_do_is_not_shown() -> None:
+def test_task_view_leaves_out_other_tasks() -> None:
     with program(NETWORK) as other, program("") as idle:
         task_frame = looked_at(idle.pid, other.go)
     assert not task_frame.connections
@@ -295,7 +295,7 @@ TRUTH = {"child": child}
 """
 
 
-def test_who_wakes_whom_and_how_often(front_end: str) -> None:
+def test_wakers_and_wakees_are_counted(front_end: str) -> None:
     with program(PAIR, ("taskset", "-c", "1")) as one:
         task_frame = looked_at(one.pid, one.go, front_end=front_end)
     child = one.truth["child"]
@@ -513,7 +513,7 @@ def test_a_task_that_ends_while_the_task_opens(moment: str, monkeypatch: pytest.
             report_of(one.pid)
 
 
-def test_how_it_ended_meanwhile_is_told_if_its_parent_has_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_view_shows_the_exit_status_of_a_zombie(monkeypatch: pytest.MonkeyPatch) -> None:
     with program("") as one:
         step = task_source.require_host_numbers
 
@@ -528,7 +528,7 @@ def test_how_it_ended_meanwhile_is_told_if_its_parent_has_not_asked(monkeypatch:
             report_of(one.pid)
 
 
-def test_there_is_no_such_task() -> None:
+def test_missing_task_is_refused() -> None:
     with pytest.raises(SourceError, match="there is no task 4194303"), LiveTaskSource(4194303, False):
         pass
 
@@ -560,7 +560,7 @@ def test_closing_leaves_nothing_attached() -> None:
     assert held_by(os.getpid()) == before
 
 
-def test_what_the_kernel_refuses_is_named_and_stops_nothing() -> None:
+def test_program_refused_by_the_kernel_is_named_and_stops_nothing() -> None:
     front_end = choose_task_front_end()
     hooks = front_end.hooks | {"btf_sys_exit": Hook("btf", 1)}  # that is no tracepoint
     with program("") as one:

@@ -73,6 +73,6 @@ with urgent.urgent(True) as urgency:
 """
 
 
-def test_who_takes_too_much_goes_back_and_others_are_left_alone() -> None:
+def test_urgent_thread_over_its_limit_loses_priority_and_others_keep_theirs() -> None:
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", TOO_MUCH], cwd=root, check=True, timeout=60)

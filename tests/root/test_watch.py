@@ -94,7 +94,7 @@ def delay(frames: list, after_ns: int, until_ns: int) -> float:
     return total / sum(frame.interval_ns for frame in chosen)
 
 
-def test_nothing_fires_on_what_does_not_happen(tmp_path: Path) -> None:
+def test_watch_fires_no_trigger_without_its_condition(tmp_path: Path) -> None:
     run = subprocess.run(
         [*WATCH, "--on", "run_delay(comm:no-such-task) > 1ms/s", "--once", "--duration", "2s"],
         capture_output=True, text=True, timeout=60, check=False,
@@ -103,7 +103,7 @@ def test_nothing_fires_on_what_does_not_happen(tmp_path: Path) -> None:
     assert run.stdout == ""
 
 
-def test_it_ends_on_a_signal_and_closes_what_it_records_and_runs(tmp_path: Path) -> None:
+def test_watch_ends_on_a_signal_and_closes_its_recordings_and_commands(tmp_path: Path) -> None:
     watch = subprocess.Popen(
         [*WATCH, "--on", "switches > 1/s", "--then", "record", "--export-dir", str(tmp_path),
          "--then", f"run sh -c 'echo $$ > {tmp_path}/pid; exec sleep 1000'"],

@@ -55,7 +55,7 @@ def test_a_snapshot_has_what_proc_tells() -> None:
     "arguments",
     [("capture", "--duration", "1s", "-o", "/tmp/never"), ("offcpu", "--duration", "1s"), ("task", "1")],
 )
-def test_what_needs_privileges_says_so(arguments: tuple[str, ...]) -> None:
+def test_commands_that_need_privileges_say_so(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -108,7 +108,7 @@ def read_until(screen: int, wanted: bytes, timeout_s: float = 30) -> bytes:
     return shown
 
 
-def test_both_sources_agree_on_whole_lives() -> None:
+def test_proc_and_kernel_agree_on_whole_lives() -> None:
     """Contended tasks, by the kernel programs and by /proc at once."""
     stop, taken = threading.Event(), {}
 

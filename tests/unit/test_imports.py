@@ -91,7 +91,7 @@ CHILDREN = ["bcc_child", "compiler_child", "symbol_child"]
 """What runs in child processes, maybe with another interpreter: the first has bcc, the others what it gives them."""
 
 
-def test_one_child_process_alone_imports_bcc() -> None:
+def test_bcc_is_imported_only_by_the_children() -> None:
     importers = [path for path in MODULES if "bcc" in {name.split(".")[0] for name in imported(path)}]
     assert [named(path) for path in importers] == ["sources/kernel/bcc_child.py"]
     at_once = [node for node in ast.parse(importers[0].read_text()).body if isinstance(node, ast.Import)]
@@ -105,7 +105,7 @@ def test_a_child_needs_nothing_of_ours(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if part_of(path) not in DRAWS], ids=named)
-def test_only_what_draws_imports_the_screen(path: Path) -> None:
+def test_textual_is_imported_only_by_the_screen(path: Path) -> None:
     assert not SCREEN & {name.split(".")[0] for name in imported(path)}
 
 
@@ -115,6 +115,6 @@ OTHERS |= {"tomlkit"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
-def test_nothing_else_is_imported(path: Path) -> None:
+def test_imports_are_only_those_allowed(path: Path) -> None:
     roots = {name.split(".")[0] for name in imported(path)}
     assert roots - sys.stdlib_module_names - SCREEN <= OTHERS

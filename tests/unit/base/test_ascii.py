@@ -31,7 +31,7 @@ def drawn() -> set[str]:
     return found
 
 
-def test_everything_that_is_drawn_has_a_stand_in() -> None:
+def test_every_character_drawn_has_an_ascii_one() -> None:
     found = drawn()
     assert len(found) > 20
     assert found - set(STAND_INS) == set()

@@ -74,7 +74,7 @@ def test_a_percentile_is_off_by_six_percent_at_most(waits: list[int], ratio: flo
 
 
 @pytest.mark.parametrize("index", range(1, BUCKETS - 1))
-def test_both_edges_of_a_bucket_are_within_the_promise(index: int) -> None:
+def test_edges_of_a_bucket_are_within_the_promise(index: int) -> None:
     # The second wait is longer, so that the longest one does not help.
     for wait in (int(LOW_NS[index]), int(HIGH_NS[index]) - 1):
         assert Histogram.of([wait, 10 * wait]).percentile_ns(0.5) == pytest.approx(wait, rel=PROMISED_ERROR)

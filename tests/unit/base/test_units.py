@@ -31,7 +31,7 @@ def test_a_bare_number_has_the_unit_of_its_place() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "ms", "5 parsecs", "-1s", "1e3s", "nan", "inf", "1s 2s", "."])
-def test_what_is_no_duration_is_named(text: str) -> None:
+def test_parse_names_a_wrong_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         units.parse_duration(text)
 

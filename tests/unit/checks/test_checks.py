@@ -87,7 +87,7 @@ def test_locked_memory_counts_before_5_11(release: str, held: frozenset[str], li
     assert kernel.memlock(release, held, limit).state == state
 
 
-def test_without_btf_it_is_degraded(tmp_path: Path) -> None:
+def test_check_without_btf_is_degraded(tmp_path: Path) -> None:
     found, btf = kernel.read_btf(tmp_path / "vmlinux")
     assert (found.state, btf) == ("degraded", None)
     damaged, btf = kernel.read_btf(write(tmp_path / "vmlinux", "no BTF at all, but long enough for a header"))
@@ -358,7 +358,7 @@ def test_a_refusal_is_what_the_first_check_says_that_explains_it() -> None:
     assert not refusals.is_known(other) and "argument list too long" in other.sentence
 
 
-def test_without_btf_the_start_says_what_the_check_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_start_and_check_say_the_same_without_btf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(frontend, "KERNEL_BTF", tmp_path / "vmlinux")
     with pytest.raises(SourceError) as failure:
         frontend.choose_front_end("btf")

@@ -153,7 +153,7 @@ def test_bad_usage(arguments: list[str], words: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_who_watches_sees_what_is_recorded(tmp_path: Path) -> None:
+def test_record_draws_its_progress_on_a_terminal(tmp_path: Path) -> None:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     path = tmp_path / "a.rec"
@@ -226,7 +226,7 @@ def test_bad_files_and_bad_moments_are_one_line_before_the_screen_is_taken(recor
         assert errors.count("\n") == 1
 
 
-def test_what_is_no_recording_but_of_schedtop_says_who_reads_it(recorded: Path, tmp_path: Path) -> None:
+def test_replay_of_another_schedtop_file_names_its_reader(recorded: Path, tmp_path: Path) -> None:
     for kind in ("snapshot", "report"):
         path = tmp_path / f"a {kind}.json"
         command = (
@@ -277,7 +277,7 @@ def test_a_moment_is_the_interval_it_lies_in() -> None:
     assert number_at(ENTRIES, clock) == 10
 
 
-def test_an_offset_goes_by_the_clock_that_nobody_sets() -> None:
+def test_offset_goes_by_the_monotonic_clock() -> None:
     jumped = tuple(replace(entry, start_time_ns=entry.start_time_ns - 10**15) for entry in ENTRIES[50:])
     assert number_at((*ENTRIES[:50], *jumped), Place("60s", offset_ns=60 * NS_PER_S)) == 60
 
@@ -290,7 +290,7 @@ def test_sizes(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1x", "1e9", "nan"])
-def test_what_is_no_size(text: str) -> None:
+def test_record_refuses_a_wrong_size(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size"):
         parse_size(text)
 

@@ -32,7 +32,7 @@ def test_a_line_for_each_firing_and_nothing_else() -> None:
     ]
 
 
-def test_what_it_did_for_a_firing_is_said_elsewhere(tmp_path: Path) -> None:
+def test_watch_reports_its_actions_on_stderr(tmp_path: Path) -> None:
     then = ["--then", "export", "--then", "record", "--around", "5s", "--then", "run false"]
     done = run("--on", "p99 > 1ms", *then, "--once", "--duration", "5m", "--export-dir", str(tmp_path))
     assert done.returncode == 0
@@ -102,7 +102,7 @@ def test_bad_input_to_the_dashboard(arguments: tuple[str, ...], words: str) -> N
     assert done.stderr.count("\n") == 1
 
 
-def test_nobody_who_reads_is_no_error_message() -> None:
+def test_watch_with_a_closed_pipe_prints_no_error() -> None:
     watch = subprocess.Popen(
         [*WATCH, "--on", "steal > 1%", "--interval", "0.2s", "--duration", "10m"],
         env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -115,7 +115,7 @@ def test_nobody_who_reads_is_no_error_message() -> None:
     assert watch.wait(20) == 128 + signal.SIGPIPE
 
 
-def test_what_was_asked_for_is_done_also_when_nobody_reads(tmp_path: Path) -> None:
+def test_watch_with_a_closed_pipe_still_acts(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*WATCH, "--on", "p99 > 1ms", "--then", "export", "--duration", "1m", "--export-dir", str(tmp_path)],

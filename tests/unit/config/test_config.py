@@ -58,7 +58,7 @@ def test_defaults_are_those_of_the_program() -> None:
     assert options["threshold"].default == config.ns("threshold")
 
 
-def test_what_is_right_holds_and_the_rest_is_told_a_line_each() -> None:
+def test_config_keeps_right_settings_and_reports_others_a_line_each() -> None:
     config = parse_config(
         'theme = "light"\nthem = 1\nwindow = "2s"\nthreshold = "5"\nhide_self = 1\nsort_tasks = "Run Time"\n'
         'keys.freeze = ["f5", "space"]\nkeys.zoom = 3\n[colours]\nred = 1\n',
@@ -83,7 +83,7 @@ def test_broken_toml_is_one_problem_and_the_defaults_hold(text: str) -> None:
     assert len(config.problems) == 1 and config.problems[0].endswith("the defaults hold")
 
 
-def test_what_a_file_holds_gets_into_no_problem_as_it_is() -> None:
+def test_config_problems_are_printable() -> None:
     text = (
         "theme = 0x"
         + "f" * 9000
@@ -194,14 +194,14 @@ def test_a_broken_file_is_not_written(home: Path, text: str) -> None:
     assert file_in(home).read_text() == text
 
 
-def test_nothing_new_writes_nothing(home: Path) -> None:
+def test_save_without_changes_writes_nothing(home: Path) -> None:
     file_in(home).write_text(MINE)
     before = file_in(home).stat().st_ino
     remember(file_in(home), {"theme": "dark"})
     assert file_in(home).stat().st_ino == before
 
 
-def test_the_hint_is_for_who_has_no_file(home: Path) -> None:
+def test_hint_appears_only_without_a_file(home: Path) -> None:
     assert load_config().shows_hint
     file_in(home).write_text("remember = false")
     assert not load_config().shows_hint
@@ -210,7 +210,7 @@ def test_the_hint_is_for_who_has_no_file(home: Path) -> None:
     assert not load_config(wanted=False).shows_hint
 
 
-def test_what_is_printed_is_a_config_with_the_same_meaning() -> None:
+def test_printed_config_reads_back_the_same() -> None:
     config = parse_config('theme = "light"\nthreshold = "2ms"\nfoo = 1', PATH)
     actions = [ActionLine("freeze", 'space,"', "Freezes")]
     text = config_text(config, actions, {"freeze": 'f5,"'})

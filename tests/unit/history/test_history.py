@@ -28,14 +28,14 @@ def filtered(history: History, words: str) -> View:
     return history.view(ViewSettings(filter=Filter.parse(words)))
 
 
-def test_without_frames_there_is_no_view() -> None:
+def test_history_without_frames_has_no_view() -> None:
     history = History(HOST)
     assert len(history) == history.latest_ns == 0
     with pytest.raises(ValueError, match="no data"):
         history.view(ViewSettings())
 
 
-def test_what_is_too_old_is_dropped() -> None:
+def test_history_drops_frames_that_are_too_old() -> None:
     frame = frames(1)[0]
     history = History(HOST, keep_bytes=1 << 40)
     for second in range(1, 1000):
@@ -44,7 +44,7 @@ def test_what_is_too_old_is_dropped() -> None:
     assert len(history) == KEEP_NS // NS_PER_S + 1
 
 
-def test_one_can_step_back_five_minutes_on_a_large_host() -> None:
+def test_history_of_a_large_host_reaches_back_five_minutes() -> None:
     frame = frames(1, cpus=64, tasks=500)[0]
     history = History(HOST)
     for second in range(1, 401):
@@ -326,7 +326,7 @@ def test_ten_minutes_stay_however_much_there_is_in_each_second(kind: str) -> Non
     assert len(history.frames[-10].tasks) >= 160, "of what is recent more"
 
 
-def test_one_second_larger_than_all_the_room_takes_no_time_away() -> None:
+def test_large_frame_takes_no_time_away_from_history() -> None:
     frame = frames(1)[0]
     storm = np.zeros(70_000, TASK_DTYPE)
     storm["ended"] = 1
@@ -340,7 +340,7 @@ def test_one_second_larger_than_all_the_room_takes_no_time_away() -> None:
     assert len(history) > 50
 
 
-def test_it_says_why_it_begins_where_it_begins() -> None:
+def test_history_says_why_it_begins_where_it_begins() -> None:
     made = frames(3, slow_waits=2)
     history = History(HOST, made)
     assert history.beginning == "schedtop began to collect here"

@@ -146,7 +146,7 @@ def test_containers_as_they_are_in_the_world(path: str, container: Container, la
         ("/machine-.scope", "machine-.scope"),
     ],
 )
-def test_what_is_on_the_host_has_the_name_of_its_unit(path: str, label: str) -> None:
+def test_group_on_the_host_has_the_name_of_its_unit(path: str, label: str) -> None:
     assert (container_of(path), container_label(path), cgroup_label(path)) == (None, "host", label)
 
 
@@ -159,7 +159,7 @@ def test_what_is_on_the_host_has_the_name_of_its_unit(path: str, label: str) -> 
         (f"{USER}/user.slice/user-libpod_pod_{ID}.slice", "pod 3f2a9c1b"),
     ],
 )
-def test_what_is_in_a_pod_but_in_none_of_its_containers_is_the_pods(path: str, label: str) -> None:
+def test_group_in_a_pod_outside_its_containers_is_the_pods(path: str, label: str) -> None:
     assert (container_of(path), container_label(path), cgroup_label(path)) == (None, label, label)
     monitor = f"{path}/crio-conmon-{INNER}.scope"
     assert (container_label(monitor), cgroup_label(monitor)) == (label, f"{label}: crio-conmon-beefbeefbeef.scope")
@@ -209,7 +209,7 @@ NAMES = st.one_of(
 
 
 @given(st.lists(NAMES, max_size=8).map("/".join))
-def test_no_name_does_harm(path: str) -> None:
+def test_hostile_names_of_groups_do_no_harm(path: str) -> None:
     container = container_of(path)
     for label in (cgroup_label(path), container_label(path), container.id if container else "-"):
         assert label and label.isprintable()
@@ -217,6 +217,6 @@ def test_no_name_does_harm(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/" + "a" * 100_000, "/a" * 50_000, "/" + "\\x2d" * 50_000, "/machine-" * 10_000])
-def test_no_length_does_harm(path: str) -> None:
+def test_long_paths_of_groups_do_no_harm(path: str) -> None:
     assert container_label(path) == "host"
     assert cgroup_label(path).isprintable()

@@ -58,18 +58,18 @@ def test_filters_are_read(words: str, expected: Filter) -> None:
 @pytest.mark.parametrize(
     "words", ["tid:x", "cpu:-1", "cpu:3-1", "cpu:0-99999999", "tid:1-3", "tgid:1.5", "prio:5", "cpu:²"]
 )
-def test_what_is_no_filter_is_said_in_a_sentence(words: str) -> None:
+def test_wrong_filter_is_reported_in_a_sentence(words: str) -> None:
     with pytest.raises(ValueError, match="is not a"):
         Filter.parse(words)
 
 
-def test_only_a_filter_that_says_something_is_true() -> None:
+def test_filter_is_true_only_with_a_condition() -> None:
     assert not Filter()
     assert Filter(cpus=(0,))
     assert Filter(tids=(0,))
 
 
-def test_only_a_filter_of_cpus_leaves_per_cpu_data_whole() -> None:
+def test_per_cpu_data_stays_whole_only_under_a_filter_of_cpus() -> None:
     assert not Filter(cpus=(0,)).names_tasks
     assert all(Filter.parse(words).names_tasks for words in ("java", "tid:1", "tgid:1", "1", "cgroup:a", "pidns:1"))
 

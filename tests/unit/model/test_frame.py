@@ -94,7 +94,7 @@ def test_a_merge_leaves_its_parts_alone() -> None:
     assert same(before[2], first.latency.counts)
 
 
-def test_nothing_cannot_be_merged() -> None:
+def test_merge_of_no_frames_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing"):
         merge([])
 
@@ -151,7 +151,7 @@ def test_every_loss_adds() -> None:
     assert all(replace(Loss(), **{part.name: 1}).any for part in fields(Loss))
 
 
-def test_what_was_not_measured_all_the_time_is_unknown() -> None:
+def test_merge_of_a_part_measured_for_some_time_is_unknown() -> None:
     first, second = frames(2)
     assert (first + second).pressure == Pressure(
         first.pressure.some_ns + second.pressure.some_ns,  # type: ignore[union-attr]

@@ -44,7 +44,7 @@ def test_statistics_of_known_samples() -> None:
     assert lengths.waiting_ratio == pytest.approx(0.5)
 
 
-def test_without_samples_nothing_is_known() -> None:
+def test_queue_without_samples_is_unknown() -> None:
     lengths = table([], [1]).lengths("fair", [0])
     assert (lengths.samples, lengths.mean, lengths.waiting_ratio, lengths.percentile(0.99)) == (0, None, None, None)
 
@@ -88,7 +88,7 @@ def test_a_recording_keeps_every_sample() -> None:
     assert read_frame(frame_line(frames(sampling=False)[0])).queue is None
 
 
-def test_in_a_recording_an_unknown_queue_is_not_an_empty_one() -> None:
+def test_recording_keeps_an_unknown_queue_apart_from_an_empty_one() -> None:
     frame = frames()[0]
     for name in ("queue_length", "fair_queue_length"):
         frame.slow_waits[name] = [-1, 0, *([3] * (len(frame.slow_waits) - 2))]
@@ -121,7 +121,7 @@ def test_a_recording_from_before_the_run_queues_were_sampled_is_read() -> None:
         ("slept", "x"),
     ],
 )
-def test_what_cannot_be_is_refused(name: str, value: Any) -> None:
+def test_impossible_queue_in_a_recording_is_refused(name: str, value: Any) -> None:
     data = json.loads(frame_line(frames()[0]))
     data["queue"][name] = value
     with pytest.raises(RecordingError):

@@ -177,7 +177,7 @@ def test_a_window_has_those_of_its_intervals() -> None:
     )
 
 
-def test_the_filter_holds_for_names_groups_and_who_started_them() -> None:
+def test_filter_holds_for_names_groups_and_parents() -> None:
     history = History(HOST, [frame()])
 
     def shown(words: str, **more: Any) -> set[bytes]:

@@ -43,7 +43,7 @@ def test_a_thread_is_the_sum_of_its_rows() -> None:
     assert (offcpu.blocked_ns, offcpu.runnable_ns) == (1000, 50)
 
 
-def test_without_blocked_time_there_is_no_share() -> None:
+def test_share_without_blocked_time_is_unknown() -> None:
     (thread,) = measured(row(1, "runnable", 10)).threads
     assert thread.share is None
     assert measured().threads == ()
@@ -67,7 +67,7 @@ FLOCK = Stack(tuple(Symbol(name, "[kernel]", 5, True) for name in ("__schedule",
 EPOLL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("ep_poll", "[kernel]", 5, True)))
 
 
-def test_who_slept_all_the_time_comes_last_but_not_who_waits_for_a_lock_of_a_file() -> None:
+def test_thread_asleep_all_the_time_comes_last_unless_it_waits_for_a_file_lock() -> None:
     offcpu = measured(
         row(1, "sleeping", WHOLE, under_way=1),
         row(2, "sleeping", 600_000),
@@ -80,7 +80,7 @@ def test_who_slept_all_the_time_comes_last_but_not_who_waits_for_a_lock_of_a_fil
     assert (offcpu.blocked_ns, offcpu.runnable_ns) == (3 * WHOLE + 600_000, 0)
 
 
-def test_who_only_waits_for_work_is_behind_the_others_or_not_listed() -> None:
+def test_thread_that_only_waits_for_work_is_last_or_not_listed() -> None:
     offcpu = measured(row(1, "sleeping", WHOLE, kernel=EPOLL), row(2, "sleeping", 600_000), row(1, "runnable", 400))
     assert tids(offcpu, "all") == [2, 1] and tids(offcpu, "all", idle=False) == [2]
     assert [found.tid for found in top_rows(lists_of(offcpu), "blocked")] == [2, 1]
@@ -121,5 +121,5 @@ def test_folded_lines_have_one_value_each() -> None:
 
 
 @pytest.mark.parametrize("one", [Times(), Times(2, 10, 4, 6, 1)])
-def test_nothing_added_changes_nothing(one: Times) -> None:
+def test_empty_times_add_nothing(one: Times) -> None:
     assert one + Times() == one == Times() + one

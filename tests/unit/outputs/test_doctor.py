@@ -43,7 +43,7 @@ def test_the_status_is_that_of_the_kernel_programs() -> None:
     assert [examination(*found).status for found in ((OK,), (OK, OFF), (OK, OFF, NO_BPF))] == [0, 0, 1]
 
 
-def test_what_is_to_be_done_first_is_what_others_follow_from() -> None:
+def test_doctor_puts_the_root_cause_first() -> None:
     assert examination(OK, OFF, NO_BPF, NO_RIGHTS).first is NO_RIGHTS
     assert examination(OK, OFF).first is OFF
     assert examination(OK).first is None
@@ -74,13 +74,13 @@ def test_lines_fit_80_columns_but_for_commands() -> None:
     assert [line.strip()[:6] for line in lines if len(line) > 80] == ["repair", "First "]
 
 
-def test_this_host_in_80_columns(examined: list[Checked]) -> None:
+def test_doctor_fits_this_host_in_80_columns(examined: list[Checked]) -> None:
     found = Examination("host", "1", 0, GROUPS, [(one.group, one.finding) for one in examined])
     wide = [line for line in to_text(found, verbose=True).split("\n") if len(line) > 80 and "repair" not in line]
     assert not [line for line in wide if len(line.split()) > 3]  # a path has no place to break it
 
 
-def test_nothing_from_outside_steers_the_terminal() -> None:
+def test_doctor_output_cannot_steer_the_terminal() -> None:
     evil = Finding("config", "degraded", "\x1b[2Jevil", "a\nb", "c\rd", "e\x07f", {"path": "\x1b]0;evil"})
     assert "\x1b" not in to_text(examination(evil)) and "\\u001b" not in to_json(examination(evil))
 

@@ -18,7 +18,7 @@ def test_text_is_written_as_utf_8_and_bytes_as_they_are(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["bytes", "text"]
 
 
-def test_what_exists_is_kept(tmp_path: Path) -> None:
+def test_existing_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_text("old")
     with pytest.raises(OutputError, match=r"data: it exists \(--force"):
@@ -115,7 +115,7 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_without_hard_links_nothing_is_overwritten_either(
+def test_existing_file_is_kept_without_hard_links(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
 ) -> None:
     path = tmp_path / "data"
@@ -136,7 +136,7 @@ def test_without_hard_links_nothing_is_overwritten_either(
 
 
 @pytest.mark.parametrize(("root", "mode"), [(True, 0o600), (False, 0o640)])
-def test_what_root_saw_is_not_for_everybody(
+def test_file_written_by_root_is_private(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: bool, mode: int
 ) -> None:
     monkeypatch.setattr(files.os, "geteuid", lambda: 0 if root else 1000)

@@ -168,14 +168,14 @@ def _modules(path: Any, prefix: str) -> Iterator[pkgutil.ModuleInfo]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_no_output_steers_a_terminal(name: str) -> None:
+def test_outputs_cannot_steer_a_terminal(name: str) -> None:
     written = TEXTS[name][1]()
     assert not steering(written)
     assert any(mark in written for mark in _MARKS), "names are told as they are"
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if "JSON" in name or "trace" in name])
-def test_nor_does_what_a_program_reads_from_it_and_prints(name: str) -> None:
+def test_values_read_back_from_outputs_cannot_steer_a_terminal(name: str) -> None:
     for text in strings(json.loads(TEXTS[name][1]())):
         assert not steering(text.replace("\n", ""))
 

@@ -82,12 +82,12 @@ def test_a_shell_that_replaces_whole_words_gets_whole_words() -> None:
     assert unknown == []
 
 
-def test_what_is_offered_is_what_there_is() -> None:
+def test_completion_offers_the_existing_words() -> None:
     assert set(completing.METRICS) == set(METRICS)
     assert set(completing.ACTIONS) == set(ACTIONS)
 
 
-def test_only_harmless_names_of_cgroups_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_offers_only_harmless_names_of_cgroups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from schedtop.sources.host import cgroups
 
     for name in ("a.slice/in.service", "b$(reboot)", "c d", "e\x1b[2J", "user@0.service"):

@@ -103,7 +103,7 @@ def metadata_say_what_it_is(wheel: zipfile.ZipFile) -> None:
     assert f'"schedtop {VERSION}"' in page.splitlines()[0]
 
 
-def test_one_version_everywhere() -> None:
+def test_version_is_written_once() -> None:
     said = subprocess.run(
         [sys.executable, "-m", "schedtop", "--version"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

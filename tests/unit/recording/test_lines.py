@@ -61,7 +61,7 @@ def test_windows_of_what_was_read_are_those_of_what_was_written() -> None:
     assert same(merge(live), merge([read_frame(frame_line(frame)) for frame in live]))
 
 
-def test_what_is_missing_stays_missing() -> None:
+def test_missing_part_stays_missing_in_a_recording() -> None:
     bare = replace(frames()[0], pressure=None, kernel_switches=None, unavailable=MappingProxyType({"steal": "no"}))
     again = read_frame(frame_line(bare))
     assert (again.pressure, again.kernel_switches, again.groups) == (None, None, None)
@@ -144,7 +144,7 @@ def test_a_damaged_frame_is_refused_and_never_half_read() -> None:
         (("slow_waits", "wait_ns"), [2**63 - 1] * 6),
     ],
 )
-def test_what_cannot_be_is_refused(path: tuple[str, ...], value: Any) -> None:
+def test_impossible_line_is_refused(path: tuple[str, ...], value: Any) -> None:
     data = json.loads(frame_line(frames()[0]))
     place = data
     for key in path[:-1]:

@@ -43,7 +43,7 @@ def test_the_same_recording_gives_the_same_picture() -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_recordings_name_nobody_else(scene: Scene) -> None:
+def test_recordings_hold_only_known_names(scene: Scene) -> None:
     known = {b"", OTHER, OWN, *(name.encode() for name in scene.kept)}
     with Recording(PLACE / f"{scene.name}.rec.gz") as recording:
         assert not recording.damage

@@ -26,7 +26,7 @@ def second() -> SyntheticSource:
 
 
 @pytest.mark.parametrize("beforehand", [True, False])
-def test_who_may_not_gets_the_second(beforehand: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_rights_gets_the_second_source(beforehand: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known beforehand, or only when the kernel says no."""
     said: list[str] = []
     monkeypatch.setattr(choice, "may_load_programs", lambda: not beforehand)
@@ -43,7 +43,7 @@ def test_any_other_failure_is_told_with_the_way_out(monkeypatch: pytest.MonkeyPa
         AutoSource(Failing(SourceError("no bcc")), second(), print).__enter__()
 
 
-def test_who_may_gets_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_with_rights_gets_the_first_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "may_load_programs", lambda: True)
     said: list[str] = []
     first = SyntheticSource(Scenario(frames=1))

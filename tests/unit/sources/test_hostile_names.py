@@ -49,7 +49,7 @@ def made_task(proc: Path, tid: int, comm: bytes, stat: bytes = b"") -> Path:
 
 
 @pytest.mark.parametrize("end", ENDS, ids=ascii)
-def test_a_name_cannot_say_whose_thread_it_is_in_a_capture(end: str, tmp_path: Path) -> None:
+def test_name_in_a_capture_cannot_fake_its_process(end: str, tmp_path: Path) -> None:
     made_task(tmp_path, 7, f"x{end}Tgid:\t1".encode()[:15])
     (tmp_path / "self/ns").mkdir(parents=True)
     (tmp_path / "self/ns/pid").symlink_to(INITIAL_PID_NAMESPACE)

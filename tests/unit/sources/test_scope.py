@@ -29,7 +29,7 @@ def selects(scope: Scope, comm: bytes = b"", **slot: int) -> bool:
     return bool(eval(expression.replace("||", " or ").replace("&&", " and ")))
 
 
-def test_no_scope_costs_nothing() -> None:
+def test_empty_scope_adds_no_code() -> None:
     assert Scope().flags(BTF) == ()
     assert not Scope()
     assert str(Scope()) == ""
@@ -70,7 +70,7 @@ def test_groups_are_those_of_the_task() -> None:
     assert str(scope) == "cgroup:/a/b pidns:4026531999"
 
 
-def test_what_the_tracepoints_cannot_tell_is_refused() -> None:
+def test_scope_beyond_the_tracepoints_is_refused() -> None:
     with pytest.raises(SourceError, match="--cgroup needs"):
         Scope(cgroup=("/", 1)).flags(TRACEPOINT)
     with pytest.raises(SourceError, match="--pidns needs"):

@@ -95,7 +95,7 @@ def test_transitions_add_and_count_all() -> None:
     assert connection_counts(both.transitions) == {"opened": 2, "accepted": 2, "closed": 0, "failed": 0}
 
 
-def test_what_is_kept_one_by_one_is_bounded_and_the_rest_counted() -> None:
+def test_lists_are_bounded_and_count_the_rest() -> None:
     change = ConnectionChange(1, "tcp", "CLOSED", "SYN_SENT", "a", "b")
     waits = np.zeros(SLOW_WAITS_KEPT, SLOW_WAIT_DTYPE)
     waits["wait_ns"] = np.arange(SLOW_WAITS_KEPT)

@@ -41,7 +41,7 @@ from schedtop.triggers.metrics import COUNT, METRICS, RATE, SHARE, TIME, TIME_RA
         ("max(comm:kworker/1:2) > 0ns", "max(comm:kworker/1:2) > 0s"),
     ],
 )
-def test_what_is_read(text: str, canonical: str) -> None:
+def test_condition_is_read_into_its_parts(text: str, canonical: str) -> None:
     assert str(parse(text)) == canonical
     assert parse(canonical) == parse(text)
 
@@ -105,7 +105,7 @@ def test_values_are_in_base_units() -> None:
         ("p99 > 1ms and", 14, "expected what to watch, like p99 or steal, found the end"),
     ],
 )
-def test_what_is_said_of_a_wrong_one(text: str, column: int, words: str) -> None:
+def test_wrong_condition_is_explained(text: str, column: int, words: str) -> None:
     with pytest.raises(TriggerError, match=re.escape(words)) as caught:
         parse(text)
     assert caught.value.column == column

@@ -91,7 +91,7 @@ def measured(subject: str, *frames: Frame) -> Measured:
         ("lost", 5),
     ],
 )
-def test_what_is_measured(subject: str, value: float) -> None:
+def test_metric_measures_the_frame(subject: str, value: float) -> None:
     found = measured(subject, busy_frame())
     assert found.value == pytest.approx(value)
     assert found.matched
@@ -133,7 +133,7 @@ def test_a_quiet_host_has_values_or_nothing_but_no_reason(name: str) -> None:
         ("busy(cpu:1)", "busy"), ("pressure", "pressure"), ("throttled", "throttling"), ("switches", "switches"),
     ],
 )  # fmt: skip
-def test_what_a_source_cannot_give_has_its_reason(subject: str, part: str) -> None:
+def test_unavailable_metric_has_a_reason(subject: str, part: str) -> None:
     assert measured(subject, busy_frame(unavailable={part: "not here"})) == Measured(None, "not here")
 
 
@@ -143,5 +143,5 @@ def test_a_cpu_that_is_not_there_has_a_reason(name: str) -> None:
 
 
 @pytest.mark.parametrize("subject", ["max(redis)", "run_delay(redis)", "throttled(redis)", "switches(redis)"])
-def test_what_nothing_matches_says_so(subject: str) -> None:
+def test_metric_without_a_match_says_so(subject: str) -> None:
     assert not measured(subject, busy_frame()).matched

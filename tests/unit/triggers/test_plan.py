@@ -16,7 +16,7 @@ def test_actions_and_commands_are_read() -> None:
     assert commands == (("sh", "-c", 'echo "$SCHEDTOP_VALUE"'), ("true",))
 
 
-def test_nothing_in_a_command_is_for_a_shell() -> None:
+def test_command_never_reaches_a_shell() -> None:
     assert parse_actions(["run echo $HOME ; rm `x`"])[1] == (("echo", "$HOME", ";", "rm", "`x`"),)
 
 
@@ -34,7 +34,7 @@ def test_nothing_in_a_command_is_for_a_shell() -> None:
         ("run /tmp", "there is no such command"),
     ],
 )
-def test_what_is_said_of_a_wrong_one(text: str, words: str) -> None:
+def test_wrong_plan_is_explained(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)) as caught:
         parse_actions([text])
     assert "\n" not in str(caught.value)

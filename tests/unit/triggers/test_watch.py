@@ -20,11 +20,11 @@ def watch(*texts: str) -> Watch:
     return Watch([parse(text) for text in texts])
 
 
-def test_one_interval_suffices_without_for() -> None:
+def test_trigger_without_for_fires_after_one_interval() -> None:
     assert fired_at(watch("p99 > 10ms"), p99_frames([1, 20, 1])) == [2]
 
 
-def test_with_for_every_interval_must_hold() -> None:
+def test_trigger_with_for_needs_every_interval() -> None:
     assert fired_at(watch("p99 > 10ms for 3s"), p99_frames([20, 20, 1, 20, 20, 20, 20])) == [6]
 
 
@@ -36,18 +36,18 @@ def test_three_nearly_whole_seconds_are_three_seconds_but_two_are_not() -> None:
     assert [len(one.feed(part)) for part in short] == [0, 0, 1, 0]
 
 
-def test_it_fires_once_however_long_it_holds() -> None:
+def test_trigger_fires_once_however_long_it_holds() -> None:
     assert fired_at(watch("p99 > 10ms"), p99_frames([20] * 100)) == [1]
 
 
-def test_it_fires_again_after_it_was_false_and_not_before_the_pause_is_over() -> None:
+def test_trigger_fires_again_after_it_was_false_and_the_pause_is_over() -> None:
     assert fired_at(watch("p99 > 10ms"), p99_frames([20, 1] * 20)) == [1, 11, 21, 31]
     assert fired_at(watch("p99 > 10ms"), p99_frames([20, *[1] * 20, 20])) == [1, 22]
     # It came true again within the pause and stays so.
     assert fired_at(watch("p99 > 10ms"), p99_frames([20, 1, *[20] * 20])) == [1, 11]
 
 
-def test_all_comparisons_must_hold_at_once() -> None:
+def test_trigger_needs_all_comparisons_at_once() -> None:
     frames = p99_frames([20, 1, 20])
     stolen = cpus(steal_ns=(NS_PER_S // 5, 0))
     given = [frames[0], frame(1, cpus=stolen), frame(2, cpus=stolen, latency=frames[2].latency)]
@@ -64,7 +64,7 @@ def test_conditions_do_not_disturb_each_other() -> None:
     assert events == [(0, 1), (1, 2)]
 
 
-def test_what_fired_tells_when_and_what() -> None:
+def test_firing_has_its_time_and_values() -> None:
     one = watch("p99 > 10ms for 2s")
     (event,) = [event for part in p99_frames([20, 20]) for event in one.feed(part)]
     assert isinstance(event, Fired)
@@ -74,7 +74,7 @@ def test_what_fired_tells_when_and_what() -> None:
     assert values == "p99 = 19.9 ms"
 
 
-def test_no_wait_at_all_is_not_beyond_anything() -> None:
+def test_trigger_without_waits_does_not_fire() -> None:
     assert not fired_at(watch("p99 > 10ms", "p99 < 10ms"), [frame(number) for number in range(3)])
 
 
@@ -86,7 +86,7 @@ def test_a_gap_starts_anew() -> None:
     assert fired_at(watch("p99 > 10ms"), [*late, *p99_frames([20])]) == [61, 1]
 
 
-def test_what_is_not_available_never_fires_and_is_said_once() -> None:
+def test_trigger_on_an_unavailable_metric_never_fires_and_is_reported_once() -> None:
     given = [frame(number, unavailable={"steal": "this host does not tell"}) for number in range(3)]
     one = watch("steal > 1%", "steal < 1% for 1s")
     assert not fired_at(one, given)
@@ -95,7 +95,7 @@ def test_what_is_not_available_never_fires_and_is_said_once() -> None:
     assert one.notices() == []
 
 
-def test_what_becomes_unavailable_is_neither_false_nor_true() -> None:
+def test_metric_that_becomes_unavailable_is_neither_false_nor_true() -> None:
     frames = p99_frames([20] * 30)
     frames[15] = frame(15, unavailable={"latency": "gone"})
     assert fired_at(watch("p99 > 10ms"), frames) == [1]

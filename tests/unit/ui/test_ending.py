@@ -172,7 +172,7 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
 
 
-def test_no_terminal_is_said() -> None:
+def test_missing_terminal_is_reported() -> None:
     check = "from schedtop.ui.terminal.terminal import check_terminal; print(check_terminal())"
     piped = subprocess.run(
         [sys.executable, "-c", check],
@@ -201,7 +201,7 @@ async def test_error_in_the_thread_ends_the_app() -> None:
     assert app.wait_for_source()
 
 
-async def test_no_color() -> None:
+async def test_no_color_is_obeyed() -> None:
     # The framework reads the variable at its import; here only that everything is legible without colour is checked:
     # every mark that has a colour has a word or sign too.
     source = GivenSource(steal_ratio=0.4)

@@ -12,7 +12,7 @@ from tests.unit.ui.drive import GivenSource, collected
 
 @pytest.mark.parametrize("place", ["replay", "live"])
 @pytest.mark.parametrize("seed", [7, 8])
-async def test_whatever_is_pressed_nothing_breaks(place: str, seed: int) -> None:
+async def test_random_keys_break_nothing(place: str, seed: int) -> None:
     print(f"seed {seed}")
     await round_of(place, seed, 2.5)
 

@@ -65,7 +65,7 @@ def test_keys_are_named_as_people_write_them(written: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["spcae", "f5x", "strg+s", "+x", "ctrl+"])
-def test_what_is_no_key_is_refused(written: str) -> None:
+def test_unknown_key_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="no key"):
         key_named(written)
 
@@ -135,7 +135,7 @@ async def test_own_keys_are_letters_where_text_is_typed() -> None:
         assert dashboard.timeline.settings.filter.comms == ("HX",)
 
 
-async def test_it_begins_as_the_config_says_and_remembers_what_keys_changed() -> None:
+async def test_dashboard_follows_the_config_and_remembers_changes_by_keys() -> None:
     app, source = app_with(replace(MINE, preset="blame", measure="steal", measure_strips="queue", cpu_form="list"))
     async with app.run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
@@ -156,7 +156,7 @@ async def test_it_begins_as_the_config_says_and_remembers_what_keys_changed() ->
 
 
 @pytest.mark.parametrize(("key", "remember"), [("ctrl+c", True), ("q", False)])
-async def test_nothing_is_remembered_unasked(key: str, remember: bool) -> None:
+async def test_preferences_are_not_remembered_unasked(key: str, remember: bool) -> None:
     app, source = app_with(replace(MINE, remember=remember))
     async with app.run_test(size=(120, 40)) as pilot:
         await collected(pilot, source, 1)
@@ -186,14 +186,14 @@ def test_the_hint_names_actions_that_there_are() -> None:
     assert {name for line in WORDS for name, _ in line} - keys <= actions().keys()
 
 
-async def test_without_a_config_there_is_no_hint() -> None:
+async def test_dashboard_without_a_config_shows_no_hint() -> None:
     app, source = app_with(NO_PREFERENCES)
     async with app.run_test(size=(80, 24)) as pilot:
         dashboard = await collected(pilot, source, 1)
         assert not dashboard.query_one(Hint).display
 
 
-async def test_what_is_wrong_in_the_config_is_said_on_the_screen() -> None:
+async def test_problems_of_the_config_are_on_the_screen() -> None:
     app, source = app_with(replace(MINE, problems=("it is [wrong]",), bindings={"frieze": "x"}))
     async with app.run_test(size=(120, 40)) as pilot:
         await collected(pilot, source, 1)

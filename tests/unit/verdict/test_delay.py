@@ -84,12 +84,12 @@ def test_a_filter_that_nothing_passes_is_no_verdict() -> None:
     assert "of what the filter shows" in judged(frame(0.001), "comm:app").headline
 
 
-def test_without_run_delays_nothing_is_judged() -> None:
+def test_verdict_without_run_delays_judges_nothing() -> None:
     lost = MappingProxyType(dict.fromkeys((*LOST, "run_delay"), "why not"))
     assert judged(frame(0.5, unavailable=lost)).rule == "unavailable"
 
 
-def test_nothing_is_said_of_tasks_that_are_hidden() -> None:
+def test_verdict_leaves_out_hidden_tasks() -> None:
     host = replace(HOST, notes=(HIDDEN,))
     verdict = judge(History(host, [frame(0.001)]).view(ViewSettings()))
     assert "of all visible tasks together" in verdict.headline

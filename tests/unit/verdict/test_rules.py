@@ -137,7 +137,7 @@ def test_a_short_window_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize("part", ["latency", "slow_waits", "switches"])
-def test_what_is_not_available_is_said_with_the_reason(part: str) -> None:
+def test_verdict_names_unavailable_parts_with_the_reason(part: str) -> None:
     lost = {"latency": ("latency", "run_delay")}.get(part, (part,))
     verdict = judged(frame(pinned(), steal=0.12, unavailable=dict.fromkeys(lost, "no tracepoint")))
     assert (verdict.level, verdict.rule) == ("unknown", "unavailable")
@@ -147,13 +147,13 @@ def test_what_is_not_available_is_said_with_the_reason(part: str) -> None:
 
 
 @pytest.mark.parametrize("loss", [Loss(ring_dropped=51), Loss(slow_waits_suppressed=51), Loss(slow_waits_forgotten=51)])
-def test_with_most_slow_waits_lost_no_cause_is_named(loss: Loss) -> None:
+def test_verdict_names_no_cause_with_most_slow_waits_lost(loss: Loss) -> None:
     verdict = judged(frame(pinned(), loss=loss))
     assert (verdict.level, verdict.rule) == ("unknown", "incomplete")
     assert "50 % of the slow waits" in verdict.headline
 
 
-def test_with_some_lost_the_cause_is_named_and_the_loss_is_said() -> None:
+def test_verdict_names_cause_and_loss_with_some_slow_waits_lost() -> None:
     verdict = judged(frame(pinned(), loss=Loss(ring_dropped=40)))
     assert verdict.rule == "pinned"
     assert "44 % of the slow waits were not seen" in verdict.evidence
@@ -197,7 +197,7 @@ def test_causes_weigh_by_time_and_not_by_number() -> None:
 
 
 @pytest.mark.parametrize(("field", "rule"), [("cause", "undecided"), ("evidence", "idle-cpu")])
-def test_what_a_later_version_may_write_is_not_guessed(field: str, rule: str) -> None:
+def test_verdict_does_not_guess_at_causes_of_a_later_version(field: str, rule: str) -> None:
     rows = pinned()
     rows[field] = 99
     verdict = judged(frame(rows))
@@ -266,7 +266,7 @@ def test_the_cpus_of_the_command_are_those_online() -> None:
     assert judged(made).action == "Widen the affinity: taskset -cp 1,8 101"
 
 
-def test_only_the_waits_of_the_main_cause_are_called_so() -> None:
+def test_verdict_counts_only_waits_of_the_main_cause() -> None:
     verdict = judged(frame(np.concatenate((pinned(40), waits(10)))))
     assert verdict.evidence[0] == "40 slow waits of this cause, the longest 8.00 ms, 80 % of the slow waiting time"
     assert judged(frame(pinned())).evidence[0].startswith("50 slow waits, the longest")
@@ -303,7 +303,7 @@ def test_the_quota_of_a_group_with_a_similar_name_is_not_its_own() -> None:
     assert verdict.evidence[0] == "how often is not known yet"
 
 
-def test_who_was_throttled_most_is_named() -> None:
+def test_verdict_names_the_most_throttled_group() -> None:
     rows = waits(cause="throttled", cgroup_id=7)
     rows["tid"][:5], rows["comm"][:5], rows["cgroup_id"][:5], rows["wait_ns"][:5] = 33, b"other", 9, 20 * MS
     rows["tid"][5:40] = 101
@@ -347,7 +347,7 @@ def test_tasks_that_yield() -> None:
     assert "12.0k involuntary switches a second, yields among them" in verdict.evidence
 
 
-def test_one_task_that_had_the_cpu() -> None:
+def test_verdict_names_the_task_that_had_the_cpu() -> None:
     verdict = judged(frame(blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))))
     assert verdict.rule == "blocker"
     assert verdict.headline == "hog (66) had the CPU for 83 % of the slow waits of 2 tasks on CPU 1"
@@ -355,7 +355,7 @@ def test_one_task_that_had_the_cpu() -> None:
     assert judged(frame(blocked(waits(), (66, b"hog", 0.83)), loss=Loss(ring_dropped=99))).rule == "incomplete"
 
 
-def test_one_task_that_had_the_worst_of_many_cpus() -> None:
+def test_verdict_names_the_task_that_had_the_worst_of_many_cpus() -> None:
     rows = waits()
     rows["cpu"][:22] = 0
     worst, rest = blocked(rows[22:], (66, b"hog", 0.96)), blocked(rows[:22], (67, b"cc1", 0.5), (68, b"as", 0.5))
@@ -415,7 +415,7 @@ def test_saturation_needs_only_counters() -> None:
     assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
 
 
-def test_one_that_waits_on_and_on() -> None:
+def test_verdict_names_a_task_that_still_waits() -> None:
     starved = tasks(waiting_ns=3 * NS_PER_S, tid=901, comm=b"web", last_cpu=1, cgroup_id=7)
     hog = tasks(run_ns=950 * MS, last_cpu=1, comm=b"rt")
     made = frame(tasks=np.concatenate((starved, hog)), throttling=quota())
@@ -463,7 +463,7 @@ def test_a_little_waiting_is_normal() -> None:
 # --- Short-lived tasks -----------------------------------------------------------------------------------------------
 
 
-def test_a_fork_storm_is_named_with_its_rate_and_who_starts_it() -> None:
+def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
     storm = short_lived(1200, MS)
     verdict = judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=(1.0, 1.0), short_lived=storm))
     assert (verdict.rule, verdict.level) == ("forks", "notice")
@@ -483,7 +483,7 @@ def test_a_fork_storm_is_named_with_its_rate_and_who_starts_it() -> None:
         (short_lived(180, MS), (0.1, 0.1)),  # little work at all
     ],
 )
-def test_what_is_no_fork_storm(storm: Rows, busy: tuple[float, ...]) -> None:
+def test_few_forks_are_no_storm(storm: Rows, busy: tuple[float, ...]) -> None:
     assert judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=busy, short_lived=storm)).rule != "forks"
 
 
@@ -522,7 +522,7 @@ def test_a_storm_of_several_parents_is_not_put_down_to_one(counts: tuple[int, ..
     assert verdict.evidence[0].startswith(f"all short-lived tasks: ×{sum(counts) + 76:,}/s, ")
 
 
-def test_one_process_a_second_is_no_storm_whatever_runs_beside_it() -> None:
+def test_process_per_second_is_no_storm_beside_other_load() -> None:
     python = short_lived(1, 900 * MS, b"python")
     many = np.concatenate([python, short_lived(30, MS, b"sed")])
     assert judged(frame(busy=(0.5, 0.5), short_lived=many)).rule != "forks"
@@ -536,7 +536,7 @@ def test_one_process_a_second_is_no_storm_whatever_runs_beside_it() -> None:
 # --- Few slow waits, or none -----------------------------------------------------------------------------------------
 
 
-def test_nothing_waits() -> None:
+def test_verdict_without_waits_is_quiet() -> None:
     verdict = judged(frame(short_ns=40_000))
     assert (verdict.level, verdict.rule) == ("ok", "calm")
     assert verdict.headline.startswith("Nothing waits: p99 is ")
@@ -551,7 +551,7 @@ def test_a_filter_by_task_says_nothing_of_all_tasks() -> None:
     assert "p99" in judged(made, "cpu:1").headline
 
 
-def test_what_the_host_has_is_no_verdict_on_a_filter_that_nothing_passes() -> None:
+def test_verdict_under_a_filter_without_tasks_ignores_the_host() -> None:
     made = frame(steal=0.12, throttling=quota(), tasks=tasks(), pressure=Pressure(300 * MS, 0))
     for words in ("nginx", "tid:4711", "nginx cpu:1"):
         verdict = judged(made, words, seconds=10)
@@ -606,7 +606,7 @@ def test_pressure_without_slow_waits_needs_a_long_span() -> None:
     assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"
 
 
-def test_what_is_said_of_one_thing_is_not_hidden_by_another() -> None:
+def test_verdicts_do_not_hide_each_other() -> None:
     verdict = judged(frame(pinned(), steal=0.07, throttling=quota(), busy=(0.06, 0.9)))
     assert {"steal is 7 %", "web.service is throttled in 40 % of its periods"} <= set(verdict.evidence)
 
@@ -632,7 +632,7 @@ def test_names_cannot_steer_the_terminal() -> None:
     st.sets(st.sampled_from(["latency", "slow_waits", "tasks", "steal", "busy", "pressure", "switches"]), max_size=2),
     st.sampled_from([0, 1, MS, 5 * MS, NS_PER_S]), st.booleans(),
 )  # fmt: skip
-def test_there_is_always_a_verdict(
+def test_verdict_always_exists(
     cpus: int, count: int, slow: int, steal: float, seed: int, words: str, gone: set[str], threshold: int, fits: bool
 ) -> None:
     rng = np.random.default_rng(seed)

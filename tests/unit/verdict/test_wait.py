@@ -53,24 +53,24 @@ def test_a_pinned_task_beside_an_idle_cpu() -> None:
         (wait("yield"), "stress (4240) gave CPU 1 away with sched_yield and waited 4.10 ms."),
     ],
 )
-def test_how_it_began(row: np.void, expected: str) -> None:
+def test_wait_text_says_how_the_wait_began(row: np.void, expected: str) -> None:
     assert expected in explain(row)
     assert explain(row).endswith("Who had the CPU is not known.")
 
 
-def test_what_the_kernel_says_of_throttling() -> None:
+def test_wait_text_reports_throttling_seen_by_the_kernel() -> None:
     assert explain(wait("throttled")) == (
         "stress (4240) was throttled on CPU 1 and waited 4.10 ms. Its cgroup had used up its CPU quota."
     )
 
 
-def test_throttling_that_is_inferred_says_so_and_who_ran() -> None:
+def test_wait_text_marks_inferred_throttling_and_names_blockers() -> None:
     row = wait(cause="throttled", evidence="inferred", covered_ns=1, cpu_idle_ns=1)
     assert "had used up its CPU quota (inferred from cpu.stat)." in explain(row)
     assert "only under 1 % of the wait is known" in explain(row)
 
 
-def test_what_the_hypervisor_had() -> None:
+def test_wait_text_reports_steal() -> None:
     row = blocked(wait(cause="stolen", wait_ns=15 * MS, stolen_ns=12 * MS), (7, b"cc1", 15 * MS))
     assert "The hypervisor had the CPU for at least 12.0 ms of 15.0 ms." in explain(row)
     assert "ran cc1 (7) for 100 % of the wait (stolen time included)." in explain(row)
@@ -91,7 +91,7 @@ def test_an_idle_cpu_with_its_evidence(evidence: str, fields: dict[str, int], ex
     assert expected in explain(row)
 
 
-def test_all_who_had_the_cpu_and_how_much_is_known() -> None:
+def test_wait_text_names_all_blockers_and_its_coverage() -> None:
     row = blocked(wait(wait_ns=10 * MS), (7, b"cc1", 5 * MS), (8, b"", 1 * MS))
     row["others_ns"], row["cpu_idle_ns"] = MS // 2, MS
     row["covered_ns"] += MS + MS // 2
@@ -106,7 +106,7 @@ def test_a_cpu_that_was_idle_all_the_time() -> None:
     assert explain(row).endswith("Meanwhile its CPU was idle for 100 %.")
 
 
-def test_a_blocker_without_a_tid_is_nobody() -> None:
+def test_blocker_without_a_tid_is_unknown() -> None:
     row = wait(covered_ns=4_100_000)
     row["blocker_ns"][0] = 4_100_000
     assert "idle" not in explain(row) and "task 0" not in explain(row)
@@ -137,7 +137,7 @@ def test_names_cannot_steer_the_terminal() -> None:
     assert "?[2Jevil (4240)" in explain(row)
 
 
-def test_what_a_later_version_may_write_is_not_guessed() -> None:
+def test_wait_text_does_not_guess_at_causes_of_a_later_version() -> None:
     row = wait(cause="wakeup")
     row["kind"], row["cause"], row["evidence"], row["domain"], row["enqueue_cpu"] = 99, 99, 99, 99, 0
     assert "Why is not known." in explain(row)

@@ -39,7 +39,7 @@ def test_few_lines_have_a_legend_instead_of_bars() -> None:
     assert drawn([[10, 0, 0]], height=4)[0].startswith("R running")
 
 
-def test_nothing_known_is_no_share() -> None:
+def test_unknown_states_have_no_share() -> None:
     assert all(line.rstrip().endswith("-") for line in drawn([])[1:4])
 
 

@@ -45,7 +45,7 @@ def test_the_files_are_the_same_and_the_work_is_another_process(tmp_path: Path) 
         assert path.read_bytes() == here.read_bytes()
 
 
-def test_what_it_cannot_write_is_said_as_here(tmp_path: Path) -> None:
+def test_writer_reports_errors_as_this_process_does(tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_text("mine")
     with pytest.raises(OutputError, match=r"trace.json: it exists \(--force overwrites it\)$"):
         write_capture_elsewhere(long_capture(10), {"chrome": tmp_path / "trace.json"})

@@ -139,7 +139,7 @@ def test_a_new_task_begins_runnable_and_an_ended_one_is_gone() -> None:
     assert states(capture, FIRST) == [(100, 150, RUNNABLE), (150, 400, RUNNING)]
 
 
-def test_a_switch_that_nobody_saw() -> None:
+def test_trace_bridges_a_lost_switch() -> None:
     """The CPU left idle unseen: the task ran since it was woken."""
     capture = capture_of(
         switch(100, WORKER, 0), waking(300, FIRST, 0), switch(500, FIRST, 0), switch(600, 0, SECOND, cpu=1)
@@ -149,7 +149,7 @@ def test_a_switch_that_nobody_saw() -> None:
     assert slices_of(capture).unseen_switches == 1
 
 
-def test_nobody_knows_who_ran_during_a_loss() -> None:
+def test_trace_shows_no_task_during_a_loss() -> None:
     capture = capture_of(
         switch(100, 0, FIRST), switch(800, WORKER, 0), losses=[(300, 700, 0, 9)],
     )  # fmt: skip
@@ -159,7 +159,7 @@ def test_nobody_knows_who_ran_during_a_loss() -> None:
     assert slices_of(capture).unseen_switches == 0
 
 
-def test_nothing_overlaps_in_a_random_capture() -> None:
+def test_slices_of_a_random_capture_never_overlap() -> None:
     """Whatever comes, with losses and switches that nobody saw."""
     random = np.random.default_rng(5)
     events, losses = [], []
@@ -313,7 +313,7 @@ def test_perfetto_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
     assert json.loads(values["schedtop.filters"]) == NO_FILTERS
 
 
-def test_one_is_not_many(tmp_path: Path) -> None:
+def test_trace_counts_one_in_the_singular(tmp_path: Path) -> None:
     """In the lines for the user, and on the track."""
     one = (switch(100, WORKER, 0), waking(300, FIRST, 0), event(400, MIGRATE, WORKER, SECOND))
     capture = capture_of(*one, waking(500, SECOND, FIRST, kind=WAKEUP_NEW), losses=[(510, 550, 0, 1)], cpus=(0,))
@@ -334,7 +334,7 @@ def attributes(trace: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("ended_early", ["", "it was full"])
-def test_both_say_the_same_of_themselves(ended_early: str, tmp_path: Path) -> None:
+def test_both_formats_carry_the_same_facts(ended_early: str, tmp_path: Path) -> None:
     events = (switch(100, WORKER, 0), waking(300, FIRST, 0), switch(500, FIRST, 0))  # one that nobody saw
     capture = capture_of(*events, losses=[(510, 550, 0, 7)], ended_early=ended_early)
     told = attributes(perfetto(capture, tmp_path))
@@ -389,7 +389,7 @@ def test_an_empty_capture_is_a_trace(tmp_path: Path) -> None:
     assert perfetto(capture_of(), tmp_path).packet
 
 
-def test_nothing_is_overwritten_and_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_capture_overwrites_no_file_and_leaves_none_behind(tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_text("mine")
     with pytest.raises(OutputError, match="--force"):
         chrome(capture_of(), tmp_path)

@@ -58,7 +58,7 @@ def percentiles(kind: str, factor: float, count: int | None = None) -> Change:
     return change
 
 
-def test_nothing_changed() -> None:
+def test_diff_of_equal_sides_reports_no_change() -> None:
     data = compare(lambda _: None)
     assert data["headline"].startswith("Nothing changed much: p99 of all waits ")
     assert data["warnings"] == []
@@ -72,7 +72,7 @@ def test_two_runs_of_the_same_load_differ_little() -> None:
     assert max(change["score"] for change in data["cgroups"]) < 4 * NOTABLE
 
 
-def test_what_changed_most_leads() -> None:
+def test_diff_leads_with_the_largest_change() -> None:
     data = compare(percentiles("wakeup", 40))
     assert data["headline"].startswith("p99 of wakeup waits rose ")
     assert re.search(r"\(40\.0x\)", data["headline"])
@@ -82,11 +82,11 @@ def test_what_changed_most_leads() -> None:
     assert data["changes"][0]["factor"] == pytest.approx(40)
 
 
-def test_it_fell_and_by_how_much() -> None:
+def test_diff_reports_a_fall_and_its_size() -> None:
     assert re.match(r"p\d+ of preemption waits fell .* \(0\.1x\)", compare(percentiles("preemption", 0.1))["headline"])
 
 
-def test_of_latency_the_headline_names_a_p99() -> None:
+def test_headline_names_the_p99_of_latency() -> None:
     def change(data: dict[str, Any]) -> None:
         data["runqueue_latency"]["preemption"]["p50_ns"] *= 50
         data["runqueue_latency"]["wakeup"]["p99_ns"] *= 10
@@ -104,7 +104,7 @@ def test_few_waits_do_not_lead() -> None:
     assert p99["score"] < NOTABLE
 
 
-def test_what_is_small_does_not_lead() -> None:
+def test_small_change_does_not_lead() -> None:
     assert score(2 * NS_PER_US, 20 * NS_PER_US, 100 * NS_PER_US, 1, 10**6) < NOTABLE
     assert score(0, 0.001, 0.02, 1, 10**6) < NOTABLE
     assert score(NS_PER_MS, 14 * NS_PER_MS, 100 * NS_PER_US, 1, 10**6) > 3
@@ -163,7 +163,7 @@ def test_numbers_at_the_end_of_a_name_do_not_tell_tasks_apart(comm: str, process
     assert person_name({"comm": comm, "process": process}) == name
 
 
-def test_who_appeared_and_who_vanished() -> None:
+def test_diff_lists_tasks_that_appeared_and_vanished() -> None:
     data = diff(with_tasks(task("old")), with_tasks(task("new")), ("a", "b"), 10)
     assert {change["name"]: change["status"] for change in data["tasks"]} == {
         "task:old": "vanished",
@@ -172,7 +172,7 @@ def test_who_appeared_and_who_vanished() -> None:
     assert "run delay of new is new with 200 ms/s" in data["headline"] or "run delay of old is gone" in data["headline"]
 
 
-def test_a_snapshot_lists_some_tasks_so_that_nobody_vanished_from_it() -> None:
+def test_diff_with_a_snapshot_reports_no_vanished_tasks() -> None:
     before = with_tasks(*(task(f"t{number}a") for number in range(50)))
     before["counts"] = {}
     assert not is_complete(before)
@@ -210,7 +210,7 @@ def test_cgroups_by_their_short_names() -> None:
         (lambda d: d.update(unavailable={"steal": "no"}), "after: not available: steal"),
     ],
 )
-def test_it_warns_of_what_makes_it_weak(change: Change, words: str) -> None:
+def test_diff_warns_of_a_weak_comparison(change: Change, words: str) -> None:
     data = compare(change)
     assert any(words in warning for warning in data["warnings"]), data["warnings"]
     assert words.split(":")[0] in to_text(data, 5).replace("\n  ", " ")
@@ -222,7 +222,7 @@ def test_slow_waits_of_other_thresholds_are_not_compared() -> None:
     assert "slow_waits_per_second" in {change["name"] for change in compare(lambda _: None)["changes"]}
 
 
-def test_what_is_not_available_on_one_side_has_no_score() -> None:
+def test_change_unavailable_on_one_side_has_no_score() -> None:
     def without(data: dict[str, Any]) -> None:
         data["runqueue_latency"] = dict.fromkeys(("wakeup", "preemption", "all"))
         data["totals"]["steal_ratio"] = data["pressure"] = data["throttling"] = data["slow_waits"] = None

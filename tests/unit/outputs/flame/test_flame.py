@@ -120,13 +120,13 @@ def test_hostile_names_stay_names(name: str) -> None:
     assert title.startswith(name[:200]) or not name.isprintable()
 
 
-def test_it_fetches_nothing() -> None:
+def test_flame_graph_fetches_nothing() -> None:
     svg = flame_svg(STACKS, title="off-CPU")
     assert set(re.findall(r"https?://[^\"' ]+", svg)) == {"http://www.w3.org/2000/svg"}
     assert "url(" not in svg and "href" not in svg and "@import" not in svg
 
 
-def test_where_it_comes_from_is_in_the_picture() -> None:
+def test_flame_graph_names_its_origin() -> None:
     words = ["host db1 · kernel 6.18", "scope: pid 7; waits of 1 ms and more; lost: 3 waits"]
     root = ElementTree.fromstring(flame_svg(STACKS, title="Off-CPU", subtitle=words, about={"tool_version": "1"}))
     texts = [element.text for element in root.iter(f"{SVG}text")]
@@ -135,12 +135,12 @@ def test_where_it_comes_from_is_in_the_picture() -> None:
     assert metadata is not None and metadata.text == '{"tool_version": "1"}'
 
 
-def test_nothing_at_all_says_so() -> None:
+def test_empty_flame_graph_says_so() -> None:
     svg = flame_svg([(("p", "t"), 0)], title="off-CPU")
     assert "there are no stacks" in svg and not boxes(svg)
 
 
-def test_what_is_too_narrow_is_left_out_and_counted() -> None:
+def test_flame_graph_leaves_out_and_counts_narrow_boxes() -> None:
     stacks = [(("p", "t", "wide"), 1000 * MS), *((("p", "t", f"narrow{n}", "above"), MS // 100) for n in range(7))]
     svg = flame_svg(stacks, title="off-CPU")
     assert not [title for _, title, *_ in boxes(svg) if "narrow" in title or "above" in title]
@@ -162,7 +162,7 @@ def test_many_stacks_take_seconds_and_bounded_room() -> None:
     assert len(boxes(deep)) == 1 + MOST_DEPTH
 
 
-def test_there_is_a_most_of_boxes_and_no_hole_below_one() -> None:
+def test_flame_graph_bounds_its_boxes_without_holes() -> None:
     chance = random.Random(3)
     stacks = [(("p", f"t{n}", *(f"f{n}" for _ in range(90))), chance.randrange(900, 1100)) for n in range(500)]
     flame = flame_of(stacks, "all", 0.0)

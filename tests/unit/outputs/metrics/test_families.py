@@ -170,7 +170,7 @@ def test_loss_is_told_by_kind() -> None:
     assert value(data, "schedtop_lost_total", kind="tasks_untracked") == 0
 
 
-def test_no_counter_ever_runs_backwards() -> None:
+def test_counters_never_run_backwards() -> None:
     """Not with CPUs that come and go, not with an interval that a source got wrong."""
     totals = Totals(Host("h", "k", "synthetic"), ViewSettings(), "process", 3)
     frames = frames_of(cpus=2, frames=4) + frames_of(cpus=5, frames=4) + frames_of(cpus=2, frames=4, seed=3)
@@ -192,7 +192,7 @@ def test_no_counter_ever_runs_backwards() -> None:
     assert ("schedtop_wakeups_total", (("cpu", "4"),)) in before
 
 
-def test_what_was_published_never_changes() -> None:
+def test_published_metrics_never_change() -> None:
     totals = Totals(Host("h", "k", "synthetic"), ViewSettings(), "cgroup", 3)
     frames = frames_of()
     early = totals.add(frames[0])
@@ -237,7 +237,7 @@ def test_the_cpu_filter_holds_for_cpus_and_waits() -> None:
     assert "cpu:1,3" in families(data)["schedtop"].samples[0].labels["filters"]
 
 
-def test_without_a_series_a_cpu_names_and_sums_stay() -> None:
+def test_names_and_sums_stay_without_a_series_per_cpu() -> None:
     data = served(frames_of(cpus=8))
     one, many = families(data, per_cpu=False), families(data)
     assert one.keys() == many.keys()
@@ -247,7 +247,7 @@ def test_without_a_series_a_cpu_names_and_sums_stay() -> None:
         assert sample.value == pytest.approx(sum(each.value for each in many[name].samples))
 
 
-def test_what_is_not_available_has_no_zero() -> None:
+def test_unavailable_metric_is_absent_not_zero() -> None:
     missing = {
         "latency": "no events",
         "run_delay": "no events",
@@ -359,7 +359,7 @@ def test_a_storm_of_names_stays_bounded() -> None:
     assert len(groups._weights) <= MOST_CANDIDATES
 
 
-def test_nobody_can_take_the_name_of_the_others() -> None:
+def test_group_cannot_take_the_name_of_the_others() -> None:
     groups = GroupTotals(1, 5, ENTRY_NS)
     assert add(groups, other=5 * ENTRY_NS) == {OTHER: 5 * ENTRY_NS}
     groups.add(NS_PER_S, [""], np.array([[7]]), np.array([9 * ENTRY_NS]))

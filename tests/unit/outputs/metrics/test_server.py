@@ -60,7 +60,7 @@ def eventually(condition: Callable[[], bool], timeout_s: float = 10) -> bool:
     return True
 
 
-def test_what_it_answers(endpoint: Endpoint) -> None:
+def test_server_answers_known_paths(endpoint: Endpoint) -> None:
     assert get(endpoint.port, "/metrics")[0] == 503, "there is nothing to serve yet"
     assert get(endpoint.port, "/-/healthy")[0] == 503
     endpoint.publish(published())
@@ -135,7 +135,7 @@ def get_status(port: int) -> int:
         return 0
 
 
-def test_who_does_not_read_the_answer_holds_nobody_up(endpoint: Endpoint) -> None:
+def test_slow_client_holds_up_no_other(endpoint: Endpoint) -> None:
     endpoint.publish(published(cpus=512))
     lazy = []
     for _ in range(MOST_CLIENTS // 2):
@@ -205,7 +205,7 @@ def test_a_name_of_this_host_is_loopback_if_it_can_be() -> None:
     "listen",
     ["", "9435", "localhost", "::1:80", "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:²", "[::1]", "x.invalid:1", "a b:1"],
 )
-def test_what_is_no_address(listen: str) -> None:
+def test_wrong_address_is_refused(listen: str) -> None:
     with pytest.raises(click.BadParameter):
         resolve(listen)
 
@@ -221,7 +221,7 @@ def test_what_is_no_address(listen: str) -> None:
         (["--listen", "192.0.2.1:0", "--allow-remote"], 1, "cannot listen on 192.0.2.1:0"),
     ],
 )
-def test_what_cannot_be_served_is_one_line(arguments: list[str], status: int, words: str) -> None:
+def test_server_that_cannot_bind_is_one_line(arguments: list[str], status: int, words: str) -> None:
     run = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=30)
     assert (run.returncode, run.stdout) == (status, "")
     assert words in run.stderr.splitlines()[-1]

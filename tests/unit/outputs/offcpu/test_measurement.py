@@ -115,7 +115,7 @@ EVERYBODY = OffCpu(
 )  # fmt: skip
 
 
-def test_of_everybody_who_only_waited_for_work_is_counted_and_not_shown() -> None:
+def test_text_of_all_tasks_counts_idle_threads_without_listing_them() -> None:
     text, picture = to_text(EVERYBODY), to_svg(EVERYBODY)
     assert "Top threads by held up: 2 of 2" in text and "daemon" not in text and "ep_poll" not in text
     assert text.index("stuck") < text.index("worker")
@@ -142,7 +142,7 @@ def test_json_has_all_threads_with_what_lists_make_of_them() -> None:
     assert len(document(EVERYBODY)["stacks"]) == 102
 
 
-def test_who_has_the_lock_is_told() -> None:
+def test_text_names_the_lock_holder() -> None:
     assert "  the lock is held by holder-77" in to_text(EVERYBODY)
 
 

@@ -43,7 +43,7 @@ def write_all(recorder: Recorder, some: list[Frame]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_line_is_in_the_file_at_once(tmp_path: Path, name: str) -> None:
+def test_recorder_writes_each_line_at_once(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     recorder = Recorder(path, HEADER)
     assert path.stat().st_size == recorder.bytes > 0
@@ -68,7 +68,7 @@ def test_a_packed_recording_is_ordinary_gzip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_never_gets_larger_than_it_may(tmp_path: Path, name: str) -> None:
+def test_recorder_never_exceeds_its_size(tmp_path: Path, name: str) -> None:
     path, bound = tmp_path / name, 100_000
     recorder = Recorder(path, HEADER, max_bytes=bound)
     with pytest.raises(RecordingFull, match=r"has reached its largest size with [0-9]+ intervals"):
@@ -82,14 +82,14 @@ def test_it_never_gets_larger_than_it_may(tmp_path: Path, name: str) -> None:
         assert "largest size" in recording.end.reason
 
 
-def test_what_has_room_for_no_interval_is_no_file(tmp_path: Path) -> None:
+def test_recorder_leaves_no_file_without_room_for_an_interval(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "a", HEADER, max_bytes=3000)
     with pytest.raises(RecordingFull):
         recorder.write(FRAMES[0])
     assert os.listdir(tmp_path) == []
 
 
-def test_what_has_taken_the_place_of_the_file_is_not_taken_away(tmp_path: Path) -> None:
+def test_recorder_keeps_a_file_that_replaced_its_own(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "a", HEADER)
     Recorder(tmp_path / "a", HEADER, force=True).close("another one")
     recorder.discard()
@@ -105,7 +105,7 @@ def test_events_are_bounded_as_well(tmp_path: Path) -> None:
     assert (tmp_path / "a").stat().st_size <= 5000
 
 
-def test_what_exists_is_kept_unless_forced(tmp_path: Path) -> None:
+def test_recorder_keeps_an_existing_file_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("precious")
     with pytest.raises(OutputError, match=r"it exists \(--force overwrites it\)"):
@@ -126,7 +126,7 @@ def test_a_symlink_is_never_followed(tmp_path: Path, force: bool) -> None:
     assert sorted(os.listdir(tmp_path)) == ["link", "victim"]
 
 
-def test_who_reads_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
+def test_reader_of_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with Recorder(path, HEADER) as first:
         first.write(FRAMES[0])
@@ -137,7 +137,7 @@ def test_who_reads_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
 
 
 @ROOT
-def test_it_belongs_to_who_called_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_belongs_to_the_invoking_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "65534")
     monkeypatch.setenv("SUDO_GID", "65533")
     with Recorder(tmp_path / "a", HEADER):
@@ -231,7 +231,7 @@ def test_kill_9_loses_at_most_the_interval_that_was_being_written(tmp_path: Path
 # In a thread.
 
 
-def test_all_that_was_handed_over_is_written_in_order(tmp_path: Path) -> None:
+def test_background_recorder_writes_all_frames_in_order(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     recorder = BackgroundRecorder(path, HEADER, frames_before=FRAMES[:5])
     for frame in FRAMES[5:]:

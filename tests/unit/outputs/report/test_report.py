@@ -134,7 +134,7 @@ def test_filters_hold_for_rows_and_cpus(recording: Path) -> None:
         read(recording, cpus=(3,))
 
 
-def test_what_it_was_recorded_with_holds_unless_something_else_is_chosen(tmp_path: Path) -> None:
+def test_report_keeps_the_recorded_settings_unless_told_otherwise(tmp_path: Path) -> None:
     source = SyntheticSource(SCENARIO)
     source.set_grouping("cgroup_id")
     frames = list(source.frames(threading.Event()))
@@ -149,7 +149,7 @@ def test_what_it_was_recorded_with_holds_unless_something_else_is_chosen(tmp_pat
     assert data["groups"] and data["groups"][0]["runqueue_latency"]["count"] > 0
 
 
-def test_what_is_not_available_stays_so(tmp_path: Path) -> None:
+def test_report_keeps_unavailable_parts_unavailable(tmp_path: Path) -> None:
     missing = dict.fromkeys(("steal", "latency", "pressure", "tasks", "slow_waits", "throttling"), "this kernel cannot")
     data = read(record(tmp_path / "r", [replace(frame, unavailable=missing) for frame in frames_of()]))
     row = data["series"][0]
@@ -204,7 +204,7 @@ def test_a_flood_is_judged_by_its_stretches(monkeypatch: pytest.MonkeyPatch) -> 
     assert "judged by stretches" in flood["verdict"]["evidence"][-1]
 
 
-def test_it_can_be_read_again_and_gives_the_same(recording: Path) -> None:
+def test_report_reads_back_the_same(recording: Path) -> None:
     data = read(recording)
     again = read_saved(to_json(data).encode(), "r.json")
     assert again == json.loads(to_json(data))
@@ -257,7 +257,7 @@ def test_json_that_is_no_snapshot_is_one_line(data: bytes, words: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_nothing_of_a_file_steers_the_terminal(tmp_path: Path) -> None:
+def test_report_of_a_hostile_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
     data = saved_snapshot()
     data["host"] = data["tasks"][0]["comm"] = "a\x1b[2Jb\nc"
     assert "\x1b" not in to_text(read_saved(json.dumps(data).encode(), "x"), 10)
@@ -306,7 +306,7 @@ def test_lines_that_were_left_out_are_counted_in_the_part_that_they_were_in(reco
     assert read(path, begin="4s", end="12s")["recording"]["intervals_damaged"] == 2
 
 
-def test_what_was_asked_of_the_recorder_is_told_whole_and_once(recording: Path, tmp_path: Path) -> None:
+def test_report_names_the_recorders_options_whole_and_once(recording: Path, tmp_path: Path) -> None:
     asked = "comm:stress cgroup:/ cpu:1 --hide-self"
     scope, filters = {"scope": "comm:stress cgroup:/"}, "cpu:1 not_tgid:11191"
     path = record(tmp_path / "r", frames_of(), filters=filters, host=scope)
@@ -322,7 +322,7 @@ def test_what_was_asked_of_the_recorder_is_told_whole_and_once(recording: Path, 
     assert "recorded with" not in to_text(read(record(tmp_path / "s", frames_of(), filters="cgroup:a pidns:5 7")), 5)
 
 
-def test_why_it_ended_is_said(recording: Path) -> None:
+def test_report_says_why_the_recording_ended(recording: Path) -> None:
     assert re.search("ended +closed\n", to_text(read(recording), 5))
 
 
@@ -459,7 +459,7 @@ def test_every_field_is_documented(recording: Path) -> None:
         assert f"`{name}`" in page, name
 
 
-def test_it_is_json_with_integers_where_the_name_has_a_unit(recording: Path) -> None:
+def test_report_json_has_integers_where_the_name_has_a_unit(recording: Path) -> None:
     data = json.loads(to_json(read(recording)))
 
     def check(name: str, value: Any) -> None:

@@ -122,7 +122,7 @@ def test_every_field_is_documented() -> None:
     assert names(snapshot(grouped)) - words == set()
 
 
-def test_it_is_json_with_integers_where_the_name_has_a_unit() -> None:
+def test_snapshot_json_has_integers_where_the_name_has_a_unit() -> None:
     text = to_json(view())
     assert text.endswith("}\n")
 
@@ -156,7 +156,7 @@ def test_numbers_are_those_of_the_frame() -> None:
     assert data["overhead"]["cpu_ratio"] == pytest.approx(1 / 90, abs=1e-4)
 
 
-def test_only_buckets_that_hold_something_are_listed() -> None:
+def test_snapshot_lists_only_buckets_with_counts() -> None:
     histogram = snapshot(view())["runqueue_latency"]["preemption"]
     assert sum(bucket["count"] for bucket in histogram["buckets"]) == histogram["count"]
     assert all(bucket["count"] > 0 for bucket in histogram["buckets"])
@@ -173,7 +173,7 @@ def test_the_last_bucket_has_no_upper_edge() -> None:
     }
 
 
-def test_without_waits_there_are_no_percentiles() -> None:
+def test_snapshot_without_waits_has_no_percentiles() -> None:
     assert snapshot(with_latency(LatencyTable.empty(SCENARIO.cpus)))["runqueue_latency"]["all"] == {
         "count": 0,
         "sum_ns": 0,
@@ -182,7 +182,7 @@ def test_without_waits_there_are_no_percentiles() -> None:
     }
 
 
-def test_what_is_not_available_is_null_and_not_zero() -> None:
+def test_unavailable_field_is_null_not_zero() -> None:
     data = snapshot(without("latency", "tasks", "slow_waits", "steal", "busy", "pressure", "migrations", "switches"))
     assert data["runqueue_latency"] == {"wakeup": None, "preemption": None, "all": None}
     assert [data[name] for name in ("tasks", "slow_waits", "preemptions", "pressure")] == [None] * 4
@@ -192,7 +192,7 @@ def test_what_is_not_available_is_null_and_not_zero() -> None:
     assert set(data["cpus"][0].values()) == {0, None}
 
 
-def test_one_part_that_is_missing_takes_nothing_else_away() -> None:
+def test_missing_part_takes_no_other_away() -> None:
     data = snapshot(without("migrations"))
     assert data["totals"]["migrations_in"] is None
     assert data["tasks"][0]["migrations"] is None
@@ -201,7 +201,7 @@ def test_one_part_that_is_missing_takes_nothing_else_away() -> None:
     assert snapshot(without("steal"))["totals"]["busy_ratio"] is not None
 
 
-def test_without_wakeup_events_a_run_delay_would_be_half_the_truth() -> None:
+def test_run_delay_without_wakeup_events_is_null() -> None:
     task = snapshot(without("latency", "run_delay"))["tasks"][0]
     assert (task["run_delay_ns"], task["max_wait_ns"]) == (None, None)
     assert task["run_ns"] is not None

@@ -104,7 +104,7 @@ def test_every_field_is_in_the_document() -> None:
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(data)
 
 
-def test_it_can_be_read_back() -> None:
+def test_task_json_can_be_read_back() -> None:
     data = json.loads(to_json(make_task(), HOST, NS_PER_MS))
     assert data["schema"] == "schedtop.task/1"
     assert data["start_time"].startswith("2023-11-14T22:13:20")
@@ -114,7 +114,7 @@ def test_it_can_be_read_back() -> None:
     assert data["attributes"]["quota"]["throttled_periods"] == 4
 
 
-def test_what_is_not_available_is_null_and_said() -> None:
+def test_unavailable_field_is_null_with_a_reason() -> None:
     parts = ("throttled", "syscalls", "network", "connections", "slow waits", "wakers", "migrations")
     task = replace(make_task(), unavailable=MappingProxyType(dict.fromkeys(parts, "no such luck")))
     data = json.loads(to_json(task, HOST, None))
@@ -149,7 +149,7 @@ def test_the_text_says_it_all() -> None:
     assert max(map(len, told.splitlines())) < 250
 
 
-def test_whose_threads_are_meant_is_told() -> None:
+def test_text_names_the_process_of_the_threads() -> None:
     task = make_task()
     told = to_text(replace(task, threads_started=1), HOST, None)
     assert "Process 7 (victim), all 2 threads, 1 of them started meanwhile\n" in told

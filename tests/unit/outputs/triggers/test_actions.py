@@ -213,7 +213,7 @@ def test_a_command_that_dies_of_a_signal_is_told(fired: Fired) -> None:
     assert ran(fired, "sh", "-c", "kill -35 $$")[0].endswith("failed with signal 35"), "it has no name"
 
 
-def test_what_a_command_says_cannot_steer_the_terminal(fired: Fired) -> None:
+def test_output_of_a_command_cannot_steer_the_terminal(fired: Fired) -> None:
     assert ran(fired, "sh", "-c", r"printf '\033]0;x\007y'; exit 1")[0].endswith(": ?]0;x?y")
 
 

@@ -62,7 +62,7 @@ def offcpu(*rows: OffCpuRow, seconds: int = 10) -> OffCpu:
         ("", "sleeping", "", "sleeping", False),
     ],
 )  # fmt: skip
-def test_where_it_was(kernel: str, state: str, user: str, place: str, idle: bool) -> None:
+def test_place_is_where_the_thread_blocked(kernel: str, state: str, user: str, place: str, idle: bool) -> None:
     if place == "poll_schedule_timeout":
         place, idle = "select", True
     assert place_of(row(1, 5, kernel, state, user=stack(user, False))) == (place, idle)
@@ -74,7 +74,7 @@ def test_a_futex_that_an_interrupt_ended_has_timed_out() -> None:
     assert place_of(row(1, 5, futex, waker=Waker(7, "giver"))) == ("futex", False)
 
 
-def test_what_waits_for_work_is_not_held_up_and_hidden_and_counted() -> None:
+def test_threads_waiting_for_work_are_hidden_and_counted() -> None:
     lines = measured(
         offcpu(
             row(1, 9000, "schedule ep_poll"),
@@ -98,7 +98,7 @@ def test_what_waits_for_work_is_not_held_up_and_hidden_and_counted() -> None:
     assert sum(line.thread.total_ns for line in lines) == sum(stack.total_ns for line in lines for stack in line.stacks)
 
 
-def test_what_slept_all_the_time_comes_last_but_is_there() -> None:
+def test_thread_asleep_all_the_time_comes_last() -> None:
     lines = measured(offcpu(row(1, 10_000, "schedule futex_wait"), row(2, 3), row(3, 10_000, state="uninterruptible")))
     shown, hidden = chosen(lines.lines, Filter(), "held", idle=False)
     assert ([line.thread.tid for line in shown], hidden) == ([3, 2, 1], 0)

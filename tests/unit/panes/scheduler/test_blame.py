@@ -41,7 +41,7 @@ def test_the_sum_of_all_rows_is_the_run_delay_of_all_ended_waits(
 
 
 @pytest.mark.parametrize("blame", FIELDS)
-def test_it_adds_up_even_if_the_parts_contradict_each_other(blame: str, make_view: MakeView) -> None:
+def test_blame_adds_up_even_if_its_parts_contradict(blame: str, make_view: MakeView) -> None:
     def change(frame):  # type: ignore[no-untyped-def]
         return replace(frame, attribution=Attribution(10**12, 5, 7, 9, 11, 13))
 
@@ -85,7 +85,7 @@ async def test_every_size(blame: str, group: str, make_view: MakeView) -> None:
             assert "not attributed" in screen or size[1] >= 20 or size[1] < 6
 
 
-async def test_where_there_is_room_each_reason_has_its_line(make_view: MakeView) -> None:
+async def test_blame_pane_with_room_gives_each_reason_a_line(make_view: MakeView) -> None:
     pane = BlamePane()
     app = OnePane(pane)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -109,7 +109,7 @@ async def test_a_group_that_waits_for_itself_says_so(make_view: MakeView) -> Non
         assert "itself" in text(app)
 
 
-async def test_nobody_waited(make_view: MakeView) -> None:
+async def test_blame_pane_without_waits_says_so(make_view: MakeView) -> None:
     pane = BlamePane()
     app = OnePane(pane)
     async with app.run_test(size=(80, 24)) as pilot:

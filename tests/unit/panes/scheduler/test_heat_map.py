@@ -29,7 +29,7 @@ def waits(seed: int, median_ns: float = 50_000, count: int = 700) -> Histogram:
     return Histogram.of(np.random.default_rng(seed).lognormal(np.log(median_ns), 1.5, count).astype(np.int64))
 
 
-def test_each_wait_is_in_the_cell_of_its_length_and_column() -> None:
+def test_heat_map_puts_each_wait_in_the_cell_of_its_length() -> None:
     placed = [(0, 0, of(2_000, 2_000, 200_000)), (2, 2, of(20 * NS_PER_MS)), (2, 2, of(1_100))]
     drawn = heat_map(Columns.of(4, placed), SCALE, [])
     expected = np.zeros((10, 4))
@@ -38,7 +38,7 @@ def test_each_wait_is_in_the_cell_of_its_length_and_column() -> None:
     assert drawn.cells.tolist() == expected.tolist()
 
 
-def test_what_is_outside_of_the_scale_is_in_its_outer_rows_and_nothing_is_lost() -> None:
+def test_heat_map_keeps_waits_beyond_the_scale_in_its_outer_rows() -> None:
     placed = [(0, 0, of(70, 90, 10**11)), (1, 1, waits(1))]
     drawn = heat_map(Columns.of(2, placed), SCALE, [])
     assert drawn.cells[0, 0] == 2

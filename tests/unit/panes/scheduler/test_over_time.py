@@ -78,7 +78,7 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
     assert format_short_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
 
 
-async def test_what_is_in_the_map_differs_without_colours_and_in_ascii() -> None:
+async def test_heat_map_cells_differ_without_colors_and_in_ascii() -> None:
     marks = [*SHADES[1:], THRESHOLD_LINE, *(mark for mark, _, _ in PERCENTILES)]
     assert len(set(marks)) == len({to_ascii(mark) for mark in marks}) == 8
 
@@ -130,7 +130,7 @@ async def test_the_cursor_marks_the_window_and_tells_its_newest_interval() -> No
     assert single[-2].index("▲") == axis.index("▲")
 
 
-async def test_what_is_before_the_first_interval_and_in_a_gap_is_said() -> None:
+async def test_heat_map_marks_gaps_and_time_before_the_first_interval() -> None:
     past = history(60)
     screen = "\n".join(await shown(OverTimePane(), past.view(ViewSettings()), (150, 16)))
     assert f"no data before {format_clock(past.frames[0].start_time_ns)}" in screen
@@ -167,7 +167,7 @@ async def test_x_shows_more_time_in_each_column() -> None:
         assert "a column" not in lines(app)[0]
 
 
-async def test_what_is_kept_of_frames_is_bounded() -> None:
+async def test_cache_of_frames_is_bounded() -> None:
     past = history(80)
     strips = CpuStripsPane()
     app = OnePane(strips)
@@ -178,7 +178,7 @@ async def test_what_is_kept_of_frames_is_bounded() -> None:
     assert len(strips._values) <= 20
 
 
-async def test_what_is_added_up_for_selected_cpus_is_bounded() -> None:
+async def test_cache_of_sums_for_selected_cpus_is_bounded() -> None:
     past = history(5, cpus=16)
     pane = OverTimePane()
     app = OnePane(pane)
@@ -224,7 +224,7 @@ async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> No
     assert all(place == 2 + 6 + ends[clock] for place, clock in known)
 
 
-async def test_no_latency_says_why(make_view: MakeView) -> None:
+async def test_heat_map_without_latency_says_why(make_view: MakeView) -> None:
     assert "no latency here" in "\n".join(await shown(OverTimePane(), make_view(change=without("latency"))))
 
 
@@ -277,7 +277,7 @@ async def test_measures_go_round_with_a_scale_in_the_title() -> None:
         assert any(word in title for title in titles), word
 
 
-async def test_with_many_cpus_those_with_most_come_first_and_the_rest_by_scrolling() -> None:
+async def test_many_cpus_are_ordered_by_load_and_scroll() -> None:
     busy = [[0.1 if cpu != 70 else 0.9 for cpu in range(100)]] * 12
     pane = CpuStripsPane()
     app = OnePane(pane)

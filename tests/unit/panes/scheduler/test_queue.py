@@ -83,7 +83,7 @@ async def test_long_queues_are_told_in_ranges(make_view: MakeView) -> None:
     assert any("256-511" in line for line in screen)
 
 
-async def test_no_number_is_cut_and_no_title_either(make_view: MakeView) -> None:
+async def test_queue_pane_cuts_no_number_and_no_title(make_view: MakeView) -> None:
     table = known([300] * 100)(make_view(frames=1).frame).queue
     assert table is not None
     longest = replace(table, longest=np.full((2, 1), 1200), sums=np.full((2, 1), 120_050))
@@ -107,11 +107,11 @@ async def test_no_number_is_cut_and_no_title_either(make_view: MakeView) -> None
         (Host("a", "6.1", "recording", recorded_source="btf"), "were not sampled at this time"),
     ],
 )
-async def test_without_samples_it_says_why(host: Host | None, words: str, make_view: MakeView) -> None:
+async def test_queue_pane_without_samples_says_why(host: Host | None, words: str, make_view: MakeView) -> None:
     assert words in "\n".join(await shown(make_view(frames=1, host=host)))
 
 
-async def test_what_is_not_available_is_named(make_view: MakeView) -> None:
+async def test_queue_pane_names_unavailable_parts(make_view: MakeView) -> None:
     assert "not available: no queue here" in "\n".join(await shown(make_view(frames=1, change=without("queue"))))
 
 

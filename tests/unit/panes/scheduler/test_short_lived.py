@@ -18,7 +18,7 @@ SIZES = [(80, 24), (120, 40), (160, 48), (200, 60), (40, 8), (24, 4)]
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_fits_every_size(size: tuple[int, int], make_view: MakeView) -> None:
+async def test_short_lived_pane_fits_every_size(size: tuple[int, int], make_view: MakeView) -> None:
     app = OnePane(pane := ShortLivedPane())
     async with app.run_test(size=size) as pilot:
         pane.show(make_view())
@@ -28,7 +28,7 @@ async def test_it_fits_every_size(size: tuple[int, int], make_view: MakeView) ->
         assert "sh" in text(app)
 
 
-async def test_a_line_says_how_often_who_starts_them_and_how_they_end(make_view: MakeView) -> None:
+async def test_short_lived_line_has_rate_parents_and_exits(make_view: MakeView) -> None:
     app = OnePane(pane := ShortLivedPane())
     async with app.run_test(size=(140, 20)) as pilot:
         pane.show(make_view(frames=1))
@@ -43,7 +43,7 @@ async def test_a_line_says_how_often_who_starts_them_and_how_they_end(make_view:
 
 
 @pytest.mark.parametrize(("key", "first"), [("count", "sh"), ("run_ns", "curl"), ("failed", "sh")])
-async def test_it_is_in_the_order_that_was_chosen(key: str, first: str, make_view: MakeView) -> None:
+async def test_short_lived_pane_keeps_the_chosen_order(key: str, first: str, make_view: MakeView) -> None:
     app = OnePane(pane := ShortLivedPane())
     async with app.run_test(size=(120, 20)) as pilot:
         pane.show(make_view(settings=ViewSettings(short_lived_sort=key)))
@@ -64,7 +64,7 @@ async def test_a_selected_command_stays_selected_in_another_order(make_view: Mak
         assert pane.selected_row["comm"] == name
 
 
-async def test_what_it_says_where_there_is_nothing(make_view: MakeView) -> None:
+async def test_short_lived_pane_without_tasks_says_so(make_view: MakeView) -> None:
     app = OnePane(pane := ShortLivedPane())
     async with app.run_test(size=(100, 12)) as pilot:
         for view, words in (

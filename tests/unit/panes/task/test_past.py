@@ -46,7 +46,7 @@ def check(past: Past | None, subject: Subject, wanted: list[Frame]) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=["thread", "process"])
-def test_it_is_what_all_frames_say(subject: Subject) -> None:
+def test_task_past_sums_all_frames(subject: Subject) -> None:
     made, reader = frames(), PastReader(subject)
     check(reader.read(made[:100], None), subject, made[:100])
     check(reader.read(made[:101], None), subject, made[:101])
@@ -65,7 +65,7 @@ def test_another_user_of_the_tid_is_not_it() -> None:
 
 
 @pytest.mark.parametrize("tells_start", [True, False])
-def test_it_begins_with_the_task(tells_start: bool) -> None:
+def test_task_past_begins_with_the_task(tells_start: bool) -> None:
     """A task that is there for the last 15.5 s of 40 s, in a kernel that tells when it began, or does not."""
     made = frames(40)
     begin = made[24].end_ns - NS_PER_S // 2
@@ -96,7 +96,7 @@ def without_rows(frame: Frame) -> Frame:
     return replace(frame, tasks=frame.tasks[frame.tasks["tid"] != 4242])
 
 
-def test_nothing_without_frames() -> None:
+def test_task_past_without_frames_is_empty() -> None:
     assert PastReader(SUBJECTS[0]).read([], None) is None
 
 

@@ -33,7 +33,7 @@ def test_a_call_that_has_just_begun_has_no_time() -> None:
     assert ongoing_text(OngoingCall(1, 202, "futex", 5_000_000)) == "in futex for 5.00 ms"
 
 
-def test_what_is_left_out_of_a_list_is_counted_even_if_it_was_never_made() -> None:
+def test_long_list_counts_entries_that_were_never_made() -> None:
     block = Block("wakes", [[(str(number), "text")] for number in range(5)], whole=200)
     lines = arranged([block], 30, 4, 1)
     assert lines[0][0][0] == "wakes · 197 more"

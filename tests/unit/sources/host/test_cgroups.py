@@ -28,7 +28,7 @@ def test_the_hierarchy_is_that_of_the_cpu_controller(mounts: str, path: str) -> 
 
 
 @pytest.mark.parametrize("mounts", ["", "proc /proc proc rw 0 0\n", "torn line\n"])
-def test_without_cgroups_there_is_none(mounts: str) -> None:
+def test_hierarchy_without_cgroups_is_none(mounts: str) -> None:
     assert cpu_hierarchy(mounts) is None
 
 
@@ -89,7 +89,7 @@ def test_a_group_that_is_gone_keeps_its_name(tmp_path: Path, clock: list[float])
     assert names.resolve([inode, 1])[inode] == "/job"
 
 
-def test_without_a_hierarchy_nothing_has_a_name() -> None:
+def test_groups_without_a_hierarchy_have_no_names() -> None:
     assert dict(CgroupNames(None).resolve([1, 2])) == {}
 
 
@@ -177,11 +177,11 @@ def test_a_group_is_found_by_what_people_call_it(tree: Path, mounts: Path, text:
         (" ", "the name of a cgroup is empty"),
     ],
 )
-def test_what_is_not_one_group_is_an_error_of_one_sentence(tree: Path, mounts: Path, text: str, message: str) -> None:
+def test_ambiguous_group_is_an_error_of_one_sentence(tree: Path, mounts: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("?", r"\?")) as error:
         find_group(tree, text, mounts)
     assert "\n" not in str(error.value)
 
 
-def test_without_mounts_the_root_itself_is_known(tree: Path) -> None:
+def test_root_group_is_known_without_mounts(tree: Path) -> None:
     assert find_group(tree, f"{tree}/jobs/a", tree / "absent")[0] == "/jobs/a"

@@ -58,17 +58,17 @@ def test_a_namespace_is_found_by_pid_and_by_number(proc: Path, text: str, expect
         ("9" * 5000, "is no PID"),
     ],
 )
-def test_what_names_no_namespace_is_an_error_of_one_sentence(proc: Path, text: str, message: str) -> None:
+def test_missing_namespace_is_an_error_of_one_sentence(proc: Path, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pid_namespace(text, proc)
 
 
-def test_without_proc_that_is_said(tmp_path: Path) -> None:
+def test_missing_proc_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         pid_namespace(str(INNER), tmp_path / "absent")
 
 
-def test_what_may_not_be_looked_at_is_said(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forbidden_namespace_is_reported(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> str:
         raise PermissionError(13, "Permission denied")
 

@@ -66,7 +66,7 @@ def test_years_of_uptime_fit() -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"cpu0 1 2 3 4\n", b"cpu0 1 x 3 4\nctxt 1\n"])
-def test_what_is_not_a_stat_file_is_an_error(broken: bytes) -> None:
+def test_wrong_stat_file_is_an_error(broken: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (the parser's own or int's)
         proc.parse_stat(broken, 1)
 
@@ -76,7 +76,7 @@ def test_the_stat_file_is_read(tmp_path: Path) -> None:
     assert proc.read_stat(3, tmp_path / "stat").switches == 987_654_321
 
 
-def test_this_machine_advances() -> None:
+def test_counters_of_this_machine_advance() -> None:
     cpus = proc.possible_cpus()
     earlier = proc.read_stat(cpus)
     time.sleep(0.05)
@@ -119,7 +119,7 @@ def test_possible_cpus_are_ids_not_a_count(text: str, count: int, tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["", "\n", "nonsense"])
-def test_without_a_list_of_cpus_those_of_the_system_count(text: str, tmp_path: Path) -> None:
+def test_possible_cpus_without_a_list_are_those_of_the_system(text: str, tmp_path: Path) -> None:
     (tmp_path / "possible").write_text(text)
     assert proc.possible_cpus(tmp_path / "possible") == os.cpu_count()
     assert proc.possible_cpus(tmp_path / "absent") == os.cpu_count()

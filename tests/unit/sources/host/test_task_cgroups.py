@@ -41,7 +41,7 @@ def test_ids_are_inodes_and_unknown_ones_are_zero(tmp_path: Path) -> None:
     assert TaskCgroups(None, proc).ids([1]) == [0]
 
 
-def test_only_so_many_are_looked_up_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookups_of_task_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_cgroups, "MOST_A_TIME", 2)
     root, proc = host(tmp_path, dict.fromkeys(range(1, 6), "/a"))
     groups = TaskCgroups(root, proc)
@@ -84,7 +84,7 @@ def test_a_group_is_found_below_its_mount_or_not_at_all(top: str, path: str, dir
         (4026532999, "/", None, None),  # a /proc that does not show it
     ],
 )
-def test_how_deep_a_mount_is_on_the_host(
+def test_mount_knows_its_depth_on_the_host(
     tmp_path: Path, namespace: int, top: str, kthreadd: str | None, levels: int | None
 ) -> None:
     own = tmp_path / "self"

@@ -82,7 +82,7 @@ def test_a_quota_above_counts_too(tmp_path: Path) -> None:
     assert Throttling(tmp_path, unified=True).read({inner: "/a/b/c"}).tolist() == [(outer, 3, 2, 1000, 0)]
 
 
-def test_without_a_hierarchy_or_groups_there_are_no_rows(tmp_path: Path) -> None:
+def test_throttling_without_groups_has_no_rows(tmp_path: Path) -> None:
     assert len(Throttling(None, unified=True).read({1: "/"})) == 0
     assert len(Throttling(tmp_path / "absent", unified=True).read({1: "/", 2: "/x"})) == 0
     assert len(Throttling(tmp_path, unified=False).read({})) == 0
@@ -141,7 +141,7 @@ def test_twenty_thousand_groups_are_looked_at_bit_by_bit(tmp_path: Path, clock: 
     assert [os.path.basename(name) for name in opened] == ["cpu.stat"]
 
 
-def test_with_very_many_quotas_some_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throttling_leaves_out_some_of_very_many_quotas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "MOST_QUOTAS", 3)
     groups = {make_v1(tmp_path / f"job{number}", 50_000): f"/job{number}" for number in range(5)}
     reader = Throttling(tmp_path, unified=False)

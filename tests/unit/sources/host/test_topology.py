@@ -68,7 +68,7 @@ def test_a_cpu_without_information_crosses_nothing_inside_its_node(two_sockets: 
     assert topology.crossing(0, 5) == ""
 
 
-def test_without_caches_the_cpus_of_a_node_share_one(tmp_path: Path) -> None:
+def test_cpus_of_a_node_share_one_cache_where_none_is_known(tmp_path: Path) -> None:
     assert read_topology(4, tmp_path / "absent").caches == (0, 0, 0, 0)
     add_node(tmp_path, 0, "0-1")
     add_node(tmp_path, 3, "2-3")
@@ -100,7 +100,7 @@ def test_a_node_without_cpus_or_with_garbage_has_none(tmp_path: Path) -> None:
     assert read_topology(2, tmp_path).nodes == (0, 0)
 
 
-def test_this_machine_has_a_topology() -> None:
+def test_topology_of_this_machine_is_read() -> None:
     cpus = possible_cpus()
     topology = read_topology(cpus)
     assert (len(topology.caches), len(topology.nodes)) == (cpus, cpus)
@@ -123,6 +123,6 @@ def test_lists_of_cpus(text: str, cpus: list[int]) -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "1-", "-1", "3-1", "1,,2", "0-99999999999", "0-3-5"])
-def test_what_is_no_list_of_cpus_is_an_error(text: str) -> None:
+def test_wrong_list_of_cpus_is_an_error(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (int's or our own)
         cpu_list(text)

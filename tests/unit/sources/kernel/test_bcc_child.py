@@ -57,7 +57,7 @@ def test_bcc_is_that_of_the_distribution_where_ours_has_none(tmp_path: Path, tra
     assert not (trapped / "caught").exists()
 
 
-def test_nothing_is_imported_from_where_we_are(trapped: Path) -> None:
+def test_child_imports_nothing_from_the_current_directory(trapped: Path) -> None:
     done = run(bcc_command("about"), {name: os.environ[name] for name in ("PATH",)}, trapped)
     assert done.returncode in (0, bcc_child.NO_BCC)
     assert not (trapped / "caught").exists()

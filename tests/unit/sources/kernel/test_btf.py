@@ -187,7 +187,7 @@ def test_every_flipped_byte_gives_an_answer_or_a_btf_error() -> None:
             continue
 
 
-def test_where_a_variable_of_each_cpu_lies() -> None:
+def test_btf_gives_the_place_of_a_per_cpu_variable() -> None:
     blob = Blob()
     number = blob.add("int", INT, 4, (32,))
     other = blob.add("other", 14, number, (0,))

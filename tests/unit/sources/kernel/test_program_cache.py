@@ -79,7 +79,7 @@ def test_links_are_not_followed(kept: Path, tmp_path: Path) -> None:
     assert programs(compiler) == b"code3"
 
 
-def test_only_so_many_are_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_keeps_a_bounded_number_of_programs(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_cache, "MOST_FILES", 3)
     compiler = Compiler()
     for number in range(6):
@@ -88,7 +88,7 @@ def test_only_so_many_are_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(list(kept.iterdir())) == 3
 
 
-def test_where_nothing_can_be_kept_it_compiles_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_runs_every_time_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     for place in ("", str(tmp_path / "file")):
         monkeypatch.setenv(DIRECTORY_VARIABLE, place)

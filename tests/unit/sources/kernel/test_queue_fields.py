@@ -70,7 +70,7 @@ def test_runnable_tasks_are_counted_whatever_the_fields_are_called(name: str) ->
 
 
 @pytest.mark.parametrize("field", ["nr_running", "cfs_rq", "rq", "cpu", "curr", "cfs"])
-def test_without_one_of_the_fields_there_are_no_lengths(field: str) -> None:
+def test_queue_lengths_need_every_field(field: str) -> None:
     # nr_running is a field of rq here, not of cfs_rq.
     assert queue_flags(kernel("nr_queued h_nr_queued h_nr_runnable", "sched_delayed", without=field)) == []
 
@@ -80,11 +80,11 @@ def test_a_count_of_a_group_alone_is_not_taken_for_that_of_the_cpu() -> None:
     assert queue_flags(kernel("nr_queued", "")) == []
 
 
-def test_without_the_helper_there_are_no_lengths() -> None:
+def test_queue_lengths_need_the_helper() -> None:
     assert queue_flags(kernel("h_nr_running", "", helper=False)) == []
 
 
-def test_this_kernel() -> None:
+def test_queue_fields_of_this_kernel_are_found() -> None:
     if not KERNEL_BTF.exists():
         pytest.skip("this kernel has no BTF")
     assert "QUEUE_FAIR" in offsets(queue_flags(Btf.of_kernel(KERNEL_BTF)))

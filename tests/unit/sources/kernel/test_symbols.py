@@ -46,7 +46,7 @@ def test_a_process_that_is_gone_has_no_symbols(symbols: Symbols) -> None:
     assert symbols.remember(os.getpid())
 
 
-def test_what_was_remembered_keeps_its_modules(symbols: Symbols) -> None:
+def test_remembered_process_keeps_its_modules(symbols: Symbols) -> None:
     line = "import ctypes; print(ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -125,7 +125,7 @@ def test_a_process_that_takes_too_long_is_left_out_and_others_go_on(
     assert "processes 1:" in symbols.trouble and not symbols.failure
 
 
-def test_who_waits_for_the_end_waits_no_longer_than_that(symbols: Symbols, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_close_waits_no_longer_than_its_limit(symbols: Symbols, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedtop.sources.kernel.symbols.HURRY_S", 0.1)
     assert symbols.remember(os.getpid())
     os.kill(symbols._child.pid, signal.SIGSTOP)
@@ -136,7 +136,7 @@ def test_who_waits_for_the_end_waits_no_longer_than_that(symbols: Symbols, monke
     assert symbols.failure
 
 
-def test_it_ends_when_we_do() -> None:
+def test_symbol_reader_ends_with_its_parent() -> None:
     code = (
         "from schedtop.sources.kernel.symbols import Symbols; "
         "print(Symbols()._child.pid, flush=True); import os; os._exit(9)"

@@ -71,6 +71,6 @@ def test_the_first_mounted_tracefs_is_taken(tracefs: Path, tmp_path: Path) -> No
     assert find_tracefs((tmp_path / "no", tracefs)) == tracefs
 
 
-def test_without_tracefs_it_says_how_to_mount_it(tmp_path: Path) -> None:
+def test_missing_tracefs_names_the_mount_command(tmp_path: Path) -> None:
     with pytest.raises(TracefsError, match="mount -t tracefs"):
         find_tracefs((tmp_path,))

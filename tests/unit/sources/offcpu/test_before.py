@@ -43,7 +43,7 @@ def add(root: Path, tgid: int, tid: int, comm: str, letter: str, flags: int = 0x
         (Scope(cgroup=("/", 1)), [2, 10, 11, 20]),
     ],
 )
-def test_only_threads_in_scope(root: Path, scope: Scope, tids: list[int]) -> None:
+def test_earlier_blocks_are_only_of_threads_in_scope(root: Path, scope: Scope, tids: list[int]) -> None:
     assert sorted(thread.tid for thread in threads_in(scope, root)) == tids
 
 

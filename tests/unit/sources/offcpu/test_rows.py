@@ -61,7 +61,7 @@ def test_stacks_of_ended_threads_that_look_the_same_are_one() -> None:
     assert [row.times.count for row in ended.rows] == [18]
 
 
-def test_while_there_are_many_rows_who_is_gone_has_no_number() -> None:
+def test_ended_task_has_no_number_among_many_rows() -> None:
     rows = [replace(ROW, tid=number, tgid=number) for number in (50, 51, 52)]
     shown = EndedThreads().by_name(rows, np.array([(51, 0)], IDS))
     assert [(row.tid, row.comm, row.times.count) for row in merge_rows(shown)] == [(0, "one", 4), (51, "one", 2)]

@@ -101,7 +101,7 @@ def polling(most_open: int = 100_000) -> Iterator[TaskPolling]:
         polled.close()
 
 
-def test_it_is_a_source_whose_gaps_are_named() -> None:
+def test_proc_source_keeps_the_contract_and_names_its_gaps() -> None:
     with ProcSource(200 * NS_PER_MS, 5 * NS_PER_MS) as source, loads(BUSY):
         frames = check_source(source)
     assert source.host.source == "proc"
@@ -154,7 +154,7 @@ def check_report(source: ProcSource, frame: Frame) -> None:
     assert "Involuntary switches by CPU" not in titles
 
 
-def test_it_stops_when_asked() -> None:
+def test_proc_source_stops_when_asked() -> None:
     with ProcSource(200 * NS_PER_MS, 5 * NS_PER_MS) as source:
         check_stop(source, 0.2)
 
@@ -178,7 +178,7 @@ def test_whole_lives_are_told_to_the_last_nanosecond(most_open: int) -> None:
     assert (own["last_cpu"] == cpu).all()
 
 
-def test_who_does_not_get_a_turn_is_told_later_and_nothing_is_lost() -> None:
+def test_unread_task_is_counted_later_without_loss() -> None:
     with loads(MANY) as crowd, loads(BUSY, BUSY, NAPS) as tids:
         wait_for_threads(*crowd)
         check_turns(tids)

@@ -44,7 +44,7 @@ def test_a_stat_is_read_whatever_the_name_is(name: bytes, comm: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"7 (x", b"7 (x) R 1", b"7 (x) " + b"y " * 60])
-def test_what_is_no_stat_is_none(text: bytes) -> None:
+def test_wrong_stat_is_none(text: bytes) -> None:
     assert parse_stat_of_task(text) is None
 
 
@@ -54,7 +54,7 @@ def test_a_status_tells_switches_and_affinity(before: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"Name:\tx\n", b"Name:\tx\nvoluntary_ctxt_switches:\t12\n"])
-def test_what_is_no_status_is_none(text: bytes) -> None:
+def test_wrong_status_is_none(text: bytes) -> None:
     assert parse_status(text) is None
 
 

@@ -52,7 +52,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-def test_what_cannot_be_is_refused_before_room_is_made_for_it(claim: dict[str, object]) -> None:
+def test_impossible_sizes_are_refused_before_memory_is_taken(claim: dict[str, object]) -> None:
     line = json.dumps(LINE | claim)
     with within(32 << 20), pytest.raises(RecordingError):
         read_frame(line)
@@ -124,7 +124,7 @@ def test_names_that_change_all_the_time_are_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["fifo", "directory", "/dev/zero", "/dev/tty", "link to a device"])
-def test_what_is_no_regular_file_is_not_opened(name: str, tmp_path: Path) -> None:
+def test_irregular_file_is_not_opened(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.rec"
     if name == "fifo":
         os.mkfifo(path)

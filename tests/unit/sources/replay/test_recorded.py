@@ -46,7 +46,7 @@ def lines_of(recording: Recording) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_written_is_read_in_any_order(tmp_path: Path, name: str) -> None:
+def test_recording_is_read_in_any_order(tmp_path: Path, name: str) -> None:
     with Recording(recorded(tmp_path / name)) as recording:
         assert (recording.damage, recording.left_out, len(recording)) == ("", 0, 6)
         assert lines_of(recording) == LINES
@@ -182,12 +182,12 @@ def test_a_foreign_file_is_one_clear_line(tmp_path: Path, data: bytes) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_no_regular_file_is_not_read() -> None:
+def test_irregular_file_is_not_read() -> None:
     with pytest.raises(SourceError, match=r"^/dev/zero is not a schedtop recording: it is not a regular file$"):
         Recording(Path("/dev/zero"))
 
 
-def test_it_is_known_where_lines_were_left_out(tmp_path: Path) -> None:
+def test_recording_knows_where_lines_were_left_out(tmp_path: Path) -> None:
     lines = recorded(tmp_path / "a").read_bytes().split(b"\n")
     lines[2] = lines[4] = b"x"
     path = tmp_path / "b"
@@ -196,7 +196,7 @@ def test_it_is_known_where_lines_were_left_out(tmp_path: Path) -> None:
         assert (recording.gaps, len(recording)) == ([1, 2], 5)
 
 
-def test_what_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+def test_unreadable_file_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file or directory"):
         Recording(tmp_path / "nothing")
     with pytest.raises(SourceError, match="is a directory"):
@@ -214,9 +214,7 @@ def test_a_recording_that_others_packed_as_a_whole(tmp_path: Path, cut: int) -> 
         assert frame_line(recording.frame(0)) == LINES[0]
 
 
-def test_what_was_packed_as_a_whole_and_is_too_large_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_packed_as_a_whole_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedtop.sources.replay.recorded.MOST_PIECE_BYTES", 1000)
     path = tmp_path / "packed.gz"
     path.write_bytes(gzip.compress(recorded(tmp_path / "plain").read_bytes()))
@@ -234,7 +232,7 @@ def test_two_recordings_in_one_file_are_the_first_with_what_comes_later(tmp_path
         assert recording.damage.startswith("7 damaged lines left out, after interval 6: a line is neither")
 
 
-def test_what_could_steer_a_terminal_is_no_part_of_any_text(tmp_path: Path) -> None:
+def test_texts_of_a_recording_cannot_steer_a_terminal(tmp_path: Path) -> None:
     host = Host("web\x1b[2J", "6\n", "btf", notes=("\x1b]0;x\x07",), scope="comm:\x9b31m")
     path = tmp_path / "a"
     with Recorder(path, Header(host, 0, filters="\x1b[m", triggers=("\r",))) as recorder:

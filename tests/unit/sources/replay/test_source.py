@@ -75,17 +75,17 @@ def until(frames: Iterator[Frame], number: int) -> list[int]:
     return taken
 
 
-def test_it_is_a_source(path: Path) -> None:
+def test_replay_keeps_the_contract_of_a_source(path: Path) -> None:
     with opened(path, speed=1000) as source:
         check_source(source, 5)
 
 
-def test_it_ends_when_asked(path: Path) -> None:
+def test_replay_ends_when_asked(path: Path) -> None:
     with opened(path, speed=5) as source:
         check_stop(source, 0.2)
 
 
-def test_what_is_replayed_is_what_was_recorded_to_the_last_count(path: Path) -> None:
+def test_replay_equals_the_recording_to_the_last_count(path: Path) -> None:
     with opened(path, speed=1e9) as source, given(source) as frames:
         replayed = [next(frames) for _ in FRAMES]
     assert [frame_line(frame) for frame in replayed] == [frame_line(frame) for frame in FRAMES]
@@ -107,7 +107,7 @@ def test_the_host_is_the_recorded_one_and_the_source_says_what_it_is(path: Path)
     assert host.notes[0].startswith("recorded by schedtop ")
 
 
-def test_it_stays_at_the_end_and_plays_again_from_the_beginning(path: Path) -> None:
+def test_replay_stays_at_the_end_and_plays_again(path: Path) -> None:
     with opened(path, first=198, speed=1e9) as source, given(source) as frames:
         assert until(frames, 199)[-2:] == [198, 199]
         assert (source.playing, source.position) == (False, 199)
@@ -136,7 +136,9 @@ def test_a_seek_gives_the_longest_window_before_the_place(path: Path) -> None:
         assert until(frames, 0) == [0]
 
 
-def test_where_reading_takes_long_the_newest_come_alone_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_shows_the_newest_frames_first_where_reading_takes_long(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(path, playing=False) as source, given(source) as frames:
         next(frames)
         monkeypatch.setattr("schedtop.sources.replay.source.PREVIEW_S", -1)

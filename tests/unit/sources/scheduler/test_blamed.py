@@ -58,7 +58,7 @@ def test_people_are_found_in_the_table_in_the_overflow_and_in_proc(tmp_path: Pat
     assert found["cgroup_id"].tolist() == [1041, 1057, 0, 0, 0, 1040]
 
 
-def test_nobody_is_found_without_anybody(tmp_path: Path) -> None:
+def test_lookup_of_no_tasks_is_empty(tmp_path: Path) -> None:
     assert len(people(tmp_path).find(np.zeros(0, np.uint32))) == 0
 
 
@@ -113,7 +113,7 @@ def test_pairs_are_those_of_the_interval_alone(tmp_path: Path) -> None:
     assert len(pair_rows(pairs[:0], 7, people(tmp_path))[0]) == 0
 
 
-def test_of_too_many_pairs_the_lightest_are_added_up(tmp_path: Path, monkeypatch: Any) -> None:
+def test_blame_adds_up_the_lightest_of_many_pairs(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(blamed, "MOST_PAIRS", 2)
     pairs = np.concatenate([pair(1, other, 8, 10 * other) for other in (2, 3, 4, 5)])
     rows, small_ns = pair_rows(pairs, 8, people(tmp_path))

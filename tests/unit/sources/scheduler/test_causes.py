@@ -35,7 +35,7 @@ def cause(row: Rows, throttled: bool | None = None) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("began", ["wakeup", "preemption", "yield"])
-def test_without_other_evidence_the_cause_is_how_it_began(began: str) -> None:
+def test_cause_without_other_evidence_is_the_kind_of_wait(began: str) -> None:
     assert cause(wait(began)) == (began, "")
 
 
@@ -82,14 +82,14 @@ def test_an_idle_cpu_that_the_mask_allows_is_named_first_and_means_not_balanced(
     assert (*evidence(row), row["idle_cpu_ns"][0]) == (2, "not balanced", 6 * MS)
 
 
-def test_where_not_all_idle_cpus_are_known_nobody_is_called_pinned() -> None:
+def test_cause_is_never_pinned_where_idle_cpus_are_unknown() -> None:
     row = wait(allowed_cpus=2)
     assert evidence(idle(row, [0], [9 * MS], mask={1, 3}, complete=False)) == (0, "")
     assert evidence(idle(wait(allowed_cpus=1), [0], [9 * MS], complete=False)) == (0, "pinned")
     assert evidence(idle(wait(allowed_cpus=2), [3], [9 * MS], mask={1, 3}, complete=False)) == (3, "not balanced")
 
 
-def test_of_a_task_that_is_gone_nobody_says_whether_it_was_pinned() -> None:
+def test_cause_of_an_ended_task_is_never_pinned() -> None:
     row = idle(wait(allowed_cpus=2), [0], [9 * MS])
     assert evidence(row) == (0, "")
     assert cause(row) == ("idle-cpu", "")
@@ -101,7 +101,7 @@ def test_its_own_cpu_and_short_idle_times_do_not_count() -> None:
     assert evidence(idle(wait(), [], [])) == (-1, "")
 
 
-def test_what_was_stolen_at_least_leaves_room_for_all_time_outside_of_the_wait() -> None:
+def test_stolen_time_is_at_least_what_the_rest_leaves() -> None:
     rows = np.concatenate([wait(wait_ns=900 * MS), wait(wait_ns=100 * MS), wait(wait_ns=3000 * MS, cpu=0)])
     assert stolen_at_least(rows, np.array([2000 * MS, 500 * MS]), 1000 * MS).tolist() == [390 * MS, 0, 1990 * MS]
 

@@ -52,7 +52,7 @@ def test_a_period_under_way_counts() -> None:
     assert during(idle, 500, 700, rows) == {}
 
 
-def test_what_was_before_the_first_call_or_overwritten_counts_as_busy() -> None:
+def test_unknown_time_counts_as_busy() -> None:
     timelines, idle = np.zeros(1, TIMELINE), IdleTimes()
     add(timelines, 0, 1, 5)
     idle.collect(timelines)
@@ -64,7 +64,7 @@ def test_what_was_before_the_first_call_or_overwritten_counts_as_busy() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 50), st.integers(1, 50)), max_size=30), st.data())
-def test_it_is_the_sum_over_periods(steps: list[tuple[int, int, int]], data: st.DataObject) -> None:
+def test_idle_time_is_the_sum_over_periods(steps: list[tuple[int, int, int]], data: st.DataObject) -> None:
     timelines, idle, clocks = np.zeros(3, TIMELINE), IdleTimes(), [0, 0, 0]
     idle.collect(timelines)
     periods: list[tuple[int, int, int]] = []

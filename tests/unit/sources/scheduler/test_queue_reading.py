@@ -77,7 +77,7 @@ def test_the_longest_is_that_of_the_interval() -> None:
     assert table.longest[0, 0] == 4
 
 
-def test_nothing_is_told_of_an_interval_without_samples() -> None:
+def test_interval_without_samples_has_no_queue() -> None:
     assert difference(reading(0), reading(SECOND)).queue is None
     assert difference(reading(0), reading(SECOND, queues=queues(), sampled_cpus=BOTH)).queue is None
     ended = difference(reading(0, queues=queues(), sampled_cpus=BOTH), reading(SECOND, queues=queues()))

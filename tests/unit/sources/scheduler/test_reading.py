@@ -180,7 +180,7 @@ def test_tasks_in_the_overflow_map_have_their_own_memory(kernel: Kernel) -> None
     assert kernel.settle(200 * MS)[5 + SLOTS]["run_ns"] == 3 * MS
 
 
-def test_the_overflow_map_forgets_who_left_it(kernel: Kernel) -> None:
+def test_overflow_map_drops_tasks_that_left_it(kernel: Kernel) -> None:
     kernel.overflow = np.zeros(1, TASK_SLOT)
     kernel.overflow["tid"], kernel.overflow["start_ns"], kernel.overflow["run_ns"] = 21, 9, 40 * MS
     kernel.settle(100 * MS)
@@ -251,7 +251,7 @@ def test_kernel_times_never_run_backwards() -> None:
     assert frame.cpus.online.tolist() == [True, False]
 
 
-def test_what_one_reading_lacks_the_frame_lacks() -> None:
+def test_frame_lacks_parts_that_one_reading_lacks() -> None:
     frame = difference(reading(0, stat=stat(1, 1, 1, 1)), reading(MS, pressure=Pressure(5, 1)))
     assert frame.kernel_switches is None
     assert frame.pressure is None
@@ -341,7 +341,7 @@ def test_groups_are_differences_and_one_that_was_forgotten_starts_from_zero() ->
     assert difference(reading(0), reading(MS, groups=latency("tid", {1: 130}))).groups is None
 
 
-def test_what_became_of_waits_is_the_sum_over_cpus_and_small_pairs_are_others() -> None:
+def test_outcomes_of_waits_sum_over_cpus_and_small_pairs_are_others() -> None:
     later = np.zeros(2, CPU_STATE)
     names = ("looked_at_ns", "over_budget_ns", "uncovered_ns", "blocked_idle_ns", "others_ns", "unpaired_ns")
     for count, name in enumerate(names, 1):

@@ -28,12 +28,12 @@ def test_a_synthetic_source_is_a_source(scenario: Scenario) -> None:
     assert len(frames[0].cpus.ids) == scenario.cpus
 
 
-def test_it_ends_when_asked() -> None:
+def test_synthetic_source_ends_when_asked() -> None:
     with SyntheticSource(Scenario(), pace_s=0.2) as source:
         check_stop(source, 0.2)
 
 
-def test_it_ends_by_itself() -> None:
+def test_synthetic_source_ends_by_itself() -> None:
     with SyntheticSource(Scenario(frames=3)) as source:
         assert len(list(source.frames(threading.Event()))) == 3
 
@@ -56,7 +56,7 @@ def test_a_new_threshold_holds_from_the_next_frame_on() -> None:
     assert (later.slow_waits["wait_ns"] >= 50_000_000).all()
 
 
-def test_only_who_was_preempted_has_a_preemptor() -> None:
+def test_synthetic_preemptor_needs_a_preemption() -> None:
     with SyntheticSource(Scenario(slow_waits=100)) as source:
         rows = np.concatenate([frame.slow_waits for frame in islice(source.frames(threading.Event()), 3)])
     preempted = rows["kind"] == WAIT_KINDS.index("preemption")

@@ -42,7 +42,7 @@ def proc(tmp_path: Path) -> Path:
     return tmp_path / "proc"
 
 
-def test_how_a_task_is_scheduled_and_the_nearest_quota_above(proc: Path, tmp_path: Path) -> None:
+def test_task_has_its_policy_and_the_nearest_quota_above(proc: Path, tmp_path: Path) -> None:
     root = tmp_path / "cgroup"
     (root / "web/api").mkdir(parents=True)
     (root / "cgroup.controllers").touch()
@@ -88,7 +88,7 @@ def test_the_call_that_a_thread_is_in(proc: Path, tmp_path: Path) -> None:
     assert current_call(7, 7, names, proc) == CallUnderWay()
 
 
-def test_who_has_a_number() -> None:
+def test_task_is_identified_by_its_number() -> None:
     found: list[int] = []
     stop = threading.Event()
     thread = threading.Thread(target=lambda: (found.append(threading.get_native_id()), stop.wait()))

@@ -45,7 +45,7 @@ def _one_by_one(keys: Sequence[str]) -> list[str]:
     return whole
 
 
-async def test_what_is_typed_behind_the_filter_key_is_the_filter() -> None:
+async def test_keys_after_the_filter_key_are_the_filter() -> None:
     async with running() as (pilot, _source, dashboard):
         await typed(pilot, "fflholder", "enter")
         assert dashboard.timeline.settings.filter == Filter.parse("flholder")

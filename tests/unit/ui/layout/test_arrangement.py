@@ -24,7 +24,7 @@ def least() -> dict[str, Size]:
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.word)
 @pytest.mark.parametrize("size", SIZES)
-def test_nothing_is_cut_and_nothing_overlaps(preset: Preset, size: tuple[int, int], least: dict[str, Size]) -> None:
+def test_panes_are_never_cut_and_never_overlap(preset: Preset, size: tuple[int, int], least: dict[str, Size]) -> None:
     whole = Size(size[0], size[1] - 4)
     for guest in (None, *least):
         arranged = arrange(preset, whole, least, guest)

@@ -73,7 +73,7 @@ async def until(pilot: Pilot[int], condition: Any) -> None:
     pytest.fail("it does not happen")
 
 
-async def test_it_opens_and_closes_in_one_thread_and_leaves_the_dashboard_alone() -> None:
+async def test_attached_source_opens_and_closes_in_one_thread_apart_from_the_dashboard() -> None:
     given, source = GivenSource(), CountingSource()
     async with SchedtopApp(given).run_test(size=(80, 24)) as pilot:
         dashboard = await collected(pilot, given, 2)
@@ -124,7 +124,7 @@ async def test_closing_while_it_opens_does_not_wait() -> None:
         (CountingSource(fails_at=2), "collecting failed: ZeroDivisionError: by zero"),
     ],
 )
-async def test_what_goes_wrong_ends_only_the_screens_source(source: CountingSource, words: str) -> None:
+async def test_failure_ends_only_the_source_of_the_screen(source: CountingSource, words: str) -> None:
     given = GivenSource()
     app = SchedtopApp(given)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -55,7 +55,7 @@ async def test_an_order_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_what_is_typed_behind_the_palettes_key_is_done(size: tuple[int, int]) -> None:
+async def test_keys_after_the_palette_key_are_its_command(size: tuple[int, int]) -> None:
     async with running(size=size) as (pilot, _source, dashboard):
         await typed(pilot, ":freeze", "enter", "w")
         assert dashboard.timeline.is_frozen

@@ -35,7 +35,7 @@ async def test_the_first_match_is_selected_while_one_types(size: tuple[int, int]
         assert dashboard.focused is tasks
 
 
-async def test_it_goes_around_the_end_and_says_so() -> None:
+async def test_search_goes_around_the_end_and_says_so() -> None:
     async with running() as (pilot, _source, dashboard):
         await to_pane(pilot, "tasks")
         tasks = dashboard.current

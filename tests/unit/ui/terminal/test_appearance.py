@@ -55,7 +55,7 @@ def test_the_theme_suits_the_terminal(environment: dict[str, str], theme: str, d
     assert (found.theme, found.depth) == (f"schedtop-{theme}", depth)
 
 
-def test_what_is_asked_for_is_had() -> None:
+def test_appearance_follows_options_and_environment() -> None:
     environment = {"TERM": "screen", "NO_COLOR": "1"}
     found = appearance("light", environment=environment)
     assert found.theme == "schedtop-light"

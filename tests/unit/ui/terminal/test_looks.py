@@ -37,7 +37,7 @@ async def toured(pilot: Pilot[int], app: Drawing, source: GivenSource) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_in_ascii_nothing_else_is_sent(size: tuple[int, int]) -> None:
+async def test_ascii_terminal_receives_only_ascii(size: tuple[int, int]) -> None:
     source = GivenSource(cpus=4, tasks=40, slow_waits=12)
     app = Drawing(source, appearance=Appearance(ascii=True), on_demand=ON_DEMAND)
     async with app.run_test(size=size) as pilot:
@@ -46,7 +46,7 @@ async def test_in_ascii_nothing_else_is_sent(size: tuple[int, int]) -> None:
         assert "? LIVE" not in "".join(app.sent)
 
 
-async def test_without_colours_no_code_of_one_is_sent_and_what_matters_is_seen() -> None:
+async def test_terminal_without_colors_receives_no_color_codes_and_marks_stay() -> None:
     source = GivenSource(cpus=4, tasks=40, slow_waits=12)
     app = Drawing(source, appearance=Appearance(theme=MONO.name, depth=Depth.NONE), on_demand=ON_DEMAND)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -43,7 +43,7 @@ async def test_the_terminal_shows_what_the_screen_is(size: tuple[int, int]) -> N
         assert app.emulator.lines == lines(app)
 
 
-def test_what_is_there_is_not_sent_again() -> None:
+def test_painter_sends_no_unchanged_cells() -> None:
     painter = Painter()
     red = Style.parse("red")
     assert painted(painter, Segment("some "), Segment("text", red)) == "\x1b[1;1Hsome \x1b[31mtext   \x1b[m"
@@ -54,7 +54,7 @@ def test_what_is_there_is_not_sent_again() -> None:
     assert painted(painter, Segment("came")).startswith("\x1b[1;1Hcame")
 
 
-def test_what_is_near_is_written_again_rather_than_jumped_over() -> None:
+def test_painter_rewrites_small_gaps_between_changes() -> None:
     painter = Painter()
     painted(painter, Segment("0.0.0......0"))
     assert painted(painter, Segment("1.1.1......1")) == "\x1b[1;1H1.1.1\x1b[6C1"
@@ -69,7 +69,7 @@ def test_wide_characters_and_marks_keep_their_cells() -> None:
         assert emulator.lines == [text + " " * (12 - Strip([Segment(text)]).cell_length)]
 
 
-def test_nothing_that_steers_a_terminal_is_sent() -> None:
+def test_painter_sends_no_control_characters_of_names() -> None:
     hostile = "a\x1b]0;b\x07\x9b31m\x7f\u202e\x00\t\ud800"
     assert painted(Painter(), Segment(hostile)) == "\x1b[1;1Ha]0;b31m?   "
     assert painted(Painter(), Segment(hostile + "日")) == "\x1b[1;1Ha]0;b31m?日 "

@@ -102,7 +102,7 @@ def test_grounds_are_told_apart(theme: Theme, colours: str) -> None:
 @every_theme
 @every_depth
 @pytest.mark.parametrize("kind", ["all cones", *BLINDNESS])
-def test_what_means_something_is_told_apart(theme: Theme, colours: str, kind: str) -> None:
+def test_colors_with_a_meaning_are_told_apart(theme: Theme, colours: str, kind: str) -> None:
     for pair in PAIRS:
         one, other = (colour(theme, name, colours) for name in pair)
         if kind != "all cones":

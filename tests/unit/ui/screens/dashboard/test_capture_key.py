@@ -31,7 +31,7 @@ def app_with(
     return SchedtopApp(source, export_dir=directory, on_demand=OnDemand(take_capture=take))
 
 
-async def test_without_a_live_kernel_the_key_says_so(tmp_path: Path) -> None:
+async def test_capture_key_without_a_live_kernel_says_so(tmp_path: Path) -> None:
     source = GivenSource()
     async with app_with(source, tmp_path, None).run_test(size=(120, 40), notifications=True) as pilot:
         await collected(pilot, source, 2)
@@ -39,7 +39,7 @@ async def test_without_a_live_kernel_the_key_says_so(tmp_path: Path) -> None:
         await shown(pilot, "a capture needs the live kernel")
 
 
-async def test_it_captures_once_at_a_time_and_says_where(tmp_path: Path) -> None:
+async def test_capture_key_captures_once_at_a_time_and_says_where(tmp_path: Path) -> None:
     source, go, calls = GivenSource(), threading.Event(), []
 
     def take(directory: Path, _stop: threading.Event) -> list[str]:

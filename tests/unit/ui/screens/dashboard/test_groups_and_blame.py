@@ -21,7 +21,7 @@ VERDICT = Verdict("alarm", "rule", "a headline", ("first evidence", "second evid
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 48), (200, 60)])
-async def test_the_source_groups_while_somebody_looks(size: tuple[int, int]) -> None:
+async def test_source_groups_while_a_pane_shows_groups(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, source, dashboard):
         await to_pane(pilot, "tasks")
         for kind in [*list(GROUPS)[1:], "thread"]:
@@ -143,7 +143,7 @@ async def test_details_by_mouse() -> None:
         assert not isinstance(pilot.app.screen, TextScreen)
 
 
-async def test_without_slow_waits_there_are_no_details() -> None:
+async def test_details_without_slow_waits_are_empty() -> None:
     async with running((120, 40), slow_waits=0) as (pilot, _source, dashboard):
         await to_pane(pilot, "slow-waits")
         await pilot.press("i")

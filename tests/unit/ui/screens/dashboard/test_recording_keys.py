@@ -120,7 +120,7 @@ async def test_a_directory_that_cannot_be_written_is_said(tmp_path: Path) -> Non
         assert dashboard.recordings == []
 
 
-async def test_without_data_there_is_nothing_to_record(tmp_path: Path) -> None:
+async def test_record_key_without_data_says_so(tmp_path: Path) -> None:
     async with running(frames=0, export_dir=tmp_path) as (pilot, _source, _dashboard):
         await pilot.press("r")
         assert "nothing to record yet" in said(pilot.app)

@@ -17,7 +17,7 @@ from tests.unit.ui.screens.dashboard.test_dashboard import running
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (160, 50), (200, 60)])
-async def test_it_is_seen_at_every_size(size: tuple[int, int]) -> None:
+async def test_short_lived_pane_is_seen_at_every_size(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, _source, dashboard):
         short_lived = dashboard.query_one(ShortLivedPane)
         await to_pane(pilot, "short-lived")
@@ -46,7 +46,7 @@ async def test_s_and_the_header_order_it() -> None:
 
 
 @pytest.mark.parametrize("opening", ["i", "enter"])
-async def test_all_who_started_a_command_can_be_found(opening: str) -> None:
+async def test_every_parent_of_a_command_can_be_found(opening: str) -> None:
     rows = np.zeros(5, SHORT_LIVED_DTYPE)
     rows["comm"], rows["parent"] = b"true", (b"sh", b"sh", b"bash", b"[red]", b"make")
     rows["parent_tgid"], rows["count"] = (1165, 1165, 77, 5, 6), (700, 109, 450, 8, 2)
@@ -85,7 +85,7 @@ async def test_enter_without_a_selection_zooms_as_everywhere() -> None:
         assert dashboard.is_zoomed
 
 
-async def test_what_was_too_many_to_be_told_apart_says_so() -> None:
+async def test_short_lived_pane_says_when_commands_were_too_many() -> None:
     rows = np.zeros(1, SHORT_LIVED_DTYPE)
     rows["exit_code"], rows["count"] = FOLDED, 30
     command = by_command(rows)[0]

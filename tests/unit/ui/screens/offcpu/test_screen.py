@@ -121,7 +121,7 @@ async def test_sizes(size: tuple[int, int]) -> None:
             assert "? Help" in lines(pilot.app)[-1]
 
 
-async def test_too_small_says_so() -> None:
+async def test_offcpu_screen_that_is_too_small_says_so() -> None:
     async with offcpu_screen((50, 10)) as (pilot, _screen, _make):
         assert "too small: 50x10" in text(pilot.app)
 
@@ -137,7 +137,7 @@ async def test_closing_detaches_and_the_dashboard_goes_on() -> None:
 
 
 @pytest.mark.alone
-async def test_what_was_measured_is_dropped_with_the_screen() -> None:
+async def test_measurement_is_dropped_with_the_screen() -> None:
     async with offcpu_screen() as (pilot, screen, _make):
         assert screen.shown
         measured = weakref.ref(screen.shown.offcpu)
@@ -183,7 +183,7 @@ async def test_errors_are_the_screens_own(given: str, words: str) -> None:
         assert "Latency over time" in text(pilot.app)
 
 
-async def test_without_a_live_kernel_the_key_says_so() -> None:
+async def test_offcpu_key_without_a_live_kernel_says_so() -> None:
     source = GivenSource()
     async with SchedtopApp(source).run_test(size=(80, 24), notifications=True) as pilot:
         await collected(pilot, source, 2)

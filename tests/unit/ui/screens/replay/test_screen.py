@@ -121,7 +121,7 @@ async def test_sizes(path: Path, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("group", ["thread", "process"])
-async def test_what_the_panes_show_is_what_they_showed_live(path: Path, group: str) -> None:
+async def test_panes_show_in_replay_what_they_showed_live(path: Path, group: str) -> None:
     keys = ["g"] if group == "process" else []
     source = GivenSource()
     source.host = replace(HOST, recorded_source="synthetic")
@@ -158,7 +158,7 @@ def panes_of(app: Any) -> list[str]:
     return [canvas.render_line(row).text for canvas in app.dashboard.panes for row in range(canvas.size.height)]
 
 
-async def test_it_plays_to_the_end_and_stays(path: Path) -> None:
+async def test_replay_plays_to_the_end_and_stays(path: Path) -> None:
     async with replaying(path, first=50, playing=True, speed=100) as (pilot, source, dashboard):
         await shown(pilot, 59)
         await waited(pilot, lambda: " END " in lines(pilot.app)[0])
@@ -283,7 +283,7 @@ async def test_the_help_has_the_players_keys_and_each_key_once(path: Path) -> No
         assert "Plays and pauses" in text(pilot.app)
 
 
-async def test_what_is_damaged_is_on_the_track_and_counted(tmp_path: Path) -> None:
+async def test_damage_is_on_the_track_and_counted(tmp_path: Path) -> None:
     path = recorded(tmp_path / "a.rec", FRAMES[:20])
     data = path.read_bytes()
     rows = data.split(b"\n")
@@ -337,7 +337,7 @@ async def test_lines_that_were_left_out_at_the_ends_are_on_the_track(tmp_path: P
         assert (cells[0], cells[-1], cells.count("×")) == ("×", "×", 2)
 
 
-async def test_what_has_fired_is_listed(path: Path) -> None:
+async def test_replay_lists_firings(path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
         dashboard._watched = ("p99 > 10ms for 5s", "steal > 5%")
         await pilot.press("T")
@@ -348,7 +348,7 @@ async def test_what_has_fired_is_listed(path: Path) -> None:
         assert re.search(r"\d\d:13:51 +p99 > 10ms for 5s", screen)
 
 
-async def test_without_triggers_it_is_said_how_to_look_for_some(tmp_path: Path) -> None:
+async def test_replay_without_triggers_says_how_to_search(tmp_path: Path) -> None:
     async with replaying(recorded(tmp_path / "a.rec", FRAMES[:20])) as (pilot, _source, _dashboard):
         await pilot.press("T")
         assert "nothing was watched for" in text(pilot.app)

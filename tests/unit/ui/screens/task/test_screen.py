@@ -118,7 +118,7 @@ async def counted(pilot: Pilot[int], screen: TaskScreen, seen: GivenTask, count:
     await until(pilot, lambda: screen.arrivals == before + count)
 
 
-async def test_what_is_under_it_does_not_have_it_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_dashboard_below_does_not_redraw_the_task_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     source, given = GivenSource(), GivenTasks()
     whole = []
 
@@ -195,7 +195,7 @@ async def test_large_sizes_show_all_at_once() -> None:
             assert title in text(pilot.app)
 
 
-async def test_it_opens_on_what_is_selected() -> None:
+async def test_task_screen_opens_on_the_selection() -> None:
     source, given = GivenSource(), GivenTasks()
     async with app_with(source, given).run_test(size=(120, 40), notifications=True) as pilot:
         dashboard = await collected(pilot, source, 3)
@@ -253,7 +253,7 @@ async def test_a_slow_wait_that_has_left_the_window_still_names_its_victim() -> 
         assert screen.subject.name == wait["comm"].decode()
 
 
-async def test_without_a_selection_enter_zooms() -> None:
+async def test_enter_without_a_selection_zooms() -> None:
     source, given = GivenSource(), GivenTasks()
     async with app_with(source, given).run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
@@ -380,7 +380,7 @@ async def test_details_of_a_slow_wait() -> None:
             assert isinstance(pilot.app.screen, TaskScreen)
 
 
-async def test_from_a_process_to_a_thread_and_back() -> None:
+async def test_task_screen_goes_from_a_process_to_a_thread_and_back() -> None:
     source, given = GivenSource(), GivenTasks()
     async with app_with(source, given).run_test(size=(160, 50)) as pilot:
         screen = await opened(pilot, source, given, "g", "down", "enter")
@@ -399,7 +399,7 @@ async def test_from_a_process_to_a_thread_and_back() -> None:
         assert isinstance(pilot.app.screen, Dashboard)
 
 
-async def test_what_a_kernel_cannot_give_is_named_in_its_place() -> None:
+async def test_task_screen_names_unavailable_parts_in_their_place() -> None:
     reasons = tuple((part, f"no {part} here") for part in ("syscalls", "faults", "network", "connections", "wakers"))
     source, given = GivenSource(), GivenTasks(unavailable=reasons)
     async with app_with(source, given).run_test(size=(160, 50)) as pilot:
@@ -409,7 +409,7 @@ async def test_what_a_kernel_cannot_give_is_named_in_its_place() -> None:
             assert words in text(pilot.app)
 
 
-async def test_without_a_kernel_the_history_is_all() -> None:
+async def test_task_screen_without_a_kernel_shows_only_the_history() -> None:
     source = GivenSource(slow_waits=200)
     async with app_with(source, None).run_test(size=(120, 40), notifications=True) as pilot:
         await opened(pilot, source, None, "down", "enter")

@@ -64,7 +64,7 @@ def header_text(dashboard: Dashboard) -> str:
     return "".join(span[0] for span in dashboard.query_one("HeaderPane").triggers)  # type: ignore[attr-defined]
 
 
-async def test_what_is_watched_for_is_shown_and_then_when_it_came_true(tmp_path: Path) -> None:
+async def test_trigger_screen_shows_conditions_and_then_firings(tmp_path: Path) -> None:
     source = GivenSource()
     async with app_with(tmp_path, source).run_test(size=(80, 24)) as pilot:
         dashboard = await given(pilot, source, [QUIET])
