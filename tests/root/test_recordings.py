@@ -135,7 +135,8 @@ def test_a_full_disk_is_one_line_and_what_was_written_is_there(tmp_path: Path, n
         with Recording(path) as recording:
             assert len(recording) > 0
             assert recording.left_out == 0
-            assert f"it holds {len(recording)} intervals" in full
-            assert f"{len(recording)} interval" in counted
+            count = "1 interval" if len(recording) == 1 else f"{len(recording)} intervals"
+            assert f"it holds {count}" in full
+            assert f"{count} " in f"{counted} "
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

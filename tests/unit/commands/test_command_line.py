@@ -110,7 +110,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         process.stdout.read(1)
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(10) == 141
+        assert process.wait(30) == 141
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
@@ -122,7 +122,7 @@ def test_a_signal_ends_a_write_that_blocks(number: signal.Signals, status: int) 
         process.stdout.read(1)
         time.sleep(0.05)
         process.send_signal(number)
-        assert process.wait(10) == status
+        assert process.wait(30) == status
         assert process.stderr.read() == b""
 
 
@@ -134,7 +134,7 @@ def test_a_signal_that_was_ignored_stays_so() -> None:
         start = process.stdout.read(1)
         process.send_signal(signal.SIGHUP)
         assert json.loads(start + process.stdout.read())["schema"]
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0
 
 
 BAD = [

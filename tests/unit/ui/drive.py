@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
+import pytest
 from textual.pilot import Pilot
 
 from schedtop.model.frame import Frame, Host
@@ -15,6 +17,10 @@ from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topo
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
+from tests.unit.panes.screen import text
+
+WAIT_S = 30.0
+"""How long a test waits for what must come true: a busy machine takes its time."""
 
 
 class GivenSource:
@@ -73,16 +79,22 @@ class GivenSource:
             yield item
 
 
+async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
+    """Waits until the condition holds and what it changed is drawn."""
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"it does not happen:\n{text(pilot.app)}")
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
 async def collected(pilot: Pilot[int], source: GivenSource, count: int = 1) -> Dashboard:
     """Gives out Frames and waits until the app has drawn them."""
     app = pilot.app
     assert isinstance(app, SchedtopApp)
     source.give(count)
-    for _ in range(500):
-        await pilot.pause(0.01)
-        if app.dashboard.live.latest_ns == source.made * source.scenario.interval_ns:
-            break
-    await pilot.pause()
+    await until(pilot, lambda: app.dashboard.live.latest_ns == source.made * source.scenario.interval_ns)
     return app.dashboard
 
 

@@ -24,7 +24,7 @@ DIRECTORY = Path(__file__).parent / "snapshots"
 UPDATE = 'make test ARGS="--snapshot-update -k snapshots"'
 
 LETTERS = string.ascii_letters + string.digits
-SETTLE_S = 3.0
+SETTLE_S = 10.0
 """In so much time all that a key changes is drawn: panes that have just come are drawn a moment later than others."""
 
 MOST_DIFFERENCES = 40
@@ -45,7 +45,7 @@ class Snapshots:
         path = self.directory / f"{name}.txt"
         self._seen.add(path.name)
         wanted = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
-        await pilot.pause(SETTLE_S / 10 if self.update else 0)
+        await pilot.pause(0.3 if self.update else 0)
         deadline = time.monotonic() + SETTLE_S
         while (text := read()) != wanted and not self.update and time.monotonic() < deadline:
             await pilot.pause(0.02)

@@ -21,7 +21,7 @@ from schedtop.model.frame import SourceError
 from schedtop.ui.app import SchedtopApp
 from tests import ROOT
 from tests.unit.panes.screen import text
-from tests.unit.ui.drive import GivenSource, collected
+from tests.unit.ui.drive import GivenSource, collected, until
 
 PROGRAM = """
 import sys, time
@@ -193,10 +193,7 @@ async def test_error_in_the_thread_ends_the_app() -> None:
         await collected(pilot, source, 2)
         assert "LIVE" in text(app)
         source.put(SourceError("gone"))
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if not app.is_running:
-                break
+        await until(pilot, lambda: not app.is_running)
     assert (app.return_code, app.failure) == (1, "gone")
     assert app.wait_for_source()
 

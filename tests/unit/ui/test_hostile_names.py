@@ -17,7 +17,7 @@ from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.pane_screen import PaneScreen
 from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
 from tests.unit.panes.screen import assert_widths, text
-from tests.unit.ui.drive import GivenSource, collected
+from tests.unit.ui.drive import GivenSource, collected, until
 from tests.unit.ui.emulator import Drawing
 from tests.unit.ui.screens.offcpu.test_screen import Watched
 from tests.unit.ui.screens.task.test_screen import GivenTask
@@ -139,9 +139,8 @@ async def notified(pilot: Pilot[int], app: Drawing) -> None:
     screen = app.screen
     assert isinstance(screen, PaneScreen)
     app.notify("a \x1b[31m[red]name[/red] [@click=app.bell]x[/]", title="[b]t", severity="error", markup=False)
-    await pilot.pause(0.1)
+    await until(pilot, lambda: "[red]name[/red]" in text(app))
     assert_plain(app)
-    assert "[red]name[/red]" in text(app)
 
 
 async def test_the_task(tmp_path: Path) -> None:
@@ -151,10 +150,7 @@ async def test_the_task(tmp_path: Path) -> None:
         await collected(pilot, source, 3)
         app.dashboard.focus_pane(app.dashboard.pane_named("tasks"))
         await pilot.press("down", "enter")
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if given.last and given.last.made == 3:
-                break
+        await until(pilot, lambda: given.last and given.last.made == 3)
         for keys in ("2", "3", "4", "5", "1", "tab", "down", "i", "escape", "e"):
             await pilot.press(keys)
             await pilot.pause()
@@ -168,11 +164,10 @@ async def test_the_screen_of_the_time_without_a_cpu(tmp_path: Path) -> None:
     async with app.run_test(size=(160, 50), notifications=True) as pilot:
         await collected(pilot, source, 3)
         await pilot.press("o")
-        for _ in range(40):
-            await pilot.pause(0.02)
+        await until(pilot, lambda: app.screen.shown)
         for keys in ("down", "tab", "down", "enter", "space", "w", "e"):
             await pilot.press(keys)
-            await pilot.pause(0.05)
+            await pilot.pause()
             assert_plain(app)
     assert app.wait_for_source()
 
@@ -187,13 +182,9 @@ async def test_numbers_of_seven_digits_have_room() -> None:
             rows["tgid"] = rows["tid"]
         source.put(frame)
         await collected(pilot, source, 0)
-        for _ in range(50):
-            await pilot.pause(0.02)
-            if "41942" in text(pilot.app) or "41943" in text(pilot.app):
-                break
+        await until(pilot, lambda: pilot.app.dashboard.view)
         await pilot.press("5")
-        await pilot.pause()
-        assert re.search(r"(?<!\d)4194(2[5-9]|30)\d(?!\d)", text(pilot.app)), text(pilot.app)
+        await until(pilot, lambda: re.search(r"(?<!\d)4194(2[5-9]|30)\d(?!\d)", text(pilot.app)))
         assert_widths(pilot.app)
 
 

@@ -29,7 +29,7 @@ from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.replay.screen import ReplayDashboard
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, text
-from tests.unit.ui.drive import to_pane
+from tests.unit.ui.drive import to_pane, until
 
 COUNTS = (8, 64, 256, 1024)
 SIZES = ((80, 24), (120, 40), (160, 50), (200, 60), (240, 70))
@@ -57,10 +57,7 @@ async def replaying(path: Path, size: tuple[int, int]) -> AsyncIterator[tuple[Pi
     async with app.run_test(size=size) as pilot:
         dashboard = app.dashboard
         assert isinstance(dashboard, ReplayDashboard)
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if dashboard.view is not None:
-                break
+        await until(pilot, lambda: dashboard.view is not None)
         await pilot.press("4")
         await to_pane(pilot, "cpus")
         yield pilot, dashboard, dashboard.query_one(CpusPane)

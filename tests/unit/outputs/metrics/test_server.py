@@ -43,7 +43,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def get(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request(method, path, headers=headers)
     response = connection.getresponse()
     body = response.read()
@@ -51,7 +51,7 @@ def get(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int,
     return response.status, {name.lower(): text for name, text in response.getheaders()}, body.decode()
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 10) -> bool:
+def eventually(condition: Callable[[], bool], timeout_s: float = 30) -> bool:
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -82,7 +82,7 @@ def test_openmetrics_and_compression_are_negotiated(endpoint: Endpoint) -> None:
     )
     assert headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert body.endswith("# EOF\n")
-    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=30)
     connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
     response = connection.getresponse()
     assert response.getheader("Content-Encoding") == "gzip" and response.read(2) == b"\x1f\x8b"
@@ -157,7 +157,7 @@ def test_rubbish_is_refused_without_a_word(
     endpoint: Endpoint, rubbish: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     endpoint.publish(published())
-    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=30) as client:
         client.sendall(rubbish)
         client.shutdown(socket.SHUT_WR)
         try:
@@ -256,7 +256,7 @@ def test_signals_end_it(number: signal.Signals, status: int) -> None:
     with process, socket.create_connection(("127.0.0.1", port)):  # a client that says nothing does not matter
         assert get(port, "/metrics")[0] == 200
         process.send_signal(number)
-        assert process.wait(5) == status
+        assert process.wait(30) == status
     assert said == []
 
 

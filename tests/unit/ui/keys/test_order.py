@@ -16,6 +16,7 @@ from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from schedtop.ui.screens.task.screen import TaskScreen
+from tests.unit.ui.drive import until
 from tests.unit.ui.screens.dashboard.test_dashboard import running
 from tests.unit.ui.screens.offcpu.test_screen import offcpu_screen
 from tests.unit.ui.screens.replay.test_screen import FRAMES, recorded, replaying
@@ -30,11 +31,8 @@ async def typed(pilot: Pilot[int], *keys: str) -> None:
     for key in _one_by_one(keys):
         character = next((sign for sign, name in NAMES.items() if name == key), key if len(key) == 1 else None)
         app.post_message(events.Key(key, character))
-    for _ in range(500):
-        await pilot.pause(0.01)
-        if app.keys_are_settled:
-            break
-    await pilot.pause()
+    await pilot.pause()  # they are only in the queue of messages so far
+    await until(pilot, lambda: app.keys_are_settled)
 
 
 def _one_by_one(keys: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from schedtop.ui.terminal.appearance import Appearance
 from schedtop.ui.terminal.ink import Depth
 from schedtop.ui.terminal.themes import MONO, TERMINAL
 from tests.unit.panes.screen import assert_widths, lines
-from tests.unit.ui.drive import GivenSource, collected
+from tests.unit.ui.drive import GivenSource, collected, until
 from tests.unit.ui.emulator import Drawing
 
 ON_DEMAND = OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
@@ -30,10 +30,10 @@ async def toured(pilot: Pilot[int], app: Drawing, source: GivenSource) -> None:
         await pilot.press(keys)
         await collected(pilot, source)
         if keys in ("o", "enter"):
-            await pilot.pause(0.3)
-        assert_widths(app)
+            await until(pilot, lambda: not getattr(app.screen, "is_attaching", False))
         assert app.emulator is not None
-        assert app.emulator.lines == lines(app), keys
+        await until(pilot, lambda: app.emulator.lines == lines(app))
+        assert_widths(app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])

@@ -6,23 +6,18 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from schedtop.model.frame import SourceError
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
 from tests.unit.panes.screen import text
-from tests.unit.ui.drive import GivenSource, collected
+from tests.unit.ui.drive import GivenSource, collected, until
 
 
 async def shown(pilot: Pilot[int], words: str) -> None:
     """Waits until the words are on the screen."""
-    for _ in range(500):
-        await pilot.pause(0.01)
-        if words in text(pilot.app):
-            return
-    pytest.fail(f"{words!r} does not appear:\n{text(pilot.app)}")
+    await until(pilot, lambda: words in text(pilot.app))
 
 
 def app_with(
@@ -44,7 +39,7 @@ async def test_capture_key_captures_once_at_a_time_and_says_where(tmp_path: Path
 
     def take(directory: Path, _stop: threading.Event) -> list[str]:
         calls.append(directory)
-        go.wait(10)
+        go.wait(60)
         return ["2.00 s of 2 CPUs", f"{directory.name}/some.json (1 KiB)"]
 
     async with app_with(source, tmp_path, take).run_test(size=(120, 40), notifications=True) as pilot:
@@ -57,7 +52,7 @@ async def test_capture_key_captures_once_at_a_time_and_says_where(tmp_path: Path
         go.set()
         await shown(pilot, "some.json (1 KiB)")
         await pilot.press("c")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: len(calls) == 2)
         assert calls == [tmp_path, tmp_path]
 
 
@@ -77,7 +72,7 @@ async def test_leaving_ends_the_capture(tmp_path: Path) -> None:
     source, ended = GivenSource(), threading.Event()
 
     def take(_directory: Path, stop: threading.Event) -> list[str]:
-        if stop.wait(20):
+        if stop.wait(60):
             ended.set()
         return []
 
@@ -85,4 +80,4 @@ async def test_leaving_ends_the_capture(tmp_path: Path) -> None:
         await collected(pilot, source, 2)
         await pilot.press("c")
         await shown(pilot, "Capturing")
-    assert ended.wait(5)
+    assert ended.wait(30)

@@ -28,7 +28,7 @@ from schedtop.ui.layout.presets import PRESETS
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
-from tests.unit.ui.drive import GivenSource, collected, to_pane
+from tests.unit.ui.drive import GivenSource, collected, to_pane, until
 
 
 @asynccontextmanager
@@ -431,8 +431,7 @@ async def test_own_cost_is_shown() -> None:
 async def test_source_that_ends_leaves_the_screen() -> None:
     async with running() as (pilot, source, _dashboard):
         source.put(None)
-        await pilot.pause(0.1)
-        assert "ENDED" in text(pilot.app)
+        await until(pilot, lambda: "ENDED" in text(pilot.app))
         assert pilot.app.is_running
 
 
@@ -450,7 +449,7 @@ async def test_settings_hold_from_the_start() -> None:
 async def exported(pilot: Pilot[int]) -> None:
     """Presses the key and waits until it is done."""
     await pilot.press("e")
-    await pilot.pause(0.1)
+    await until(pilot, lambda: pilot.app.keys_are_settled)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
@@ -516,18 +515,15 @@ async def test_messages_do_not_pile_up_and_escape_drops_them(tmp_path: Path) -> 
         await collected(pilot, source, 2)
         await pilot.press("c")
         await pilot.press("left")
-        await pilot.pause(0.1)
-        assert [str(toast.render()) for toast in dashboard.query("Toast")] == [
-            "Space freezes the screen; then ← and → step through the past"
-        ]
+        words = "Space freezes the screen; then ← and → step through the past"
+        await until(pilot, lambda: [str(toast.render()) for toast in dashboard.query("Toast")] == [words])
         await exported(pilot)
         await pilot.press("left")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: "Space freezes" in text(pilot.app))
         assert "not exported" in text(pilot.app), "an error stays"
         await pilot.press("z")
         await pilot.press("escape")
-        await pilot.pause(0.1)
-        assert not dashboard.query("Toast")
+        await until(pilot, lambda: not dashboard.query("Toast"))
         assert dashboard.is_zoomed, "the message only"
         await pilot.press("escape")
         assert not dashboard.is_zoomed

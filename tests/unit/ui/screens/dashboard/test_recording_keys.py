@@ -17,9 +17,8 @@ from schedtop.recording.lines import Event, frame_line
 from schedtop.sources.replay.recorded import Recording
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from tests.unit.panes.screen import assert_widths, lines
-from tests.unit.ui.drive import collected
+from tests.unit.ui.drive import collected, until
 from tests.unit.ui.screens.dashboard.test_dashboard import running
-from tests.unit.ui.screens.replay.test_screen import waited
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a file system")
 
@@ -45,7 +44,7 @@ async def test_a_recording_is_what_the_dashboard_has_collected_meanwhile(tmp_pat
         assert_widths(pilot.app)
         await pilot.press("r")
         assert "● REC" not in lines(pilot.app)[0]
-        await waited(pilot, lambda: "20 intervals" in said(pilot.app))
+        await until(pilot, lambda: "20 intervals" in said(pilot.app))
         await collected(pilot, source, 2)
         with Recording(path) as recording:
             assert recording.damage == ""
@@ -62,7 +61,7 @@ async def test_a_recording_is_what_the_dashboard_has_collected_meanwhile(tmp_pat
 async def test_a_recording_that_is_stopped_at_once_leaves_no_file(tmp_path: Path) -> None:
     async with running(frames=2, export_dir=tmp_path) as (pilot, _source, _dashboard):
         await pilot.press("r", "r")
-        await waited(pilot, lambda: "nothing was recorded: the first interval had not ended" in said(pilot.app))
+        await until(pilot, lambda: "nothing was recorded: the first interval had not ended" in said(pilot.app))
         assert not list(tmp_path.iterdir())
         assert "Recorded" not in [notification.title for notification in pilot.app._notifications]
 
@@ -73,7 +72,7 @@ async def test_freezing_does_not_stop_a_recording(tmp_path: Path) -> None:
         await collected(pilot, source, 5)
         assert "● REC" in lines(pilot.app)[0]
         await pilot.press("r")
-        await waited(pilot, lambda: "5 intervals" in said(pilot.app))
+        await until(pilot, lambda: "5 intervals" in said(pilot.app))
 
 
 async def test_the_end_of_the_program_closes_the_file(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ async def test_frames_of_the_past_and_events_are_in_it(tmp_path: Path) -> None:
         dashboard.stop_recording(one, "a minute later")
         dashboard.stop_recording(one, "twice is once")
         assert "● REC" in lines(pilot.app)[0], "that of the key goes on"
-        await waited(pilot, lambda: "7 intervals" in said(pilot.app))
+        await until(pilot, lambda: "7 intervals" in said(pilot.app))
         with Recording(one.path) as recording:
             assert [frame_line(frame) for frame in recording] == [
                 frame_line(frame) for frame in list(dashboard.live.frames)[6:13]
@@ -109,7 +108,7 @@ async def test_frames_of_the_past_and_events_are_in_it(tmp_path: Path) -> None:
             assert recording.header.start_time_ns == before[0].start_time_ns
             assert [event.text for event in recording.events] == ["p99 > 10ms"]
         await pilot.press("r")
-        await waited(pilot, lambda: "3 intervals" in said(pilot.app))
+        await until(pilot, lambda: "3 intervals" in said(pilot.app))
     assert len(list(tmp_path.iterdir())) == 2, "two files of one second have two names"
 
 
@@ -132,7 +131,7 @@ async def goes_on(dashboard: Dashboard, pilot, source, words: str) -> None:
         await collected(pilot, source, 5)
         if not dashboard.recordings:
             break
-    await waited(pilot, lambda: words in said(pilot.app))
+    await until(pilot, lambda: words in said(pilot.app))
     assert "● REC" not in lines(pilot.app)[0]
     assert "r Record" in lines(pilot.app)[-1]
     before = dashboard.live.latest_ns

@@ -12,7 +12,7 @@ from schedtop.model.short_lived import FOLDED, SHORT_LIVED_DTYPE, SORTS, by_comm
 from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.short_lived.text import command_lines, rows_of
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, text
-from tests.unit.ui.drive import to_pane
+from tests.unit.ui.drive import to_pane, until
 from tests.unit.ui.screens.dashboard.test_dashboard import running
 
 
@@ -53,16 +53,9 @@ async def test_every_parent_of_a_command_can_be_found(opening: str) -> None:
     rows["exit_code"], rows["run_ns"], rows["cgroup_id"] = (0, 3 << 8, 9, 0, 0), 10**8, 2102
     async with running((120, 40)) as (pilot, source, dashboard):
         source.put(replace(dashboard.live.frames[-1], short_lived=rows, end_ns=dashboard.live.latest_ns + 10**9))
-        for _ in range(200):
-            await pilot.pause(0.01)
-            if dashboard.view is not None and len(dashboard.view.short_lived) == 5:
-                break
+        await until(pilot, lambda: dashboard.view is not None and len(dashboard.view.short_lived) == 5)
         await to_pane(pilot, "short-lived")
-        for _ in range(200):
-            if "sh (1165) +3" in text(pilot.app):
-                break
-            await pilot.pause(0.01)
-        assert "sh (1165) +3" in text(pilot.app)
+        await until(pilot, lambda: "sh (1165) +3" in text(pilot.app))
         if opening == "enter":
             await pilot.press("down")
         await pilot.press(opening)

@@ -28,7 +28,7 @@ from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
-from tests.unit.ui.drive import GivenSource, collected, to_pane
+from tests.unit.ui.drive import GivenSource, collected, to_pane, until
 
 IDLE = "cron"
 
@@ -69,14 +69,6 @@ class Opened:
     def __call__(self, min_ns: int, wakers: Wakers) -> Watched:
         self.sources.append(Watched(min_ns, wakers, **self.given))
         return self.sources[-1]
-
-
-async def until(pilot: Pilot[int], condition: Any) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await pilot.pause(0.01)
-    pytest.fail(f"it does not happen:\n{text(pilot.app)}")
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ import html
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -34,7 +34,7 @@ from schedtop.ui.screens.replay.screen import ReplayDashboard, next_speed
 from schedtop.ui.screens.replay.seek_bar import SeekBar
 from schedtop.widgets.time_axis import GridKeeper, RightEdge
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
-from tests.unit.ui.drive import GivenSource, collected, to_topic
+from tests.unit.ui.drive import GivenSource, collected, to_topic, until
 
 MARKED = [0, 7, 14, 21, 28, 49]
 """Intervals with slow waits; interval 30 has a trigger, too."""
@@ -82,21 +82,12 @@ async def replaying(
     assert app.wait_for_source(), "the source's thread ends with the app"
 
 
-async def waited(pilot: Pilot[int], condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        await pilot.pause(0.01)
-        if condition():
-            break
-    assert condition()
-    await pilot.pause()
-
-
 async def shown(pilot: Pilot[int], number: int) -> None:
     """Waits until the panes show an interval."""
     dashboard = pilot.app.screen_stack[0]
     assert isinstance(dashboard, ReplayDashboard)
     end_ns = dashboard._player.entries[number].end_ns
-    await waited(pilot, lambda: dashboard.view is not None and dashboard.view.frame.end_ns == end_ns)
+    await until(pilot, lambda: dashboard.view is not None and dashboard.view.frame.end_ns == end_ns)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (60, 15), (70, 60)])
@@ -132,7 +123,7 @@ async def test_panes_show_in_replay_what_they_showed_live(path: Path, group: str
             source.put(frame)
             source.made += 1
         await collected(pilot, source, 0)
-        await waited(pilot, lambda: (view := app.dashboard.view) is not None and view.frame.end_ns == FRAMES[-1].end_ns)
+        await until(pilot, lambda: (view := app.dashboard.view) is not None and view.frame.end_ns == FRAMES[-1].end_ns)
         await pilot.press(*keys)
         for window in ("1 s", "10 s", "60 s"):
             live[window] = panes_of(app)
@@ -161,7 +152,7 @@ def panes_of(app: Any) -> list[str]:
 async def test_replay_plays_to_the_end_and_stays(path: Path) -> None:
     async with replaying(path, first=50, playing=True, speed=100) as (pilot, source, dashboard):
         await shown(pilot, 59)
-        await waited(pilot, lambda: " END " in lines(pilot.app)[0])
+        await until(pilot, lambda: " END " in lines(pilot.app)[0])
         assert not dashboard.ended
         assert "1:00 of 1:00" in text(pilot.app)
         source.set_speed(0.1)
@@ -294,7 +285,7 @@ async def test_damage_is_on_the_track_and_counted(tmp_path: Path) -> None:
         await shown(pilot, 18)
         assert source.damaged == (5,)
         assert source.gaps == (8,)
-        await waited(pilot, lambda: "2 damaged, left out" in text(pilot.app))
+        await until(pilot, lambda: "2 damaged, left out" in text(pilot.app))
         assert "×" in lines(pilot.app)[3]
         assert len(dashboard.live) == 18, "a gap does not make the past forgotten"
 
@@ -358,7 +349,7 @@ async def test_an_export_says_through_what_it_was_recorded(path: Path, tmp_path:
     async with replaying(path) as (pilot, _source, dashboard):
         dashboard.export_dir = tmp_path
         await pilot.press("e")
-        await waited(pilot, lambda: len(list(tmp_path.iterdir())) == 2)
+        await until(pilot, lambda: len(list(tmp_path.iterdir())) == 2)
     (exported,) = tmp_path.glob("*.json")
     data = json.loads(exported.read_text())
     assert (data["source"], data["recorded_source"]) == ("recording", "synthetic")

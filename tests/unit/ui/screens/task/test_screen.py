@@ -24,7 +24,7 @@ from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.ui.screens.text import TextScreen
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, text
-from tests.unit.ui.drive import GivenSource, collected, to_pane
+from tests.unit.ui.drive import GivenSource, collected, to_pane, until
 
 SIZES = [(80, 24), (120, 40), (160, 50), (200, 60)]
 
@@ -83,15 +83,6 @@ class GivenTasks:
 
 def app_with(source: GivenSource, given: GivenTasks | None) -> SchedtopApp:
     return SchedtopApp(source, on_demand=OnDemand(make_task=given.make) if given else OnDemand())
-
-
-async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
-    for _ in range(500):
-        if condition():
-            await pilot.pause()
-            return
-        await pilot.pause(0.01)
-    pytest.fail(f"it does not happen:\n{text(pilot.app)}")
 
 
 async def shown(pilot: Pilot[int], words: str) -> None:
@@ -322,9 +313,8 @@ async def test_a_task_that_ends_leaves_its_last_numbers() -> None:
         await shown(pilot, "ENDED")
         assert "the task has ended, killed by signal 9" in text(pilot.app)
         assert "epoll_wait" in text(pilot.app)
-        await pilot.pause(0.1)
-        assert not screen.failure
         await until(pilot, given.last.closed.is_set)
+        assert not screen.failure
 
 
 async def test_freezing_holds_both_parts() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 from tests.unit.triggers.frames import p99_frames
-from tests.unit.ui.drive import GivenSource, collected
+from tests.unit.ui.drive import GivenSource, collected, until
 
 QUIET, SLOW = 1, 40
 BOUND = "p99 > 20ms"
@@ -46,14 +45,6 @@ async def given(pilot: Pilot[int], source: GivenSource, waits_ms: list[float]) -
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     return dashboard
-
-
-async def until(pilot: Pilot[int], condition: Callable[[], object]) -> None:
-    for _ in range(500):
-        if condition():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("it did not come true")
 
 
 def messages(dashboard: Dashboard) -> str:
