@@ -1,0 +1,77 @@
+"""What the documents for contributors say of the code is there: files, functions, links; and it stays short."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import schedtop
+
+ROOT = Path(schedtop.__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+FOR_CONTRIBUTORS = [
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("architecture", "decisions", "dependencies", "testing")),
+]
+PLACEHOLDER = re.compile(r"[A-Z]{3,}")
+"""NAME and TARGET stand for something."""
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_contributing_can_be_read_in_a_few_minutes() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_index_of_docs_has_a_line_for_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"^- \[[^]]+\]\(([a-z]+\.md)\)", index, re.M)) == pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_of_a_page_lead_to_files_and_headings(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        name, _, heading = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.exists(), target
+        if heading and file.suffix == ".md":
+            assert heading in headings(file), target
+
+
+def headings(page: Path) -> set[str]:
+    """As GitHub makes anchors of them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", FOR_CONTRIBUTORS, ids=named)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    names = re.findall(r"`((?:bpf|schedtop|tests|docs|scripts)/[\w./*-]*)`", page.read_text(encoding="utf-8"))
+    assert [name for name in names if not PLACEHOLDER.search(name) and not (ROOT / name).exists()] == []
+
+
+def test_every_hop_of_the_walks_is_in_the_file_that_is_named() -> None:
+    hops = [
+        (file, re.findall(r"`(\w+)`", names))
+        for file, names in re.findall(r"`([\w/]+\.(?:[ch]|py))`: ((?:`\w+`(?:, )?)+)", architecture())
+    ]
+    assert len(hops) > 40
+    missing = [f"{file}: {name}" for file, names in hops for name in names if not defines(ROOT / file, name)]
+    assert missing == []
+
+
+def architecture() -> str:
+    return (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def defines(file: Path, name: str) -> bool:
+    """Whether a function, class, struct or limit of this name is defined there."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        return re.search(rf"^\s*(?:def|class) {name}\b|^{name}\b.* = ", text, re.M) is not None
+    return re.search(rf"^(?:[\w ]+\*?\b{name}\(.*[^;]|struct {name} {{|#define {name} .*)$", text, re.M) is not None
