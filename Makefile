@@ -5,7 +5,7 @@
 # make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew from the recordings there
 # sudo make record-scenes [ARGS="quota"]  makes these recordings anew: known loads on this kernel
 # make monkey [SECONDS=120]               random keys, clicks and sizes: does anything break?
-# sudo make test-bcc                      does every bcc that can be had compile what the kernel loads? docs/bcc.md
+# sudo make test-bcc                      does every available bcc compile what the kernel loads? docs/bcc.md
 # make fuzz [SECONDS=300]                 a fuzzer over all that reads files and names: docs/security.md
 # sudo make test-kernels                  the kernel side on stock kernels, 5.10 to the newest, in virtual machines
 # make check                              lint and test

@@ -1,6 +1,6 @@
 """`make dist`: the wheel and the sdist of the last commit, the same when the sdist builds them, and complete.
 
-Nothing depends on when, where and by whom it is built: the sources come out of git, times from the commit, and
+Nothing depends on when, where and by which user it is built: the sources come out of git, times from the commit, and
 hatchling sorts and sets modes and owners. Another hatchling, which the wheel names, or zlib makes other bytes.
 """
 
@@ -73,7 +73,7 @@ def _git(*arguments: str) -> str:
 
 
 def _build_twice(directory: Path) -> dict[str, bytes]:
-    """Both files by name. Raises Wrong if the sdist, elsewhere and by somebody else, builds others."""
+    """Both files by name. Raises Wrong if the sdist, elsewhere and by another user, builds others."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct").strip()}
     unpack(_archive(), directory / "tree")
     made = build(directory / "tree", directory / "made", environment | HERE, umask=0o022)

@@ -4,7 +4,7 @@
 #   setup.sh run               packages and the virtual environment to start the dashboard
 #   setup.sh test              the same, plus what lint and tests need
 #   setup.sh fuzz              what lint and tests need, and the fuzzer
-#   setup.sh bench             the same, plus what the benchmark compares with, as far as it can be had
+#   setup.sh bench             the same, plus what the benchmark compares with, as far as it is available
 #   setup.sh kernels           the same as run, plus what boots other kernels (Debian, Ubuntu)
 #   setup.sh packages run|test|bench|kernels [DISTRIBUTION]   prints the command that would install all packages
 #   setup.sh give-back         returns what root made in the checkout to the user behind sudo
