@@ -37,5 +37,5 @@ class Finding:
 
     @property
     def error(self) -> str:
-        """The line of who cannot start for it."""
+        """The line of a program that cannot start for it."""
         return f"{self.sentence}; {MORE}"

@@ -32,8 +32,8 @@ LOW_NS: npt.NDArray[np.int64] = _edges()
 HIGH_NS: npt.NDArray[np.int64] = np.append(LOW_NS[1:], np.int64(2**62))
 """Upper edge (exclusive) of each bucket, shape (BUCKETS,), nanoseconds."""
 
-# The harmonic mean of a bucket's edges is the value whose largest relative error over the bucket is
-# smallest: (high - low) / (high + low), 5.9 % for eight sub-buckets. The outer two have no such value.
+# The harmonic mean of a bucket's edges has the smallest worst-case relative error over the
+# bucket: (high - low) / (high + low), 5.9 % for eight sub-buckets. The outer two have no such value.
 VALUE_NS: npt.NDArray[np.float64] = 2 * LOW_NS.astype(float) * HIGH_NS / (LOW_NS + HIGH_NS)
 VALUE_NS[0], VALUE_NS[-1] = HIGH_NS[0] / 2, LOW_NS[-1]
 """The value that stands for each bucket, shape (BUCKETS,), nanoseconds."""

@@ -1,4 +1,4 @@
-"""What was probably meant by a name that nobody knows."""
+"""What was probably meant by an unknown name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stacks with names: the symbols of both sides of one, and who was the waker."""
+"""Stacks with names: the symbols of both sides of one, and the waker."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ENDED = -1
 
 @dataclass(frozen=True, slots=True)
 class Waker:
-    """Who ended waits, with its stacks. An interrupt has the tid 0: whom it interrupted has nothing to do with it. The
+    """A waker, with its stacks. An interrupt has the tid 0: the task it interrupted has nothing to do with it. The
     tid ENDED: tasks of that name that have ended themselves, added up when there are very many."""
 
     tid: int

@@ -68,7 +68,7 @@ def format_short_ns(ns: float | None) -> str:
 
 
 def format_round_ns(ns: int) -> str:
-    """A duration that somebody chose, without needless zeros: `5 ms`, `1.5 s`, `720 h`."""
+    """A duration that a user chose, without needless zeros: `5 ms`, `1.5 s`, `720 h`."""
     if ns >= 3600 * NS_PER_S and ns % (3600 * NS_PER_S) == 0:
         return f"{ns // (3600 * NS_PER_S)} h"
     number, unit = format_ns(ns).split()

@@ -115,7 +115,7 @@ class Capture:
 
 
 class Names:
-    """Who is who: of each task the names that it had, in time, and its process."""
+    """Of each task the names that it had, in time, and its process."""
 
     def __init__(self, rows: Rows) -> None:
         order = np.lexsort((rows["time_ns"], rows["tid"]))

@@ -41,7 +41,7 @@ class Config:
 
     @property
     def shows_hint(self) -> bool:
-        """Whether it is the first start: who has a config file has been here, unless the file says otherwise."""
+        """Whether it is the first start: a user with a config file has been here, unless the file says otherwise."""
         return self.path is not None and bool(self.values.get("hint", not self.exists))
 
 

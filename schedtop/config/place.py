@@ -1,4 +1,4 @@
-"""Where the config file is, and how it is read and written: with the rights of the user whose it is, never as root."""
+"""Where the config file is, and how it is read and written: with the rights of its user, never as root."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Whose config it is. `uid` and `gid` are those to become for it; None: those that we have."""
+    """The user of the config. `uid` and `gid` are those to become for it; None: those that we have."""
 
     home: str
     uid: int | None = None

@@ -28,7 +28,7 @@ STATE_CHOICES = ("all", "blocked", RUNNABLE, SLEEPING, UNINTERRUPTIBLE)
 
 
 class Wakers(IntEnum):
-    """What is kept of who ended waits: that it was an interrupt (where that is cheap to know), names, stacks too."""
+    """What is kept of wakers: that it was an interrupt (where that is cheap to know), names, stacks too."""
 
     INTERRUPTS = 0
     NAMES = 1
@@ -72,7 +72,7 @@ class OffCpuRow:
     """The waits, or parts of them, of one thread in one state with the same stacks.
 
     The stacks are those with which it left the CPU, also for the runnable part after a wakeup. `process`: the comm of
-    the thread group's leader. `waker`: `None` if it was not asked for, or nobody woke it. A `tid` of 0: all threads of
+    the thread group's leader. `waker`: `None` if it was not asked for, or no task woke it. A `tid` of 0: all threads of
     that name that have ended; they are added up when there are very many.
     """
 
@@ -93,7 +93,7 @@ class OffCpuRow:
 
     @property
     def thread(self) -> tuple[int, str]:
-        """Whose it is: the tid, and the name of those that have ended."""
+        """The thread: the tid, and the name of those that have ended."""
         return self.tid, "" if self.tid else self.comm
 
     @property
@@ -143,8 +143,8 @@ class OffCpuLoss:
     """What was not seen or not kept, counted. All zero means: nothing was lost.
 
     `tasks`, `rows`: waits of threads, or of stacks, that found no room: their time is missing. `user_stacks`,
-    `kernel_stacks`: waits whose stack found no room; their time is there. `waker_stacks`: the same of wakers.
-    `unreadable_stacks`: user stacks that could not be read. `wakeups`: waits whose wakeup was not seen: they count as
+    `kernel_stacks`: waits with a stack that found no room; their time is there. `waker_stacks`: the same of wakers.
+    `unreadable_stacks`: user stacks that could not be read. `wakeups`: waits with an unseen wakeup: they count as
     blocked. `events`: that the kernel kept from our programs. `negative`: waits that ended before they began, by the
     clocks of two CPUs.
 
@@ -172,12 +172,12 @@ class OffCpuLoss:
 
 
 _UNNAMED = ("unknown_frames", "waker_unknown_frames", "late_processes")
-"""Parts of OffCpuLoss whose time is there, but no names."""
+"""Parts of OffCpuLoss: their time is there, but no names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A process that has a lock of a file for which a thread waits. `pid` is 0, `comm` empty: the kernel names nobody
+    """A process that has a lock of a file for which a thread waits. `pid` is 0, `comm` empty: the kernel names none
     (a lock of an open file description, or a holder in another pid namespace)."""
 
     pid: int

@@ -26,7 +26,7 @@ _IDLE_PLACES: Mapping[str, str] = {
     "kernel work": "worker_thread kthread_worker_fn smpboot_thread_fn rcu_gp_kthread rescuer_thread kauditd_thread "
     "kswapd kcompactd khugepaged ksm_scan_thread kjournald2 oom_reaper devtmpfsd kthreadd rcu_tasks_kthread watchdogd",
 }
-"""Where threads wait until somebody wants something from them, or until it is time."""
+"""Where threads wait until another task wants something from them, or until it is time."""
 
 _PLACES: Mapping[str, str] = {
     "futex": "futex_wait __futex_wait futex_wait_queue futex_wait_queue_me futex_lock_pi futex_wait_multiple",
@@ -75,7 +75,7 @@ CPU = "a CPU"
 FILE_LOCK = "file lock"
 
 _NEVER_FOR_WORK = frozenset((FILE_LOCK, "mutex", "rwsem", "fuse", "nfs"))
-"""Places where a thread that is there all the time is stuck: nobody waits there for work."""
+"""Places where a thread that is there all the time is stuck: no thread waits there for work."""
 
 
 def place_of(row: OffCpuRow) -> tuple[str, bool]:
@@ -95,7 +95,7 @@ def place_of(row: OffCpuRow) -> tuple[str, bool]:
 
 
 def is_stuck_in(row: OffCpuRow) -> bool:
-    """Whether nobody waits for work in such a row, however long it is: an uninterruptible wait, a lock of a file."""
+    """Whether no thread waits for work in such a row, however long it is: an uninterruptible wait, a lock of a file."""
     return row.state == UNINTERRUPTIBLE or (row.is_blocked and _in_kernel(row.kernel)[0] in _NEVER_FOR_WORK)
 
 

@@ -1,6 +1,6 @@
 """An off-CPU measurement as lists show it: a line a thread, what held it up, and the stacks behind each line.
 
-Nearly every thread of a host sleeps nearly all the time, and nobody waits for it: what a thread spent waiting for work
+Nearly every thread of a host sleeps nearly all the time, and nothing waits for it: what a thread spent waiting for work
 (`offcpu_places`) is taken apart from the time in which it was *held up*.
 """
 
@@ -31,11 +31,11 @@ class StackLine:
     place: str
     states: Mapping[str, Times]
     wakers: tuple[tuple[str, int], ...]
-    """Who ended the waits, and the time of those, most first."""
+    """The wakers, and the time of the waits they ended, most first."""
     held_ns: int
     """As in ThreadLine."""
     holders: tuple[LockHolder, ...] = ()
-    """Who has the lock of a file for which it waits now."""
+    """The processes that hold the lock of a file for which it waits now."""
 
     @property
     def total_ns(self) -> int:
@@ -48,7 +48,7 @@ class ThreadLine:
     """One thread. `held_ns`: its time without a CPU, other than what it spent waiting for work to do.
 
     `place`: where most of `held_ns` was spent, of an idle thread most of all; `states`: nanoseconds in each; `slept`:
-    all the time, where one may wait for work, and so nobody knows whether it is held up; `stacks`: most time first.
+    all the time, where one may wait for work, and so it is not known whether it is held up; `stacks`: most time first.
     """
 
     thread: ThreadSummary
@@ -163,7 +163,7 @@ def _stack(rows: list[_Placed], holders: tuple[LockHolder, ...]) -> StackLine:
 
 
 def waker_name(waker: Waker) -> str:
-    """Who woke, in words."""
+    """The waker, in words."""
     return waker.name if waker.tid else "interrupt"
 
 
@@ -179,7 +179,7 @@ def top_threads(found: Measured, state: str = "all", *, idle: bool = True) -> tu
     """The threads with time in a state (one of STATE_CHOICES), most first; `idle`: also those that are.
 
     Of `all` and `blocked` the most is what was held up longest, and idle threads come last; of another state it is the
-    time in it. Those that slept all the time come behind the others: nearly every daemon does, and nobody waits for it.
+    time in it. Those that slept all the time come behind the others: nearly every daemon does, and none waits for it.
     """
 
     def times(line: ThreadLine) -> Times:

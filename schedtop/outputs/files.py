@@ -105,7 +105,7 @@ def _directory(path: Path) -> Iterator[int]:
 
 
 def _walked(path: Path) -> int:
-    """The directory at a path, through symlinks of root's or of who called sudo alone: nobody else leads root anywhere.
+    """The directory at a path, through symlinks of root's or of the invoking user alone: no other leads root anywhere.
 
     The kernel's rule for /tmp (fs.protected_symlinks), for each part of the path. Raises OSError, OutputError.
     """
@@ -140,7 +140,7 @@ def _temporary(name: str, directory: int) -> Iterator[tuple[BinaryIO, str]]:
     """A new file beside `name`, opened, and its name; it is gone afterwards, whatever happens."""
     temporary = f".{name[:200]}.{secrets.token_hex(6)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    # What root sees of a host is not for everybody; others have their umask.
+    # What root sees of a host is not for every user; others have their umask.
     descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666, dir_fd=directory)
     file = os.fdopen(descriptor, "wb")
     try:

@@ -142,7 +142,7 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _clock(self, view: View) -> list[Span]:
         end_ns = view.end_time_ns
-        # Who looks at a recording must see that it is not today's.
+        # A reader of a recording must see that it is not today's.
         return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
     def _host(self, view: View) -> Parts:

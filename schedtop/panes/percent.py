@@ -1,4 +1,4 @@
-"""Percent in a few cells, for columns whose header says that it is percent."""
+"""Percent in a few cells, for columns with a header that says percent."""
 
 from __future__ import annotations
 

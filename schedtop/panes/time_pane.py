@@ -71,7 +71,7 @@ class TimePane(Pane):
     ]
 
     class MomentChosen(Message):
-        """Somebody wants to see the interval that ends then."""
+        """The user wants to see the interval that ends then."""
 
         def __init__(self, end_ns: int) -> None:
             super().__init__()
@@ -87,7 +87,7 @@ class TimePane(Pane):
 
     def show(self, view: View) -> None:
         if self.hidden:
-            # What nobody sees must not keep Frames that the history has given up.
+            # What is not seen must not keep Frames that the history has given up.
             self.forget()
         super().show(view)
 

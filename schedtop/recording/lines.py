@@ -20,7 +20,7 @@ from schedtop.recording.fields import fields_of, frame_of
 SCHEMA = "schedtop.recording/1"
 
 HIDDEN, HIDE_SELF = "not_tgid:", "--hide-self"
-"""How `Header.filters` begins to name who is left out of tables, and what that is for people."""
+"""How `Header.filters` begins to name what is left out of tables, and the words for that on a screen."""
 
 _ENTRY_START = '{"interval":'
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
@@ -38,7 +38,7 @@ class OtherVersion(RecordingError):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a recording says of itself: whose it is, when it began, and what was asked for.
+    """What a recording says of itself: which host it is of, when it began, and what was asked for.
 
     `filters`: what was chosen beside the kernel's scope (`Host.scope`), as it is typed, the processes that tables leave
     out last (`not_tgid:N`); `triggers`: conditions, in words. In the file `filters` begins with the scope.

@@ -123,7 +123,7 @@ def _share(counter: str) -> Measure:
 
 
 def _cpu_rate(*counters: str) -> Measure:
-    """Events a second, of all CPUs, one, or some tasks (whose switches are the sum of both kinds)."""
+    """Events a second, of all CPUs, one, or some tasks (their switches are the sum of both kinds)."""
 
     def measure(recent: Sequence[Frame], argument: Argument) -> Measured:
         frame = recent[-1]

@@ -1,4 +1,4 @@
-"""A table of numpy rows whose selection belongs to a row's key, so that it survives sorting and refreshing."""
+"""A table of numpy rows. The selection belongs to a row's key, so that it survives sorting and refreshing."""
 
 from __future__ import annotations
 

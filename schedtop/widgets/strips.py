@@ -156,6 +156,6 @@ def marked_spans(spans: Spans, wanted: str) -> list[Span]:
 
 
 def rows_with(texts: Sequence[str], wanted: str) -> list[int]:
-    """The rows whose text has it, in whatever case."""
+    """The rows with this text, in whatever case."""
     wanted = wanted.lower()
     return [row for row, text in enumerate(texts) if wanted in text.lower()]

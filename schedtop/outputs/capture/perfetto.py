@@ -1,6 +1,6 @@
 """A capture as a Perfetto trace, through Perfetto's own library, with the events as its own ftrace source has them.
 
-So its user interface makes of them what it makes of any kernel trace: tracks of CPUs, states of tasks, who woke whom.
+So its user interface makes of them what it makes of any kernel trace: tracks of CPUs, states of tasks, wakers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a capture's events mean: who ran on which CPU from when to when, and in which state each task was."""
+"""What a capture's events mean: which task ran on which CPU from when to when, and in which state each task was."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _WAKING, _GONE = 4, 5
 class Slices:
     """`runs` by CPU and time, idle left out; `states` by task and time. Neither overlap.
 
-    `unseen_switches`: how often a task left a CPU that nobody saw it come to, other than by a counted loss.
+    `unseen_switches`: how often a task left a CPU without having been seen to come to it, other than by a counted loss.
     """
 
     runs: Rows
@@ -80,7 +80,7 @@ def unseen_switches(capture: Capture) -> int:
 
 
 def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]:
-    """Who had a CPU, idle among them, and how many switches were not seen.
+    """The tasks that held a CPU, idle among them, and how many switches were not seen.
 
     Each switch ends what ran before it and begins what runs after. What ran before the first one ran since the start.
     """
@@ -100,7 +100,7 @@ def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]
 
 
 def _cut_at_losses(runs: Rows, rows: Rows, gaps: Rows, unseen: Flags) -> Rows:
-    """Ends each run where a loss begins: nobody knows who ran then. What was there after a loss began at its end."""
+    """Ends each run where a loss begins: what ran then is not known. What was there after a loss began at its end."""
     last_ns: dict[int, int] = {}
     starts = runs["start_ns"].copy()
     for gap in gaps.tolist():
@@ -192,7 +192,7 @@ def _without_idle_wakings(changes: Rows) -> Rows:
     """The changes without wakings of tasks that run or wait for a CPU already: those change nothing.
 
     But a task that is woken on its way to sleep does not sleep: it waits for a CPU from when it leaves. That it was so
-    shows when it runs again and nobody has woken it since.
+    shows when it runs again without having been woken since.
     """
     state, tid = changes["state"].copy(), changes["tid"]
     before = np.append(0, np.where(tid[1:] == tid[:-1], state[:-1], 0))

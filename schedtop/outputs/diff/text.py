@@ -36,7 +36,7 @@ def to_text(data: Mapping[str, Any], top: int) -> str:
 
 
 def _sides(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Who, where, when of both; what is the same on one line."""
+    """Program, host and time of both; what is the same on one line."""
     facts = []
     for one, two in zip(_facts(before), _facts(after), strict=True):
         name = one[0]

@@ -81,7 +81,7 @@ class GroupTotals:
         self._weights = weights
 
     def _choose(self) -> None:
-        """Gives series to those who are heavy enough, the heaviest first."""
+        """Gives series to those that are heavy enough, the heaviest first."""
         heavy = [label for label, weight in self._weights.items() if weight >= self._entry_ns]
         for label in heavy:
             if label in self._active_ns:

@@ -178,7 +178,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().shutdown_request(request)
 
     def service_actions(self) -> None:
-        """Ends who takes too long. A timeout of the socket alone would wait for every single byte."""
+        """Ends a connection that takes too long. A timeout of the socket alone would wait for every single byte."""
         now = time.monotonic()
         with self._lock:
             for client, deadline in self._clients.items():

@@ -25,16 +25,16 @@ QUOTA_COUNTERS = ("periods", "throttled_periods", "throttled_ns", "pressure_ns")
 """What is kept of a cgroup with a quota: fields of THROTTLING_DTYPE."""
 
 GROUP_ENTRY_NS = 60 * NS_PER_S // 100
-"""Who ran or waited for one hundredth of a CPU during the last minute gets a series."""
+"""A group that ran or waited for one hundredth of a CPU during the last minute gets a series."""
 
 COMMAND_COUNTERS = ("count", "run_ns", "run_delay_ns")
-"""What is kept of a command whose processes are short-lived: fields of COMMAND_DTYPE."""
+"""What is kept of a command with short-lived processes: fields of COMMAND_DTYPE."""
 
 ENDINGS = ("succeeded", "failed", "killed", "unknown")
 """How short-lived processes end: fields of COMMAND_DTYPE."""
 
 QUOTA_ENTRY_NS = 1
-"""Who was throttled at all gets a series."""
+"""Every throttled group gets a series."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

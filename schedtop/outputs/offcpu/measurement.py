@@ -28,7 +28,7 @@ TOP = 10
 """How many threads and stacks a text shows, and how many threads are the top ones in JSON."""
 
 MOST_STACKS = 1000
-"""How many stacks JSON has, unless it is told: of everybody, while processes come and go, there are 20 MB of them."""
+"""How many stacks JSON has, unless it is told: of all tasks, while processes come and go, there are 20 MB of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def to_folded(offcpu: OffCpu, asked: Asked = ASKED) -> str:
 
 
 def to_svg(offcpu: OffCpu, asked: Asked = ASKED) -> str:
-    """The flame graph, of everybody without those that only waited for work."""
+    """The flame graph, of all tasks without those that only waited for work."""
     from schedtop.outputs.flame import flame_svg
 
     chosen = selected(asked.state)

@@ -14,7 +14,7 @@ from schedtop.outputs.recording.recorder import MAX_BYTES, Recorder
 from schedtop.recording.lines import Event, Header
 
 ENDING = ".rec.gz"
-"""Of files that nobody has named."""
+"""Of files without a given name."""
 
 MOST_WAITING_BYTES = 64 << 20
 """What may wait to be written beside the Frames of the start: a disk that is slower would fill the memory."""
@@ -110,10 +110,10 @@ class BackgroundRecorder:
                 else:
                     if self.frames:
                         self._recorder.close(thing)
-                    else:  # nobody could read it
+                    else:  # it could not be read
                         self._recorder.discard()
                     return
         except OutputError as problem:
             self.failure = str(problem)
-        except Exception as problem:  # Nobody else sees an error of this thread.
+        except Exception as problem:  # An error of this thread is seen nowhere else.
             self.failure = f"{self.path}: recording failed: {type(problem).__name__}: {problem}"

@@ -86,7 +86,7 @@ class Recorder:
             self._file.close()
 
     def discard(self) -> None:
-        """Takes the file away, if it still is this one: without a Frame nobody can read it."""
+        """Takes the file away, if it still is this one: without a Frame it cannot be read."""
         with suppress(OSError):
             if os.path.samestat(self._status, self.path.lstat()):
                 self.path.unlink()

@@ -71,7 +71,7 @@ _HEAT_RGB = (0.93, 0.42, 0.05)
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot: what it is called, what it shows in words (for who cannot see it), and its SVG."""
+    """A plot: what it is called, what it shows in words (for a user that cannot see it), and its SVG."""
 
     title: str
     words: str

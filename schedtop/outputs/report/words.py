@@ -68,7 +68,7 @@ def span_words(span_ns: int) -> str:
 
 
 def origin_words(data: Data) -> list[tuple[str, str]]:
-    """Who, where and what: names and values, in order."""
+    """Program, host and options: names and values, in order."""
     recording = data["recording"] or {}
     version = data["tool_version"]
     recorded = recording.get("tool_version")
@@ -192,7 +192,7 @@ def time_cells(row: Data, span_ns: int) -> dict[str, str]:
 
 
 def useful_columns(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The columns that say anything in any row; those that everybody looks for stay."""
+    """The columns that say anything in any row; those that every reader looks for stay."""
     optional = {"steal", "quota", "PSI", "lost", "verdict"}
     return [
         name

@@ -69,7 +69,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
 
 
 def preemption_fields(pairs: Rows) -> list[dict[str, Any]]:
-    """Who took the CPU from whom; the longest sum of waits first."""
+    """Victims and preemptors; the longest sum of waits first."""
     chosen = pairs[pairs["preemptions"] > 0]
     chosen = chosen[np.argsort(-chosen["preempted_ns"], kind="stable")]
     return [
@@ -79,7 +79,7 @@ def preemption_fields(pairs: Rows) -> list[dict[str, Any]]:
 
 
 def blocking_fields(pairs: Rows) -> list[dict[str, Any]]:
-    """Who had the CPU while whom waited; the longest first."""
+    """Victims and blockers; the longest first."""
     chosen = pairs[pairs["blocked_ns"] > 0]
     chosen = chosen[np.argsort(-chosen["blocked_ns"], kind="stable")]
     return [

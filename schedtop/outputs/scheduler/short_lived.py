@@ -81,7 +81,7 @@ def endings_words(command: Mapping[str, Any]) -> str:
 
 
 def starter_name(command: Mapping[str, Any]) -> str:
-    """Who started most of them: `make (1234)`, and how many others did (`+2`)."""
+    """The task that started most of them: `make (1234)`, and how many others did (`+2`)."""
     parents = command["parents"]
     if not parents or not parents[0]["comm"]:
         return "-"
@@ -97,7 +97,7 @@ def _own(rows: Rows, command: np.void) -> Rows:
 
 
 def task_ending(task: dict[str, Any], has_codes: bool) -> dict[str, Any]:
-    """Who started a task and how it ended; `task` has the fields of TASK_DTYPE."""
+    """The parent of a task and how it ended; `task` has the fields of TASK_DTYPE."""
     code = task["exit_code"] if task["ended"] and has_codes else EXIT_UNKNOWN
     return {
         "parent_tgid": task["parent_tgid"] or None,

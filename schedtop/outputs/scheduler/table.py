@@ -248,7 +248,7 @@ def _slow_waits(data: dict[str, Any]) -> str:
 
 
 def _blockers(wait: dict[str, Any]) -> str:
-    """Who had the CPU for which share of the wait."""
+    """The blockers, each with its share of the wait."""
     whole = wait["wait_ns"] or 1
     parts = [f"{_name(blocker)} {format_ratio(blocker['run_ns'] / whole)}" for blocker in wait["blockers"]]
     if wait["other_blockers_ns"]:

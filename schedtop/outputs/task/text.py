@@ -59,14 +59,14 @@ def _head(task: TaskFrame, host: Host, ended_early: str) -> str:
 
 
 def _all_threads(task: TaskFrame) -> str:
-    """How many they are: who is looked at."""
+    """How many threads are looked at."""
     count, started = _thread_count(task), task.threads_started
     threads = "its only thread" if count == 1 else f"all {count} threads"
     return f"{threads}, {started} of them started meanwhile" if started else threads
 
 
 def _one_thread(task: TaskFrame) -> str:
-    """That it is one alone, and who else there is in its process."""
+    """That it is one alone, and how many others its process has."""
     inside = "" if task.tid == task.tgid else f" of process {task.tgid} ({printable(task.process)})"
     facts = [f"has {task.process_threads} threads"] if task.process_threads > 1 else []
     facts += [f"started {task.threads_started} meanwhile"] if task.threads_started else []

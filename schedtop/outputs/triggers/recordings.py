@@ -19,7 +19,7 @@ LONGEST_NS = 600 * NS_PER_S
 
 
 class Recordings(Protocol):
-    """Who keeps open recordings, and hands each new Frame to them."""
+    """A thing that keeps open recordings, and hands each new Frame to them."""
 
     def start_recording(self, frames_before: Sequence[Frame] = ..., *, filters: str = ...) -> BackgroundRecorder:
         """Opens a file that begins with `frames_before`. Raises OutputError."""

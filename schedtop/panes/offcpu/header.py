@@ -1,4 +1,4 @@
-"""What an off-CPU measurement is of: since when, of whom, which waits; and what was lost."""
+"""What an off-CPU measurement is of: since when, which tasks, which waits; and what was lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OffCpuHeader(Canvas, can_focus=False):
         self.draw()
 
     def on_unmount(self) -> None:
-        # The framework may keep the widget for a while, but nobody needs the measurement any more.
+        # The framework may keep the widget for a while, but nothing needs the measurement any more.
         self._offcpu = None
 
     def draw(self) -> None:

@@ -13,7 +13,7 @@ Order = Callable[[ThreadLine], tuple[int, ...]]
 
 ORDERS: Mapping[str, tuple[str, Order]] = MappingProxyType(
     {
-        # What slept all the time comes last: it may be held up for good, but mostly nobody waits for it.
+        # What slept all the time comes last: it may be held up for good, but mostly nothing waits for it.
         "held": ("held up", lambda line: (not line.slept, line.held_ns)),
         "blocked": ("blocked", lambda line: (line.thread.blocked.total_ns,)),
         "runnable": ("run delay", lambda line: (line.thread.runnable.total_ns,)),

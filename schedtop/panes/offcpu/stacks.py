@@ -156,7 +156,7 @@ def _wakers(stack: StackLine) -> list[list[Span]]:
 
 
 def _filled(names: Sequence[str], width: int, most: int | None) -> list[str]:
-    """Names from the leaf on with who called them, in lines; cut after `most` of them, saying how many are missing."""
+    """Names from the leaf on with their callers, in lines; cut after `most` of them, saying how many are missing."""
     lines: list[str] = []
     line = ""
     for index, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""The lines on top of the task view: who it is, how it may run, and what it does now."""
+"""The lines on top of the task view: which task it is, how it may run, and what it does now."""
 
 from __future__ import annotations
 

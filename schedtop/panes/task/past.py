@@ -135,7 +135,7 @@ class PastReader:
         intervals = tuple(self._intervals(_window(frames, window_ns)))
         last = frames[-1]
         parts = [*self._minutes(intervals[:-1]), _summed(intervals[-1:])]
-        # The last table alone says who waits now.
+        # The last table alone says what waits now.
         tasks = merge_tasks([part.tasks for part in parts])
         waits = [part.waits for part in parts if part.waits is not None]
         longest_ns = int(tasks["max_wait_ns"].max(initial=0))

@@ -1,4 +1,4 @@
-"""Who has to do with the task: who woke it and whom it woke, who took its CPU, who had it, whom it kept waiting."""
+"""The peers of the task: its wakers and the tasks it woke, its preemptors and blockers, and its victims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOTH_NUMBERS = 34
 
 
 class WhoPane(TaskPane):
-    """Five lists: wakers, those whom it woke, preemptors, blockers, and those that waited for it."""
+    """Five lists: wakers, those that it woke, preemptors, blockers, and those that waited for it."""
 
     NUMBER = 4
     TITLE = "Who"

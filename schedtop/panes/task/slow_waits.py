@@ -1,4 +1,4 @@
-"""The last slow waits of the task, with who had the CPU meanwhile; from the History."""
+"""The last slow waits of the task, with their blockers; from the History."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who preempts whom: which task or group waited behind which, and that the sum is all waits."""
+"""Blame: which task or group waited behind which, and that the sum is all waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOOTED_HEIGHT = 4
 
 
 class BlamePane(Pane, KeyedTable[PairRows]):
-    """Victims and those who kept them waiting, most time first."""
+    """Victims and the tasks that kept them waiting, most time first."""
 
     TITLE = "Who preempts whom"
     SHORT = "Blame"
@@ -86,7 +86,7 @@ class BlamePane(Pane, KeyedTable[PairRows]):
         self.draw()
 
     def draw(self) -> None:
-        # Grouping costs: a pane that nobody sees does not.
+        # Grouping costs: it is not done for a pane that is not seen.
         if not self.hidden and self.view is not None:
             self._take(self.view)
         super().draw()
@@ -125,7 +125,7 @@ class BlamePane(Pane, KeyedTable[PairRows]):
     def _detail(self, kind: str, mode: str) -> str:
         """How it is grouped and blamed, in the title; the columns say the latter, too."""
         view = self._shown[0]
-        # Who blocked whom is not kept by CPU.
+        # Pairs are not kept by CPU.
         everywhere = "all CPUs" if view is not None and view.settings.shown_filter.cpus else ""
         grouped = " · ".join(filter(None, (everywhere, "" if kind == "thread" else f"by {kind}")))
         both = " · ".join(filter(None, (grouped, mode)))

@@ -1,4 +1,4 @@
-"""Who kept whom waiting, as rows of a table: pairs of groups, and the waits that no pair stands for."""
+"""Victims and what kept them waiting, as rows of a table: pairs of groups, and the waits that no pair stands for."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ CELL_HISTORIES = (8, 4, 0)
 """Cells of history beside each CPU where several share a line: the longest that lets all be seen."""
 
 ZOOM_PAGES = 4
-"""Who zooms wants to see more: up to so many pages of rows are scrolled then, before anything is left out."""
+"""A zoomed pane is to show more: up to so many pages of rows are scrolled then, before anything is left out."""
 
 SHORT_WORDS = {
     "busy": "busy%",

@@ -106,7 +106,7 @@ class LatencyPane(Pane):
         super().__init__(id=id, classes=classes)
         self._plot = LatencyPlot()
         self.group: ChosenGroup | None = None
-        """Whose waits alone are to be shown, if the Frame has them; set before `show`."""
+        """The group that is to be shown alone, if the Frame has its waits; set before `show`."""
 
     def _of_group(self, view: View) -> Histogram | None:
         kind, groups = view.settings.group, view.frame.groups
@@ -153,6 +153,6 @@ def _per_s(view: View, histogram: Histogram) -> str:
 
 
 def scope(view: View) -> str:
-    """Whose waits these are, for the title: a filter by CPU holds here, one by task does not."""
+    """The tasks of these waits, for the title: a filter by CPU holds here, one by task does not."""
     parts = [view.cpus_words] if view.cpus_words else []
     return " · ".join([*parts, NOT_BY_TASK] if view.settings.shown_filter.names_tasks else parts)

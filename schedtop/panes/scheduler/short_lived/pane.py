@@ -96,7 +96,7 @@ class ShortLivedPane(Pane, KeyedTable[CommandRows]):
         self.draw()
 
     def draw(self) -> None:
-        # Grouping costs: a pane that nobody sees does not.
+        # Grouping costs: it is not done for a pane that is not seen.
         if not self.hidden and self.view is not None and self._grouped[0] is not self.view:
             commands = sort_commands(by_command(self.view.short_lived), self.view.settings.short_lived_sort)
             self._grouped = self.view, commands

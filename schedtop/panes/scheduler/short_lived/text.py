@@ -1,4 +1,4 @@
-"""The short-lived tasks of one command in full: everybody who started them, how they ended, what they took."""
+"""The short-lived tasks of one command in full: every task that started them, how they ended, what they took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slow waits: every single wait over the threshold, who had the CPU, and who was there before."""
+"""The slow waits: every single wait over the threshold, its blockers, and the task that was there before."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _blockers(context: WaitRows) -> list[str]:
 
 
 def _blocker_text(wait_ns: int, covered_ns: int, tids: list[int], comms: list[bytes], times: list[int]) -> str:
-    """The share of the wait of the one who had the CPU longest, its name, and how many more there are."""
+    """The share of the wait of its longest blocker, the name of that, and how many more there are."""
     if not times[0] or not wait_ns:
         return "·"
     sign = UNSURE if covered_ns < COVERED_RATIO * wait_ns else ""

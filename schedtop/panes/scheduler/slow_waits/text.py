@@ -1,4 +1,4 @@
-"""One slow wait in full: why, who had the CPU and for how long, who else had a part in it."""
+"""One slow wait in full: why, which tasks held the CPU and for how long, which others had a part in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAR_CELLS = 12
 
 
 def wait_title(row: np.void) -> str:
-    """Whose wait, and how long."""
+    """The victim, and how long it waited."""
     return f"{steady(text(row['comm']))} ({int(row['tid'])}) waited {format_ns(int(row['wait_ns']))}"
 
 
@@ -29,7 +29,7 @@ def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) 
     """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has."""
     yield from paragraph(steady(explain(row, cpus)), width)
     yield []
-    # A throttled task was on no run queue: nobody kept a CPU from it.
+    # A throttled task was on no run queue: no task kept a CPU from it.
     if row["kind"] != BEGINNINGS.index("throttled"):
         yield [("Who had the CPU meanwhile", "key")]
         yield from _blocker_lines(row, width)

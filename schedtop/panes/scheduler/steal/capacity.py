@@ -1,4 +1,4 @@
-"""What takes CPU time away from those who want it, over five minutes: steal, quotas, pressure, and what it costs."""
+"""What takes CPU time away from tasks that want it, over five minutes: steal, quotas, pressure, and what it costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steal, quota, pressure: who else takes the CPUs' time, beside what waits cost, over the same five minutes."""
+"""Steal, quota, pressure: what else takes the CPUs' time, beside what waits cost, over the same five minutes."""
 
 from __future__ import annotations
 

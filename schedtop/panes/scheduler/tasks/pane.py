@@ -1,4 +1,4 @@
-"""The task table: who ran, who waited, and how often each was put off the CPU; alone or in groups."""
+"""The task table: what ran, what waited, and how often each was preempted; alone or in groups."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
     COLUMN_HELP = (("Columns, of single tasks", COLUMNS), ("Columns, of groups (g)", GROUP_COLUMNS))
 
     def __init__(self, own_pid: int | None = None, *, id: str | None = None, classes: str | None = None) -> None:
-        """`own_pid` is the process whose tasks are marked as schedtop's own."""
+        """`own_pid` is the process with the tasks that are marked as schedtop's own."""
         super().__init__(id=id, classes=classes)
         self.own_pid = own_pid
         self._kind = "thread"
