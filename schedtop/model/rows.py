@@ -18,20 +18,6 @@ Rows = npt.NDArray[np.void]
 WAIT_KINDS = ("wakeup", "preemption")
 """First axis of `LatencyTable.counts`: why the task was queued."""
 
-BEGINNINGS = (*WAIT_KINDS, "throttled", "yield")
-"""How a wait began (`kind` of a slow wait): woken, put off the CPU, taken off by its group's quota, or gave it away."""
-
-CAUSES = ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu")
-"""Why a slow wait was slow (`cause`), exclusive, see docs/blame.md. `stolen`: the hypervisor had the CPU for most of
-it. `idle-cpu`: another CPU was idle for most of it. The others say how it began."""
-
-EVIDENCE = ("", "inferred", "pinned", "not balanced")
-"""What the cause rests on (`evidence`): inferred from its cgroup's statistics; the idle CPU was forbidden by the
-affinity mask, or allowed."""
-
-DOMAINS = ("", "cache", "numa")
-"""What a wait crossed (`domain`) from the CPU where it began to the one where it ended."""
-
 GROUPS = {
     "thread": "tid",
     "process": "tgid",
@@ -131,7 +117,7 @@ SLOW_WAIT_DTYPE = np.dtype(
     ]
 )
 """One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
-is no such task. `kind`, `cause`, `evidence` and `domain` index BEGINNINGS, CAUSES, EVIDENCE and DOMAINS.
+is no such task. `kind`, `cause`, `evidence` and `domain` are decoded in model/waits.py.
 
 Who had the CPU meanwhile: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).

@@ -17,19 +17,7 @@ import numpy.typing as npt
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import printable
 from schedtop.model.frame import Attribution, Frame, Loss, Overhead, Pressure
-from schedtop.model.rows import (
-    BEGINNINGS,
-    CAUSES,
-    DOMAINS,
-    EVIDENCE,
-    PAIR_DTYPE,
-    SLOW_WAIT_DTYPE,
-    TASK_DTYPE,
-    THROTTLING_DTYPE,
-    UNKNOWN,
-    WAIT_KINDS,
-    Rows,
-)
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, UNKNOWN, WAIT_KINDS, Rows
 from schedtop.model.short_lived import FOLDED, SHORT_LIVED_DTYPE
 from schedtop.model.tables import (
     CPU_COUNTERS,
@@ -40,6 +28,7 @@ from schedtop.model.tables import (
     LatencyTable,
     QueueTable,
 )
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 
 NAME_CODE = "latin-1"
 """Names are bytes of any value: each becomes the character of that number."""

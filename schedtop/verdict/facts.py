@@ -11,7 +11,8 @@ from schedtop.base.histogram import LOW_NS
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import CAUSES, EVIDENCE, Integers, Rows, take_rows
+from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.waits import CAUSES, EVIDENCE
 
 FEW_SLOW = 5  # fewer slow waits show no common cause,
 LITTLE_LOAD = 0.1  # unless they are long: so many tasks were waiting on average

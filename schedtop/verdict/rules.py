@@ -13,7 +13,8 @@ import numpy as np
 from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ns, format_rate, format_round_ns, rate
 from schedtop.history.history import View
 from schedtop.model.containers import cgroup_label
-from schedtop.model.rows import EVIDENCE, Rows, take_rows
+from schedtop.model.rows import Rows, take_rows
+from schedtop.model.waits import EVIDENCE
 from schedtop.verdict.delay import judge_sums
 from schedtop.verdict.facts import EXPLANATIONS, MAIN_FACTOR, MAIN_SHARE, MISSING_SHARE, Facts, gather
 from schedtop.verdict.short_lived import FORK_SHARE, forks

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows, text
+from schedtop.model.rows import Integers, Rows, text
+from schedtop.model.waits import Beginning, Cause, Domain, Evidence, Reason, reason
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,21 +32,23 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
 KNOWN_RATIO = 0.95
 """What is known of a wait up to here is said to be so much; beyond, the rest is rounding and clocks."""
 
-_DOMAIN_WORDS = {"": "", "cache": ", which has another cache", "numa": ", which is in another NUMA node"}
-_IDLE_WORDS = {"pinned": "idle CPU, pinned", "not balanced": "idle CPU, allowed"}
+_DOMAIN_WORDS = {Domain.CACHE: ", which has another cache", Domain.NUMA: ", which is in another NUMA node"}
+_IDLE_WORDS = {Evidence.PINNED: "idle CPU, pinned", Evidence.NOT_BALANCED: "idle CPU, allowed"}
 
 
 def cause_words(row: np.void) -> str:
     """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns; `?` after what is inferred."""
-    cause, evidence = _name(CAUSES, row["cause"]), _name(EVIDENCE, row["evidence"])
-    if cause == "idle-cpu":
-        return _IDLE_WORDS.get(evidence, "idle CPU")
-    return f"{cause}?" if evidence == "inferred" else cause or "unknown"
+    why = reason(row)
+    if why.cause is Cause.IDLE_CPU:
+        return _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
+    cause = "" if why.cause is None else why.cause.label
+    return f"{cause}?" if why.evidence is Evidence.INFERRED else cause or "unknown"
 
 
 def explain(row: np.void, cpus: int = 0) -> str:
     """A row of SLOW_WAIT_DTYPE in one to four plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
-    parts = (_beginning(row), _why(row, cpus), _who_ran(row), _where(row))
+    why = reason(row)
+    parts = (_beginning(row, why), _why(row, why, cpus), _who_ran(row, why), _where(row, why))
     return " ".join(part + "." for part in parts if part)
 
 
@@ -104,25 +107,19 @@ def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> li
     return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
 
 
-def _name(names: tuple[str, ...], index: int) -> str:
-    # A recording of a later version may know more than we do.
-    return names[index] if 0 <= index < len(names) else ""
-
-
-def _beginning(row: np.void) -> str:
+def _beginning(row: np.void, why: Reason) -> str:
     """Who waited how long, and how that began."""
     who, wait = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["wait_ns"]))
-    began = _name(BEGINNINGS, row["kind"])
     ran, queued = int(row["cpu"]), int(row["enqueue_cpu"])
     first = queued if queued >= 0 else ran
-    if began == "throttled":
+    if why.began is Beginning.THROTTLED:
         return f"{who} was throttled on CPU {first} and waited {wait}"
-    if began == "yield":
+    if why.began is Beginning.YIELD:
         return f"{who} gave CPU {first} away with sched_yield and waited {wait}"
-    if began == "preemption":
+    if why.began is Beginning.PREEMPTION:
         taken = _by(row, "preemptor", "to")
         return f"{who} lost CPU {first}{taken} and waited {wait}"
-    if began == "wakeup":
+    if why.began is Beginning.WAKEUP:
         return f"{who} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
     return f"{who} waited {wait} for CPU {ran}"
 
@@ -132,28 +129,27 @@ def _by(row: np.void, role: str, word: str) -> str:
     return f" {word} {task_words(tid, row[f'{role}_comm'])}" if tid else ""
 
 
-def _why(row: np.void, cpus: int) -> str:
+def _why(row: np.void, why: Reason, cpus: int) -> str:
     """What the cause rests on; nothing where the beginning says it all."""
-    cause = _name(CAUSES, row["cause"])
     wait = format_ns(int(row["wait_ns"]))
-    if cause == "throttled":
-        inferred = " (inferred from cpu.stat)" if _name(EVIDENCE, row["evidence"]) == "inferred" else ""
+    if why.cause is Cause.THROTTLED:
+        inferred = " (inferred from cpu.stat)" if why.evidence is Evidence.INFERRED else ""
         return f"Its cgroup had used up its CPU quota{inferred}"
-    if cause == "stolen":
+    if why.cause is Cause.STOLEN:
         return f"The hypervisor had the CPU for at least {format_ns(int(row['stolen_ns']))} of {wait}"
-    if cause == "idle-cpu":
-        return _idle_cpu(row, cpus)
-    return "" if cause else "Why is not known"
+    if why.cause is Cause.IDLE_CPU:
+        return _idle_cpu(row, why, cpus)
+    return "Why is not known" if why.cause is None else ""
 
 
-def _idle_cpu(row: np.void, cpus: int) -> str:
-    idle, evidence = int(row["idle_cpu"]), _name(EVIDENCE, row["evidence"])
+def _idle_cpu(row: np.void, why: Reason, cpus: int) -> str:
+    idle = int(row["idle_cpu"])
     which = f"CPU {idle}" if idle >= 0 else "Another CPU"
     known = f"{which} was idle for {format_ns(int(row['idle_cpu_ns']))} of it"
     mask = _mask_words(int(row["allowed_cpus"]), cpus)
-    if evidence == "pinned":
+    if why.evidence is Evidence.PINNED:
         return f"{known}, but the affinity mask{mask} forbids it"
-    if evidence == "not balanced":
+    if why.evidence is Evidence.NOT_BALANCED:
         return f"{known} and the affinity mask{mask} allows it, but the task was not moved there"
     return f"{known}; whether the affinity mask allows it is not known"
 
@@ -166,10 +162,10 @@ def _mask_words(allowed: int, cpus: int) -> str:
     return f" ({of_all} CPU{'s' if max(allowed, cpus) != 1 else ''})"
 
 
-def _who_ran(row: np.void) -> str:
+def _who_ran(row: np.void, why: Reason) -> str:
     """Who had the CPU by share of the wait, and how much of it is known."""
     wait, covered = int(row["wait_ns"]), int(row["covered_ns"])
-    if _name(BEGINNINGS, row["kind"]) == "throttled":
+    if why.began is Beginning.THROTTLED:
         return ""  # It was on no run queue: nobody kept it waiting.
     if covered <= 0 or wait <= 0:
         return "Who had the CPU is not known"
@@ -185,12 +181,12 @@ def _who_ran(row: np.void) -> str:
     return "; ".join(part for part in (had, unknown) if part)
 
 
-def _where(row: np.void) -> str:
+def _where(row: np.void, why: Reason) -> str:
     """Both CPUs and what lies between them, if the task moved."""
     queued, ran = int(row["enqueue_cpu"]), int(row["cpu"])
     if queued == ran or queued < 0:
         return ""
-    crossed = _DOMAIN_WORDS.get(_name(DOMAINS, row["domain"]), "")
+    crossed = _DOMAIN_WORDS.get(why.domain or Domain.NONE, "")
     return f"It began to wait on CPU {queued} and ran on CPU {ran}{crossed}"
 
 

@@ -15,7 +15,8 @@ from scenarios import HOG, Cast, Role, Take, cgroup, takes
 
 from schedtop.base.histogram import LOW_NS
 from schedtop.model.frame import Frame, Topology, merge
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Rows
+from schedtop.model.rows import Rows
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope

@@ -13,9 +13,10 @@ from schedtop.base.units import NS_PER_S, printable
 from schedtop.history.history import ViewSettings
 from schedtop.model.containers import container_label
 from schedtop.model.frame import Frame, Host, Loss, Overhead, Pressure
-from schedtop.model.rows import CAUSES, WAIT_KINDS, Integers, Rows, text
+from schedtop.model.rows import WAIT_KINDS, Integers, Rows, text
 from schedtop.model.short_lived import by_command
 from schedtop.model.tables import CPU_COUNTERS, QueueTable, merge_queues
+from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 
 GROUP_COUNTERS = ("run_delay_ns", "run_ns", "involuntary_switches")

@@ -13,8 +13,9 @@ from schedtop.base.units import iso_time
 from schedtop.history.history import View
 from schedtop.model.frame import Frame
 from schedtop.model.groups import group_members, group_tasks
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, GROUPS, UNKNOWN, Rows, text
+from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
 from schedtop.model.tables import GroupLatency
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 
 GROUP_FIELDS = (
     "tasks",

@@ -8,7 +8,8 @@ from typing import Any
 from schedtop import __version__
 from schedtop.base.units import iso_time
 from schedtop.model.frame import Host
-from schedtop.model.rows import BEGINNINGS, CAUSES, EVIDENCE, Rows, text
+from schedtop.model.rows import Rows, text
+from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import task_ref
 from schedtop.outputs.scheduler.snapshot import histogram_fields

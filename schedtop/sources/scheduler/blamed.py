@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from schedtop.model.rows import (
-    BEGINNINGS,
     BLOCKERS,
     PAIR_DTYPE,
     PAIR_SUMS,
@@ -16,6 +15,7 @@ from schedtop.model.rows import (
     Rows,
     take_rows,
 )
+from schedtop.model.waits import Beginning
 from schedtop.sources.scheduler.names import People
 
 MOST_PAIRS = 1024
@@ -59,7 +59,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
         lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
         rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
     rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
-    rows["kind"] = np.where(events["yielded"] != 0, BEGINNINGS.index("yield"), events["kind"])
+    rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, events["kind"])
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
     times = np.take_along_axis(events["blocker_ns"].astype(np.int64), order, axis=1)

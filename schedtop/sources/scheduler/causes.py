@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from schedtop.model.containers import is_within
 from schedtop.model.frame import Topology
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Integers, Rows
+from schedtop.model.rows import Integers, Rows
+from schedtop.model.waits import CAUSE_BY_BEGINNING, DOMAINS, Beginning, Cause, Evidence
 
 MOST = 0.5
 """The share of a wait that is `most of it`."""
@@ -44,7 +45,7 @@ def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> n
         if int(group) in paths and ns
     }
     idle = rows["cpu_idle_ns"] >= MOST * rows["wait_ns"]
-    for index in np.flatnonzero(idle & (rows["kind"] == BEGINNINGS.index("preemption"))):
+    for index in np.flatnonzero(idle & (rows["kind"] == Beginning.PREEMPTION)):
         path = paths.get(int(rows["cgroup_id"][index]), "")
         above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
         throttled[index] = above >= MOST * rows["wait_ns"][index]
@@ -78,10 +79,10 @@ def note_idle_cpus(
     best = np.argmax(np.where(is_free[:, None] & ~free, -1, idle), axis=1)
     rows["idle_cpu"][moments] = cpus[best]
     rows["idle_cpu_ns"][moments] = idle[np.arange(len(moments)), best]
-    evidence = np.where(is_free, EVIDENCE.index("not balanced"), EVIDENCE.index("pinned"))
+    evidence = np.where(is_free, Evidence.NOT_BALANCED, Evidence.PINNED)
     # Of CPUs that are not in the list, one may have been idle that the mask allows.
     known &= is_free | complete | (rows["allowed_cpus"][moments] == 1)
-    rows["evidence"][moments] = np.where(known, evidence, 0)
+    rows["evidence"][moments] = np.where(known, evidence, Evidence.NONE)
 
 
 def _allowed(
@@ -117,14 +118,14 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
 
     `throttled`: inferred for each row, `None` where the kernel tells itself.
     """
-    began = np.array([CAUSES.index(name) for name in BEGINNINGS])[rows["kind"]]
+    began = CAUSE_BY_BEGINNING[rows["kind"]]
     idle = (rows["idle_cpu"] >= 0) & (rows["idle_cpu_ns"] >= MOST * rows["wait_ns"])
     stolen = rows["stolen_ns"] >= MOST * rows["wait_ns"]
-    cause = np.where(idle, CAUSES.index("idle-cpu"), began)
-    cause = np.where(stolen, CAUSES.index("stolen"), cause)
-    cause = np.where(rows["kind"] == BEGINNINGS.index("throttled"), CAUSES.index("throttled"), cause)
-    rows["evidence"][cause != CAUSES.index("idle-cpu")] = 0
+    cause = np.where(idle, Cause.IDLE_CPU, began)
+    cause = np.where(stolen, Cause.STOLEN, cause)
+    cause = np.where(rows["kind"] == Beginning.THROTTLED, Cause.THROTTLED, cause)
+    rows["evidence"][cause != Cause.IDLE_CPU] = Evidence.NONE
     if throttled is not None:
-        cause[throttled] = CAUSES.index("throttled")
-        rows["evidence"][throttled] = EVIDENCE.index("inferred")
+        cause[throttled] = Cause.THROTTLED
+        rows["evidence"][throttled] = Evidence.INFERRED
     rows["cause"] = cause

@@ -9,17 +9,9 @@ import numpy as np
 
 from schedtop.base.histogram import LOW_NS
 from schedtop.model.frame import Attribution
-from schedtop.model.rows import (
-    BLOCKERS,
-    CAUSES,
-    PAIR_DTYPE,
-    PERSON_FIELDS,
-    SLOW_WAIT_DTYPE,
-    THROTTLING_DTYPE,
-    Integers,
-    Rows,
-)
+from schedtop.model.rows import BLOCKERS, PAIR_DTYPE, PERSON_FIELDS, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Integers, Rows
 from schedtop.model.tables import GroupLatency, LatencyTable
+from schedtop.model.waits import Cause, Evidence
 
 _POD = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod6f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0.slice"
 CGROUPS: Mapping[int, str] = MappingProxyType(
@@ -42,8 +34,6 @@ _PARTS = {"over_budget_ns": 0.01, "uncovered_ns": 0.02, "idle_ns": 0.03, "others
 _SHARES = (0.62, 0.24, 0.1, 0.04)
 _VICTIMS = 100
 _TYPICAL_WAIT_NS = 700_000
-
-_STOLEN, _IDLE = CAUSES.index("stolen"), CAUSES.index("idle-cpu")
 
 
 def place(tasks: Rows) -> None:
@@ -94,14 +84,14 @@ def _block(rows: Rows, others: list[Rows], rng: np.random.Generator) -> None:
 def _special(rows: Rows, rng: np.random.Generator) -> None:
     """The rarer causes."""
     chance = rng.random(len(rows))
-    for cause, low, high in ((_STOLEN, 0.0, 0.08), (_IDLE, 0.08, 0.2)):
+    for cause, low, high in ((Cause.STOLEN, 0.0, 0.08), (Cause.IDLE_CPU, 0.08, 0.2)):
         rows["cause"][(chance >= low) & (chance < high)] = cause
-    rows["stolen_ns"] = np.where(rows["cause"] == _STOLEN, rows["wait_ns"] * 7 // 10, 0)
-    idle = rows["cause"] == _IDLE
+    rows["stolen_ns"] = np.where(rows["cause"] == Cause.STOLEN, rows["wait_ns"] * 7 // 10, 0)
+    idle = rows["cause"] == Cause.IDLE_CPU
     rows["idle_cpu"][idle] = rows["cpu"][idle] + 1
     rows["idle_cpu_ns"][idle] = rows["wait_ns"][idle] * 8 // 10
     rows["allowed_cpus"][idle] = np.where(chance[idle] < 0.14, 1, 2)
-    rows["evidence"][idle] = np.where(chance[idle] < 0.14, 2, 3)
+    rows["evidence"][idle] = np.where(chance[idle] < 0.14, Evidence.PINNED, Evidence.NOT_BALANCED)
 
 
 def pairs(tasks: Rows, latency: LatencyTable) -> tuple[Rows, Attribution]:

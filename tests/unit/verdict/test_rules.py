@@ -16,18 +16,10 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, Host, Loss, Pressure
-from schedtop.model.rows import (
-    BEGINNINGS,
-    CAUSES,
-    EVIDENCE,
-    PAIR_DTYPE,
-    SLOW_WAIT_DTYPE,
-    TASK_DTYPE,
-    THROTTLING_DTYPE,
-    Rows,
-)
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
+from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 from schedtop.verdict.rules import RULES, Verdict, judge
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE
+from schedtop.model.rows import SLOW_WAIT_DTYPE
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 from schedtop.verdict.wait import CAUSE_MEANINGS, cause_words, explain, percent, task_words
 
 MS = 1_000_000

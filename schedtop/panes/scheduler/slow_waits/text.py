@@ -8,7 +8,8 @@ import numpy as np
 
 from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
-from schedtop.model.rows import BEGINNINGS, DOMAINS, Rows, text
+from schedtop.model.rows import Rows, text
+from schedtop.model.waits import Beginning, reason
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.verdict.wait import explain
 from schedtop.widgets.bars import thin_bar
@@ -30,7 +31,7 @@ def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) 
     yield from paragraph(steady(explain(row, cpus)), width)
     yield []
     # A throttled task was on no run queue: no task kept a CPU from it.
-    if row["kind"] != BEGINNINGS.index("throttled"):
+    if reason(row).began is not Beginning.THROTTLED:
         yield [("Who had the CPU meanwhile", "key")]
         yield from _blocker_lines(row, width)
         yield []
@@ -87,5 +88,5 @@ def _cpu_text(row: np.void) -> str:
     queued, ran = int(row["enqueue_cpu"]), int(row["cpu"])
     if queued == ran or queued < 0:
         return f"queued and ran on CPU {ran}"
-    domain = DOMAINS[row["domain"]] if 0 <= row["domain"] < len(DOMAINS) else ""
-    return f"queued on CPU {queued}, ran on CPU {ran}" + (f" (another {domain} domain)" if domain else "")
+    domain = reason(row).domain
+    return f"queued on CPU {queued}, ran on CPU {ran}" + (f" (another {domain.label} domain)" if domain else "")

@@ -18,7 +18,8 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, Host, Loss, Pressure, merge
-from schedtop.model.rows import CAUSES, TASK_DTYPE
+from schedtop.model.rows import TASK_DTYPE
+from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets
 from schedtop.outputs.metrics.groups import MOST_CANDIDATES, OTHER, QUIET_NS, GroupTotals
 from schedtop.outputs.metrics.totals import Published, Totals, sums_by_label

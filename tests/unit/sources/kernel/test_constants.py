@@ -8,7 +8,7 @@ import pytest
 
 import schedtop
 from schedtop.capture import events as capture
-from schedtop.model import rows, tables
+from schedtop.model import rows, tables, waits
 from schedtop.offcpu import measurement as offcpu
 from schedtop.sources.kernel import constants
 from schedtop.sources.kernel.constants import SCHEDULER, Header, constants_of, header_constants
@@ -47,7 +47,7 @@ def test_a_header_has_also_what_it_includes() -> None:
 @pytest.mark.parametrize(
     ("header", "enum", "names"),
     [
-        ("scheduler/maps.h", "WAIT", rows.BEGINNINGS[:-1]),
+        ("scheduler/maps.h", "WAIT", waits.BEGINNINGS[:-1]),
         ("scheduler/maps.h", "GROUP", [name.removesuffix("_id") or "none" for name in live.GROUPINGS]),
         ("scheduler/maps.h", "QUEUE", tables.QUEUE_KINDS),
         ("offcpu/offcpu.h", "OFF", offcpu.STATES),

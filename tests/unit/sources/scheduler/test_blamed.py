@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model.rows import BEGINNINGS, Rows
+from schedtop.model.rows import Rows
+from schedtop.model.waits import BEGINNINGS
 from schedtop.sources.host.proc import ProcessNames
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows

@@ -7,7 +7,8 @@ import pytest
 
 from schedtop.model.containers import is_within
 from schedtop.model.frame import Topology
-from schedtop.model.rows import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 from schedtop.sources.scheduler.causes import (
     assign_causes,
     infer_throttled,

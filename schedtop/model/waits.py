@@ -1,0 +1,133 @@
+"""What is known of a slow wait in single words: how it began, why it was slow, what that rests on, what it crossed.
+
+Rows of SLOW_WAIT_DTYPE hold the numbers (`kind`, `cause`, `evidence`, `domain`), recordings and JSON the labels. What
+a later version may write besides has no member here: it decodes to `None`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+
+from schedtop.model.rows import Integers, Rows
+
+
+class _Labeled(IntEnum):
+    """A number in a row, and the word for it."""
+
+    label: str
+
+    def __new__(cls, number: int, label: str) -> Self:
+        member = int.__new__(cls, number)
+        member._value_ = number
+        member.label = label
+        return member
+
+    @classmethod
+    def known(cls, number: int) -> Self | None:
+        """The member of a number, `None` where a later version wrote it."""
+        return tuple(cls)[number] if 0 <= number < len(cls) else None
+
+
+class Beginning(_Labeled):
+    """How a wait began (`kind`). The first two are WAIT_KINDS."""
+
+    WAKEUP = 0, "wakeup"
+    PREEMPTION = 1, "preemption"  # another task was given the CPU
+    THROTTLED = 2, "throttled"  # the quota of its cgroup took it off the run queue
+    YIELD = 3, "yield"  # the task called sched_yield
+
+
+class Cause(_Labeled):
+    """Why a slow wait was slow, exclusive, see docs/blame.md. The first three only say how it began."""
+
+    WAKEUP = 0, "wakeup"
+    PREEMPTION = 1, "preemption"
+    YIELD = 2, "yield"
+    THROTTLED = 3, "throttled"
+    STOLEN = 4, "stolen"  # the hypervisor had the CPU for most of it
+    IDLE_CPU = 5, "idle-cpu"  # another CPU was idle for most of it
+
+
+class Evidence(_Labeled):
+    """What the cause rests on, where it does not say so itself."""
+
+    NONE = 0, ""
+    INFERRED = 1, "inferred"  # throttled, by the statistics of its cgroup
+    PINNED = 2, "pinned"  # the affinity mask forbids the idle CPU
+    NOT_BALANCED = 3, "not balanced"  # the affinity mask allows it
+
+
+class Domain(_Labeled):
+    """What a wait crossed from the CPU where it began to the one where it ended."""
+
+    NONE = 0, ""
+    CACHE = 1, "cache"
+    NUMA = 2, "numa"
+
+
+BEGINNINGS = tuple(each.label for each in Beginning)
+CAUSES = tuple(each.label for each in Cause)
+EVIDENCE = tuple(each.label for each in Evidence)
+DOMAINS = tuple(each.label for each in Domain)
+
+CAUSE_BY_BEGINNING = np.array([Cause[each.name] for each in Beginning])
+"""The cause of a wait that nothing but its beginning explains, by Beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One slow wait decoded; `None`: written by a later version."""
+
+    began: Beginning | None
+    cause: Cause | None
+    evidence: Evidence | None
+    domain: Domain | None
+
+
+def reason(row: np.void) -> Reason:
+    """The Reason of a row of SLOW_WAIT_DTYPE."""
+    return Reason(
+        Beginning.known(row["kind"]),
+        Cause.known(row["cause"]),
+        Evidence.known(row["evidence"]),
+        Domain.known(row["domain"]),
+    )
+
+
+class Explanation(_Labeled):
+    """Cause and evidence together: what slow waits are weighed by."""
+
+    QUEUEING = 0, "queueing"  # began with a wakeup or a preemption, and nothing else explains it
+    YIELD = 1, "yield"
+    THROTTLED = 2, "throttled"
+    STOLEN = 3, "stolen"
+    PINNED = 4, "pinned"
+    NOT_BALANCED = 5, "not balanced"
+    IDLE_CPU = 6, "idle-cpu"  # whether the affinity mask allows the idle CPU is not known
+    UNKNOWN = 7, "unknown"  # a cause that this version does not know
+
+
+def _explanations() -> Integers:
+    """By cause and evidence; the last row and column are of what a later version may write."""
+    table = np.full((len(Cause) + 1, len(Evidence) + 1), Explanation.UNKNOWN)
+    for cause in Cause:
+        table[cause] = Explanation.__members__.get(cause.name, Explanation.QUEUEING)
+    table[Cause.IDLE_CPU, Evidence.PINNED] = Explanation.PINNED
+    table[Cause.IDLE_CPU, Evidence.NOT_BALANCED] = Explanation.NOT_BALANCED
+    return table
+
+
+_EXPLANATIONS = _explanations()
+
+
+def explanations(waits: Rows) -> Integers:
+    """The Explanation of each row of SLOW_WAIT_DTYPE, as numbers."""
+    cause, evidence = waits["cause"], waits["evidence"]
+    cause = np.where((cause >= 0) & (cause < len(Cause)), cause, len(Cause))
+    evidence = np.where((evidence >= 0) & (evidence < len(Evidence)), evidence, len(Evidence))
+    found: Integers = _EXPLANATIONS[cause, evidence]
+    return found
