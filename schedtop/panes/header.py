@@ -19,7 +19,7 @@ from schedtop.base.units import (
 from schedtop.history.history import View
 from schedtop.model.frame import Frame, Loss
 from schedtop.panes.levels import Level, steal_level
-from schedtop.verdict.rules import Verdict
+from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOTICE_RATIO = 0.05
-ALARM_RATIO = 0.10
+from schedtop.verdict.limits import STEAL_ALARM, STEAL_NOTICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +23,6 @@ ALARM = Level("!!", "very high", "alarm")
 
 def steal_level(ratio: float | None) -> Level:
     """The level of a steal ratio (0..1): marked from 5 % and from 10 % on."""
-    if ratio is None or ratio < NOTICE_RATIO:
+    if ratio is None or ratio < STEAL_NOTICE:
         return NORMAL
-    return ALARM if ratio >= ALARM_RATIO else NOTICE
+    return ALARM if ratio >= STEAL_ALARM else NOTICE

@@ -7,58 +7,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.base.histogram import LOW_NS
-from schedtop.base.units import NS_PER_S
 from schedtop.history.history import View
-from schedtop.model.frame import Frame
-from schedtop.model.rows import Integers, Rows, take_rows
-from schedtop.model.waits import CAUSES, EVIDENCE
+from schedtop.model.containers import is_within
+from schedtop.model.frame import HIDDEN, INSIDE, Frame
+from schedtop.model.rows import Rows
+from schedtop.verdict.limits import (
+    ALARM_LOAD,
+    BUSY,
+    DELAY_LOAD,
+    DELAYED_SHARE,
+    MISSING_SHARE,
+    PRESSURE_SPAN_NS,
+    STEAL_NOTICE,
+)
+from schedtop.verdict.short_lived import ShortLived, notable_short_lived
+from schedtop.verdict.slow import SlowWaits, missing_share, slow_waits
 
-FEW_SLOW = 5  # fewer slow waits show no common cause,
-LITTLE_LOAD = 0.1  # unless they are long: so many tasks were waiting on average
-ALARM_LOAD = 0.5  # half a task that always waits: a CPU's worth of work is late half of the time
-MAIN_SHARE, MAIN_FACTOR = 0.6, 2.0  # the main one has most of the time, or twice that of the next: else it is mixed
-MISSING_SHARE = 0.5  # with more unseen than seen, what is seen need not be typical
-BUSY = 0.9  # no room left, given the 10 ms steps of /proc/stat
-PRESSURE_SPAN_NS = 10 * NS_PER_S  # the kernel brings it up to date every 2 s: shorter spans jump
+Quota = tuple[str, float]
+"""The path of a throttled group ("" if it has no name any more), and the share of its periods in which it was."""
 
-EXPLANATIONS = {
-    "queueing": "others on the CPU",
-    "yield": "sched_yield",
-    "throttled": "quotas",
-    "stolen": "the hypervisor",
-    "pinned": "affinity beside an idle CPU",
-    "not balanced": "an idle CPU that was not used",
-    "idle-cpu": "an idle CPU, affinity unknown",
-    "unknown": "a cause that this version does not know",
-}
-"""What slow waits are weighed by, with words. `queueing` is what just began with a wakeup or a preemption."""
 
-_NAMES = tuple(EXPLANATIONS)
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a source of sums alone lacks, in words, and whether it sees every task."""
+
+    lacks: tuple[str, ...]
+    sees_all: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delayed:
+    """The tasks that wait much of the time without a slow wait, on the CPU with most of that; the longest first."""
+
+    tasks: Rows
+    cpu: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """What the rules ask about, of one View. Ratios are 0..1, by CPU those of the CPUs shown; `None`: unknown.
 
-    `waits`: slow waits shown, `kinds` their places in EXPLANATIONS, `weights` their nanoseconds by that; `main`: the
-    explanation that dominates, if one does; `load`: tasks in slow waits on average; `missing`: the share of slow waits
-    that was not seen; `quotas`: paths and shares of throttled periods, the largest first.
+    `missing`: the share of slow waits that was not seen; `quotas`: the most throttled first; `waiting`: tasks that
+    waited on average on the CPUs shown; `sums`: only sums of waits are known, not how long one was.
     """
 
     view: View
-    waits: Rows
-    kinds: Integers
-    weights: Mapping[str, int]
-    main: str
-    load: float
+    slow: SlowWaits
     missing: float
     p99_ns: int | None
     busy: Mapping[int, float]
     idle: Mapping[int, float]
     steal: float | None
     pressure: float | None
-    quotas: tuple[tuple[str, float], ...]
+    quotas: tuple[Quota, ...]
+    waiting: float
+    delayed: Delayed
+    short_lived: ShortLived | None
+    sums: Sums | None
 
     @property
     def frame(self) -> Frame:
@@ -66,14 +72,19 @@ class Facts:
         return self.view.frame
 
     @property
-    def enough(self) -> bool:
-        """Whether there are slow waits enough to speak of a cause."""
-        return len(self.waits) >= FEW_SLOW or self.load >= LITTLE_LOAD
+    def level(self) -> str:
+        """How bad the slow waits are, or all waits where no single one is known."""
+        return "alarm" if (self.slow.load if self.sums is None else self.waiting) >= ALARM_LOAD else "notice"
 
     @property
-    def level(self) -> str:
-        """How bad the slow waits are."""
-        return "alarm" if self.load >= ALARM_LOAD else "notice"
+    def mostly_seen(self) -> bool:
+        """Whether most slow waits were seen."""
+        return self.missing <= MISSING_SHARE
+
+    @property
+    def names_tasks(self) -> bool:
+        """Whether the filter asks for tasks, not for CPUs alone."""
+        return self.view.settings.shown_filter.names_tasks
 
     @property
     def full(self) -> bool:
@@ -81,12 +92,9 @@ class Facts:
         return bool(self.busy) and set(self.busy) == set(self.view.cpu_ids) and min(self.busy.values()) >= BUSY
 
     @property
-    def waiting(self) -> float:
-        """Tasks that waited on average on the CPUs shown, by the waits that ended."""
-        latency = self.frame.latency
-        shown = self.view.settings.shown_filter.cpus
-        cpus = [cpu for cpu in shown if cpu < latency.cpus] if shown else slice(None)
-        return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, self.frame.interval_ns)
+    def notable_steal(self) -> bool:
+        """Whether the hypervisor takes enough to be felt."""
+        return self.steal is not None and self.steal >= STEAL_NOTICE
 
     @property
     def tasks_there(self) -> Rows:
@@ -94,38 +102,40 @@ class Facts:
         shown = self.view.settings.shown_filter.cpus
         return self.frame.tasks[np.isin(self.frame.tasks["last_cpu"], shown)] if shown else self.frame.tasks
 
-    def of(self, name: str) -> Rows:
-        """The slow waits of one explanation."""
-        return take_rows(self.waits, np.flatnonzero(self.kinds == _NAMES.index(name)))
-
-    def share(self, name: str) -> float:
-        """Its share of the time of all slow waits."""
-        return self.weights.get(name, 0) / max(1, sum(self.weights.values()))
+    def quota_above(self, cgroup: int) -> Quota | None:
+        """The quota that throttles a cgroup most: its own or that of one around it."""
+        path = self.frame.cgroups.get(cgroup, "")
+        return next((quota for quota in self.quotas if quota[0] and is_within(path, quota[0])), None)
 
 
 def gather(view: View) -> Facts:
     """The Facts of a View."""
-    frame = view.frame
-    waits = take_rows(view.slow_waits, np.flatnonzero(view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)))
-    kinds = _kinds(waits)
-    totals = np.bincount(kinds, waits["wait_ns"], len(_NAMES)).astype(np.int64).tolist()
-    weights = {name: ns for name, ns in zip(_NAMES, totals, strict=True) if ns > 0}
-    ids = view.cpu_ids
+    frame, ids, slow, sums = view.frame, view.cpu_ids, slow_waits(view), _sums(view)
+    busy = _busy(frame, ids)
     return Facts(
         view=view,
-        waits=waits,
-        kinds=kinds,
-        weights=weights,
-        main=_main(weights),
-        load=sum(weights.values()) / max(1, frame.interval_ns),
-        missing=_missing(frame),
+        slow=slow,
+        missing=missing_share(frame),
         p99_ns=None if view.settings.shown_filter.names_tasks else view.latency().percentile_ns(0.99),
-        busy=_busy(frame, ids),
-        idle=_idle(frame, ids),
+        busy=busy,
+        idle=_idle(frame, ids) if sums is None else _idle_by_accounts(frame, ids) if busy else {},
         steal=frame.ratio("steal_ns", ids),
         pressure=_pressure(view.series),
         quotas=_quotas(frame),
+        waiting=_waiting(view, sums),
+        delayed=_delayed(view, slow),
+        short_lived=notable_short_lived(view),
+        sums=sums,
     )
+
+
+def _sums(view: View) -> Sums | None:
+    gone = view.frame.unavailable
+    if "latency" not in gone or {"tasks", "run_delay"} & gone.keys():
+        return None
+    why = gone.get("slow_waits", gone["latency"]).partition(":")[0]
+    partial = [note for note in view.host.notes if note in (HIDDEN, INSIDE)]
+    return Sums((f"not known: single waits and who had the CPU ({why})", *partial), not partial)
 
 
 def _busy(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
@@ -142,37 +152,11 @@ def _idle(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
     return dict(zip(ids, shares, strict=True))
 
 
-def _kinds(waits: Rows) -> Integers:
-    """The place in EXPLANATIONS of each wait."""
-    table = np.full((len(CAUSES) + 1, len(EVIDENCE) + 1), _NAMES.index("unknown"))
-    for place, name in enumerate(CAUSES):
-        table[place] = _NAMES.index(name if name in EXPLANATIONS else "queueing")
-    for name in ("pinned", "not balanced"):
-        table[CAUSES.index("idle-cpu"), EVIDENCE.index(name)] = _NAMES.index(name)
-    # What a later version may write is the last row and column.
-    cause = np.where((waits["cause"] >= 0) & (waits["cause"] < len(CAUSES)), waits["cause"], len(CAUSES))
-    evidence = np.where((waits["evidence"] >= 0) & (waits["evidence"] < len(EVIDENCE)), waits["evidence"], -1)
-    kinds: Integers = table[cause, evidence]
-    return kinds
-
-
-def _main(weights: Mapping[str, int]) -> str:
-    ordered = sorted(weights.items(), key=lambda item: -item[1])
-    if not ordered:
-        return ""
-    name, most = ordered[0]
-    second = ordered[1][1] if len(ordered) > 1 else 0
-    return name if most >= MAIN_SHARE * sum(weights.values()) or most >= MAIN_FACTOR * second else ""
-
-
-def _missing(frame: Frame) -> float:
-    """By what the kernel side counted as lost, and by the histogram, which counts all but throttled waits."""
-    seen = int((frame.slow_waits["wait_ns"] >= frame.threshold_ns).sum())
-    counts = frame.latency.histogram().counts[np.searchsorted(LOW_NS, frame.threshold_ns) :]
-    loss = frame.loss
-    lost = loss.ring_dropped + loss.slow_waits_suppressed + loss.slow_waits_forgotten
-    lost = max(lost, int(counts.sum(dtype=np.int64)) - seen)
-    return lost / (lost + seen) if lost >= FEW_SLOW else 0.0
+def _idle_by_accounts(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
+    """What is neither busy nor stolen, by the kernel's own accounts."""
+    whole = np.maximum(frame.cpus.column("accounted_ns")[ids], 1)
+    used = frame.cpus.column("busy_ns")[ids] + frame.cpus.column("steal_ns")[ids]
+    return dict(zip(ids, np.clip(1 - used / whole, 0, 1).tolist(), strict=True))
 
 
 def _pressure(series: Sequence[Frame]) -> float | None:
@@ -186,8 +170,29 @@ def _pressure(series: Sequence[Frame]) -> float | None:
     return None
 
 
-def _quotas(frame: Frame) -> tuple[tuple[str, float], ...]:
+def _quotas(frame: Frame) -> tuple[Quota, ...]:
     rows = frame.throttling[(frame.throttling["periods"] > 0) & (frame.throttling["throttled_periods"] > 0)]
     shares = np.minimum(1, rows["throttled_periods"] / rows["periods"]).tolist()
     groups = zip((frame.cgroups.get(group, "") for group in rows["cgroup_id"].tolist()), shares, strict=True)
     return tuple(sorted(groups, key=lambda item: -item[1]))
+
+
+def _waiting(view: View, sums: Sums | None) -> float:
+    """By the waits that ended, or else by the run delays of the tasks."""
+    if sums is not None:
+        return int(view.tasks["run_delay_ns"].sum()) / max(1, view.frame.interval_ns)
+    latency, shown = view.frame.latency, view.settings.shown_filter.cpus
+    cpus = [cpu for cpu in shown if cpu < latency.cpus] if shown else slice(None)
+    return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, view.frame.interval_ns)
+
+
+def _delayed(view: View, slow: SlowWaits) -> Delayed:
+    frame, delays = view.frame, view.tasks["run_delay_ns"]
+    tasks = view.tasks[delays >= DELAYED_SHARE * frame.interval_ns]
+    little = int(delays.sum()) < DELAY_LOAD * frame.interval_ns
+    if slow.enough or "tasks" in frame.unavailable or not len(tasks) or little:
+        return Delayed(tasks[:0], 0, 0.0)
+    cpu = int(np.argmax(np.bincount(np.maximum(tasks["last_cpu"], 0), tasks["run_delay_ns"])))
+    tasks = tasks[tasks["last_cpu"] == cpu]
+    share = int(tasks["run_delay_ns"].sum()) / max(1, len(tasks)) / max(1, frame.interval_ns)
+    return Delayed(tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")], cpu, share)

@@ -1,4 +1,4 @@
-"""Short-lived tasks as the verdict sees them: who they are, and how much of the CPUs' work they are."""
+"""Short-lived tasks as the verdict sees them: their names, parents and share of the CPUs' work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.base.units import NS_PER_MS, format_count, format_ns, rate
+from schedtop.base.units import format_count, format_ns, rate
+from schedtop.history.history import View
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.short_lived import (
     by_command,
@@ -18,21 +19,22 @@ from schedtop.model.short_lived import (
     exit_status,
     often,
 )
-from schedtop.verdict.facts import MAIN_SHARE, Facts
-from schedtop.verdict.wait import percent
-
-FORK_SHARE = 0.4  # of all the work of the CPUs: what starts them has nearly as much again, for forking and waiting
-NOTABLE_SHARE = 0.2  # worth a word beside another cause
-LEAST_LOAD = 0.1  # of the CPUs' time: less is little work, whoever does it
-LEAST_RATE = 20.0  # a second: fewer are jobs
-LONGEST_MEAN_NS = 50 * NS_PER_MS  # a command that runs longer is worth a process: a compiler
-NEARLY_ALL = 0.95  # then one name says it
-MOST_NAMES = 3
+from schedtop.verdict.limits import (
+    LEAST_RATE,
+    LEAST_WORK,
+    LONGEST_MEAN_NS,
+    MAIN_SHARE,
+    MOST_FAIL,
+    MOST_NAMES,
+    NEARLY_ALL,
+    NOTABLE_SHARE,
+)
+from schedtop.verdict.phrases import percent
 
 
 @dataclass(frozen=True, slots=True)
-class Forks:
-    """`words`: who they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
+class ShortLived:
+    """`words`: what they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
     `share`: that of all short-lived tasks that are short."""
 
     words: str
@@ -41,31 +43,26 @@ class Forks:
     evidence: tuple[str, ...]
 
 
-def forks(f: Facts) -> Forks | None:
+def notable_short_lived(view: View) -> ShortLived | None:
     """The short-lived tasks shown, if they are many, short, and a notable part of the work."""
-    everybody, frame = f.view.short_lived, f.frame
-    rows = _short(everybody)
+    every, frame = view.short_lived, view.frame
+    rows = _short(every)
     busy_ns = 0 if "busy" in frame.unavailable else frame.total("busy_ns")
     run_ns = int(rows["run_ns"].sum())
     share = min(1.0, run_ns / busy_ns) if busy_ns else 0.0
-    if share < NOTABLE_SHARE or run_ns < LEAST_LOAD * frame.interval_ns * len(frame.cpus.ids):
+    if share < NOTABLE_SHARE or run_ns < LEAST_WORK * frame.interval_ns * len(frame.cpus.ids):
         return None
     named, what = _named(rows)
     if (rate(int(named["count"].sum()), frame.interval_ns) or 0.0) < LEAST_RATE:
         return None
     words = f"{what[0]} {_often(named, frame.interval_ns)}{what[1]}"
-    ran, waited = (int(everybody[name].sum()) // int(everybody["count"].sum()) for name in ("run_ns", "run_delay_ns"))
-    every = (
-        f"all short-lived tasks: {_often(everybody, frame.interval_ns)}, "
+    ran, waited = (int(every[name].sum()) // int(every["count"].sum()) for name in ("run_ns", "run_delay_ns"))
+    all_words = (
+        f"all short-lived tasks: {_often(every, frame.interval_ns)}, "
         f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
     )
-    return Forks(words, min(1.0, int(named["run_ns"].sum()) / busy_ns), share, (every, *_failures(rows)))
-
-
-def forks_words(f: Facts) -> tuple[str, ...]:
-    """The same beside another cause."""
-    found = forks(f)
-    return () if found is None else (f"short-lived: {found.words} took {percent(found.named_share)} of the busy time",)
+    named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
+    return ShortLived(words, named_share, share, (all_words, *_failures(rows)))
 
 
 def _short(rows: Rows) -> Rows:
@@ -78,7 +75,7 @@ def _short(rows: Rows) -> Rows:
 
 
 def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
-    """The command that is most of it, else what somebody started who started most of it, else all; and words for what
+    """The command that is most of it, else what one parent started if that is most of it, else all; and words for what
     they are, before and after how often."""
     commands, whole = by_command(rows), int(rows["run_ns"].sum())
     top = commands[int(np.argmax(commands["run_ns"]))]
@@ -97,7 +94,7 @@ def _often(rows: Rows, interval_ns: int) -> str:
 
 
 def _starters(rows: Rows) -> str:
-    """` by make (1234)` if it started all but a few, ` mostly by sh (64 %)`, ` by sh, bash`; empty if nobody knows."""
+    """` by make (1234)` if it started all but a few, ` mostly by sh (64 %)`, ` by sh, bash`; empty if not known."""
     parents, whole = by_parent(rows), int(rows["count"].sum())
     known = [parent for parent in parents if parent.comm]
     if not known or sum(parent.count for parent in known) < MAIN_SHARE * whole:
@@ -118,7 +115,7 @@ def _failures(rows: Rows) -> tuple[str, ...]:
     processes = take_rows(rows, np.flatnonzero(rows["is_thread"] == 0))
     bad = [(code, count) for code, count in by_exit_code(processes) if code]
     whole = int(processes["count"].sum())
-    if not bad or sum(count for _, count in bad) < 0.5 * whole:
+    if not bad or sum(count for _, count in bad) < MOST_FAIL * whole:
         return ()
     code, count = bad[0]
     how = ending_words(exit_status(code), exit_signal(code))

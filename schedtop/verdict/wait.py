@@ -1,4 +1,4 @@
-"""Slow waits in words: why one was slow, who had the CPU meanwhile, what that rests on; and who it was in many of them.
+"""One slow wait in words: why it was slow, which tasks had the CPU meanwhile, and what that rests on.
 
 The meaning of each cause is in docs/blame.md.
 """
@@ -6,15 +6,14 @@ The meaning of each cause is in docs/blame.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Integers, Rows, text
 from schedtop.model.waits import Beginning, Cause, Domain, Evidence, Reason, reason
+from schedtop.verdict.limits import KNOWN_RATIO
+from schedtop.verdict.phrases import listed, percent, task_words
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -27,10 +26,7 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
         "wakeup": "the task was woken while others had the CPU that it was queued on",
     }
 )
-"""Each of CAUSES in one sentence, in the order in which they are tried: the first that holds is the cause."""
-
-KNOWN_RATIO = 0.95
-"""What is known of a wait up to here is said to be so much; beyond, the rest is rounding and clocks."""
+"""Each Cause in one sentence, in the order in which they are tried: the first that holds is the cause."""
 
 _DOMAIN_WORDS = {Domain.CACHE: ", which has another cache", Domain.NUMA: ", which is in another NUMA node"}
 _IDLE_WORDS = {Evidence.PINNED: "idle CPU, pinned", Evidence.NOT_BALANCED: "idle CPU, allowed"}
@@ -48,80 +44,33 @@ def cause_words(row: np.void) -> str:
 def explain(row: np.void, cpus: int = 0) -> str:
     """A row of SLOW_WAIT_DTYPE in one to four plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
     why = reason(row)
-    parts = (_beginning(row, why), _why(row, why, cpus), _who_ran(row, why), _where(row, why))
+    parts = (_beginning(row, why), _why(row, why, cpus), _blockers_ran(row, why), _where(row, why))
     return " ".join(part + "." for part in parts if part)
 
 
-def task_words(tid: int, comm: bytes) -> str:
-    """`name (tid)`, `task tid` without a name, `idle` for the idle task."""
-    name = text(comm)
-    if not tid:
-        return "idle"
-    return f"{name} ({tid})" if name else f"task {tid}"
-
-
-def percent(ratio: float) -> str:
-    """A ratio as whole percent, clamped to 0..100: clocks of two CPUs may differ by a little."""
-    ratio = min(1.0, max(0.0, ratio))
-    return "under 1 %" if 0 < ratio < 0.005 else f"{ratio * 100:.0f} %"
-
-
-def blockers_of(row: np.void) -> Iterator[tuple[str, int]]:
-    """Who ran while the task waited, by name with nanoseconds, longest first."""
+def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
+    """The tasks that ran while this one waited, by name with nanoseconds, longest first."""
     blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
     for tid, comm, run_ns in blockers:
         if tid and run_ns > 0:
             yield task_words(tid, comm), run_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The part of one task in several slow waits, in nanoseconds."""
-
-    tid: int
-    words: str
-    ns: int
-
-
-def victims_of(rows: Rows) -> list[Part]:
-    """Who waited in these rows of SLOW_WAIT_DTYPE, longest first."""
-    return _parts(rows["tid"], rows["comm"], rows["wait_ns"])
-
-
-def wakers_of(rows: Rows) -> list[Part]:
-    """Who woke the tasks of these waits, by the time that these then waited."""
-    return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
-
-
-def all_blockers_of(rows: Rows) -> list[Part]:
-    """Who had the CPU during these waits, longest first; those too small to be kept by name are missing."""
-    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), rows["blocker_ns"].ravel())
-
-
-def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> list[Part]:
-    known = np.flatnonzero((tids > 0) & (times > 0))
-    found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
-    totals = np.bincount(places, times[known], len(found)).astype(np.int64)
-    names = comms[known][first]
-    order = np.argsort(-totals, kind="stable").tolist()
-    return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
-
-
 def _beginning(row: np.void, why: Reason) -> str:
-    """Who waited how long, and how that began."""
-    who, wait = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["wait_ns"]))
+    """Which task waited how long, and how that began."""
+    task, wait = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["wait_ns"]))
     ran, queued = int(row["cpu"]), int(row["enqueue_cpu"])
     first = queued if queued >= 0 else ran
     if why.began is Beginning.THROTTLED:
-        return f"{who} was throttled on CPU {first} and waited {wait}"
+        return f"{task} was throttled on CPU {first} and waited {wait}"
     if why.began is Beginning.YIELD:
-        return f"{who} gave CPU {first} away with sched_yield and waited {wait}"
+        return f"{task} gave CPU {first} away with sched_yield and waited {wait}"
     if why.began is Beginning.PREEMPTION:
         taken = _by(row, "preemptor", "to")
-        return f"{who} lost CPU {first}{taken} and waited {wait}"
+        return f"{task} lost CPU {first}{taken} and waited {wait}"
     if why.began is Beginning.WAKEUP:
-        return f"{who} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
-    return f"{who} waited {wait} for CPU {ran}"
+        return f"{task} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
+    return f"{task} waited {wait} for CPU {ran}"
 
 
 def _by(row: np.void, role: str, word: str) -> str:
@@ -162,17 +111,17 @@ def _mask_words(allowed: int, cpus: int) -> str:
     return f" ({of_all} CPU{'s' if max(allowed, cpus) != 1 else ''})"
 
 
-def _who_ran(row: np.void, why: Reason) -> str:
-    """Who had the CPU by share of the wait, and how much of it is known."""
+def _blockers_ran(row: np.void, why: Reason) -> str:
+    """Which tasks had the CPU for which share of the wait, and how much of it is known."""
     wait, covered = int(row["wait_ns"]), int(row["covered_ns"])
     if why.began is Beginning.THROTTLED:
-        return ""  # It was on no run queue: nobody kept it waiting.
+        return ""  # It was on no run queue: no task kept it waiting.
     if covered <= 0 or wait <= 0:
         return "Who had the CPU is not known"
-    shares = [f"{name} for {percent(ns / wait)}" for name, ns in blockers_of(row)]
+    shares = [f"{name} for {percent(ns / wait)}" for name, ns in _blockers(row)]
     if row["others_ns"] > 0:
         shares.append(f"others for {percent(int(row['others_ns']) / wait)}")
-    ran = f"ran {_and(shares)} of the wait" if shares else ""
+    ran = f"ran {listed(shares)} of the wait" if shares else ""
     if ran and row["stolen_ns"] > 0:
         ran += " (stolen time included)"
     idle = f"was idle for {percent(int(row['cpu_idle_ns']) / wait)}" if row["cpu_idle_ns"] > 0 else ""
@@ -188,7 +137,3 @@ def _where(row: np.void, why: Reason) -> str:
         return ""
     crossed = _DOMAIN_WORDS.get(why.domain or Domain.NONE, "")
     return f"It began to wait on CPU {queued} and ran on CPU {ran}{crossed}"
-
-
-def _and(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

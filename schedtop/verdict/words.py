@@ -1,4 +1,4 @@
-"""Words that the rules of the verdict share: slow waits, blockers, idle CPUs and what else is notable."""
+"""Sentences that rules of several topics share."""
 
 from __future__ import annotations
 
@@ -8,31 +8,36 @@ import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import format_ns
-from schedtop.model.containers import cgroup_label, is_within
+from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
-from schedtop.verdict.facts import MAIN_SHARE, MISSING_SHARE, Facts
-from schedtop.verdict.short_lived import forks_words
-from schedtop.verdict.wait import KNOWN_RATIO, Part, all_blockers_of, percent, task_words, victims_of
+from schedtop.model.waits import Explanation
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import COVERED_SHARE, FEW_VICTIMS, IDLE, KNOWN_RATIO, MISSING_SHARE, QUOTA_NOTICE
+from schedtop.verdict.parts import Part, blockers_of
+from schedtop.verdict.phrases import counted, percent, task_words
 
-COVERED_SHARE = 0.5  # of less than half of a wait, who had the CPU need not be typical
-VICTIM_SHARE = 0.1  # who waited for less of it is a bystander
-FEW_VICTIMS = 2  # so many have names in the headline
-STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # as the header marks it (panes/levels.py)
-IDLE = 0.1  # could have taken work
-DELAYED_SHARE = 0.1  # a task that waits a tenth of the time notices
-DELAY_LOAD = 0.2  # and so much waiting altogether is more than wakeups make
-QUOTA_NOTICE = 0.1  # who runs out in fewer of its periods seldom notices
+EXPLANATION_WORDS = {
+    Explanation.QUEUEING: "others on the CPU",
+    Explanation.YIELD: "sched_yield",
+    Explanation.THROTTLED: "quotas",
+    Explanation.STOLEN: "the hypervisor",
+    Explanation.PINNED: "affinity beside an idle CPU",
+    Explanation.NOT_BALANCED: "an idle CPU that was not used",
+    Explanation.IDLE_CPU: "an idle CPU, affinity unknown",
+    Explanation.UNKNOWN: "a cause that this version does not know",
+}
 
 
 def context_words(f: Facts, *said: str) -> tuple[str, ...]:
-    """What else is notable and has not been said."""
+    """What else is notable (`steal`, `quotas`, `short-lived`) and has not been said, and what was not seen."""
     parts = []
-    if "steal" not in said and f.steal is not None and f.steal >= STEAL_NOTICE:
-        parts.append(f"steal is {percent(f.steal)}")
+    if "steal" not in said and f.notable_steal:
+        parts.append(f"steal is {percent(f.steal or 0.0)}")
     if "quotas" not in said and f.quotas and f.quotas[0][1] >= QUOTA_NOTICE:
         name = cgroup_label(f.quotas[0][0]) if f.quotas[0][0] else "a cgroup"
         parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
-    parts.extend(() if "forks" in said else forks_words(f))
+    if "short-lived" not in said and (found := f.short_lived):
+        parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)
@@ -43,15 +48,20 @@ def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
     if not len(rows):
         return ()
     longest = format_ns(int(rows["wait_ns"].max()))
-    share = int(rows["wait_ns"].sum()) / max(1, sum(f.weights.values()))
-    count = f"{len(rows)} slow wait{'s' if len(rows) != 1 else ''}"
-    which = " of this cause" if len(rows) < len(f.waits) else ""
+    share = int(rows["wait_ns"].sum()) / max(1, f.slow.total_ns)
+    which = " of this cause" if len(rows) < len(f.slow.rows) else ""
+    count = counted(len(rows), "slow wait")
     return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
 
 
 def calm_words(f: Facts) -> tuple[str, ...]:
     """How many slow waits there are, and the 99th percentile."""
-    return (f"slow waits: {len(f.waits) or 'none'}", *p99_words(f))
+    return (f"slow waits: {len(f.slow.rows) or 'none'}", *p99_words(f))
+
+
+def delay_words(f: Facts) -> tuple[str, ...]:
+    """How much waiting there is, where only sums are known."""
+    return (f"{f.waiting:.1f} tasks wait on average, by their run delay",)
 
 
 def p99_words(f: Facts) -> tuple[str, ...]:
@@ -60,21 +70,13 @@ def p99_words(f: Facts) -> tuple[str, ...]:
 
 
 def blocker_words(rows: Rows) -> tuple[str, ...]:
-    """Who had the CPU most, if that is known of enough."""
+    """Which task had the CPU most, if that is known of enough."""
     whole = int(rows["wait_ns"].sum())
     covered = min(1.0, int(rows["covered_ns"].sum()) / max(1, whole))
     if covered < COVERED_SHARE:
         return (f"who had the CPU is known of {percent(covered)} only",)
-    return tuple(
-        f"{part.words} had the CPU for {percent(part.ns / whole)} of these waits" for part in all_blockers_of(rows)[:1]
-    )
-
-
-def main_blocker(rows: Rows) -> Part | None:
-    """Who had the CPU for most of what is known of these waits, if one did and enough is known."""
-    whole, covered = int(rows["wait_ns"].sum()), int(rows["covered_ns"].sum())
-    top = next(iter(all_blockers_of(rows)), None)
-    return top if top and covered >= COVERED_SHARE * whole and top.ns >= MAIN_SHARE * covered else None
+    most = blockers_of(rows)[:1]
+    return tuple(f"{part.words} had the CPU for {percent(part.ns / whole)} of these waits" for part in most)
 
 
 def share_words(rows: Rows, part: Part) -> str:
@@ -82,27 +84,6 @@ def share_words(rows: Rows, part: Part) -> str:
     whole = max(1, int(rows["wait_ns"].sum()))
     bound = "at least " if int(rows["covered_ns"].sum()) < KNOWN_RATIO * whole else ""
     return f"{bound}{percent(part.ns / whole)}"
-
-
-def main_victims(rows: Rows) -> list[Part]:
-    """Who waited for long in these, the longest first; everyone where many waited a little each."""
-    victims, whole = victims_of(rows), int(rows["wait_ns"].sum())
-    long = [victim for victim in victims if victim.ns >= VICTIM_SHARE * whole]
-    return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
-
-
-def among_share(rows: Rows, victims: Sequence[Part]) -> float:
-    """For how much of these waits the victims themselves had the CPU."""
-    tids = {victim.tid for victim in victims}
-    blocked = sum(part.ns for part in all_blockers_of(rows) if part.tid in tids)
-    return blocked / max(1, int(rows["wait_ns"].sum()))
-
-
-def widen_words(f: Facts, victims: Sequence[Part]) -> str:
-    """What to do about the affinity; with few tasks the command that moves the first of them."""
-    if len(victims) > FEW_VICTIMS:
-        return "Widen the affinity"
-    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
 
 
 def idle_words(f: Facts, rows: Rows) -> str:
@@ -123,12 +104,16 @@ def task_names(parts: Sequence[Part]) -> str:
     return " and ".join(part.words for part in parts)
 
 
-def longest_runner(tasks: Rows) -> list[Part]:
-    """The task that ran longest, if any did."""
-    if not len(tasks) or int(tasks["run_ns"].max()) <= 0:
-        return []
-    row = tasks[int(np.argmax(tasks["run_ns"]))]
-    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_ns"]))]
+def widen_words(f: Facts, victims: Sequence[Part]) -> str:
+    """What to do about the affinity; with few tasks the command that moves the first of them."""
+    if len(victims) > FEW_VICTIMS:
+        return "Widen the affinity"
+    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
+
+
+def quota_words(path: str, share: float) -> str:
+    """That a group has a quota that is too small, and how often."""
+    return f"{cgroup_label(path) if path else 'A cgroup'} is throttled by its quota in {percent(share)} of its periods"
 
 
 def biggest_words(tasks: Rows) -> tuple[str, ...]:
@@ -146,43 +131,3 @@ def biggest_words(tasks: Rows) -> tuple[str, ...]:
     if len(own) == 1:
         return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0])} ran {ran}",)
     return (f"biggest: {text(found[most])}, {len(own)} tasks, ran {ran}",)
-
-
-def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
-    """The CPU with most of the time of these waits, and those on it."""
-    cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
-    return take_rows(rows, np.flatnonzero(np.maximum(rows["cpu"], 0) == cpu)), cpu
-
-
-def quota_above(f: Facts, cgroup: int) -> list[tuple[str, float]]:
-    """The group that throttles a cgroup most: itself or one that it is inside of."""
-    path = f.frame.cgroups.get(cgroup, "")
-    return [quota for quota in f.quotas if quota[0] and is_within(path, quota[0])][:1]
-
-
-def delayed(f: Facts) -> tuple[Rows, int]:
-    """The tasks that wait much of the time without a slow wait, on the CPU with most of that; the longest first."""
-    tasks = f.view.tasks[f.view.tasks["run_delay_ns"] >= DELAYED_SHARE * f.frame.interval_ns]
-    whole = int(f.view.tasks["run_delay_ns"].sum())
-    if f.enough or "tasks" in f.frame.unavailable or not len(tasks) or whole < DELAY_LOAD * f.frame.interval_ns:
-        return tasks[:0], 0
-    cpu = int(np.argmax(np.bincount(np.maximum(tasks["last_cpu"], 0), tasks["run_delay_ns"])))
-    tasks = tasks[tasks["last_cpu"] == cpu]
-    return tasks[np.argsort(-tasks["run_delay_ns"], kind="stable")], cpu
-
-
-def waiters(tasks: Rows) -> list[Part]:
-    """Task rows as parts of their run delay."""
-    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_delay_ns"])) for row in tasks]
-
-
-def delay_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
-    """How much they wait, and who had the CPU for most of it."""
-    waited = int(tasks["run_delay_ns"].sum()) / max(1, f.frame.interval_ns)
-    parts = [f"{waited:.1f} tasks wait on average, no wait is slow"]
-    pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
-    if len(pairs) and int(pairs["blocked_ns"].sum()):
-        row = pairs[int(np.argmax(pairs["blocked_ns"]))]
-        blocker, victim = (task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"]) for role in ("other", "victim"))
-        parts.append(f"{blocker} had the CPU for {format_ns(int(row['blocked_ns']))} of it while {victim} waited")
-    return tuple(parts)

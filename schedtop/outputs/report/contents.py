@@ -23,7 +23,8 @@ from schedtop.model.tables import GroupLatency
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.scheduler.snapshot import snapshot
-from schedtop.verdict.rules import Verdict, judge
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.wait import explain
 
 SCHEMA = "schedtop.report/1"

@@ -29,7 +29,7 @@ from schedtop.outputs.scheduler.blame import (
 )
 from schedtop.outputs.scheduler.queue import queue_fields
 from schedtop.outputs.scheduler.short_lived import short_lived_fields, task_ending
-from schedtop.verdict.rules import judge
+from schedtop.verdict.engine import judge
 
 SCHEMA = "schedtop.snapshot/1"
 

@@ -12,7 +12,7 @@ from schedtop.model.tables import LatencySum, LatencyTable, merge_latency
 from schedtop.panes.scheduler.cpus.forms import Picture, folded, gridded
 from schedtop.panes.scheduler.cpus.trend import MEASURES
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, hot_cpus, make_topology
-from schedtop.verdict.rules import judge
+from schedtop.verdict.engine import judge
 from schedtop.widgets.bars import level_glyphs
 
 

@@ -14,7 +14,8 @@ from schedtop.model.frame import HIDDEN, Frame, Host, Pressure
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.sources.proc.source import LOST, UNPRIVILEGED
-from schedtop.verdict.rules import Verdict, judge
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
 
 HOST = Host("test", "6.18.0", "proc")
 
@@ -80,7 +81,7 @@ def test_pressure_without_delays_is_told() -> None:
 
 
 def test_a_filter_that_nothing_passes_is_no_verdict() -> None:
-    assert judged(frame(0.5), "comm:other").rule == "few"
+    assert judged(frame(0.5), "comm:other").rule == "nothing-passes"
     assert "of what the filter shows" in judged(frame(0.001), "comm:app").headline
 
 

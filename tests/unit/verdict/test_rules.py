@@ -21,7 +21,8 @@ from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
-from schedtop.verdict.rules import RULES, Verdict, judge
+from schedtop.verdict.engine import RULES, judge
+from schedtop.verdict.verdict import Verdict
 
 MS = 1_000_000
 HOST = Host("test", "6.18.0", "synthetic")
@@ -539,7 +540,7 @@ def test_verdict_without_waits_is_quiet() -> None:
 def test_a_filter_by_task_says_nothing_of_all_tasks() -> None:
     made = frame(tasks=tasks(max_wait_ns=3 * MS))
     assert judged(made, "ffmpeg").headline == "No slow wait of what the filter shows; its longest is 3.00 ms"
-    assert judged(made, "nginx").rule == "few"
+    assert judged(made, "nginx").rule == "nothing-passes"
     assert "p99" in judged(made, "cpu:1").headline
 
 
@@ -547,13 +548,13 @@ def test_verdict_under_a_filter_without_tasks_ignores_the_host() -> None:
     made = frame(steal=0.12, throttling=quota(), tasks=tasks(), pressure=Pressure(300 * MS, 0))
     for words in ("nginx", "tid:4711", "nginx cpu:1"):
         verdict = judged(made, words, seconds=10)
-        assert (verdict.level, verdict.rule) == ("unknown", "few")
+        assert (verdict.level, verdict.rule) == ("unknown", "nothing-passes")
         assert verdict.headline == "Nothing passes the filter: no task to judge"
     assert "steal is 12 %" in judged(made, "nginx").evidence
-    assert judged(frame(waits(300), busy=(0.98, 0.98), tasks=tasks()), "nginx").rule == "few"
+    assert judged(frame(waits(300), busy=(0.98, 0.98), tasks=tasks()), "nginx").rule == "nothing-passes"
     assert judged(made, "ffmpeg").rule == judged(made, "cpu:1").rule == "quota"
     unknown = judged(frame(unavailable={"tasks": "no room"}), "nginx")
-    assert (unknown.rule, unknown.headline.endswith("tasks are not known: no room")) == ("few", True)
+    assert (unknown.rule, unknown.headline.endswith("tasks are not known: no room")) == ("nothing-passes", True)
     # A slow wait may be of a task that has ended.
     assert judged(frame(pinned()), "app").rule == "pinned"
 
@@ -644,12 +645,19 @@ def test_verdict_always_exists(
     assert verdict.sentences().isprintable()
 
 
-def test_every_rule_and_cause_is_in_the_documentation() -> None:
-    package = Path(schedtop.__file__).parent
-    text = (package.parent / "docs/blame.md").read_text(encoding="utf-8")
-    rules = re.findall(
-        r'Verdict\(\s*(?:[\w.]+|"\w+"),\s*"([\w-]+)"', (package / "verdict" / "rules.py").read_text(encoding="utf-8")
-    )
-    # `undecided` has no rule of its own, `few` has two; by sums alone the rules are others of the same names.
-    assert len(set(rules)) == len(RULES) - 1
-    assert [name for name in (*rules, *CAUSES) if f"`{name}`" not in text] == []
+def test_ids_of_rules_are_unique() -> None:
+    ids = [rule.id for rule in RULES]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_documentation_has_each_rule_in_its_order() -> None:
+    text = (Path(schedtop.__file__).parent.parent / "docs/blame.md").read_text(encoding="utf-8")
+    table = text.partition("| rule | level |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == [rule.id for rule in RULES]
+    sums = text.partition("With the source `proc`")[2].partition("can be told")[0]
+    assert {rule.id for rule in RULES if rule.by_sums} == set(re.findall(r"`([\w-]+)`", sums)) | SAY_NOTHING_OF_WAITS
+    assert [name for name in CAUSES if f"`{name}`" not in text] == []
+
+
+SAY_NOTHING_OF_WAITS = {"too-short", "nothing-passes", "undecided"}
+"""Rules that apply to any source."""

@@ -7,7 +7,8 @@ import pytest
 
 from schedtop.model.rows import SLOW_WAIT_DTYPE
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
-from schedtop.verdict.wait import CAUSE_MEANINGS, cause_words, explain, percent, task_words
+from schedtop.verdict.phrases import percent, task_words
+from schedtop.verdict.wait import CAUSE_MEANINGS, cause_words, explain
 
 MS = 1_000_000
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ratio, format_round_ns, format_short_ns
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows
-from schedtop.panes.levels import ALARM_RATIO, NOTICE_RATIO
+from schedtop.verdict.limits import STEAL_ALARM, STEAL_NOTICE
 
 SPAN_NS = 300 * NS_PER_S
 
@@ -83,7 +83,7 @@ def short_ratio(ratio: float | None) -> str:
     return format_ratio(ratio).replace(" ", "")
 
 
-STEAL = Series("steal", _stolen, short_ratio, _ratio_scale, "steal", (NOTICE_RATIO, ALARM_RATIO))
+STEAL = Series("steal", _stolen, short_ratio, _ratio_scale, "steal", (STEAL_NOTICE, STEAL_ALARM))
 QUOTA = Series("quota", _throttled, short_ratio, _ratio_scale, "preemption")
 SERIES = (STEAL, QUOTA, Series("PSI", _pressure, short_ratio, _ratio_scale, "busy"), Series(
     "p99", _p99, format_short_ns, _time_scale, "wakeup"

@@ -42,7 +42,8 @@ from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.help.topics import topics_of
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from schedtop.ui.screens.text import TextScreen
-from schedtop.verdict.rules import Verdict, judge
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.keyed_table import KeyedTable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from schedtop.panes.header import VERDICT_LEVELS
-from schedtop.verdict.rules import Verdict
+from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.prose import paragraph
 from schedtop.widgets.strips import Spans, steady
 

@@ -20,7 +20,7 @@ from schedtop.model.tables import LatencyTable
 from schedtop.outputs.scheduler.snapshot import snapshot, to_json
 from schedtop.outputs.scheduler.table import to_csv, to_text
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
-from schedtop.verdict.rules import judge
+from schedtop.verdict.engine import judge
 from tests import ROOT
 
 SCENARIO = Scenario(cpus=3, tasks=60, slow_waits=30, frames=2)

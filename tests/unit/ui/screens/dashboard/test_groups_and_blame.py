@@ -11,7 +11,7 @@ from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.ui.screens.text import TextScreen
-from schedtop.verdict.rules import Verdict
+from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.strips import spans_width
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
 from tests.unit.ui.drive import collected, to_pane

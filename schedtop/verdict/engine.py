@@ -1,0 +1,62 @@
+"""The engine of the verdict: the rules in order of importance, of which the first that applies is the verdict.
+
+It never guesses: with missing or contradicting evidence it says so. Causes weigh by the time of their waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schedtop.history.history import View
+from schedtop.verdict.facts import gather
+from schedtop.verdict.rule import BY_LOAD, Rule
+from schedtop.verdict.rules import (
+    affinity,
+    calm,
+    contention,
+    delay,
+    evidence,
+    short_lived,
+    starvation,
+    steal,
+    throttling,
+)
+from schedtop.verdict.verdict import Verdict
+
+RULES: Sequence[Rule] = (
+    # id, level, by single waits, by sums of waits alone
+    Rule("too-short", "unknown", evidence.too_short, evidence.too_short),
+    Rule("unavailable", "unknown", evidence.unavailable),
+    Rule("nothing-passes", "unknown", evidence.nothing_passes, evidence.nothing_passes),
+    Rule("starving", "alarm", starvation.starving),
+    Rule("contradiction", "unknown", evidence.contradiction),
+    Rule("blocker", BY_LOAD, contention.one_blocker),
+    Rule("wakeups", BY_LOAD, contention.one_waker),
+    Rule("forks", BY_LOAD, short_lived.short_lived),
+    Rule("saturated", BY_LOAD, contention.saturated, contention.saturated_by_sums),
+    Rule("incomplete", "unknown", evidence.incomplete),
+    Rule("mixed", BY_LOAD, contention.mixed),
+    Rule("throttled", BY_LOAD, throttling.throttled),
+    Rule("stolen", BY_LOAD, steal.stolen),
+    Rule("pinned", BY_LOAD, affinity.pinned),
+    Rule("not-balanced", BY_LOAD, affinity.not_balanced),
+    Rule("idle-cpu", "unknown", affinity.idle_elsewhere),
+    Rule("yield", BY_LOAD, contention.yielding),
+    Rule("queueing", BY_LOAD, contention.queueing),
+    Rule("quota", "notice", throttling.quota, throttling.quota_by_sums),
+    Rule("steal", "notice", steal.steal, steal.steal_by_sums),
+    Rule("turns", "notice", delay.turns, delay.turns_by_sums),
+    Rule("waiting", "notice", delay.waiting, delay.waiting_by_sums),
+    Rule("rare", "notice", calm.rare),
+    Rule("pressure", "notice", delay.pressure, delay.pressure_by_sums),
+    Rule("few", "unknown", evidence.few),
+    Rule("calm", "ok", calm.calm, calm.calm_by_sums),
+    Rule("undecided", "unknown", evidence.undecided, evidence.undecided),
+)
+
+
+def judge(view: View) -> Verdict:
+    """The verdict on a View."""
+    facts = gather(view)
+    # The last rule always applies.
+    return next(verdict for rule in RULES if (verdict := rule.judge(facts)))

@@ -1,0 +1,94 @@
+"""Tasks by their part in several slow waits: victims, wakers, blockers, and which of them stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
+from schedtop.verdict.phrases import task_words
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of one task in several waits, in nanoseconds."""
+
+    tid: int
+    words: str
+    ns: int
+
+
+def victims_of(rows: Rows) -> list[Part]:
+    """The tasks that waited in these rows of SLOW_WAIT_DTYPE, longest first."""
+    return _parts(rows["tid"], rows["comm"], rows["wait_ns"])
+
+
+def wakers_of(rows: Rows) -> list[Part]:
+    """The tasks that woke those of these waits, by the time that these then waited."""
+    return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
+
+
+def blockers_of(rows: Rows) -> list[Part]:
+    """The tasks that had the CPU during these waits, longest first, without those too small to be kept by name."""
+    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), rows["blocker_ns"].ravel())
+
+
+def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> list[Part]:
+    known = np.flatnonzero((tids > 0) & (times > 0))
+    found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
+    totals = np.bincount(places, times[known], len(found)).astype(np.int64)
+    names = comms[known][first]
+    order = np.argsort(-totals, kind="stable").tolist()
+    return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
+
+
+def waiters(tasks: Rows) -> list[Part]:
+    """Rows of TASK_DTYPE as parts of their run delay."""
+    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_delay_ns"])) for row in tasks]
+
+
+def longest_runner(tasks: Rows) -> list[Part]:
+    """Of rows of TASK_DTYPE the task that ran longest, if any did."""
+    if not len(tasks) or int(tasks["run_ns"].max()) <= 0:
+        return []
+    row = tasks[int(np.argmax(tasks["run_ns"]))]
+    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_ns"]))]
+
+
+def main_blocker(rows: Rows) -> Part | None:
+    """The task that had the CPU for most of what is known of these waits, if one did and enough is known."""
+    whole, covered = int(rows["wait_ns"].sum()), int(rows["covered_ns"].sum())
+    top = next(iter(blockers_of(rows)), None)
+    return top if top and covered >= COVERED_SHARE * whole and top.ns >= MAIN_SHARE * covered else None
+
+
+def main_victims(rows: Rows) -> list[Part]:
+    """The tasks that waited for long in these, the longest first; all of them where many waited a little each."""
+    victims, whole = victims_of(rows), int(rows["wait_ns"].sum())
+    long = [victim for victim in victims if victim.ns >= VICTIM_SHARE * whole]
+    return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
+
+
+def among_share(rows: Rows, victims: Sequence[Part]) -> float:
+    """For how much of these waits the victims themselves had the CPU."""
+    tids = {victim.tid for victim in victims}
+    blocked = sum(part.ns for part in blockers_of(rows) if part.tid in tids)
+    return blocked / max(1, int(rows["wait_ns"].sum()))
+
+
+def rival_of(rows: Rows, victims: Sequence[Part]) -> Part | None:
+    """The one task behind which these victims wait, unless they mostly wait for each other."""
+    top = main_blocker(rows)
+    if top is None or among_share(rows, victims) >= MAIN_SHARE or top.tid in {victim.tid for victim in victims}:
+        return None
+    return top
+
+
+def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
+    """The waits on the CPU with most of the time of these, and that CPU."""
+    cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
+    return take_rows(rows, np.flatnonzero(np.maximum(rows["cpu"], 0) == cpu)), cpu

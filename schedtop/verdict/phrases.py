@@ -1,0 +1,36 @@
+"""The smallest pieces of a sentence: a task, a share, a count, a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schedtop.model.rows import text
+
+
+def task_words(tid: int, comm: bytes) -> str:
+    """`name (tid)`, `task tid` without a name, `idle` for the idle task."""
+    name = text(comm)
+    if not tid:
+        return "idle"
+    return f"{name} ({tid})" if name else f"task {tid}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as whole percent, clamped to 0..100: clocks of two CPUs may differ by a little."""
+    ratio = min(1.0, max(0.0, ratio))
+    return "under 1 %" if 0 < ratio < 0.005 else f"{ratio * 100:.0f} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
+def verb(count: int, one: str, many: str) -> str:
+    """The form of a verb for so many."""
+    return one if count == 1 else many
+
+
+def listed(items: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

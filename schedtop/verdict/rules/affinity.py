@@ -1,0 +1,76 @@
+"""Tasks that wait beside an idle CPU: pinned away from it, or not moved to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedtop.base.units import format_ns
+from schedtop.model.rows import Rows, take_rows
+from schedtop.model.waits import Explanation
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import MAIN_SHARE
+from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, victims_of
+from schedtop.verdict.phrases import verb
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import (
+    blocker_words,
+    context_words,
+    idle_words,
+    share_words,
+    slow_words,
+    task_names,
+    widen_words,
+)
+
+
+def pinned(f: Facts) -> Finding | None:
+    """The affinity mask keeps tasks from an idle CPU."""
+    if not f.slow.main_is(Explanation.PINNED):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.PINNED))
+    victims = main_victims(rows)
+    rows = take_rows(rows, np.flatnonzero(np.isin(rows["tid"], [victim.tid for victim in victims])))
+    rival = rival_of(rows, victims)
+    if rival:
+        return _behind(f, cpu, rows, victims, rival)
+    headline = f"CPU {cpu}: {task_names(victims)} {verb(len(victims), 'is', 'are')} pinned to "
+    headline += "it" if (rows["allowed_cpus"] == 1).all() else "some CPUs"
+    if len(victims) > 1 and among_share(rows, victims) >= MAIN_SHARE:
+        headline += " and take turns"
+    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
+    if p99 is not None:
+        headline += f" (p99 {format_ns(p99)})"
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
+    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, widen_words(f, victims))
+
+
+def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) -> Finding:
+    """The same where they wait behind one task, which may run elsewhere or not."""
+    tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
+    waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits"
+    headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
+    return Finding(headline, evidence, f"Widen the affinity, or lower the priority of {rival.words}")
+
+
+def not_balanced(f: Facts) -> Finding | None:
+    """The affinity mask allows the idle CPU, and the scheduler did not use it."""
+    if not f.slow.main_is(Explanation.NOT_BALANCED):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.NOT_BALANCED))
+    victims = victims_of(rows)
+    wait = verb(len(victims), "waits", "wait")
+    headline = f"CPU {cpu}: {task_names(victims)} {wait}, though allowed elsewhere; {idle_words(f, rows)}"
+    evidence = (*slow_words(f, f.slow.of(Explanation.NOT_BALANCED)), *blocker_words(rows), *context_words(f))
+    return Finding(headline, evidence, "Check isolcpus and cpuset partitions, or move tasks by hand")
+
+
+def idle_elsewhere(f: Facts) -> Finding | None:
+    """A CPU was idle, and the affinity mask of the task is not known any more."""
+    if not f.slow.main_is(Explanation.IDLE_CPU):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.IDLE_CPU))
+    victim = victims_of(rows)[0]
+    headline = f"CPU {cpu}: {victim.words} waits while another is idle; if it may run there is not known"
+    evidence = (idle_words(f, rows), *slow_words(f, f.slow.of(Explanation.IDLE_CPU)), *context_words(f))
+    return Finding(headline, evidence, f"Check its affinity: taskset -p {victim.tid}")

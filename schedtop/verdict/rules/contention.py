@@ -1,0 +1,130 @@
+"""Tasks queued behind others: one blocker, one waker, more work than CPUs, no single reason, or several."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedtop.base.units import format_ns, format_rate, rate
+from schedtop.model.waits import Explanation
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
+from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, wakers_of
+from schedtop.verdict.phrases import counted, percent, verb
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import (
+    EXPLANATION_WORDS,
+    biggest_words,
+    blocker_words,
+    context_words,
+    p99_words,
+    share_words,
+    slow_words,
+)
+
+
+def one_blocker(f: Facts) -> Finding | None:
+    """One task had the CPU for most of it."""
+    rows = f.slow.of(Explanation.QUEUEING)
+    blockers = blockers_of(rows)
+    whole = int(rows["wait_ns"].sum())
+    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING) or not blockers:
+        return None
+    top = blockers[0]
+    if top.ns < MAIN_SHARE * whole:
+        return None
+    kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
+    tasks, cpus = len(np.unique(kept_waiting["tid"])), np.unique(kept_waiting["cpu"]).tolist()
+    where = f"CPU {cpus[0]}" if len(cpus) == 1 else f"{len(cpus)} CPUs"
+    share = percent(top.ns / whole)
+    headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
+    most = f"most of it: {victims_of(kept_waiting)[0].words}"
+    evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, f"Lower the priority of {top.words}, or give it a CPU of its own")
+
+
+def one_waker(f: Facts) -> Finding | None:
+    """One task wakes many at a time."""
+    rows = f.slow.of(Explanation.QUEUEING)
+    wakers = wakers_of(rows)
+    whole = int(rows["wait_ns"].sum())
+    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING) or not wakers:
+        return None
+    top = wakers[0]
+    victims = len(np.unique(rows["tid"][rows["waker_tid"] == top.tid]))
+    if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
+        return None
+    share = percent(top.ns / whole)
+    headline = f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits"
+    evidence = (*slow_words(f, rows), *blocker_words(rows), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, "Wake fewer tasks at a time, or use fewer workers")
+
+
+def saturated(f: Facts) -> Finding | None:
+    """Every CPU is busy and tasks wait: counters alone tell, so that it does not matter how many waits were seen."""
+    if f.slow.enough and f.slow.main is not Explanation.QUEUEING:
+        return None
+    return _saturated(f, (*slow_words(f, f.slow.of(Explanation.QUEUEING)), *p99_words(f), *context_words(f)))
+
+
+def saturated_by_sums(f: Facts) -> Finding | None:
+    """The same by run delays."""
+    return _saturated(f, (*context_words(f), *(f.sums.lacks if f.sums else ())))
+
+
+def _saturated(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
+    if not f.full or round(f.waiting) < 1:
+        return None
+    cpus = f"{counted(len(f.busy), 'CPU')} {verb(len(f.busy), 'is', 'are')}"
+    busy = percent(sum(f.busy.values()) / len(f.busy))
+    tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
+    headline = f"{cpus} {busy} busy and {tasks} on average: more work than CPUs"
+    action = "Run less at a time, add CPUs, or lower the priority of what can wait"
+    return Finding(headline, (*biggest_words(f.tasks_there), *evidence), action)
+
+
+def queueing(f: Facts) -> Finding | None:
+    """Tasks wait for each other, and none of the simpler reasons holds."""
+    if not f.slow.main_is(Explanation.QUEUEING):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.QUEUEING))
+    share = int(rows["wait_ns"].sum()) / max(1, f.slow.weights[Explanation.QUEUEING])
+    top = main_blocker(rows)
+    headline = f"Tasks wait for each other, {percent(share)} of it on CPU {cpu}"
+    if top:
+        headline += f", where {top.words} had the CPU for {share_words(rows, top)}"
+    else:
+        headline += f", {percent(f.busy[cpu])} busy" if cpu in f.busy else ""
+        headline += "; no single cause stands out"
+    most = f"most: {victims_of(rows)[0].words}"
+    known = () if top else blocker_words(rows)
+    evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, "Look at who blocks whom (pane Blame)")
+
+
+def yielding(f: Facts) -> Finding | None:
+    """A task gives its CPU away itself, and waits to get it back."""
+    if not f.slow.main_is(Explanation.YIELD):
+        return None
+    rows = f.slow.of(Explanation.YIELD)
+    victim = victims_of(rows)[0]
+    times = int((rows["tid"] == victim.tid).sum())
+    tasks = f.frame.tasks[f.frame.tasks["tid"] == victim.tid]
+    switches = rate(int(tasks["involuntary_switches"].sum()), f.frame.interval_ns) if len(tasks) else None
+    headline = f"{victim.words} gives the CPU away with sched_yield and waits {format_ns(victim.ns)} to get it back"
+    evidence = (
+        f"{times} of its waits that began so were slow",
+        *([f"{format_rate(switches)} involuntary switches a second, yields among them"] if switches else []),
+        *slow_words(f, rows),
+        *context_words(f),
+    )
+    return Finding(headline, evidence, "Let it block on a futex instead of yielding")
+
+
+def mixed(f: Facts) -> Finding | None:
+    """Several causes, none of which is the main one."""
+    if f.slow.main is not None or not f.slow.enough:
+        return None
+    largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
+    shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
+    evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
+    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, "Begin with the first of them")

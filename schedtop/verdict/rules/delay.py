@@ -1,0 +1,101 @@
+"""Much waiting without a slow wait: tasks that are delayed in short turns, and pressure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from schedtop.base.units import format_ns
+from schedtop.model.rows import Rows
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
+from schedtop.verdict.parts import waiters
+from schedtop.verdict.phrases import percent, task_words, verb
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import biggest_words, context_words, delay_words, p99_words, task_names, widen_words
+
+
+def turns(f: Facts) -> Finding | None:
+    """No wait is slow, but there are so many that it comes to the same: tasks that share one CPU while others idle."""
+    tasks, cpu, most = f.delayed.tasks, f.delayed.cpu, _pinned_beside(f)
+    if most is None or f.full or len(f.frame.cpus.ids) < 2:
+        return None
+    p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
+    how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
+    evidence = (*_turns_words(f, tasks), *context_words(f))
+    return Finding(_pinned_words(f, how, most), evidence, widen_words(f, waiters(tasks)))
+
+
+def turns_by_sums(f: Facts) -> Finding | None:
+    """Tasks that may run on one CPU only and wait for it, while another one has nothing to do."""
+    most = _pinned_beside(f)
+    if most is None or f.sums is None:
+        return None
+    evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
+    headline = _pinned_words(f, f" and {_wait_words(f)}", most)
+    return Finding(headline, evidence, widen_words(f, waiters(f.delayed.tasks)), level=f.level)
+
+
+def _pinned_beside(f: Facts) -> int | None:
+    """The other CPU with most room, if all delayed tasks may run on one CPU only."""
+    idle = {cpu: ratio for cpu, ratio in f.idle.items() if cpu != f.delayed.cpu and ratio >= ROOM}
+    if not len(f.delayed.tasks) or not idle or not (f.delayed.tasks["allowed_cpus"] == 1).all():
+        return None
+    return max(idle, key=lambda cpu: idle[cpu])
+
+
+def _pinned_words(f: Facts, how: str, most: int) -> str:
+    victims = waiters(f.delayed.tasks)
+    tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
+    return f"CPU {f.delayed.cpu}: {tasks} pinned to it{how}; CPU {most} is {percent(f.idle[most])} idle"
+
+
+def waiting(f: Facts) -> Finding | None:
+    """The same without such a simple reason."""
+    if not len(f.delayed.tasks):
+        return None
+    headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
+    evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, "Look at who blocks whom (pane Blame), or lower the threshold to see why")
+
+
+def waiting_by_sums(f: Facts) -> Finding | None:
+    """Tasks are delayed, for whatever reason."""
+    if not len(f.delayed.tasks) or f.sums is None:
+        return None
+    headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}"
+    evidence = (*delay_words(f), *biggest_words(f.tasks_there), *context_words(f), *f.sums.lacks)
+    return Finding(headline, evidence, "See who it is with `sudo schedtop`, or lower a priority", level=f.level)
+
+
+def pressure(f: Facts) -> Finding | None:
+    """The kernel says that tasks wait, and no wait is slow."""
+    if f.slow.enough or f.pressure is None or f.pressure < PRESSURE_NOTICE:
+        return None
+    headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but no wait is slow"
+    return Finding(headline, p99_words(f), "Lower the threshold to see these waits")
+
+
+def pressure_by_sums(f: Facts) -> Finding | None:
+    """The kernel says that tasks wait, and none of them waits for much of the time."""
+    if f.sums is None or f.pressure is None or f.pressure < PRESSURE_NOTICE:
+        return None
+    which = "none of them for much of it" if f.sums.sees_all else "none that is visible for much of it"
+    headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but {which}"
+    return Finding(headline, (*delay_words(f), *context_words(f), *f.sums.lacks), "Look at the run delays")
+
+
+def _wait_words(f: Facts) -> str:
+    """How much of the time the delayed tasks wait, each."""
+    return f"{verb(len(f.delayed.tasks), 'waits', 'wait')} {percent(f.delayed.share)} of the time"
+
+
+def _turns_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
+    """How much they wait, and which task had the CPU for most of it."""
+    waited = int(tasks["run_delay_ns"].sum()) / max(1, f.frame.interval_ns)
+    parts = [f"{waited:.1f} tasks wait on average, no wait is slow"]
+    pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
+    if len(pairs) and int(pairs["blocked_ns"].sum()):
+        row = pairs[int(np.argmax(pairs["blocked_ns"]))]
+        blocker, victim = (task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"]) for role in ("other", "victim"))
+        parts.append(f"{blocker} had the CPU for {format_ns(int(row['blocked_ns']))} of it while {victim} waited")
+    return tuple(parts)

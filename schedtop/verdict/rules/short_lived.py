@@ -1,0 +1,29 @@
+"""Short-lived tasks are much of the work."""
+
+from __future__ import annotations
+
+from schedtop.model.waits import Explanation
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE
+from schedtop.verdict.phrases import percent
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import context_words, p99_words, slow_words
+
+
+def short_lived(f: Facts) -> Finding | None:
+    """Not where there are few slow waits and another reason for those that may come."""
+    found = f.short_lived
+    if found is None or found.share < SHORT_LIVED_SHARE or not _to_blame(f):
+        return None
+    rows = f.slow.of(Explanation.QUEUEING)
+    evidence = (*found.evidence, *slow_words(f, rows), *p99_words(f), *context_words(f, "short-lived"))
+    headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
+    action = "Start fewer processes: do more in each, or keep workers (pane Short-lived)"
+    return Finding(headline, evidence, action, level="" if f.slow.enough else "notice")
+
+
+def _to_blame(f: Facts) -> bool:
+    """Whether slow waits are of queueing; or, with few of them, whether nothing else will cause more."""
+    if f.slow.enough:
+        return f.slow.main is Explanation.QUEUEING
+    return not f.notable_steal and not (f.quotas and f.quotas[0][1] >= QUOTA_NOTICE)

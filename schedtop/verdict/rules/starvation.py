@@ -1,0 +1,46 @@
+"""A task that waits and still does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from schedtop.base.units import format_ns
+from schedtop.model.containers import cgroup_label
+from schedtop.model.rows import Rows
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import IDLE, MAIN_FACTOR, STARVED_NS
+from schedtop.verdict.parts import longest_runner
+from schedtop.verdict.phrases import task_words
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import context_words
+
+
+def starving(f: Facts) -> Finding | None:
+    """A task waits on and on: its wait has not ended, so that no slow wait tells of it."""
+    waiting = f.view.tasks["waiting_ns"]
+    starved = f.view.tasks[waiting >= max(STARVED_NS, f.frame.threshold_ns)]
+    within = int(np.minimum(starved["waiting_ns"], f.frame.interval_ns).sum())
+    if not len(starved) or within <= MAIN_FACTOR * f.slow.total_ns or "tasks" in f.frame.unavailable:
+        return None
+    row = starved[int(np.argmax(starved["waiting_ns"]))]
+    task, waited = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["waiting_ns"]))
+    evidence = (*_evidence(f, starved, row), *context_words(f))
+    if f.idle.get(int(row["last_cpu"]), 0.0) >= IDLE or f.frame.loss.tasks_untracked:
+        headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"
+        return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")
+    headline = f"{task} has been waiting for {waited} and still does not run"
+    return Finding(headline, evidence, "Lower the priority of who runs there, or move one of them")
+
+
+def _evidence(f: Facts, starved: Rows, row: np.void) -> Iterator[str]:
+    """Others like it, the quota above it, and the task that ran longest where it waits."""
+    if len(starved) > 1:
+        yield f"tasks that wait like it: {len(starved) - 1} more"
+    if quota := f.quota_above(int(row["cgroup_id"])):
+        yield f"its group {cgroup_label(quota[0])} is throttled"
+    cpu = int(row["last_cpu"])
+    rivals = f.frame.tasks[(f.frame.tasks["last_cpu"] == cpu) & (f.frame.tasks["tid"] != row["tid"])]
+    for each in longest_runner(rivals):
+        yield f"{each.words} ran {format_ns(each.ns)} and was last seen on CPU {cpu}, too"

@@ -1,0 +1,66 @@
+"""Quotas: slow waits of throttled tasks, and groups that are throttled without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from schedtop.base.units import format_ns
+from schedtop.model.containers import cgroup_label
+from schedtop.model.rows import Rows, take_rows
+from schedtop.model.waits import Evidence, Explanation
+from schedtop.verdict.facts import Facts, Quota
+from schedtop.verdict.limits import QUOTA_NOTICE
+from schedtop.verdict.parts import Part, victims_of
+from schedtop.verdict.phrases import percent
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words
+
+_ACTION = "Raise the quota or spread the work"
+
+
+def throttled(f: Facts) -> Finding | None:
+    """Most of the slow waiting time is that of throttled tasks."""
+    if not f.slow.main_is(Explanation.THROTTLED):
+        return None
+    rows = f.slow.of(Explanation.THROTTLED)
+    groups, places = np.unique(rows["cgroup_id"], return_inverse=True)
+    place = int(np.argmax(np.bincount(places, rows["wait_ns"])))
+    group, most = int(groups[place]), victims_of(take_rows(rows, np.flatnonzero(places == place)))[0]
+    quota = f.quota_above(group)
+    path = quota[0] if quota else f.frame.cgroups.get(group, "")
+    often = f" in {percent(quota[1])} of its periods" if quota else ""
+    headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}"
+    return Finding(headline, tuple(_evidence(f, rows, quota, most)), _ACTION)
+
+
+def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator[str]:
+    inferred = bool((rows["evidence"] == Evidence.INFERRED).any())
+    if inferred:
+        yield "inferred from cpu.stat"
+    if quota is None:
+        yield "how often is not known yet"
+    yield f"most: {most.words} waited {format_ns(most.ns)}"
+    yield from slow_words(f, rows)
+    if f.p99_ns is not None and f.p99_ns < f.frame.threshold_ns and not inferred:
+        yield f"other waits are fine: p99 {format_ns(f.p99_ns)}"
+    yield from context_words(f, "quotas")
+
+
+def quota(f: Facts) -> Finding | None:
+    """A group is throttled, but few waits are slow."""
+    return None if f.slow.enough else _often_throttled(f, (*calm_words(f), *context_words(f, "quotas")))
+
+
+def quota_by_sums(f: Facts) -> Finding | None:
+    """A group is throttled. Without single waits steal goes first: it delays every task, a quota those of its group."""
+    if f.sums is None or f.notable_steal:
+        return None
+    return _often_throttled(f, (*delay_words(f), *context_words(f, "quotas"), *f.sums.lacks))
+
+
+def _often_throttled(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
+    if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
+        return None
+    return Finding(quota_words(*f.quotas[0]), evidence, _ACTION)

@@ -1,0 +1,24 @@
+"""What a verdict is: one line on what keeps tasks waiting, its evidence, and what to do (docs/blame.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is wrong (`headline`), why we say so (most important first), and one sentence on what to do.
+
+    `level`: `ok`, `notice`, `alarm`, or `unknown` (it cannot be told); `rule`: the id of the rule, see docs/blame.md.
+    """
+
+    level: str
+    rule: str
+    headline: str
+    evidence: tuple[str, ...] = ()
+    action: str = ""
+
+    def sentences(self) -> str:
+        """All of it as prose."""
+        evidence = f"Evidence: {'; '.join(self.evidence)}" if self.evidence else ""
+        return " ".join(f"{part}." for part in (self.headline, evidence, self.action) if part)
