@@ -1,0 +1,90 @@
+"""Tasks that wait beside an idle CPU."""
+
+from typing import Any
+
+import numpy as np
+
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, waits
+
+
+def test_pinned_tasks_that_take_turns() -> None:
+    verdict = judged(frame(pinned()))
+    assert (verdict.level, verdict.rule) == ("notice", "pinned")
+    assert verdict.headline == (
+        "CPU 1: app (101) and app (102) are pinned to it and take turns (p99 8.00 ms); CPU 0 is 94 % idle"
+    )
+    assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
+    assert verdict.evidence[-1] == "app (101) had the CPU for 50 % of these waits"
+    assert judged(frame(pinned(70))).level == "alarm"
+
+
+def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
+    rows = blocked(waits(50, "idle-cpu", "pinned"), (0, b"app", 0.5), (55, b"cc1", 0.5))
+    assert "take turns" not in judged(frame(rows)).headline
+    alone = waits(50, "idle-cpu", "pinned", tid=101)
+    assert "CPU 1: app (101) is pinned to it (p99" in judged(frame(alone)).headline
+    many = judged(frame(waits(50, "idle-cpu", "pinned", tid=np.arange(50) + 1, allowed_cpus=2)))
+    assert "50 tasks (most: app (1)) are pinned to some CPUs" in many.headline
+    assert many.action == "Widen the affinity"
+
+
+def test_pinned_behind_one_that_is_not() -> None:
+    def behind(share: float, covered: float = 1.0, **fields: Any) -> Verdict:
+        rows = waits(50, "idle-cpu", "pinned", **fields)
+        return judged(frame(blocked(rows, (55, b"cc1", share), (56, b"as", covered - share))))
+
+    verdict = behind(1.0, tid=101)
+    assert verdict.headline == (
+        "CPU 1: app (101) is pinned behind cc1 (55), which had the CPU for 100 % of its waits; CPU 0 is 94 % idle"
+    )
+    assert verdict.action == "Widen the affinity, or lower the priority of cc1 (55)"
+    assert not any("had the CPU" in part for part in verdict.evidence)
+    assert "app (101) and app (102) are pinned behind cc1 (55), which had the CPU for 61 % of their" in (
+        behind(0.61).headline
+    )
+    assert "pinned to it" in behind(0.59).headline
+    # Of what is known: a lower bound, and nothing if that is little.
+    assert "at least 52 % of their waits" in behind(0.52, 0.6).headline
+    assert "pinned to it" in behind(0.4, 0.4).headline
+
+
+def test_a_bystander_is_not_named_among_the_pinned() -> None:
+    def judge_share(ns: int) -> str:
+        rows = waits(50, "idle-cpu", "pinned", tid=101)
+        rows["tid"][:5], rows["comm"][:5], rows["wait_ns"][:5] = 12, b"kworker/1:0", ns
+        return judged(frame(blocked(rows, (55, b"cc1", 1.0)))).headline
+
+    assert judge_share(7 * MS).startswith("CPU 1: app (101) is pinned behind cc1 (55)")
+    assert judge_share(9 * MS).startswith("CPU 1: app (101) and kworker/1:0 (12) are pinned behind cc1 (55)")
+
+
+def test_the_cpus_of_the_command_are_those_online() -> None:
+    made = frame(pinned(), busy=(0.06, 0.98, *[0.5] * 10))
+    made.cpus.online[[4, 5, 6, 7]] = False
+    assert judged(made).action == "Widen the affinity: taskset -cp 0-3,8-11 101"
+    made.cpus.online[[0, 2, 3, 9, 10, 11]] = False
+    assert judged(made).action == "Widen the affinity: taskset -cp 1,8 101"
+
+
+def test_verdict_counts_only_waits_of_the_main_cause() -> None:
+    verdict = judged(frame(np.concatenate((pinned(40), waits(10)))))
+    assert verdict.evidence[0] == "40 slow waits of this cause, the longest 8.00 ms, 80 % of the slow waiting time"
+    assert judged(frame(pinned())).evidence[0].startswith("50 slow waits, the longest")
+
+
+def test_a_cpu_that_is_hardly_idle_any_more_is_only_said_to_have_been() -> None:
+    assert judged(frame(pinned(), busy=(0.95, 0.98))).headline.endswith("CPU 0 was idle meanwhile")
+
+
+def test_an_idle_cpu_that_is_allowed() -> None:
+    verdict = judged(frame(waits(cause="idle-cpu", evidence="not balanced")))
+    assert verdict.rule == "not-balanced"
+    assert verdict.headline == "CPU 1: app (101) and app (102) wait, though allowed elsewhere; CPU 0 is 94 % idle"
+    assert "who had the CPU is known of 0 % only" in verdict.evidence
+
+
+def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
+    verdict = judged(frame(waits(cause="idle-cpu")))
+    assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
+    assert verdict.action.endswith("taskset -p 101")

@@ -1,0 +1,96 @@
+"""Tasks queued behind others, and several causes at once."""
+
+import numpy as np
+
+from schedtop.model.frame import Loss
+from schedtop.model.rows import Rows
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
+
+
+def test_two_causes_of_similar_weight_are_both_named() -> None:
+    both = np.concatenate((pinned(25), waits(25, "throttled", wait_ns=7 * MS)))
+    verdict = judged(frame(both))
+    assert verdict.rule == "mixed"
+    assert verdict.headline == "Mixed causes: affinity beside an idle CPU 53 %, quotas 47 % of the slow waits"
+    assert judged(frame(np.concatenate((pinned(25), waits(16, "throttled", wait_ns=8 * MS))))).rule == "pinned"
+
+
+def test_causes_weigh_by_time_and_not_by_number() -> None:
+    few_but_long = waits(3, "throttled", wait_ns=300 * MS)
+    assert judged(frame(np.concatenate((pinned(50, wait_ns=6 * MS), few_but_long)))).rule == "throttled"
+
+
+def test_tasks_that_yield() -> None:
+    made = frame(waits(cause="yield", tid=900, comm=b"ffmpeg"), tasks=tasks(involuntary_switches=12_000))
+    verdict = judged(made)
+    assert verdict.rule == "yield"
+    assert verdict.headline == "ffmpeg (900) gives the CPU away with sched_yield and waits 400 ms to get it back"
+    assert "12.0k involuntary switches a second, yields among them" in verdict.evidence
+
+
+def test_verdict_names_the_task_that_had_the_cpu() -> None:
+    verdict = judged(frame(blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))))
+    assert verdict.rule == "blocker"
+    assert verdict.headline == "hog (66) had the CPU for 83 % of the slow waits of 2 tasks on CPU 1"
+    assert judged(frame(blocked(waits(), (66, b"hog", 0.59), (67, b"cc1", 0.41)))).rule == "queueing"
+    assert judged(frame(blocked(waits(), (66, b"hog", 0.83)), loss=Loss(ring_dropped=99))).rule == "incomplete"
+
+
+def test_verdict_names_the_task_that_had_the_worst_of_many_cpus() -> None:
+    rows = waits()
+    rows["cpu"][:22] = 0
+    worst, rest = blocked(rows[22:], (66, b"hog", 0.96)), blocked(rows[:22], (67, b"cc1", 0.5), (68, b"as", 0.5))
+    verdict = judged(frame(np.concatenate((worst, rest))))
+    assert verdict.rule == "queueing"
+    assert verdict.headline == "Tasks wait for each other, 56 % of it on CPU 1, where hog (66) had the CPU for 96 %"
+    assert not any("had the CPU" in part for part in verdict.evidence)
+    several = judged(frame(blocked(waits(), (66, b"hog", 0.5), (67, b"cc1", 0.5))))
+    assert several.headline == (
+        "Tasks wait for each other, 100 % of it on CPU 1, 98 % busy; no single cause stands out"
+    )
+    assert "hog (66) had the CPU for 50 % of these waits" in several.evidence
+
+
+def test_two_tasks_that_block_each_other_are_not_to_blame_alone() -> None:
+    assert judged(frame(blocked(waits(), (0, b"app", 1.0)))).rule == "queueing"
+
+
+def test_a_storm_of_wakeups() -> None:
+    fields = {"waker_tid": 33, "waker_comm": b"main", "tid": 200 + np.arange(50) % 8}
+    verdict = judged(frame(waits(cause="wakeup", **fields)))
+    assert verdict.rule == "wakeups"
+    assert verdict.headline == "main (33) wakes 8 tasks that then wait for a CPU: 100 % of the slow waits"
+    assert judged(frame(waits(cause="wakeup", **fields | {"tid": 200 + np.arange(50) % 7}))).rule == "queueing"
+    assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"
+
+
+def test_more_work_than_cpus() -> None:
+    made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
+    verdict = judged(made)
+    assert (verdict.level, verdict.rule) == ("alarm", "saturated")
+    assert verdict.headline == "2 CPUs are 98 % busy and 2 tasks wait on average: more work than CPUs"
+    assert verdict.evidence[0] == "biggest: ffmpeg (900) ran 900 ms"
+    assert judged(frame(waits(300), busy=(0.89, 0.98))).rule == "queueing"
+    assert judged(frame(waits(40), busy=(0.98, 0.98))).rule == "queueing"
+    assert judged(frame(waits(300), busy=(0.98, 0.98), unavailable={"busy": "?"})).rule == "queueing"
+    assert judged(frame(pinned(300, idle_cpu_ns=0), busy=(0.98, 0.98))).rule == "pinned"
+
+
+def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
+    def biggest(*rows: Rows) -> str:
+        return judged(frame(waits(300), busy=(0.98, 0.98), tasks=np.concatenate(rows))).evidence[0]
+
+    many = [tasks(tid=tid, comm=b"sender", process=b"hackbench", run_ns=45 * MS) for tid in range(1, 41)]
+    own, idle = tasks(comm=b"schedtop", run_ns=200 * MS), tasks(tid=41, process=b"hackbench")
+    assert biggest(own, idle, *many) == "biggest: hackbench, 40 tasks, ran 1.80 s"
+    assert biggest(own, *many[:4]) == "biggest: schedtop (900) ran 200 ms"
+    assert biggest(own, *many[:5]) == "biggest: hackbench, 5 tasks, ran 225 ms"
+    nameless = [tasks(tid=tid, comm=b"", run_ns=150 * MS) for tid in (1, 2)]
+    assert biggest(own, *nameless) == "biggest: schedtop (900) ran 200 ms"
+    assert biggest(*nameless[:1]) == "biggest: task 1 ran 150 ms"
+    assert biggest(idle).startswith("300 slow waits")
+
+
+def test_saturation_needs_only_counters() -> None:
+    made = frame(waits(300), busy=(0.98,), loss=Loss(slow_waits_suppressed=10_000))
+    assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")

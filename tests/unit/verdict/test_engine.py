@@ -1,0 +1,79 @@
+"""The verdict as a whole: one for any View, ids, documentation."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.tables import LatencyTable
+from schedtop.model.waits import CAUSES
+from schedtop.sources.synthetic.scheduler import Scenario, make_frame
+from schedtop.verdict.engine import RULES, judge
+from schedtop.verdict.verdict import Verdict
+from tests import ROOT
+from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, quota, waits
+
+SAY_NOTHING_OF_WAITS = {"too-short", "nothing-passes", "undecided"}
+"""Rules that apply to any source."""
+
+
+def test_verdicts_do_not_hide_each_other() -> None:
+    verdict = judged(frame(pinned(), steal=0.07, throttling=quota(), busy=(0.06, 0.9)))
+    assert {"steal is 7 %", "web.service is throttled in 40 % of its periods"} <= set(verdict.evidence)
+
+
+def test_sentences() -> None:
+    verdict = Verdict("ok", "calm", "Nothing waits", ("p99 is 40 µs", "no steal"), "Look elsewhere")
+    assert verdict.sentences() == "Nothing waits. Evidence: p99 is 40 µs; no steal. Look elsewhere."
+    assert Verdict("ok", "calm", "Nothing waits").sentences() == "Nothing waits."
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    rows = blocked(waits(comm=b"\x1b[2J"), (66, b"\x1b[2J\n", 0.9))
+    assert judged(frame(rows)).sentences().isprintable()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 5), st.integers(0, 40), st.integers(0, 200), st.floats(0, 1), st.integers(0, 2**32),
+    st.sampled_from(["", "nginx", "cpu:0", "cpu:7", "cgroup:docker", "java cpu:1"]),
+    st.sets(st.sampled_from(["latency", "slow_waits", "tasks", "steal", "busy", "pressure", "switches"]), max_size=2),
+    st.sampled_from([0, 1, MS, 5 * MS, NS_PER_S]), st.booleans(),
+)  # fmt: skip
+def test_verdict_always_exists(
+    cpus: int, count: int, slow: int, steal: float, seed: int, words: str, gone: set[str], threshold: int, fits: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    scenario = Scenario(cpus=cpus + 1, tasks=count, slow_waits=slow if count else 0, steal_ratio=steal, seed=seed)
+    made = [make_frame(scenario, number, rng, threshold) for number in range(2)]
+    for each in made:
+        for field, most in (("cause", 7), ("evidence", 5), ("kind", 4)):
+            each.slow_waits[field] = rng.integers(most, size=len(each.slow_waits))
+        each.tasks["waiting_ns"] *= int(rng.integers(1, 300))
+    if fits:
+        made = [replace(each, latency=LatencyTable.empty(cpus + 1)) for each in made]
+    made = [replace(each, unavailable=dict.fromkeys(gone, "gone")) for each in made]
+    verdict = judge(History(HOST, made).view(ViewSettings(window_ns=2 * NS_PER_S, filter=Filter.parse(words))))
+    assert verdict.headline
+    assert verdict.rule
+    assert verdict.level in ("ok", "notice", "alarm", "unknown")
+    assert verdict.sentences().isprintable()
+
+
+def test_ids_of_rules_are_unique() -> None:
+    ids = [rule.id for rule in RULES]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_documentation_has_each_rule_in_its_order() -> None:
+    text = (ROOT / "docs/blame.md").read_text(encoding="utf-8")
+    table = text.partition("| rule | level |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == [rule.id for rule in RULES]
+    sums = text.partition("With the source `proc`")[2].partition("can be told")[0]
+    assert {rule.id for rule in RULES if rule.by_sums} == set(re.findall(r"`([\w-]+)`", sums)) | SAY_NOTHING_OF_WAITS
+    assert [name for name in CAUSES if f"`{name}`" not in text] == []

@@ -1,0 +1,77 @@
+"""Short-lived tasks that are much of the work."""
+
+import numpy as np
+import pytest
+
+from schedtop.model.rows import Rows
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, waits
+
+
+def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
+    storm = short_lived(1200, MS)
+    verdict = judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=(1.0, 1.0), short_lived=storm))
+    assert (verdict.rule, verdict.level) == ("forks", "notice")
+    assert verdict.headline == "sh ×1,200/s by make (12) take 60 % of the busy CPU time"
+    assert verdict.evidence[0] == "all short-lived tasks: ×1,200/s, each ran 1.00 ms and waited 1.00 ms"
+    # Without slow waits it is worth a notice, unless there is another reason for waits to come.
+    assert judged(frame(busy=(0.5, 0.5), short_lived=short_lived(500, MS))).rule == "forks"
+    assert judged(frame(busy=(0.5, 0.5), steal=0.06, short_lived=short_lived(500, MS))).rule == "steal"
+
+
+@pytest.mark.parametrize(
+    ("storm", "busy"),
+    [
+        (short_lived(19, 40 * MS), (1.0, 1.0)),  # jobs: too few
+        (short_lived(30, 51 * MS), (1.0, 1.0)),  # worth a process each
+        (short_lived(700, MS), (1.0, 0.98)),  # others do more
+        (short_lived(180, MS), (0.1, 0.1)),  # little work at all
+    ],
+)
+def test_few_forks_are_no_storm(storm: Rows, busy: tuple[float, ...]) -> None:
+    assert judged(frame(blocked(waits(), (0, b"app", 1.0)), busy=busy, short_lived=storm)).rule != "forks"
+
+
+def test_short_lived_tasks_are_mentioned_beside_another_cause() -> None:
+    verdict = judged(frame(pinned(), busy=(0.06, 0.98), short_lived=short_lived(400, MS)))
+    assert verdict.rule == "pinned"
+    assert "short-lived: sh ×400/s by make (12) took 38 % of the busy time" in verdict.evidence
+
+
+def test_a_storm_of_many_commands_is_named_by_its_parent_and_says_that_it_fails() -> None:
+    many = np.concatenate([short_lived(50, MS, f"job{number}".encode(), b"cron", 0) for number in range(20)])
+    many["exit_code"] = 1 << 8
+    verdict = judged(frame(busy=(0.9, 0.9), short_lived=many))
+    assert verdict.headline == "20 commands ×1,000/s by cron take 56 % of the busy CPU time"
+    assert "most of them do not end well: 1000 exit 1" in verdict.evidence
+    many["parent"] = [f"p{number}".encode() for number in range(20)]
+    assert judged(frame(busy=(0.9, 0.9), short_lived=many)).headline.startswith("20 commands ×1,000/s, most often ")
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((809, 460), " mostly by sh (64 %) "),
+        ((1250, 19), " by sh (12) "),
+        ((400, 390, 379), " by sh, bash, make "),
+        ((300, 290, 280, 270), " by 4 parents "),
+    ],
+)
+def test_a_storm_of_several_parents_is_not_put_down_to_one(counts: tuple[int, ...], words: str) -> None:
+    starters = zip((b"sh", b"bash", b"make", b"init"), counts, strict=False)
+    storm = np.concatenate([short_lived(count, MS, b"true", parent, 12) for parent, count in starters])
+    verdict = judged(frame(busy=(0.9, 0.9), short_lived=np.concatenate((storm, short_lived(76, MS, b"cat")))))
+    assert verdict.headline.startswith(f"true ×{sum(counts):,}/s{words}take ")
+    # The headline is of these alone, the evidence of all, and says so.
+    assert verdict.headline.endswith(f"take {round(sum(counts) / 18)} % of the busy CPU time")
+    assert verdict.evidence[0].startswith(f"all short-lived tasks: ×{sum(counts) + 76:,}/s, ")
+
+
+def test_process_per_second_is_no_storm_beside_other_load() -> None:
+    python = short_lived(1, 900 * MS, b"python")
+    many = np.concatenate([python, short_lived(30, MS, b"sed")])
+    assert judged(frame(busy=(0.5, 0.5), short_lived=many)).rule != "forks"
+    slow = np.concatenate([short_lived(19, 45 * MS, b"python"), short_lived(30, MS, b"sed")])
+    assert judged(frame(busy=(0.5, 0.5), short_lived=slow)).rule != "forks"
+    # Nor do they hide one.
+    storm = np.concatenate([python, short_lived(800, MS, b"sed")])
+    assert judged(frame(busy=(0.9, 0.9), short_lived=storm)).headline.startswith("sed ×800/s by make (12) take 44 %")

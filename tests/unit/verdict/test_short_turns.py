@@ -1,0 +1,48 @@
+"""Much waiting without a slow wait."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from schedtop.model.frame import Pressure
+from schedtop.model.rows import PAIR_DTYPE, Rows
+from tests.unit.verdict.frames import MS, frame, judged, tasks
+
+
+def two_hogs(**fields: Any) -> Rows:
+    one, other = (tasks(tid=tid, comm=b"stress", run_delay_ns=500 * MS, last_cpu=1, **fields) for tid in (7, 8))
+    return np.concatenate((one, other))
+
+
+def test_short_turns_on_one_cpu_are_no_good_news() -> None:
+    pairs = np.zeros(1, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["other_tid"], pairs["blocked_ns"] = 7, 8, 499 * MS
+    pairs["victim_comm"], pairs["other_comm"] = b"stress", b"stress"
+    made = frame(short=250, short_ns=4 * MS, tasks=two_hogs(allowed_cpus=1), pairs=pairs)
+    verdict = judged(made)
+    assert (verdict.level, verdict.rule, verdict.action) == ("notice", "turns", "Widen the affinity: taskset -cp 0-1 7")
+    assert verdict.headline.startswith("CPU 1: stress (7) and stress (8) are pinned to it and take turns (p99 ")
+    assert verdict.headline.endswith("CPU 0 is 94 % idle")
+    assert "stress (8) had the CPU for 499 ms of it while stress (7) waited" in verdict.evidence
+    # Where the mask is wider, or not known, or no CPU is idle, that is not the reason.
+    for allowed in (0, 2):
+        assert judged(replace(made, tasks=two_hogs(allowed_cpus=allowed))).rule == "waiting"
+    assert judged(frame(short_ns=4 * MS, busy=(0.6, 0.98), tasks=two_hogs(allowed_cpus=1))).rule == "waiting"
+    assert judged(frame(short_ns=4 * MS, busy=(0.97, 0.98), tasks=two_hogs(allowed_cpus=1))).rule == "saturated"
+    assert judged(replace(made, tasks=two_hogs(allowed_cpus=1)[:1])).headline.startswith("CPU 1: stress (7) is pinned")
+
+
+def test_a_little_waiting_is_normal() -> None:
+    few = tasks(tid=7, run_delay_ns=190 * MS, last_cpu=1, allowed_cpus=1)
+    assert judged(frame(tasks=few)).rule == "calm"
+    many = np.concatenate([tasks(tid=tid, run_delay_ns=99 * MS) for tid in range(1, 9)])
+    assert judged(frame(tasks=many)).rule == "calm"
+
+
+def test_pressure_without_slow_waits_needs_a_long_span() -> None:
+    pressed = frame(pressure=Pressure(300 * MS, 0))
+    assert judged(pressed, seconds=10).rule == "pressure"
+    assert judged(pressed, seconds=9).rule == "calm"
+    assert judged(frame(pressure=Pressure(190 * MS, 0)), seconds=10).rule == "calm"
+    assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"

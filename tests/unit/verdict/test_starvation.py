@@ -1,0 +1,24 @@
+"""A task that waits and still does not run."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from schedtop.base.units import NS_PER_S
+from schedtop.model.frame import Loss
+from tests.unit.verdict.frames import MS, frame, judged, pinned, quota, tasks
+
+
+def test_verdict_names_a_task_that_still_waits() -> None:
+    starved = tasks(waiting_ns=3 * NS_PER_S, tid=901, comm=b"web", last_cpu=1, cgroup_id=7)
+    hog = tasks(run_ns=950 * MS, last_cpu=1, comm=b"rt")
+    made = frame(tasks=np.concatenate((starved, hog)), throttling=quota())
+    verdict = judged(made)
+    assert (verdict.level, verdict.rule) == ("alarm", "starving")
+    assert verdict.headline == "web (901) has been waiting for 3.00 s and still does not run"
+    assert "rt (900) ran 950 ms and was last seen on CPU 1, too" in verdict.evidence
+    assert "its group web.service is throttled" in verdict.evidence
+    assert judged(replace(made, loss=Loss(tasks_untracked=1))).level == "unknown"
+    assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "alarm"
+    assert judged(frame(tasks=tasks(waiting_ns=NS_PER_S - 1))).rule == "calm"
+    assert judged(replace(made, slow_waits=pinned(63), latency=frame(pinned(63)).latency)).rule == "pinned"
