@@ -31,7 +31,7 @@ STATE_DTYPE = np.dtype(
         ("woken_ns", "<i8"),
     ]
 )
-"""A task in a state. `cpu`: where it runs, or ran last. A runnable one was put off its CPU, or was woken at `woken_ns`
+"""A task in a state. `cpu`: where it runs, or ran last. A runnable one was preempted, or was woken at `woken_ns`
 (else 0) by `waker_tid` (0: an interrupt of an idle CPU) on `waker_cpu`. `prev_state`: what a sleeping one waits in, as
 the kernel reports it."""
 

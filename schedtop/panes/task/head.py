@@ -154,7 +154,7 @@ def _now(scene: Scene, width: int) -> Parts:
     if scene.status is Status.FAILED:
         return [[(clip(f"{scene.reason}; what the history knows is shown", width), "notice")]]
     if scene.status is Status.RECORDED:
-        words = "what the recording holds; states, calls, faults, I/O and network only the live kernel tells"
+        words = "what the recording holds; states, calls, faults, I/O and network: available live only"
         return [[(clip(words, width), "dim")]]
     if counts is None:
         return [[("attaching kernel programs to it, a second or two; until then what the history knows", "dim")]]

@@ -122,7 +122,7 @@ MEANINGS = {
     "worst": "Of these CPUs the one with the largest value of what they are sorted by, else of what m chose",
     "CPUs": "The numbers of the CPUs that are folded here",
     "switch/s": "Context switches a second",
-    "invol/s": "Those a second in which a task was put off the CPU although it wanted to go on",
+    "invol/s": "Those a second in which a task was preempted although it wanted to go on",
     "inv%": "The share of involuntary ones among the switches of tasks. High: more tasks want this CPU than it can run",
     "busy%": "The share of time in which something ran here, by the kernel's account",
     "steal%": "The share of time in which the hypervisor ran somebody else; ! from 5 %, !! from 10 %",

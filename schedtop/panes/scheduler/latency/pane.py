@@ -90,7 +90,7 @@ class LatencyPane(Pane):
     PARTS = ("latency",)
     READING = (
         "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
-        "when a sleeping task is woken; a preemption wait starts when a running task is put off the CPU. "
+        "when a sleeping task is woken; a preemption wait starts when a running task is preempted. "
         "In the histogram wakeup waits grow upwards, preemption waits hang downwards; both axes are logarithmic, and "
         "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
         "a task is selected, or a group of them (g), its waits alone are shown, of both kinds together."

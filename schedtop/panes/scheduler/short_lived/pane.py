@@ -140,4 +140,4 @@ def _sums(view: View) -> str:
 def _empty_text(view: View) -> str:
     if view.settings.filter and len(view.frame.short_lived):
         return f"no short-lived task passes the filter {view.settings.filter}"
-    return f"no task came and went in the last {format_round_ns(view.frame.interval_ns)}"
+    return f"no short-lived tasks in the last {format_round_ns(view.frame.interval_ns)}"

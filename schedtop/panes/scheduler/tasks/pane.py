@@ -26,9 +26,9 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
     READING = (
         "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
         "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a "
-        "second that it was put off the CPU although it wanted to go on: much of it together with run delay means "
+        "second that it was preempted although it wanted to go on: much of it together with run delay means "
         "too many tasks for the CPUs they may use. run % is of one CPU, over the window. moves are migrations "
-        "between CPUs, cache and numa those of them to another cache or NUMA node. g adds tasks up by process, "
+        "between CPUs, cache and numa those of them to another cache or NUMA node. g groups tasks by process, "
         "cgroup, container or pid namespace; p99 is then the wait that one in a hundred exceeds, and the latency "
         "pane shows the waits of the selected group."
     )

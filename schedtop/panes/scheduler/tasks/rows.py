@@ -126,7 +126,7 @@ MEANINGS = {
     "wait now": "▶ how many of its threads wait at this moment",
     "p99": "one wait in a hundred is longer",
     "switch/s": "context switches a second, voluntary and involuntary",
-    "invol/s": "how often a second it was put off the CPU although it wanted to go on",
+    "invol/s": "how often a second it was preempted although it wanted to go on",
     "run %": "its run time, in percent of one CPU: who is on top of this takes the time",
     "moves": "migrations between CPUs in the window",
     "cache": "those of them to a CPU with another last-level cache: its data has to come along",

@@ -69,7 +69,7 @@ async def test_short_lived_pane_without_tasks_says_so(make_view: MakeView) -> No
     async with app.run_test(size=(100, 12)) as pilot:
         for view, words in (
             (make_view(change=without("short_lived")), "not available: no short_lived here"),
-            (make_view(change=lambda frame: replace(frame, short_lived=no_short_lived())), "no task came and went"),
+            (make_view(change=lambda frame: replace(frame, short_lived=no_short_lived())), "no short-lived tasks"),
             (make_view(settings=ViewSettings(filter=Filter.parse("nobody"))), "passes the filter comm:nobody"),
         ):
             pane.show(view)

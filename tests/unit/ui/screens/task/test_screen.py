@@ -404,7 +404,7 @@ async def test_task_screen_without_a_kernel_shows_only_the_history() -> None:
     async with app_with(source, None).run_test(size=(120, 40), notifications=True) as pilot:
         await opened(pilot, source, None, "down", "enter")
         await shown(pilot, "FROM THE RECORDING")
-        assert text(pilot.app).count("only the live kernel tells") == 1
+        assert text(pilot.app).count("available live only") == 1
         assert "x Anew" not in text(pilot.app)
         assert "history: ran" in text(pilot.app) and "had its CPU" in text(pilot.app)
         await pilot.press("x")
