@@ -54,7 +54,7 @@ struct capture_cpu {
 	u64 busy; /* an event is being written */
 	u64 interrupting; /* events that came meanwhile, and are lost */
 	u64 reserved_line[4];
-	u32 names_told[NAMES_TOLD]; /* name_key() of tasks whose names are in the ring, by the low bits of their tids */
+	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 
 /* Written by user space through its mapping; a line each. */

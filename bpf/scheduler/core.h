@@ -68,7 +68,7 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 }
 
 /*
- * The slice of a task whose switch in was not seen (or was before our time). How long it waited is not known; but on a
+ * The slice of a task that was not seen to be switched in (or before our time). How long it waited is not known; but on a
  * CPU that was idle, it can only have run since it was woken.
  */
 static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *timeline, struct task_slot *slot,

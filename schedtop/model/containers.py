@@ -165,7 +165,7 @@ def _inner_name(below: list[str]) -> str:
 
 
 def _unit_label(names: list[str]) -> str:
-    """The innermost unit, with the user whose it is and the subgroups that it made itself."""
+    """The innermost unit, with its user and the subgroups that it made itself."""
     last = max((index for index, name in enumerate(names) if _UNIT.fullmatch(name)), default=-1)
     if last < 0:
         return ""

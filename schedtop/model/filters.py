@@ -137,7 +137,7 @@ def _is_number(item: str) -> bool:
 
 
 def _short(word: str) -> str:
-    """What somebody typed or pasted, in a message of one line."""
+    """What a user typed or pasted, in a message of one line."""
     return printable(word if len(word) <= 40 else f"{word[:37]}...")
 
 

@@ -31,7 +31,7 @@ GROUP_PAIR_DTYPE = np.dtype(
     ]
     + [(name, "<i8") for name in PAIR_SUMS]
 )
-"""A victim's group and that of those who kept it waiting, with the counters of PAIR_DTYPE added."""
+"""A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added."""
 
 Ids = npt.NDArray[np.uint64]
 

@@ -1,4 +1,4 @@
-"""Short-lived tasks added up: how many came and went, by command, who started them, and how they ended.
+"""Short-lived tasks added up: how many by command, what started them, and how they ended.
 
 A fork storm is thousands of tasks a second, each too short to be seen in a table of tasks. Rows here are of all those
 that are alike, so that their counts stay exact however many there are.
@@ -143,7 +143,7 @@ def sort_commands(commands: Rows, key: str) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """Who started how many; `tgid` 0: several of that name, or it is not known."""
+    """A parent and how many it started; `tgid` 0: several of that name, or it is not known."""
 
     comm: bytes
     tgid: int
@@ -151,7 +151,7 @@ class Parent:
 
 
 def by_parent(rows: Rows) -> list[Parent]:
-    """Who started these (rows of SHORT_LIVED_DTYPE), most first."""
+    """The parents of these (rows of SHORT_LIVED_DTYPE), most first."""
     parents: dict[bytes, Parent] = {}
     for comm, tgid, count in zip(*(rows[name].tolist() for name in ("parent", "parent_tgid", "count")), strict=True):
         known = parents.get(comm)

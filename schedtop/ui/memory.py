@@ -24,7 +24,7 @@ def return_large_arrays() -> None:
 
 
 def give_back() -> None:
-    """Frees what nobody refers to any more, and returns free pages, which glibc keeps.
+    """Frees what nothing refers to any more, and returns free pages, which glibc keeps.
 
     It takes a fraction of a second after much was held.
     """

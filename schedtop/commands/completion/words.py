@@ -107,7 +107,7 @@ _BY_NAME: Mapping[str, Words] = {"pid": _kind("task"), "tid": _kind("task"), "pi
 
 
 def values_of(param: click.Parameter) -> Words | None:
-    """Who knows the values of an option or argument; `None`: its type does, or nobody."""
+    """What knows the values of an option or argument; `None`: its type does, or nothing."""
     return _BY_NAME.get(param.name or "") or _BY_METAVAR.get(param.metavar or "")
 
 
@@ -133,7 +133,7 @@ def next_words(commands: click.Group, arguments: list[str], incomplete: str) -> 
 
 
 def answer(commands: click.Group, environment: Mapping[str, str]) -> Iterator[str]:
-    """The lines for the shell that asks. Nothing for a shell that nobody knows."""
+    """The lines for the shell that asks. Nothing for an unknown shell."""
     shell, line = environment[VARIABLE], environment.get("SCHEDTOP_LINE", "")
     asked = environment.get("SCHEDTOP_WORD", "")
     if shell == "bash":

@@ -37,7 +37,7 @@ def cpu_hierarchy(mounts: str) -> Path | None:
 
 
 def read_mounts(path: Path = Path("/proc/self/mounts")) -> str:
-    """What is mounted; anybody may mount something somewhere whose name is no UTF-8."""
+    """What is mounted; any user may mount something under a name that is no UTF-8."""
     return os.fsdecode(path.read_bytes())
 
 

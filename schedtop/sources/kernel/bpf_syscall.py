@@ -46,7 +46,7 @@ def create_map(kind: int, key_bytes: int, value_bytes: int, entries: int, flags:
     try:
         return _bpf(_MAP_CREATE, attr)
     except PermissionError:
-        # Before 5.11 maps count against RLIMIT_MEMLOCK, which is small; who may not raise it may not have the map.
+        # Before 5.11 maps count against RLIMIT_MEMLOCK, which is small; without the right to raise it there is no map.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         return _bpf(_MAP_CREATE, attr)
@@ -81,7 +81,7 @@ def add_element(map_fd: int, key: bytes, value: bytes) -> bool:
 
 
 def delete_elements(map_fd: int, keys: bytes, key_bytes: int) -> None:
-    """Takes elements out of a hash, whose keys come one after the other (kernel 5.6 and later)."""
+    """Takes elements out of a hash; their keys come one after the other (kernel 5.6 and later)."""
     buffer = ctypes.create_string_buffer(keys, max(1, len(keys)))
     attr = bytearray(_ATTR_BYTES)
     struct.pack_into("<4Q2I", attr, 0, 0, 0, ctypes.addressof(buffer), 0, len(keys) // key_bytes, map_fd)
@@ -182,7 +182,7 @@ def read_iterator(link_fd: int) -> bytes:
 def attach_perf_tracepoint(program_fd: int, tracepoint_id: int) -> int:
     """Attaches a TRACEPOINT program, for all CPUs; the descriptor that holds it there."""
     attr = bytearray(_PERF_ATTR_BYTES)
-    # It only counts (a period of 0): samples would be made for nobody.
+    # It only counts (a period of 0): no one would read samples.
     struct.pack_into("<2IQQ", attr, 0, _PERF_TYPE_TRACEPOINT, _PERF_ATTR_BYTES, tracepoint_id, 0)
     return _attach_perf_event(program_fd, attr, min(os.sched_getaffinity(0)))
 

@@ -55,7 +55,7 @@ def header_constants(name: str) -> Mapping[str, int]:
 
 
 def constants_of(text: str) -> dict[str, int]:
-    """The numbers that a text in C defines. A macro whose value is no number, or no simple sum of some, is left out."""
+    """The numbers that a text in C defines. A macro that is no number, or no simple sum of some, is left out."""
     known: dict[str, int] = {}
     for found in _DEFINITION.finditer(_COMMENT.sub("", text)):
         if found["macro"]:

@@ -25,7 +25,7 @@ MOST_FILES = 32
 def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Compiled]) -> Compiled:
     """The programs of this source text and these flags: kept ones, or those that `compiler` gives.
 
-    Only files that belong to us, in a directory that nobody else can write to, are believed. Raises what it raises.
+    Only files that belong to us, in a directory that no other user can write to, are believed. Raises what it raises.
     """
     directory = cache_directory()
     path = (
@@ -47,7 +47,7 @@ def cache_directory() -> Path | None:
     if chosen is not None:
         return Path(chosen) if chosen else None
     if not os.geteuid():
-        # Not below HOME, which may be that of the user who called sudo.
+        # Not below HOME, which may be that of the invoking user of sudo.
         return Path("/var/cache/schedtop")
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
@@ -57,7 +57,7 @@ def cache_directory() -> Path | None:
 
 
 def is_ours(directory: Path) -> bool:
-    """Whether it is a directory of our own that nobody else can write to."""
+    """Whether it is a directory of our own that no other user can write to."""
     try:
         status = os.lstat(directory)
     except OSError:

@@ -16,7 +16,7 @@ _BUSY, _DISCARD = np.uint32(1 << 31), np.uint32(1 << 30)
 
 
 class Ring:
-    """The reader of a ring buffer whose records all have `record_bytes`. `ring_bytes` is its size, a power of two."""
+    """The reader of a ring buffer with records of `record_bytes` each. `ring_bytes` is its size, a power of two."""
 
     def __init__(self, fd: int, ring_bytes: int, record_bytes: int) -> None:
         self._mask = ring_bytes - 1

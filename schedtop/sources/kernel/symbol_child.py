@@ -7,7 +7,7 @@ It reads requests and writes answers, a JSON object a line each, until its input
 there are modules and offsets when it is gone.
 
 Which files are opened is what the process wants: its maps name them, and in mounts of its own they may be links to
-anything. So they are opened with the rights of its user (setfsuid(2)), who gains nothing by it, and where devices and
+anything. So they are opened with the rights of its user (setfsuid(2)), which gains nothing by it, and where devices and
 the host's pipes are out of reach of root's processes in containers, too: to open a watchdog means to start it.
 
 Anybody can write a /tmp/perf-PID.map for anybody's process. Names out of one are taken if it belongs to root or to the

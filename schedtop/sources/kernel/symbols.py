@@ -31,7 +31,7 @@ MOST_ANSWER_BYTES = 256 << 20
 """The child reads what anybody has made: what it says is not believed without end."""
 
 HURRY_S = 1.2
-"""How long answers may take once somebody waits for the end (`session.GRACE_S`)."""
+"""How long answers may take once the end is waited for (`session.GRACE_S`)."""
 
 _LOOK_S = 0.1
 
@@ -42,7 +42,7 @@ class Symbols:
     """Asks the child, one question at a time. It ends with the thread that made this: by `close`, or with it.
 
     Of a process at which it fails, all is unknown from then on; so is everything when it fails too often, and then
-    `failure` says why. `stop`: once it is set somebody waits for the end, and what takes longer stays unknown.
+    `failure` says why. `stop`: once it is set the end is waited for, and what takes longer stays unknown.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Who has the locks of files (flock, fcntl) for which others wait: /proc/locks."""
+"""The processes that hold locks of files (flock, fcntl) for which others wait: /proc/locks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ARROW = "->"
 
 
 def lock_holders(tgids: Collection[int], root: Path = Path("/proc")) -> dict[int, tuple[LockHolder, ...]]:
-    """By tgid, for those of `tgids` that wait: the file says only whose process a lock is."""
+    """By tgid, for those of `tgids` that wait: the file says only which process has a lock."""
     try:
         lines = (root / "locks").read_text("ascii", "replace").splitlines()
     except OSError:

@@ -184,7 +184,7 @@ class EndedThreads:
 
 
 def merge_rows(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
-    """Rows whose stacks are the same once they are symbolised are one (equal stacks are one object)."""
+    """Rows with the same stacks once they are symbolised are one (equal stacks are one object)."""
     merged: dict[tuple[object, ...], OffCpuRow] = {}
     for row in rows:
         name = "" if row.tid else (row.process, row.comm)
@@ -195,7 +195,7 @@ def merge_rows(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
 
 
 def with_processes(rows: Iterable[OffCpuRow]) -> list[OffCpuRow]:
-    """With the process that other rows of the thread have: a tracepoint does not tell whose a new thread is."""
+    """With the process that other rows of the thread have: a tracepoint does not tell the process of a new thread."""
     rows = list(rows)
     known = {row.tid: (row.tgid, row.process) for row in rows if row.tgid}
     return [row if row.tgid or not row.tid else _in_process(row, *known.get(row.tid, (row.tid, ""))) for row in rows]
@@ -228,7 +228,7 @@ def _runnable_since(task: Any, start: int, now: int) -> int:
 
 
 def _has_ended(tid: int) -> bool:
-    """Of one that /proc does not show in this pid namespace nobody knows."""
+    """Of one that /proc does not show in this pid namespace it is not known."""
     numbers = numbers_in(PROC)
     number = numbers.inside(tid)
     return not (PROC / str(number)).exists() if number else not numbers.note
@@ -236,6 +236,6 @@ def _has_ended(tid: int) -> bool:
 
 def _sleeps(tid: int) -> bool:
     if not pid_numbers().inside(tid):
-        return True  # nobody knows: then it is at least blocked no shorter than it was
+        return True  # not known: then it is at least blocked no shorter than it was
     thread = read_thread(tid, tid)
     return thread is not None and thread.state is not None and STATES[thread.state] != RUNNABLE

@@ -31,7 +31,7 @@ ELSEWHERE = Stack(missing="not in this container")
 
 
 DENIED = Stack(missing="not permitted")
-"""The user side of a process of somebody else, which takes CAP_SYS_PTRACE to look at."""
+"""The user side of another user's process, which takes CAP_SYS_PTRACE to look at."""
 
 
 UNKNOWN = Stack(missing="unknown")
@@ -148,7 +148,7 @@ class Stacks:
 
 
 def waker_of(tid: int, comm: str, user: Stack, kernel: Stack) -> Waker:
-    """The waker whose stacks these are: an interrupt, if the kernel side goes through one."""
+    """The waker with these stacks: an interrupt, if the kernel side goes through one."""
     for depth, symbol in enumerate(kernel.symbols):
         if symbol.name.startswith(_INTERRUPTS):
             return Waker(0, INTERRUPT, kernel=Stack(kernel.symbols[: depth + 1]))

@@ -1,1 +1,1 @@
-"""The source without privileges: what /proc tells everybody."""
+"""The source without privileges: what /proc tells every user."""

@@ -1,4 +1,4 @@
-"""Whose rows are shown, and the names of their processes and namespaces, where there is no kernel side to tell."""
+"""Which tasks have rows, and the names of their processes and namespaces, where there is no kernel side to tell."""
 
 from __future__ import annotations
 

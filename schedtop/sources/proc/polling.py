@@ -2,8 +2,8 @@
 
 Reading 10,000 tasks each second must not be what keeps the others waiting. So their schedstat files stay open, which
 takes a fifth of the time of opening them (2.5 instead of 12.4 µs where this was written), and only tasks that ran are
-asked for more. What a look may take is bounded; who does not get his turn is looked at later, and nothing of what he
-did is lost by then.
+asked for more. What a look may take is bounded; a task without a turn is looked at later, and nothing of what it did
+is lost by then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from schedtop.sources.proc.task_files import TICK_NS, Stat, Status, parse_scheds
 from schedtop.sources.proc.task_table import MOST_OPEN, UNREAD, Task, TaskTable
 
 HOT = 5
-"""Who ran within so many looks is looked at first."""
+"""A task that ran within so many looks is looked at first."""
 
 CHUNK = 256
 """So many tasks are read between two looks at the clock."""

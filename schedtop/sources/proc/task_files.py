@@ -59,7 +59,7 @@ def read_file(path: str, most: int = _STATUS_BYTES) -> bytes:
 
 
 def read_all(descriptors: Sequence[int]) -> list[bytes]:
-    """The schedstat of tasks whose file is open, empty of those that have ended.
+    """The schedstat of tasks with an open file, empty of those that have ended.
 
     An open file stays with its task: another one that gets the same tid is never read for it.
     """

@@ -126,7 +126,7 @@ class TaskTable:
             self._room += 1
 
     def read(self, tasks: list[Task]) -> Iterator[tuple[Task, bytes]]:
-        """The schedstat of some tasks, empty of those that have ended: first of those whose file is open."""
+        """The schedstat of some tasks, empty of those that have ended: first of those with an open file."""
         opened = [task for task in tasks if task.descriptor >= 0]
         yield from zip(opened, read_all([task.descriptor for task in opened]), strict=True)
         if len(opened) < len(tasks):

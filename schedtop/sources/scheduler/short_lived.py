@@ -1,4 +1,4 @@
-"""ShortLives: what the kernel side added up of tasks that came and went, as rows of SHORT_LIVED_DTYPE."""
+"""ShortLives: what the kernel side added up of short-lived tasks, as rows of SHORT_LIVED_DTYPE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AS_THEY_ARE = ("cgroup_id", "pid_namespace", "is_thread", "max_wait_ns", *SUMS)
 class ShortLives:
     """Reads the entries of each interval once, and takes them out of the kernel's table an interval later.
 
-    Nobody writes to them any more by then. What a CPU that was stopped in between has added to an entry after it was
+    No CPU writes to them any more by then. What a CPU that was stopped in between has added to an entry after it was
     read comes with the next interval.
     """
 

@@ -40,7 +40,7 @@ class TaskReading:
 
 
 class TaskPrograms(Loader):
-    """The attached programs. Nobody is looked at before `aim`. Made and used by one thread; `close` detaches all."""
+    """The attached programs. No task is measured before `aim`. Made and used by one thread; `close` detaches all."""
 
     def __init__(self, front_end: TaskFrontEnd, cpus: int) -> None:
         """Loads and attaches, for CPU ids below `cpus`. Raises SourceError."""

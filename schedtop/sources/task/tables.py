@@ -66,7 +66,7 @@ def wait_histogram(earlier: TaskReading, later: TaskReading, ended_epoch: int) -
 
 
 def peers(earlier: TaskReading, later: TaskReading) -> dict[str, tuple[Peer, ...]]:
-    """By PEER_KINDS: who did it how often in between, most often first."""
+    """By PEER_KINDS: which task did it how often in between, most often first."""
     before = {_peer_key(row): row for row in earlier.peers}
     found: dict[str, list[Peer]] = {kind: [] for kind in PEER_KINDS}
     for row in later.peers:

@@ -44,7 +44,7 @@ def arrange(
     guest: str | None = None,
     zoomed: str | None = None,
 ) -> Arrangement:
-    """The first plan of the preset whose panes all get what they need at least (`least`: of every pane there is).
+    """The first plan of the preset in which all panes get what they need at least (`least`: of every pane there is).
 
     `guest`: a pane that no plan of this size may have; it takes the place of the main pane then. `zoomed`: this one
     alone.
@@ -123,7 +123,7 @@ def _shares(whole: int, least: Sequence[int], weights: Sequence[int], most: Sequ
         if not growing:
             parts[-1] += spare
             break
-        # One cell at a time to whom it is due most: lengths are those of a screen.
+        # One cell at a time to the pane it is due most: lengths are those of a screen.
         parts[max(growing, key=lambda index: (weights[index] / (parts[index] + 1), -index))] += 1
     while sum(parts) > whole and max(parts) > 1:
         # Another line of the screen is in use for a moment: the largest gives way.

@@ -13,7 +13,7 @@ from schedtop.ui.terminal.ink import Depth
 from schedtop.ui.terminal.themes import AUTO, DARK, LEAST_COLOURS, MONO, PREFIX, TERMINAL, THEMES
 
 _FEW_GLYPHS = re.compile(r"linux|vt[0-9]|ansi|cons|sun|dumb", re.IGNORECASE)
-"""Terminals whose fonts have few characters beyond ASCII, whatever the locale says: consoles, serial lines."""
+"""Terminals with few characters beyond ASCII in their fonts, whatever the locale says: consoles, serial lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Appearance:
     ascii: bool = False
 
     def depth_of(self, theme: str) -> Depth:
-        """How many colours are sent with a theme: those without colours need none, and who asks for a theme by name
-        knows the terminal better than TERM does."""
+        """How many colours are sent with a theme: those without colours need none, and users that name a theme
+        know their terminal better than TERM does."""
         if theme == MONO.name:
             return Depth.NONE
         return max(self.depth, LEAST_COLOURS.get(theme, Depth.PALETTE))
@@ -49,7 +49,7 @@ def appearance(
 ) -> Appearance:
     """The appearance on this terminal. `theme`: one of `themes.THEME_NAMES`, or AUTO; `ascii_only`: None for auto.
 
-    Who `insists` gets the theme anywhere; else it is a habit from other terminals, and must suit this one, too.
+    With `insists` the theme is taken anywhere; else it is a habit from other terminals, and must suit this one, too.
     """
     environment = os.environ if environment is None else environment
     depth = colours(environment)
@@ -65,7 +65,7 @@ def appearance(
 
 
 def _suits(theme: str, depth: Depth, environment: Mapping[str, str]) -> bool:
-    """Whether the terminal has the colours of a theme, and nobody has asked for none."""
+    """Whether the terminal has the colours of a theme, and the user has not asked for none."""
     return LEAST_COLOURS[theme] <= (Depth.NONE if environment.get("NO_COLOR") else depth)
 
 

@@ -58,7 +58,7 @@ class Urgency:
     def give_back(self) -> None:
         """All threads are ordinary ones again; their nice value has been kept."""
         self.held = False
-        # The kernel gives the number of a thread that has ended to somebody else.
+        # The kernel gives the number of a thread that has ended to another one.
         self._raised &= own_threads()
         while self._raised:
             with suppress(OSError):  # a thread that has ended

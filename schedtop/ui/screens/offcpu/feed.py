@@ -11,7 +11,7 @@ from schedtop.offcpu.threads import Measured, measured
 
 
 class _Prepared:
-    """A source whose measurements come as the screen shows them: made in the source's thread, not in the screen's."""
+    """A source of measurements as the screen shows them: made in the source's thread, not in the screen's."""
 
     def __init__(self, source: OffCpuSource) -> None:
         self._source = source

@@ -35,7 +35,7 @@ class PlayerBar(Canvas, can_focus=False):
     """
 
     class Sought(Message):
-        """Somebody wants to be at an interval."""
+        """The user wants to be at an interval."""
 
         def __init__(self, number: int) -> None:
             super().__init__()

@@ -48,7 +48,7 @@ class TaskLog:
         self._window = (0, None)
 
     def begin_anew(self) -> None:
-        """Forgets what was counted, but not who it is and whether it has ended."""
+        """Forgets what was counted, but not which task it is and whether it has ended."""
         last = self._latest[-1] if self._latest else None
         self.__init__()  # type: ignore[misc]
         self.is_anew = True
