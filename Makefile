@@ -1,5 +1,6 @@
 # sudo make run [ARGS="--interval 0.5"]   sets up what is missing and starts the dashboard
 # make test [ARGS="-k history"]           the same set-up, then all tests; those on the real kernel need root
+# make stress [ARGS="-k resized"]         the long versions of tests that have two: minutes of load each; as root, too
 # make bench [ARGS="--quick"]             measures what schedtop costs, beside the tools it replaces
 # sudo make soak                          ten minutes of the dashboard under load: does its memory grow?
 # make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew from the recordings there
@@ -21,7 +22,7 @@ BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
 PARSE_BPF := cd bpf && clang @compile_flags.txt -fsyntax-only -Werror
 BPF_PROGRAMS := $(patsubst bpf/%,%,$(filter %.c,$(BPF_SOURCES)))
 
-.PHONY: run test test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
+.PHONY: run test stress test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -31,6 +32,10 @@ run:
 test:
 	@$(SETUP) test
 	@status=0; scripts/tests.sh $(BIN)/python $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+stress:
+	@$(SETUP) test
+	@status=0; scripts/tests.sh $(BIN)/python stress $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 test-kernels:
 	@$(SETUP) kernels

@@ -10,11 +10,12 @@ from tests.monkey.__main__ import round_of
 from tests.unit.ui.drive import GivenSource, collected
 
 
+@pytest.mark.parametrize("seconds", [2.5, pytest.param(30, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("place", ["replay", "live"])
 @pytest.mark.parametrize("seed", [7, 8])
-async def test_random_keys_break_nothing(place: str, seed: int) -> None:
+async def test_random_keys_break_nothing(place: str, seed: int, seconds: float) -> None:
     print(f"seed {seed}")
-    await round_of(place, seed, 2.5)
+    await round_of(place, seed, seconds)
 
 
 async def test_a_double_click_beside_a_text_closes_only_that() -> None:

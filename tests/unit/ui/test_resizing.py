@@ -108,8 +108,9 @@ PLACES = {
 }
 
 
+@pytest.mark.parametrize("times", [30, pytest.param(300, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_terminal_that_is_resized_shows_what_a_fresh_drawing_shows(place: str, tmp_path: Path) -> None:
+def test_a_terminal_that_is_resized_shows_what_a_fresh_drawing_shows(place: str, times: int, tmp_path: Path) -> None:
     chance = random.Random(place)
     with window(["--source", "synthetic"], tmp_path) as terminal:
         terminal.wait_for("LIVE")
@@ -117,7 +118,7 @@ def test_a_terminal_that_is_resized_shows_what_a_fresh_drawing_shows(place: str,
         terminal.wait_for("FROZEN")
         terminal.press(PLACES[place])
         terminal.take(0.5)
-        for _ in range(60):
+        for _ in range(times):
             terminal.resize(chance.randint(20, 300), chance.randint(5, 100))
             if chance.random() < 0.3:
                 terminal.press(chance.choice([b"\x1b[B", b"\x1b[A", b"j"]))

@@ -62,8 +62,9 @@ def test_recording_is_read_in_any_order(tmp_path: Path, name: str) -> None:
         assert dict(recording.frame(5).cgroups) == dict(FRAMES[5].cgroups)
 
 
+@pytest.mark.parametrize(("around", "step"), [(14, 997), pytest.param(40, 97, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_cut_loses_the_last_interval_at_most(tmp_path: Path, name: str) -> None:
+def test_every_cut_loses_the_last_interval_at_most(tmp_path: Path, name: str, around: int, step: int) -> None:
     data = recorded(tmp_path / name).read_bytes()
     ends = [0]
     if name.endswith(".gz"):
@@ -75,7 +76,7 @@ def test_every_cut_loses_the_last_interval_at_most(tmp_path: Path, name: str) ->
     assert len(ends) == 9, "header, six intervals, an event, the end"
     intervals = [0, 0, 1, 2, 3, 3, 4, 5, 6]  # before the piece that begins there; the fifth is the event
     cut = tmp_path / f"cut-{name}"
-    places = {place for end in ends for place in range(end - 40, end + 40)} | set(range(0, len(data), 97))
+    places = {place for end in ends for place in range(end - around, end + around)} | set(range(0, len(data), step))
     for place in sorted(place for place in places if 0 <= place < len(data)):
         cut.write_bytes(data[:place])
         whole = intervals[max(index for index, end in enumerate(ends) if end <= place)]
