@@ -88,7 +88,7 @@ def symbols() -> Iterator[Symbols]:
 def test_the_trap_notices_a_reader(trap: Trap) -> None:
     os.close(os.open(trap.path, os.O_RDONLY | os.O_NONBLOCK))
     reader = os.open(trap.path, os.O_RDONLY | os.O_NONBLOCK)
-    assert trap.opened.wait(5)
+    assert trap.opened.wait(30)
     os.close(reader)
 
 

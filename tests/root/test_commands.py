@@ -43,7 +43,8 @@ def nothing_left():
     """Fails if the test leaves kernel programs behind."""
     before = programs_loaded()
     yield before
-    assert wait_for(lambda: programs_loaded() == before, 10)
+    # Fewer: another schedtop on this machine has ended meanwhile.
+    assert wait_for(lambda: programs_loaded() <= before)
 
 
 def test_snapshot_of_contention(nothing_left, front_end) -> None:

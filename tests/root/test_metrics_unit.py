@@ -103,7 +103,7 @@ def cache(tmp_path: Path) -> Path:
 def metrics(port: int) -> str:
     """What is served, empty if nothing is."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""

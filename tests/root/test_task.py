@@ -113,7 +113,7 @@ def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:
             task_frame = looked_at(traced.pid, traced.go)
         finally:
             tracer.send_signal(signal.SIGINT)
-            tracer.wait(10)
+            tracer.wait(30)
     counted = {}
     for line in log.read_text().splitlines()[2:-2]:
         words = line.split()

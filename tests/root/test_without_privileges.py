@@ -85,7 +85,7 @@ def test_the_dashboard_opens_and_says_what_it_lacks() -> None:
         os.write(screen, b"o")
         assert b"off-CPU time: needs privileges" in read_until(screen, b"needs privileges")
         os.write(screen, b"q")
-        read_until(screen, b"\0 never", 10)
+        read_until(screen, b"\0 never")
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         child = 0
     finally:

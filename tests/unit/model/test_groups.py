@@ -113,7 +113,7 @@ def test_ten_thousand_tasks_are_grouped_at_once(kind: str) -> None:
     cgroups = {number: f"/docker/{number:064x}" for number in range(300)}
     took = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()
         group_tasks(rows, kind, cgroups)
-        took.append(time.perf_counter() - start)
+        took.append(time.thread_time() - start)
     assert min(took) < 0.05
