@@ -60,7 +60,9 @@ def test_snapshot_of_contention(nothing_left, front_end) -> None:
     assert data["schema"] == "schedtop.snapshot/1"
     assert data["source"] == front_end
     assert data["threshold_ns"] == 1_000_000
-    delays = {task["tid"]: task["run_delay_ns"] for task in data["tasks"][:5]}
+    # Other load on this machine may wait longer than the hogs: the order is what counts.
+    delays = {task["tid"]: task["run_delay_ns"] for task in data["tasks"]}
+    assert [*delays.values()] == sorted(delays.values(), reverse=True)
     for hog in hogs:
         assert delays[hog.pid] > 0.2 * data["interval_ns"]
     pairs = {(pair["victim"]["tid"], pair["preemptor"]["tid"]) for pair in data["preemptions"]}
