@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _status_of(error: BaseException) -> int:
     """The exit status of what ended the program, after saying why."""
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.files import OutputError
     from schedtop.run.session import Interrupted, complain, report_crash
 

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 
 COMMS = (
     b"\x1b[31mRED\x1b[5m",

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.model.rows import Integers, Rows, text
 
 SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST = range(6)

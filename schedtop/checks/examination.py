@@ -9,7 +9,7 @@ from pathlib import Path
 
 from schedtop.base.finding import Finding
 from schedtop.checks import host, own, tracepoints
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.findings import binding, kernel, privileges, rights, tracing

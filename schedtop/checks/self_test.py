@@ -17,7 +17,8 @@ from typing import Any
 
 from schedtop.base.finding import Finding
 from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ns, format_ratio
-from schedtop.model.frame import Frame, Source, SourceError, merge
+from schedtop.model.frame import Frame, merge
+from schedtop.model.source import Source, SourceError
 from schedtop.sources.proc.source import ProcSource
 from schedtop.sources.scheduler.source import LiveSource
 

@@ -18,8 +18,8 @@ from schedtop.commands.triggers import plan_of, trigger_options
 
 if TYPE_CHECKING:
     from schedtop.config.load import Config
-    from schedtop.history.history import ViewSettings
-    from schedtop.model.frame import Source
+    from schedtop.history.view import ViewSettings
+    from schedtop.model.source import Source
     from schedtop.offcpu.measurement import OffCpuSource, Wakers
     from schedtop.run.session import Signals
     from schedtop.task import TaskSource

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from schedtop.base.units import format_ns, iso_time, printable
 from schedtop.commands.options import Place
 from schedtop.commands.replay import recorded_settings
-from schedtop.model.frame import Frame, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
@@ -20,7 +21,7 @@ from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording, open_regular
 
 if TYPE_CHECKING:
-    from schedtop.history.history import ViewSettings
+    from schedtop.history.view import ViewSettings
     from schedtop.model.filters import Filter
 
 

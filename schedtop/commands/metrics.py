@@ -14,8 +14,8 @@ from schedtop.base.units import NS_PER_S
 from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
 
 if TYPE_CHECKING:
-    from schedtop.history.history import ViewSettings
-    from schedtop.model.frame import Source
+    from schedtop.history.view import ViewSettings
+    from schedtop.model.source import Source
     from schedtop.outputs.metrics.server import Endpoint
     from schedtop.run.session import Signals
 
@@ -107,7 +107,7 @@ def serve(
     options: dict[str, Any],
 ) -> None:
     """Opens the source and publishes its Frames until a signal comes. Raises SourceError, also when it just ends."""
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.metrics.totals import Totals
     from schedtop.run.session import complain, progress
 

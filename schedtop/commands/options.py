@@ -25,8 +25,8 @@ from schedtop.config.schema import THEME_NAMES
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from schedtop.history.history import ViewSettings
-    from schedtop.model.frame import Source
+    from schedtop.history.view import ViewSettings
+    from schedtop.model.source import Source
     from schedtop.sources.scope import Scope
 
 GROUP_NAMES = ("thread", "process", "cgroup", "container", "pidns")
@@ -237,7 +237,7 @@ def group_of(options: Mapping[str, Any]) -> str:
 
 
 def settings_of(options: dict[str, Any], **more: Any) -> ViewSettings:
-    from schedtop.history.history import ViewSettings
+    from schedtop.history.view import ViewSettings
     from schedtop.model.filters import Filter
     from schedtop.sources.host.proc import possible_cpus
 

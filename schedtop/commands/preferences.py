@@ -14,7 +14,7 @@ from schedtop.commands.options import Command
 if TYPE_CHECKING:
     from schedtop.config.load import Config
     from schedtop.config.schema import Value
-    from schedtop.history.history import ViewSettings
+    from schedtop.history.view import ViewSettings
     from schedtop.ui.preferences import Choices, Preferences
 
 

@@ -20,8 +20,10 @@ from schedtop.commands.options import Duration, Size, settings_of, source_of, so
 from schedtop.commands.triggers import check_source, condition_option, conditions_of
 
 if TYPE_CHECKING:
-    from schedtop.history.history import ViewSettings
-    from schedtop.model.frame import Frame, Loss, Source
+    from schedtop.history.view import ViewSettings
+    from schedtop.model.counts import Loss
+    from schedtop.model.frame import Frame
+    from schedtop.model.source import Source
     from schedtop.outputs.recording.recorder import Recorder
     from schedtop.run.session import Signals
     from schedtop.triggers.grammar import Condition

@@ -19,7 +19,7 @@ from schedtop.commands.preferences import config_of, config_option, looks, prefe
 from schedtop.commands.triggers import condition_option, conditions_of, mark
 
 if TYPE_CHECKING:
-    from schedtop.history.history import ViewSettings
+    from schedtop.history.view import ViewSettings
     from schedtop.recording.lines import Entry
     from schedtop.run.session import Signals
     from schedtop.sources.replay.recorded import Recording
@@ -94,7 +94,7 @@ def replay(context: click.Context, /, file: str, **options: Any) -> int:
 
 def open_recording(path: Path) -> Recording:
     """The recording in a file. Raises SourceError that names the command for what is none, if there is one."""
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.files import reason
     from schedtop.outputs.saved import PEEK_BYTES, READABLE, schema_of
     from schedtop.sources.replay.recorded import Recording
@@ -116,7 +116,7 @@ def open_recording(path: Path) -> Recording:
 
 def check_cpus(recording: Recording, cpus: Sequence[int]) -> None:
     """Raises SourceError if there is no such CPU in it."""
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
 
     if not cpus:
         return
@@ -175,7 +175,7 @@ def number_at(entries: list[Entry] | tuple[Entry, ...], place: Place) -> int:
 
 def recorded_settings(recording: Recording, options: Mapping[str, Any], group: str = "thread") -> ViewSettings:
     """What is shown at first: what was asked for, else what the recording was made with, else by this group."""
-    from schedtop.history.history import ViewSettings
+    from schedtop.history.view import ViewSettings
     from schedtop.model.filters import Filter
 
     header = recording.header
@@ -192,8 +192,8 @@ def recorded_settings(recording: Recording, options: Mapping[str, Any], group: s
 
 def _group(recording: Recording) -> str:
     """The grouping that the recording has histograms for, empty without any."""
-    from schedtop.model.frame import SourceError
     from schedtop.model.rows import GROUPS
+    from schedtop.model.source import SourceError
 
     try:
         groups = recording.frame(0).groups

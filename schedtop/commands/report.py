@@ -36,7 +36,7 @@ def report(signals: Signals, /, file: Path, **options: Any) -> int:
     """Says what happened in FILE: a recording, or a snapshot as JSON. Needs no root."""
     from schedtop.commands.evidence import Part, read_evidence
     from schedtop.model.filters import Filter
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.files import check_target, write_file
     from schedtop.outputs.saved import Wrong, damaged
     from schedtop.run.headless import write_stdout

@@ -86,7 +86,7 @@ def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threadin
 
     The Frames are those of the live run, and so are the moments. Ends early when `stop` is set.
     """
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.triggers.recordings import event_of
     from schedtop.triggers.watch import Watch
 

@@ -15,8 +15,10 @@ from schedtop.commands.triggers import plan_of, trigger_options
 if TYPE_CHECKING:
     import threading
 
-    from schedtop.history.history import History, ViewSettings
-    from schedtop.model.frame import Frame, Source
+    from schedtop.history.history import History
+    from schedtop.history.view import ViewSettings
+    from schedtop.model.frame import Frame
+    from schedtop.model.source import Source
     from schedtop.outputs.triggers.recordings import FileRecordings
     from schedtop.outputs.triggers.work import TriggerActions
     from schedtop.run.session import Signals

@@ -140,9 +140,9 @@ def _windows() -> Mapping[int, str]:
     return {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
 
 
-_TASKS, _WAITS = _of("schedtop.history.history", "TASK_SORTS"), _of("schedtop.history.history", "SLOW_WAIT_SORTS")
-_PAIRS, _SHORT = _of("schedtop.history.history", "PAIR_ORDERS"), _of("schedtop.model.short_lived", "SORTS")
-_CPUS = _of("schedtop.history.history", "CPU_SORTS")
+_TASKS, _WAITS = _of("schedtop.history.sorting", "TASK_SORTS"), _of("schedtop.history.sorting", "SLOW_WAIT_SORTS")
+_PAIRS, _SHORT = _of("schedtop.history.sorting", "PAIR_ORDERS"), _of("schedtop.model.short_lived", "SORTS")
+_CPUS = _of("schedtop.history.sorting", "CPU_SORTS")
 _THRESHOLD, _INTERVAL = Time(10 * NS_PER_US, 100 * NS_PER_S), Time(NS_PER_S // 5, 60 * NS_PER_S)
 
 KEYS = (

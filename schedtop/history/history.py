@@ -1,177 +1,45 @@
-"""History: the Frames of the last minutes. View: an immutable cut of it, filtered and sorted, ready to be shown."""
+"""History: the Frames of the last minutes, bounded in time and memory."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S
-from schedtop.history.thinning import SPARSE, THINNED, WHOLE, with_detail
-from schedtop.history.thinning import frame_bytes as frame_bytes
+from schedtop.history.sorting import sort_pairs, sort_slow_waits, sort_tasks
+from schedtop.history.thinning import SPARSE, THINNED, WHOLE, frame_bytes, with_detail
+from schedtop.history.view import View, ViewSettings
 from schedtop.history.windows import WindowMerger, window_of
-from schedtop.model.filters import NO_CGROUPS
-from schedtop.model.filters import Filter as Filter
-from schedtop.model.folding import cpus_words
-from schedtop.model.frame import Frame, Host, merge
-from schedtop.model.rows import PAIR_DTYPE, Rows, take_rows
-from schedtop.model.short_lived import no_short_lived
+from schedtop.model.frame import Frame, merge
+from schedtop.model.host import Host
 
 KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most."""
+
 
 KEEP_BYTES, KEEP_BYTES_PER_CPU = 9 << 20, 256 << 10
 """Above this (at most 512 CPUs count) the span stays, and old Frames get coarser, in this order: first they lose
 rows where they have thousands, then they are merged in pairs up to SHORT_STEP_NS, then they keep few rows, and at last
 they get longer. Of the newest Frame, which is kept as it came, no more than half of this counts."""
 
+
 SHORT_STEP_NS = 10 * NS_PER_S
 """Old Frames that are together no longer than this are merged before more of their rows are given up."""
 
+
 OLD_SHARE = 1 / 2
 """Of the Frames those that may be merged, or lose most of their rows: what is recent keeps its resolution."""
+
 
 SHRINK_STEPS = 16
 """How much of the shrinking one more Frame may cost: the screen waits for it. What is left is done with the next ones.
 
 The first second of a fork storm takes the room of hundreds of small Frames, and gives it back with the next one."""
 
+
 KEEP_GROUPS_NS = 60 * NS_PER_S
 """How far back histograms by group are kept: the longest window. They are large, and only looked at live."""
-
-TASK_SORTS = {
-    "run_delay_ns": "run delay",
-    "max_wait_ns": "longest wait",
-    "switches": "switches",
-    "involuntary_switches": "involuntary switches",
-    "run_ns": "run time",
-    "migrations": "migrations",
-}
-"""Sort keys of the task table with their words, all descending."""
-
-CPU_SORTS = {
-    "cpu": "number",
-    "busy": "busy",
-    "switches": "switches",
-    "involuntary": "involuntary switches",
-    "share": "involuntary share",
-    "steal": "steal",
-    "queue": "queue",
-    "wait": "longest wait",
-}
-"""Orders of the CPUs with their words: by number from the first on, by all others the largest first."""
-
-PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
-"""Who is blamed in a pair, and the time that counts then."""
-
-PAIR_ORDERS = {"time": "most time first", "count": "most often first"}
-"""Orders of the pairs, when they are grouped, with their words."""
-
-SLOW_WAIT_SORTS = {"wait_ns": "slowest first", "time_ns": "newest first"}
-
-
-@dataclass(frozen=True, slots=True)
-class ViewSettings:
-    """What the user chose to see: window, filter, sort orders, one of GROUPS, and whom to blame (of PAIR_SORTS)."""
-
-    window_ns: int = NS_PER_S
-    filter: Filter = field(default_factory=Filter)
-    hidden_tgids: tuple[int, ...] = ()
-    """Processes that no table shows: schedtop itself, on request."""
-    task_sort: str = "run_delay_ns"
-    slow_wait_sort: str = "wait_ns"
-    group: str = "thread"
-    blame: str = "blocker"
-    pair_sort: str = "time"
-    short_lived_sort: str = "count"
-    cpu_sort: str = "cpu"
-    """One of CPU_SORTS."""
-    selected_cpus: tuple[int, ...] = ()
-    """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
-
-    @property
-    def selects(self) -> bool:
-        """Whether the selected CPUs say what is shown: the filter lets some of them through."""
-        return bool(self.filter.cpu_ids(self.selected_cpus))
-
-    @property
-    def shown_filter(self) -> Filter:
-        """The filter, on the selected CPUs."""
-        return self.filter.on_cpus(self.selected_cpus)
-
-    def rows(self, rows: Rows, cpu_field: str, cgroups: Mapping[int, str] = NO_CGROUPS, role: str = "") -> Rows:
-        """The rows that are to be seen, see `Filter.rows`."""
-        if self.hidden_tgids:
-            rows = rows[~np.isin(rows[f"{role}tgid"], self.hidden_tgids)]
-        return self.shown_filter.rows(rows, cpu_field, cgroups, role)
-
-    def short_lived(self, rows: Rows, cgroups: Mapping[int, str] = NO_CGROUPS) -> Rows:
-        """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of who started them."""
-        if self.hidden_tgids:
-            rows = rows[~np.isin(rows["parent_tgid"], self.hidden_tgids)]
-        return self.filter.rows(rows, "", cgroups, number_field="parent_tgid")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """What is shown: the Frame of the window, the Frames behind it for plots over time, and rows in order.
-
-    `series` ends with the newest Frame of the window, `later` are those after it (if it is frozen); `tasks`,
-    `slow_waits` and `pairs` (by victim) are filtered and sorted rows, `short_lived` filtered ones; `latest_ns` is the
-    `end_ns` of the newest Frame collected, so that a frozen View knows its age.
-    """
-
-    host: Host
-    settings: ViewSettings
-    frame: Frame
-    series: tuple[Frame, ...]
-    tasks: Rows
-    slow_waits: Rows
-    frozen: bool = False
-    latest_ns: int = 0
-    pairs: Rows = field(default_factory=lambda: np.empty(0, PAIR_DTYPE))
-    short_lived: Rows = field(default_factory=no_short_lived)
-    later: tuple[Frame, ...] = ()
-
-    @property
-    def cpu_ids(self) -> list[int]:
-        """The online CPUs that the filter lets through, of the selected ones if there are some."""
-        return self.settings.shown_filter.cpu_ids(self.frame.cpus.ids)
-
-    @property
-    def all_cpu_ids(self) -> list[int]:
-        """The online CPUs that the filter lets through, selected or not: what a list to select from shows."""
-        return self.settings.filter.cpu_ids(self.frame.cpus.ids)
-
-    @property
-    def cpus_words(self) -> str:
-        """Which CPUs alone are shown, as `CPU 3` or `CPUs 0-7 (node 0)`; empty: all."""
-        chosen = self.settings.shown_filter.cpus
-        return cpus_words(chosen, self.host.topology, tuple(self.frame.cpus.ids)) if chosen else ""
-
-    @property
-    def begin_ns(self) -> int:
-        """When the window begins, by the clock of `end_ns`. The Frame of a window with gaps does not tell."""
-        oldest = window_of(self.series, self.settings.window_ns)[0]
-        return oldest.end_ns - oldest.interval_ns
-
-    @property
-    def end_time_ns(self) -> int:
-        """When it ends by wall clock; nor does the Frame tell this."""
-        newest = self.series[-1]
-        return newest.start_time_ns + newest.interval_ns
-
-    @property
-    def age_ns(self) -> int:
-        """How far behind the newest Frame this View ends."""
-        return max(0, self.latest_ns - self.frame.end_ns)
-
-    def latency(self, kind: str | None = None) -> Histogram:
-        """Runqueue latency of the window on the CPUs that the filter lets through."""
-        return self.frame.latency.histogram(kind, self.settings.shown_filter.cpus or None)
 
 
 class History:
@@ -324,20 +192,3 @@ class History:
     def _drop_oldest(self, why: str) -> None:
         self._beginning = why
         del self._frames[0], self._sizes[0], self._details[0]
-
-
-def sort_tasks(rows: Rows, key: str) -> Rows:
-    """Rows of tasks or of groups of them by one of TASK_SORTS, largest first; equals by tid or id."""
-    values = rows["voluntary_switches"] + rows["involuntary_switches"] if key == "switches" else rows[key]
-    number = "tid" if "tid" in (rows.dtype.names or ()) else "id"
-    return rows[np.lexsort((rows[number], -values))]
-
-
-def sort_slow_waits(rows: Rows, key: str) -> Rows:
-    """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first."""
-    return rows[np.lexsort((-rows["time_ns"], -rows[key]))]
-
-
-def sort_pairs(rows: Rows, blame: str) -> Rows:
-    """Pair rows by the time that counts for one of PAIR_SORTS, largest first; equals by victim."""
-    return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"], -rows[PAIR_SORTS[blame]])))

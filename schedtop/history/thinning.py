@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from schedtop.model.frame import Attribution, Frame, Loss
+from schedtop.model.counts import Attribution, Loss
+from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers, Rows, take_rows
 from schedtop.model.short_lived import folded
 

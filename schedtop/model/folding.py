@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from schedtop.base.cpu_lists import cpus_text
-from schedtop.model.frame import Topology
+from schedtop.model.host import Topology
 
 FOLDS = {"core": "cores", "cache": "caches", "node": "nodes"}
 """What CPUs may share, from small to large, with the fields of a Topology."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 
 from schedtop.base.stacks import Stack, Waker
 from schedtop.base.units import NS_PER_US
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 
 RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE = "runnable", "sleeping", "uninterruptible", "idle"
 

@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.outputs.plain import plain
 from schedtop.outputs.report import contents
 from schedtop.outputs.scheduler import snapshot

@@ -16,8 +16,9 @@ from schedtop.base.units import (
     format_ratio,
     format_round_ns,
 )
-from schedtop.history.history import View
-from schedtop.model.frame import Frame, Loss
+from schedtop.history.view import View
+from schedtop.model.counts import Loss
+from schedtop.model.frame import Frame
 from schedtop.panes.levels import Level, steal_level
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual.content import Content
 from textual.geometry import Size
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped

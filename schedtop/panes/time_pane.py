@@ -12,7 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from schedtop.base.units import format_clock, format_round_ns
-from schedtop.history.history import KEEP_NS, View
+from schedtop.history.history import KEEP_NS
+from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import Pane
 from schedtop.widgets.strips import Span, Spans

@@ -16,18 +16,14 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import printable
-from schedtop.model.frame import Attribution, Frame, Loss, Overhead, Pressure
+from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.latency import LatencyTable
+from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, UNKNOWN, WAIT_KINDS, Rows
 from schedtop.model.short_lived import FOLDED, SHORT_LIVED_DTYPE
-from schedtop.model.tables import (
-    CPU_COUNTERS,
-    MOST_QUEUED,
-    QUEUE_KINDS,
-    CpuTable,
-    GroupLatency,
-    LatencyTable,
-    QueueTable,
-)
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 
 NAME_CODE = "latin-1"

@@ -14,7 +14,8 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import iso_time, printable
-from schedtop.model.frame import Frame, Host, Topology
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host, Topology
 from schedtop.recording.fields import fields_of, frame_of
 
 SCHEMA = "schedtop.recording/1"

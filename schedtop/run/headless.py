@@ -11,8 +11,10 @@ from pathlib import Path
 
 from schedtop.base.ascii import ERRORS
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, View, ViewSettings
-from schedtop.model.frame import Frame, Source, SourceError
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source, SourceError
 from schedtop.outputs.files import OutputError, check_target, reason, write_file
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.table import to_csv, to_text

@@ -18,7 +18,7 @@ from schedtop.base.units import NS_PER_S, printable
 from schedtop.outputs.files import OutputError, write_file
 
 if TYPE_CHECKING:
-    from schedtop.model.frame import Source
+    from schedtop.model.source import Source
     from schedtop.sources.scope import Scope
 
 Result = TypeVar("Result")

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
-from schedtop.model.frame import Frame, Host, NotPermitted, Source, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.source import NotPermitted, Source, SourceError
 from schedtop.sources.kernel.findings import privileges
 
 WITHOUT = "without privileges: --source proc, which knows no single waits and not who is to blame; run `sudo schedtop`"

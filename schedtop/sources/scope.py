@@ -9,8 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedtop.model.frame import SourceError
 from schedtop.model.rows import text
+from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, find_group, read_mounts
 from schedtop.sources.host.namespaces import pid_namespace
 from schedtop.sources.host.task_cgroups import levels_above

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from schedtop.base.histogram import Histogram
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.task.connections import Transition, transition_order
 from schedtop.task.parts import (

@@ -22,8 +22,8 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from schedtop.base.units import printable
-from schedtop.history.history import ViewSettings
-from schedtop.model.frame import Source
+from schedtop.history.view import ViewSettings
+from schedtop.model.source import Source
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.keys.order import KeyOrder

@@ -10,7 +10,8 @@ from typing import Generic, Protocol, TypeVar
 
 from textual.message import Message
 
-from schedtop.model.frame import Frame, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.source import SourceError
 
 Item = TypeVar("Item")
 Made = TypeVar("Made", covariant=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from schedtop.base.units import exact_duration
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.order import measure_named
 from schedtop.panes.scheduler.cpus.pane import CpusPane

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.verdict.facts import gather
 from schedtop.verdict.rule import BY_LOAD, Rule
 from schedtop.verdict.rules import (

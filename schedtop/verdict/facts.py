@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.containers import is_within
-from schedtop.model.frame import HIDDEN, INSIDE, Frame
+from schedtop.model.frame import Frame
+from schedtop.model.host import HIDDEN, INSIDE
 from schedtop.model.rows import Rows
 from schedtop.verdict.limits import (
     ALARM_LOAD,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.base.units import format_count, format_ns, rate
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.short_lived import (
     by_command,

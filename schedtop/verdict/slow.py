@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.base.histogram import LOW_NS
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers, Rows, take_rows
 from schedtop.model.waits import Explanation, explanations

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import bpf_syscall as calls

@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
 from schedtop.sources.synthetic.task import SyntheticTaskSource, TaskScenario, make_task

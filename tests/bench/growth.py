@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.offcpu.measurement import Wakers
 from schedtop.sources.offcpu.source import LiveOffCpu
 from schedtop.sources.scope import Scope

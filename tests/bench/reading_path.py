@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from schedtop.model.frame import SourceError
 from schedtop.model.rows import Rows
+from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.compiler import Compiled
 from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end

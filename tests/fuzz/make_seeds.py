@@ -12,9 +12,10 @@ import numpy as np
 
 from schedtop.config.load import Config
 from schedtop.config.text import config_text
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.recording.lines import End, Event, Header, end_line, event_line, frame_line, header_line
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology

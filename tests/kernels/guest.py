@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel import compiler
 
 PORT = "schedtop"

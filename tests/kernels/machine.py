@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.program_text import source_directory
 from tests.kernels.guest import PORT

@@ -14,7 +14,8 @@ from conftest import NS_PER_MS, Collector
 from scenarios import HOG, Cast, Role, Take, cgroup, takes
 
 from schedtop.base.histogram import LOW_NS
-from schedtop.model.frame import Frame, Topology, merge
+from schedtop.model.frame import Frame, merge
+from schedtop.model.host import Topology
 from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 from schedtop.sources.kernel.constants import SCHEDULER

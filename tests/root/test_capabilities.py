@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[2]
 PROGRAM = """
 import ctypes, json, os, subprocess, sys, threading
 from tests.unit.sources.contract import check_frames
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.findings.privileges import CAPABILITIES
 from schedtop.sources.task.source import LiveTaskSource
 from schedtop.sources.scheduler.source import LiveSource

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import front_end as frontend
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from loads import ended, hackbench, kernel_numbers, load_share, python, stopped_whole_life
 
-from schedtop.history.history import sort_tasks
+from schedtop.history.sorting import sort_tasks
 from schedtop.model.waits import BEGINNINGS
 from schedtop.sources.kernel.front_end import YIELDS_NOT_TOLD
 

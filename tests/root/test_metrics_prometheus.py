@@ -24,7 +24,7 @@ from scenarios import cgroup
 
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.metrics import serve
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.metrics.families import EDGES_NS
 from schedtop.outputs.metrics.server import Endpoint

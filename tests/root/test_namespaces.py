@@ -14,7 +14,8 @@ from typing import Any
 PROGRAM = """
 import json, os, subprocess, sys, threading
 from schedtop.commands.options import _own_tgid
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scheduler.names import allowed_cpus

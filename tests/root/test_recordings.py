@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from loads import ended, python
 
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.frame import merge
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.scheduler.snapshot import snapshot

@@ -22,7 +22,7 @@ from loads import kernel_numbers
 from task_programs import looked_at, program
 
 from schedtop.commands.task.command import _look as look_at
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.front_end import Hook

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from tests.scenes.draw import RECORDINGS, browser, svg_of, write_png
 from tests.scenes.loads import SCENES
 from tests.scenes.record import record, record_made_up

@@ -59,7 +59,7 @@ def task(signals: Signals, /, **options: Any) -> int:
 def _look(options: dict[str, Any], stop: threading.Event) -> str:
     """The report as text."""
     from schedtop.commands.task.waits import SlowWaits
-    from schedtop.model.frame import SourceError
+    from schedtop.model.source import SourceError
     from schedtop.outputs.task.fields import to_json
     from schedtop.outputs.task.text import to_text
     from schedtop.sources.task.proc import ended_before, has_gone, identify, require_host_numbers

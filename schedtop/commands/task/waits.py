@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Frame, SourceError
+from schedtop.model.frame import Frame
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
+from schedtop.model.source import SourceError
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.task import TaskFrame, TaskLoss, longest_waits
 

@@ -20,8 +20,9 @@ from prometheus_client.utils import floatToGoString
 from schedtop import __version__
 from schedtop.base.histogram import BUCKETS, HIGH_NS, SUB_BUCKETS
 from schedtop.base.units import NS_PER_S, NS_PER_US, printable
+from schedtop.model.cpus import CPU_COUNTERS
+from schedtop.model.queue_lengths import QUEUE_KINDS
 from schedtop.model.rows import WAIT_KINDS, Integers
-from schedtop.model.tables import CPU_COUNTERS, QUEUE_KINDS
 from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.groups import GroupCounts
 from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published

@@ -10,12 +10,15 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S, printable
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.containers import container_label
-from schedtop.model.frame import Frame, Host, Loss, Overhead, Pressure
+from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.queue_lengths import QueueTable, merge_queues
 from schedtop.model.rows import WAIT_KINDS, Integers, Rows, text
 from schedtop.model.short_lived import by_command
-from schedtop.model.tables import CPU_COUNTERS, QueueTable, merge_queues
 from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 

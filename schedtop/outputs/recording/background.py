@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from schedtop.history.history import frame_bytes
+from schedtop.history.thinning import frame_bytes
 from schedtop.model.frame import Frame
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.recorder import MAX_BYTES, Recorder

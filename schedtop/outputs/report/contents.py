@@ -15,11 +15,13 @@ import numpy as np
 
 from schedtop.base.histogram import LOW_NS
 from schedtop.base.units import NS_PER_S, iso_time
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
 from schedtop.history.thinning import Detail, thinned
-from schedtop.model.frame import Frame, Host, merge
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame, merge
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows
-from schedtop.model.tables import GroupLatency
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.scheduler.snapshot import snapshot

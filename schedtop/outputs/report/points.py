@@ -10,10 +10,10 @@ import numpy as np
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S, iso_time
+from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers
-from schedtop.model.tables import CPU_COUNTERS
 from schedtop.outputs.scheduler.snapshot import is_available
 
 WIDTHS_NS = tuple(

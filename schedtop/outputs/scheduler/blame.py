@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.units import iso_time
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.frame import Frame
+from schedtop.model.group_latency import GroupLatency
 from schedtop.model.groups import group_members, group_tasks
 from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
-from schedtop.model.tables import GroupLatency
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 
 GROUP_FIELDS = (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.history.history import View
-from schedtop.model.tables import MOST_QUEUED, QUEUE_KINDS, QueueLengths, QueueTable
+from schedtop.history.view import View
+from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueLengths, QueueTable
 
 QUEUE_PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 

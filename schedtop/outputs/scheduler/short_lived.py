@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.short_lived import (
     EXIT_UNKNOWN,

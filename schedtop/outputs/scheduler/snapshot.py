@@ -12,11 +12,12 @@ import numpy as np
 from schedtop import __version__
 from schedtop.base.histogram import BUCKETS, HIGH_NS, LOW_NS, Histogram
 from schedtop.base.units import iso_time
-from schedtop.history.history import View
+from schedtop.history.view import View
+from schedtop.model.counts import Overhead
+from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Overhead
+from schedtop.model.frame import Frame
 from schedtop.model.rows import WAIT_KINDS, Rows, text
-from schedtop.model.tables import CPU_COUNTERS
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import (
     attribution_fields,

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any
 
 from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
-from schedtop.history.history import TASK_SORTS, View
-from schedtop.model.tables import length_ranges
+from schedtop.history.sorting import TASK_SORTS
+from schedtop.history.view import View
+from schedtop.model.queue_lengths import length_ranges
 from schedtop.outputs.plain import blocks_text, cell
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.scheduler.snapshot import PERCENTILES, TASK_FIELDS, snapshot

@@ -7,7 +7,7 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import iso_time
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text

@@ -17,7 +17,7 @@ from schedtop.base.units import (
     iso_time,
     printable,
 )
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.scheduler.table import by_reason, table
 from schedtop.task import STATES, Column, Peer, StateTimes, TaskFrame, counts_words, entered, exit_words

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
 from schedtop.recording.lines import Event, Header

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedtop.base.units import NS_PER_S, iso_time
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.names import file_stem, free_base

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from schedtop.base.histogram import Histogram
-from schedtop.history.history import sort_pairs, sort_slow_waits
+from schedtop.history.sorting import sort_pairs, sort_slow_waits
 from schedtop.model.frame import Frame
 from schedtop.model.rows import (
     PAIR_DTYPE,

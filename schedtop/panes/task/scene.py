@@ -10,7 +10,7 @@ import numpy as np
 from textual.content import Content
 
 from schedtop.base.units import format_rate, format_round_ns, rate
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.rows import Integers
 from schedtop.panes.pane import Pane
 from schedtop.panes.task.past import Past, Subject

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import FrontEnd, choose, read_records, record_flags

@@ -14,7 +14,7 @@ import numpy as np
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture import events as model
 from schedtop.capture.events import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.host import proc

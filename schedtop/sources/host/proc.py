@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Host, Overhead, Pressure
+from schedtop.model.counts import Overhead, Pressure
+from schedtop.model.host import Host
 from schedtop.sources.host.topology import cpu_list
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from schedtop.base.cpu_lists import cpu_list as cpu_list
-from schedtop.model.frame import Topology
+from schedtop.model.host import Topology
 
 
 def read_topology(possible_cpus: int, root: Path = Path("/sys/devices/system")) -> Topology:

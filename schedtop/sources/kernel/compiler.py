@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.finding import MORE
-from schedtop.model.frame import NotPermitted, SourceError
+from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
 from schedtop.sources.kernel.compiler_child import map_loads
 from schedtop.sources.kernel.findings.binding import no_bcc

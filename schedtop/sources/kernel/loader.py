@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.finding import MORE
-from schedtop.model.frame import NotPermitted, SourceError
 from schedtop.model.rows import Rows
+from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, keep_log

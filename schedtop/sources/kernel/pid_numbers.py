@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import schedtop
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.findings.binding import sources
 
 _INCLUDE = re.compile(r'#include "([^"]+)"')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model.frame import SourceError
 from schedtop.model.rows import Rows
+from schedtop.model.source import SourceError
 from schedtop.offcpu.measurement import Wakers
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, compile_programs

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.model.frame import Frame, Loss, Overhead, Pressure
+from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
-from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.host.throttling import difference as throttling_difference
 from schedtop.sources.proc.polling import Look

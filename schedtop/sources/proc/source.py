@@ -14,9 +14,11 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import HIDDEN, INSIDE, Frame, Host
+from schedtop.model.cpus import CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.host import HIDDEN, INSIDE, Host
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
-from schedtop.model.tables import CpuTable, LatencyTable
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.task_cgroups import TaskCgroups

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, Self
 
 from schedtop.base.units import format_bytes
-from schedtop.model.frame import Frame, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.source import SourceError
 from schedtop.recording.lines import (
     End,
     Entry,

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Frame, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.source import SourceError
 from schedtop.recording.lines import Entry, Event
 from schedtop.sources.replay.recorded import Recording
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.containers import is_within
-from schedtop.model.frame import Topology
+from schedtop.model.host import Topology
 from schedtop.model.rows import Integers, Rows
 from schedtop.model.waits import CAUSE_BY_BEGINNING, DOMAINS, Beginning, Cause, Evidence
 

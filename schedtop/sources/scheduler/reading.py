@@ -15,18 +15,14 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Attribution, Frame, Loss, Overhead, Pressure
+from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.latency import LatencyTable
+from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
 from schedtop.model.rows import PAIR_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.model.short_lived import no_short_lived
-from schedtop.model.tables import (
-    CPU_COUNTERS,
-    MOST_QUEUED,
-    QUEUE_KINDS,
-    CpuTable,
-    GroupLatency,
-    LatencyTable,
-    QueueTable,
-)
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.host.throttling import difference as throttling_difference
 from schedtop.sources.kernel.front_end import SAMPLING_HZ

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Frame, Host, Topology
+from schedtop.model.frame import Frame
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.host import Host, Topology
 from schedtop.model.rows import ROLES, Integers, Rows, take_rows
-from schedtop.model.tables import GroupLatency
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.task_cgroups import TaskCgroups

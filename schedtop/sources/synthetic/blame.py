@@ -8,9 +8,10 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.histogram import LOW_NS
-from schedtop.model.frame import Attribution
+from schedtop.model.counts import Attribution
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import BLOCKERS, PAIR_DTYPE, PERSON_FIELDS, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Integers, Rows
-from schedtop.model.tables import GroupLatency, LatencyTable
 from schedtop.model.waits import Cause, Evidence
 
 _POD = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod6f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0.slice"

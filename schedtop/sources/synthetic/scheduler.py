@@ -11,9 +11,13 @@ import numpy as np
 
 from schedtop.base.histogram import BUCKETS, bucket_index
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Frame, Host, Overhead, Pressure, Topology
+from schedtop.model.counts import Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host, Topology
+from schedtop.model.latency import LatencyTable
+from schedtop.model.queue_lengths import QUEUE_KINDS, QueueTable
 from schedtop.model.rows import TASK_DTYPE, Rows
-from schedtop.model.tables import CPU_COUNTERS, QUEUE_KINDS, CpuTable, LatencyTable, QueueTable
 from schedtop.sources.synthetic import blame as synthetic_blame
 from schedtop.sources.synthetic.short_lived import short_lived
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.task import (
     Attributes,
     Column,

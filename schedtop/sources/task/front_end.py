@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, queued_flag, read_records, record_flags

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from schedtop.base.units import printable
-from schedtop.model.frame import SourceError
 from schedtop.model.rows import text
+from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
 from schedtop.sources.host.syscalls import READS, WRITES
 from schedtop.sources.host.task_cgroups import cpu_group

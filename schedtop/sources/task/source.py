@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
-from schedtop.model.frame import Host, SourceError
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows, text
+from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.pid_numbers import pid_numbers

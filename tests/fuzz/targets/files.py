@@ -9,7 +9,7 @@ from schedtop.config.load import parse_config
 from schedtop.config.place import ConfigError
 from schedtop.config.save import with_choices
 from schedtop.config.text import config_text
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.outputs.diff.changes import diff
 from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.saved import Wrong, read_saved, schema_of

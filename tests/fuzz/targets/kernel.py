@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy
 from schedtop.sources.host.namespaces import pid_namespace
 from schedtop.sources.host.proc import parse_pressure, parse_stat

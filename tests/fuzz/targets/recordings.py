@@ -9,9 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from schedtop.commands.evidence import read_evidence
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Host, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text as report_text
 from schedtop.outputs.scheduler.table import to_csv, to_text
 from schedtop.recording.lines import RecordingError, frame_line, read_entry, read_frame, read_header

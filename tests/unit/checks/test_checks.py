@@ -12,7 +12,7 @@ import pytest
 
 from schedtop.base.finding import MORE, Finding
 from schedtop.checks import examination, host, own, tracepoints
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.kernel import front_end as frontend
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.findings import binding, kernel, privileges, refusals, rights, tracing

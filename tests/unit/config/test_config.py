@@ -17,7 +17,7 @@ from schedtop.config.place import ConfigError, config_path
 from schedtop.config.save import remember, with_choices
 from schedtop.config.schema import BY_NAME, KEYS, MOST_BYTES, duration_ns
 from schedtop.config.text import ActionLine, config_text
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.rows import GROUPS
 from schedtop.ui.keys.own_keys import make_keymap
 from schedtop.ui.screens.dashboard.timeline import WINDOWS_NS

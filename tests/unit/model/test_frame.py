@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedtop.model.frame import Frame, Loss, Overhead, Pressure, merge
+from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame, merge
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import TASK_DTYPE, Rows, merge_tasks, text
-from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 

@@ -5,10 +5,11 @@ import threading
 import numpy as np
 import pytest
 
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.folding import cpus_words, fold_cpus
 from schedtop.model.frame import Frame, merge
-from schedtop.model.tables import LatencySum, LatencyTable, merge_latency
+from schedtop.model.latency import LatencySum, LatencyTable, merge_latency
 from schedtop.panes.scheduler.cpus.forms import Picture, folded, gridded
 from schedtop.panes.scheduler.cpus.trend import MEASURES
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, hot_cpus, make_topology

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.history.history import SHRINK_STEPS, History, ViewSettings, frame_bytes
-from schedtop.history.thinning import DETAILS, WHOLE, thinned
+from schedtop.history.history import SHRINK_STEPS, History
+from schedtop.history.thinning import DETAILS, WHOLE, frame_bytes, thinned
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Host, merge
+from schedtop.model.frame import Frame, merge
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import (
     EXIT_UNKNOWN,

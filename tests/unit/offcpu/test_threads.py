@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from schedtop.base.stacks import Stack, Symbol, Waker
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times, folded, paths, selected
 from schedtop.offcpu.threads import alike, top_rows, top_threads
 from schedtop.offcpu.threads import measured as lists_of

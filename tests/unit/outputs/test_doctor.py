@@ -15,7 +15,7 @@ from schedtop.base.finding import STATES, Finding
 from schedtop.checks import self_test
 from schedtop.checks.examination import GROUPS, Checked, examine
 from schedtop.commands.doctor import config, terminal
-from schedtop.model.frame import Loss
+from schedtop.model.counts import Loss
 from schedtop.outputs import doctor
 from schedtop.outputs.doctor import Examination, to_json, to_text
 

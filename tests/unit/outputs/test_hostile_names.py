@@ -21,7 +21,8 @@ from schedtop.base.finding import Finding
 from schedtop.base.stacks import Waker
 from schedtop.capture.events import NAME_DTYPE
 from schedtop.commands.evidence import read_evidence
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.offcpu.measurement import folded

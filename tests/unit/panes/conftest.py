@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from schedtop.history.history import History, View, ViewSettings
-from schedtop.model.frame import Frame, Host
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 MakeView = Callable[..., View]

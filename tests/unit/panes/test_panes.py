@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane

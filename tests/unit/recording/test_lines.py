@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedtop.model.frame import Frame, Host, Pressure, Topology, merge
+from schedtop.model.counts import Pressure
+from schedtop.model.frame import Frame, merge
+from schedtop.model.host import Host, Topology
 from schedtop.recording.lines import SCHEMA, Header, RecordingError, frame_line, header_line, read_frame, read_header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 

@@ -6,9 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from schedtop.history.history import History, ViewSettings
-from schedtop.model.frame import Frame, Source, merge
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.model.source import Source
 from schedtop.outputs.scheduler.snapshot import to_json
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from schedtop.model.frame import Host, NotPermitted, SourceError
+from schedtop.model.host import Host
+from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources import choice
 from schedtop.sources.choice import REFUSED, WITHOUT, AutoSource
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from schedtop.capture.events import EVENT_DTYPE, NAME_DTYPE
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.capture.source import with_missing_names
 from schedtop.sources.host import cgroups
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy

@@ -10,9 +10,11 @@ import numpy as np
 
 from schedtop.base.histogram import bucket_index
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Frame, Pressure
+from schedtop.model.counts import Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.frame import Frame
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
-from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 
 START_NS = 1_790_000_000 * NS_PER_S
 CGROUPS = {7: "/system.slice/web.service", 8: "/system.slice/web.service/worker", 9: "/user.slice"}

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
-from schedtop.model.frame import Frame, Loss, Pressure
+from schedtop.model.counts import Loss, Pressure
+from schedtop.model.frame import Frame
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.metrics import METRICS, Measured
 from tests.unit.triggers.frames import cpus, frame, latency, slow_waits, tasks, throttling

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.dashboard.screen import Dashboard

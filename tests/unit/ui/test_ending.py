@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.ui.app import SchedtopApp
 from tests import ROOT
 from tests.unit.panes.screen import text
@@ -26,7 +26,7 @@ from tests.unit.ui.drive import GivenSource, collected, until
 PROGRAM = """
 import sys, time
 from dataclasses import replace
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import run
 

@@ -17,7 +17,8 @@ from textual.pilot import Pilot
 
 from schedtop.commands.replay import place_of
 from schedtop.model.folding import fold_cpus
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.panes.scheduler.cpus.pane import CpusPane
@@ -213,7 +214,7 @@ async def test_offline_cpus_and_holes(tmp_path: Path) -> None:
 
 
 def test_every_order_is_that_of_a_measure() -> None:
-    from schedtop.history.history import CPU_SORTS
+    from schedtop.history.sorting import CPU_SORTS
     from schedtop.panes.scheduler.cpus.order import SHORT_WORDS
 
     keys = {measure.key for measure in MEASURES}

@@ -9,7 +9,7 @@ import pytest
 from schedtop.commands.preferences import preferences_of, preferred, view_choices
 from schedtop.config.load import Config
 from schedtop.config.schema import KEYS, Choice
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.ui.app import SchedtopApp, problem_words

@@ -7,12 +7,15 @@ import numpy as np
 
 from schedtop.base.histogram import BUCKETS, bucket_index
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
-from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from schedtop.model.frame import Loss
+from schedtop.model.counts import Loss
 from schedtop.model.rows import Rows
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.tables import LatencyTable
+from schedtop.model.latency import LatencyTable
 from schedtop.model.waits import CAUSES
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 from schedtop.verdict.engine import RULES, judge

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from schedtop.model.frame import Loss, Pressure
+from schedtop.model.counts import Loss, Pressure
 from tests.unit.verdict.frames import MS, START, frame, judged, pinned, quota, tasks, waits
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.model.frame import Pressure
+from schedtop.model.counts import Pressure
 from schedtop.model.rows import PAIR_DTYPE, Rows
 from tests.unit.verdict.frames import MS, frame, judged, tasks
 

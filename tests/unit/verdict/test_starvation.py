@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.frame import Loss
+from schedtop.model.counts import Loss
 from tests.unit.verdict.frames import MS, frame, judged, pinned, quota, tasks
 
 

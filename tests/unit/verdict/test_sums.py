@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Pressure
+from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.filters import Filter
-from schedtop.model.frame import HIDDEN, Frame, Host, Pressure
+from schedtop.model.frame import Frame
+from schedtop.model.host import HIDDEN, Host
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
-from schedtop.model.tables import CPU_COUNTERS, CpuTable, LatencyTable
 from schedtop.sources.proc.source import LOST, UNPRIVILEGED
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict

@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.base.units import format_ns, format_round_ns
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedtop.base.units import format_count, format_ns
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.groups import group_pairs
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.panes.percent import percent

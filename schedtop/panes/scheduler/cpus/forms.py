@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import format_round_ns
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.folding import fold_cpus
 from schedtop.model.frame import Frame
 from schedtop.panes.percent import percent

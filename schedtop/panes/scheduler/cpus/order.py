@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from schedtop.history.history import CPU_SORTS, View
+from schedtop.history.sorting import CPU_SORTS
+from schedtop.history.view import View
 from schedtop.model.folding import FOLDS, Fold, fold_cpus
-from schedtop.model.frame import Topology
+from schedtop.model.host import Topology
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values
 
 FORMS = {

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.folding import FOLDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.forms import Form, Picture, folded, gridded, listed, mean_busy

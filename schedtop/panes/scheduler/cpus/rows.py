@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from schedtop.base.units import format_count, format_rate, format_short_ns, rate
-from schedtop.history.history import View
+from schedtop.history.view import View
+from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.rows import Integers
-from schedtop.model.tables import CPU_COUNTERS
 from schedtop.panes.levels import Level, steal_level
 from schedtop.panes.percent import percent
 from schedtop.widgets.columns import Column, explained, row_lines

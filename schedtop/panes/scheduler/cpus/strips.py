@@ -9,7 +9,7 @@ import numpy as np
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import TITLE_FRAME
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values, next_measure

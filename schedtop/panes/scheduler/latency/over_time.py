@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.panes.pane import TITLE_FRAME
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,

@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane

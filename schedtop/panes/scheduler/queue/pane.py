@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.geometry import Size
 
 from schedtop.base.units import format_count
-from schedtop.history.history import View
-from schedtop.model.tables import QueueTable, length_ranges
+from schedtop.history.view import View
+from schedtop.model.queue_lengths import QueueTable, length_ranges
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.queue.rows import COLUMNS, QueueRows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from schedtop.base.units import format_count
-from schedtop.model.tables import QUEUE_KINDS, QueueLengths, QueueTable
+from schedtop.model.queue_lengths import QUEUE_KINDS, QueueLengths, QueueTable
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.base.units import format_round_ns
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import SORTS, by_command, often, sort_commands
 from schedtop.panes.pane import TITLE_FRAME, Pane

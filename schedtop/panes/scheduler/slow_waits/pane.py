@@ -11,7 +11,8 @@ from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.base.units import format_count, format_ns, format_round_ns
-from schedtop.history.history import SLOW_WAIT_SORTS, View
+from schedtop.history.sorting import SLOW_WAIT_SORTS
+from schedtop.history.view import View
 from schedtop.model.rows import Rows
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for

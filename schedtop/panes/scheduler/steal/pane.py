@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 from textual.geometry import Size
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.model.groups import group_name
 from schedtop.panes.levels import NORMAL, Level, steal_level
 from schedtop.panes.pane import Pane

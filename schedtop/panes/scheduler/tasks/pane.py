@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
-from schedtop.history.history import TASK_SORTS, View, sort_tasks
+from schedtop.history.sorting import TASK_SORTS, sort_tasks
+from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, text
 from schedtop.panes.pane import Pane

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_count, format_ns, format_rate, rate
+from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import Rows, text
-from schedtop.model.tables import GroupLatency
 from schedtop.panes.percent import percent
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady

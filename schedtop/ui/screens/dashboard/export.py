@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from schedtop.history.history import View
+from schedtop.history.view import View
 from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.scheduler.snapshot import origin, to_json

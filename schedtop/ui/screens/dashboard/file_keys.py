@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from schedtop.history.history import View
-from schedtop.model.frame import SourceError
+from schedtop.history.view import View
+from schedtop.model.source import SourceError
 from schedtop.outputs.files import OutputError
 from schedtop.panes.pane import Pane
 from schedtop.ui.keys.bindings import key

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from schedtop.history.history import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS, ViewSettings
+from schedtop.history.sorting import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS
+from schedtop.history.view import ViewSettings
 from schedtop.model.rows import GROUPS
 from schedtop.model.short_lived import SORTS
 from schedtop.panes.pane import Pane

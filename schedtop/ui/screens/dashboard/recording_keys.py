@@ -11,7 +11,8 @@ from textual.binding import BindingType
 
 from schedtop.base.units import format_bytes
 from schedtop.history.history import History
-from schedtop.model.frame import Frame, Host
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.recording.background import ENDING, BackgroundRecorder

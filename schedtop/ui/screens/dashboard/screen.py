@@ -10,9 +10,10 @@ from typing import ClassVar
 from textual import events, on
 from textual.binding import BindingType
 
-from schedtop.history.history import View, ViewSettings
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Source
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from schedtop.base.units import NS_PER_S, NS_PER_US
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
 
 WINDOWS_NS: tuple[int, ...] = (NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
 

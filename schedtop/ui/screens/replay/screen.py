@@ -14,8 +14,10 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 
 from schedtop.base.units import format_clock
-from schedtop.history.history import History, View, ViewSettings
-from schedtop.model.frame import Frame, Source
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source
 from schedtop.panes.header import HeaderPane
 from schedtop.recording.lines import Entry, Event
 from schedtop.ui.bars.filter import FilterBar

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from schedtop.history.history import View
-from schedtop.model.frame import Host
+from schedtop.history.view import View
+from schedtop.model.host import Host
 from schedtop.outputs.files import write_file
 from schedtop.outputs.names import free_base
 from schedtop.outputs.scheduler.snapshot import origin

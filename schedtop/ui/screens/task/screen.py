@@ -14,8 +14,8 @@ from textual import events, on
 from textual.binding import BindingType
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import View
-from schedtop.model.frame import Host
+from schedtop.history.view import View
+from schedtop.model.host import Host
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.slow_waits.text import wait_lines, wait_title
 from schedtop.panes.task.past import Past, PastReader, Subject

@@ -12,8 +12,9 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from schedtop.base.units import exact_duration, format_clock
-from schedtop.history.history import ViewSettings
-from schedtop.model.frame import Frame, Source
+from schedtop.history.view import ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source
 from schedtop.outputs.scheduler.snapshot import origin
 from schedtop.outputs.triggers.recordings import event_of
 from schedtop.outputs.triggers.work import TriggerActions, Work

@@ -27,7 +27,7 @@ from schedtop.capture.events import (
     reported_states,
 )
 from schedtop.commands.capture.files import describe
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of

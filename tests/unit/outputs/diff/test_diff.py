@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff, score
 from schedtop.outputs.diff.tasks import is_complete, person_name

@@ -15,9 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from schedtop.base.histogram import BUCKETS, HIGH_NS, Histogram
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Loss, Pressure
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Host, Loss, Pressure, merge
+from schedtop.model.frame import Frame, merge
+from schedtop.model.host import Host
 from schedtop.model.rows import TASK_DTYPE
 from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.outputs.metrics.families import SchedtopCollector
 from schedtop.outputs.metrics.totals import Published, Totals
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource

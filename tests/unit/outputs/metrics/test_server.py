@@ -19,7 +19,7 @@ import pytest
 
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.metrics import notify, resolve
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.outputs.metrics import server as metrics_server
 from schedtop.outputs.metrics.server import MOST_CLIENTS, Endpoint
 from schedtop.outputs.metrics.totals import Published, Totals
@@ -284,7 +284,7 @@ def test_a_source_that_fails_ends_the_command() -> None:
     """It must not go on serving the last data as if they were today's."""
     code = (
         "import sys\n"
-        "from schedtop.model.frame import SourceError\n"
+        "from schedtop.model.source import SourceError\n"
         "from schedtop.sources.synthetic.scheduler import SyntheticSource\n"
         "made = SyntheticSource.frames\n"
         "def frames(self, stop):\n"

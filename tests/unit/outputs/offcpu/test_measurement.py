@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from schedtop.base.stacks import Stack, Symbol, Waker
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
 from schedtop.outputs.offcpu.measurement import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
 from tests import ROOT

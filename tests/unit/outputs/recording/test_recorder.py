@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import schedtop
-from schedtop.history.history import frame_bytes
-from schedtop.model.frame import Frame, Host
+from schedtop.history.thinning import frame_bytes
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.background import BackgroundRecorder
 from schedtop.outputs.recording.recorder import Recorder, RecordingFull
@@ -194,7 +195,7 @@ def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
 RECORD_FOR_EVER = """
 import itertools, sys, threading
 from pathlib import Path
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource

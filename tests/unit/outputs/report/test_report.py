@@ -18,9 +18,11 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.evidence import Part, read_evidence
 from schedtop.commands.options import Moment
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Loss
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Loss, SourceError, merge
+from schedtop.model.frame import Frame, merge
+from schedtop.model.source import SourceError
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents as report_module
 from schedtop.outputs.report.contents import SERIES, STRETCHES, Gatherer, report, to_json, view_of

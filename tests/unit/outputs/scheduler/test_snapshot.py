@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.counts import Loss, Overhead, Pressure
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, Loss, Overhead, Pressure
+from schedtop.model.frame import Frame
+from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
-from schedtop.model.tables import LatencyTable
 from schedtop.outputs.scheduler.snapshot import snapshot, to_json
 from schedtop.outputs.scheduler.table import to_csv, to_text
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource

@@ -13,7 +13,7 @@ import pytest
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_MS, NS_PER_S
-from schedtop.model.frame import Host
+from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE
 from schedtop.outputs.task.fields import to_json
 from schedtop.outputs.task.text import STRIP_COLUMNS, to_text

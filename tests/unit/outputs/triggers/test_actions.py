@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, ViewSettings
-from schedtop.model.frame import Frame, Host
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
 from schedtop.outputs.triggers.commands import Commands, environment_of
 from schedtop.outputs.triggers.recordings import LONGEST_NS, FileRecordings, event_of
 from schedtop.outputs.triggers.work import MOST_SETS, TriggerActions

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from schedtop.base.units import format_ns
-from schedtop.history.history import View, ViewSettings
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.counts import Attribution
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Attribution
 from schedtop.model.rows import GROUPS, PAIR_DTYPE
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.blame.rows import FIELDS, account

@@ -10,7 +10,8 @@ import pytest
 
 from schedtop.base.ascii import to_ascii
 from schedtop.base.units import format_clock, format_short_ns
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane

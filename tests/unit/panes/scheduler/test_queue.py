@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.model.frame import Frame, Host
-from schedtop.model.tables import QueueTable
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.queue_lengths import QueueTable
 from schedtop.panes.scheduler.queue.pane import QueuePane
 from schedtop.panes.scheduler.queue.rows import mean_words
 from tests.unit.panes.conftest import MakeView, without

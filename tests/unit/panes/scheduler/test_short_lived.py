@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE, no_short_lived
 from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.model.frame import Pressure
+from schedtop.model.counts import Pressure
 from schedtop.sources.host import proc
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")

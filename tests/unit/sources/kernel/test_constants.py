@@ -8,7 +8,7 @@ import pytest
 
 import schedtop
 from schedtop.capture import events as capture
-from schedtop.model import rows, tables, waits
+from schedtop.model import queue_lengths, rows, waits
 from schedtop.offcpu import measurement as offcpu
 from schedtop.sources.kernel import constants
 from schedtop.sources.kernel.constants import SCHEDULER, Header, constants_of, header_constants
@@ -49,7 +49,7 @@ def test_a_header_has_also_what_it_includes() -> None:
     [
         ("scheduler/maps.h", "WAIT", waits.BEGINNINGS[:-1]),
         ("scheduler/maps.h", "GROUP", [name.removesuffix("_id") or "none" for name in live.GROUPINGS]),
-        ("scheduler/maps.h", "QUEUE", tables.QUEUE_KINDS),
+        ("scheduler/maps.h", "QUEUE", queue_lengths.QUEUE_KINDS),
         ("offcpu/offcpu.h", "OFF", offcpu.STATES),
         ("task/task.h", "THREAD", task.STATES),
         ("task/task.h", "PEER", [kind.removesuffix("s") for kind in task_tables.PEER_KINDS]),
@@ -67,7 +67,7 @@ def test_numbers_of_a_model_are_those_of_the_kernel_side() -> None:
     in_c = header_constants("capture/capture.h")
     assert [getattr(capture, kind) for kind in kinds] == [in_c[f"CAPTURE_{kind}"] for kind in kinds]
     assert len(rows.WAIT_KINDS) == SCHEDULER.LATENCY_KINDS
-    assert tables.MOST_QUEUED == SCHEDULER.QUEUE_SLOTS - 1
+    assert queue_lengths.MOST_QUEUED == SCHEDULER.QUEUE_SLOTS - 1
     wakers = header_constants("offcpu/offcpu.h")
     assert (wakers["WAKER_NAMES"], wakers["WAKER_STACKS"]) == (offcpu.Wakers.NAMES, offcpu.Wakers.STACKS)
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.history.history import History, View, ViewSettings
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.report.plots import plots

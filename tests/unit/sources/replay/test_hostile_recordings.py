@@ -14,7 +14,7 @@ from schedtop.commands.evidence import read_evidence
 from schedtop.commands.options import Moment
 from schedtop.commands.replay import number_at
 from schedtop.model.filters import Filter
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text
 from schedtop.recording.lines import RecordingError, read_frame
 from schedtop.sources.replay import recorded

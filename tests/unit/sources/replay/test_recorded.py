@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from schedtop.model.frame import Frame, Host, SourceError
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.model.source import SourceError
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Event, Header, frame_line
 from schedtop.sources.replay.recorded import Recording

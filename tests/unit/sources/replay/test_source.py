@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import History, ViewSettings
-from schedtop.model.frame import Frame, SourceError, merge
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.frame import Frame, merge
+from schedtop.model.source import SourceError
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.recording.lines import Header, frame_line

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.containers import is_within
-from schedtop.model.frame import Topology
+from schedtop.model.host import Topology
 from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
 from schedtop.sources.scheduler.causes import (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from schedtop.model.queue_lengths import MOST_QUEUED
 from schedtop.model.rows import Rows
-from schedtop.model.tables import MOST_QUEUED
 from schedtop.sources.scheduler.reading import difference
 from tests.unit.sources.scheduler.test_reading import CPU_STATE, MS, reading
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from schedtop.base.histogram import BUCKETS
-from schedtop.model.frame import Attribution, Loss, Overhead, Pressure
+from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
+from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
-from schedtop.model.tables import GroupLatency
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length

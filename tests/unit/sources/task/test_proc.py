@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.sources.host.syscalls import error_name, syscall_name, syscall_names
 from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.task.proc import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.geometry import Size
 
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.sources.synthetic.scheduler import SyntheticSource
 from schedtop.ui.layout.arrangement import arrange, regions
 from schedtop.ui.layout.presets import PRESETS, Preset, preset_named

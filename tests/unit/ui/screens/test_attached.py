@@ -10,7 +10,7 @@ import pytest
 from textual.binding import BindingType
 from textual.widgets import Static
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.attached import AttachedScreen
 from tests.unit.ui.drive import GivenSource, collected, until

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
 from tests.unit.panes.screen import text

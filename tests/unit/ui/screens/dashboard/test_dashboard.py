@@ -16,9 +16,9 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_S
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Loss
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Loss
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.sources.synthetic.scheduler import make_frame

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from schedtop.history.history import TASK_SORTS, History
+from schedtop.history.history import History
+from schedtop.history.sorting import TASK_SORTS
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.screens.dashboard.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
 

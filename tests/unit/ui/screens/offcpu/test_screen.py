@@ -19,9 +19,9 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
-from schedtop.history.history import ViewSettings
+from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import SourceError
+from schedtop.model.source import SourceError
 from schedtop.offcpu.measurement import OffCpu, Wakers
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.ui.app import SchedtopApp

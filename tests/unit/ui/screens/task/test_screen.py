@@ -14,7 +14,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from schedtop.base.units import format_clock
-from schedtop.model.frame import Host, SourceError
+from schedtop.model.host import Host
+from schedtop.model.source import SourceError
 from schedtop.panes.task.past import Subject
 from schedtop.sources.synthetic.task import SyntheticTaskSource, TaskScenario, make_task
 from schedtop.task import TaskFrame, TaskSource

@@ -1,0 +1,114 @@
+"""Counts of a Frame that have names of their own and add field by field: losses, pressure, attribution, cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
+
+
+HARMLESS_LOSS = ("switches_unseen", "tasks_late", "ends_unseen", "lives_unseen")
+"""Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that nobody can help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What was not seen or not kept, counted. All zero means: nothing was lost.
+
+    Of the source `proc` alone: `tasks_late` (tasks whose counters, or some, come with a later interval), `ends_unseen`
+    (tasks that ended: what they did after they were last read is not known), `lives_unseen` (came and went between).
+    """
+
+    ring_dropped: int = 0
+    slow_waits_suppressed: int = 0
+    tasks_untracked: int = 0
+    tasks_evicted: int = 0
+    negative_waits: int = 0
+    switches_unseen: int = 0
+    late_ticks: int = 0
+    events_missed: int = 0
+    tasks_forgotten: int = 0
+    slow_waits_forgotten: int = 0
+    short_lived_dropped: int = 0
+    tasks_late: int = 0
+    ends_unseen: int = 0
+    lives_unseen: int = 0
+
+    def __add__(self, other: Loss) -> Loss:
+        return _added(self, other)
+
+    @property
+    def serious(self) -> Loss:
+        """Without what is always so and costs no counts: switches that some guests do not report, tasks that are read
+        later, and what /proc does not tell of tasks that end.
+        """
+        return replace(self, **dict.fromkeys(HARMLESS_LOSS, 0))
+
+    @property
+    def any(self) -> bool:
+        """Whether anything at all was lost."""
+        return any(getattr(self, f.name) for f in fields(Loss))
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Time in which some task (or all of them) waited for a CPU, from /proc/pressure/cpu."""
+
+    some_ns: int
+    full_ns: int
+
+    def __add__(self, other: Pressure) -> Pressure:
+        return _added(self, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What became of the waits that ended in an interval when their blockers were looked for, in nanoseconds.
+
+    `looked_at_ns`: waits long enough and within the budget; `over_budget_ns`: long enough, but there were too many.
+    Of `looked_at_ns`, `uncovered_ns` lay further back than the ring of slices, in `idle_ns` the CPU itself was idle,
+    `others_ns` went to blockers too small to be kept, `unpaired_ns` found no room. The rest is in the pairs.
+    """
+
+    looked_at_ns: int = 0
+    over_budget_ns: int = 0
+    uncovered_ns: int = 0
+    idle_ns: int = 0
+    others_ns: int = 0
+    unpaired_ns: int = 0
+
+    def __add__(self, other: Attribution) -> Attribution:
+        return _added(self, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """What schedtop itself cost: CPU time of its process, resident memory (a gauge), and BPF time if measured."""
+
+    cpu_ns: int = 0
+    rss_bytes: int = 0
+    bpf_ns: int | None = None
+    bpf_switches: int | None = None
+
+    def __add__(self, later: Overhead) -> Overhead:
+        return Overhead(
+            self.cpu_ns + later.cpu_ns,
+            later.rss_bytes,
+            _add_optional(self.bpf_ns, later.bpf_ns),
+            _add_optional(self.bpf_switches, later.bpf_switches),
+        )
+
+    @property
+    def bpf_ns_per_switch(self) -> float | None:
+        """Time in our kernel programs per context switch, `None` unless it was measured."""
+        return self.bpf_ns / self.bpf_switches if self.bpf_ns is not None and self.bpf_switches else None
+
+
+def _added(one: Counts, other: Counts) -> Counts:
+    """Field by field."""
+    return type(one)(*(getattr(one, f.name) + getattr(other, f.name) for f in fields(one)))
+
+
+def _add_optional(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other

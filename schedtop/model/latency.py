@@ -1,0 +1,130 @@
+"""LatencyTable: histograms of runqueue latency, by kind of wait and CPU, which add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.base.histogram import BUCKETS, Histogram
+from schedtop.model.rows import WAIT_KINDS, Integers
+
+_HISTOGRAMS_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LatencyTable:
+    """Runqueue latency by kind and CPU.
+
+    `counts`: shape (len(WAIT_KINDS), cpus, BUCKETS); `sum_ns` and `max_ns`: shape (len(WAIT_KINDS), cpus).
+    """
+
+    counts: Integers
+    sum_ns: Integers
+    max_ns: Integers
+    histograms: dict[tuple[str | None, tuple[int, ...] | None], Histogram] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    """What `histogram` has added up: a thousand CPUs are many, and several panes ask each second."""
+
+    @classmethod
+    def empty(cls, cpus: int, dtype: npt.DTypeLike = np.int64) -> LatencyTable:
+        """A table of zeros, its counts of a type."""
+        kinds = len(WAIT_KINDS)
+        return cls(np.zeros((kinds, cpus, BUCKETS), dtype), *(np.zeros((kinds, cpus), np.int64) for _ in "ab"))
+
+    def histogram(self, kind: str | None = None, cpu: int | Sequence[int] | None = None) -> Histogram:
+        """The waits of one kind (or all) on one CPU, on some of those there are, or on all."""
+        if isinstance(cpu, int):
+            return self._added(kind, cpu)
+        key = (kind, None if cpu is None else tuple(cpu))
+        found = self.histograms.get(key)
+        if found is None:
+            found = self._added(*key)
+            # It may have asked for those of its kinds.
+            while len(self.histograms) >= _HISTOGRAMS_KEPT:
+                del self.histograms[next(iter(self.histograms))]
+            self.histograms[key] = found
+        return found
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs it has rows for."""
+        return int(self.sum_ns.shape[1])
+
+    def _added(self, kind: str | None, cpu: int | tuple[int, ...] | None) -> Histogram:
+        if kind is None:
+            return sum((self.histogram(one, cpu) for one in WAIT_KINDS), Histogram.empty())
+        kinds, cpus = self._places(kind, cpu)
+        return self._histogram(self.counts[kinds, cpus].sum(axis=(0, 1), dtype=np.int64), kinds, cpus)
+
+    def _places(self, kind: str | None, cpu: int | tuple[int, ...] | None) -> tuple[slice, slice | list[int]]:
+        kinds = slice(None) if kind is None else slice(WAIT_KINDS.index(kind), WAIT_KINDS.index(kind) + 1)
+        if isinstance(cpu, int):
+            return kinds, slice(cpu, cpu + 1)
+        return kinds, slice(None) if cpu is None else [one for one in cpu if one < self.cpus]
+
+    def _histogram(self, counts: Integers, kinds: slice, cpus: slice | list[int]) -> Histogram:
+        longest = self.max_ns[kinds, cpus]
+        return Histogram(counts, int(self.sum_ns[kinds, cpus].sum()), int(longest.max()) if longest.size else 0)
+
+
+class LatencySum(LatencyTable):
+    """Several tables together, whose `counts` are added up only when they are asked for.
+
+    A minute of a thousand CPUs is a quarter of a gigabyte, and what is shown of it each second are a few histograms.
+    """
+
+    __slots__ = ("_whole", "parts")
+
+    parts: tuple[LatencyTable, ...]
+    _whole: Integers | None
+
+    def __init__(self, parts: Sequence[LatencyTable]) -> None:
+        cpus = max(part.cpus for part in parts)
+        sum_ns, max_ns = (np.zeros((len(WAIT_KINDS), cpus), np.int64) for _ in "ab")
+        for part in parts:
+            sum_ns[:, : part.cpus] += part.sum_ns
+            np.maximum(max_ns[:, : part.cpus], part.max_ns, out=max_ns[:, : part.cpus])
+        values: dict[str, Any] = {
+            "parts": tuple(parts),
+            "sum_ns": sum_ns,
+            "max_ns": max_ns,
+            "histograms": {},
+            "_whole": None,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def counts(self) -> Integers:
+        """The counts of all parts, shape (len(WAIT_KINDS), cpus, BUCKETS)."""
+        whole = self._whole
+        if whole is None:
+            whole = merge_latency(self.parts).counts
+            object.__setattr__(self, "_whole", whole)
+        return whole
+
+    def _added(self, kind: str | None, cpu: int | tuple[int, ...] | None) -> Histogram:
+        kinds, cpus = self._places(kind, cpu)
+        counts = np.zeros(BUCKETS, np.int64)
+        for part in self.parts:
+            counts += part.histogram(kind, cpu).counts
+        return self._histogram(counts, kinds, cpus)
+
+
+def merge_latency(tables: Sequence[LatencyTable]) -> LatencyTable:
+    """Counts added, the longest kept. Counts stay as narrow as they were while all waits together fit."""
+    cpus = max(table.cpus for table in tables)
+    narrow = all(table.counts.dtype == np.uint32 for table in tables)
+    fits = narrow and sum(table.histogram().count for table in tables) <= np.iinfo(np.uint32).max
+    merged = LatencyTable.empty(cpus, np.uint32 if fits else np.int64)
+    for table in tables:
+        width = table.cpus
+        np.add(merged.counts[:, :width], table.counts, out=merged.counts[:, :width])
+        merged.sum_ns[:, :width] += table.sum_ns
+        np.maximum(merged.max_ns[:, :width], table.max_ns, out=merged.max_ns[:, :width])
+    return merged
