@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +62,7 @@ class Clocks:
     realtime_ns: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Capture:
     """All of one capture, from `start_ns` to `end_ns` (CLOCK_MONOTONIC). `events` are in the order of time.
 
@@ -87,6 +86,12 @@ class Capture:
     ended_early: str = ""
     missing: tuple[str, ...] = ()
     lost_in_interrupts: int = 0
+    task_names: Names = field(init=False, compare=False, repr=False)
+    """The names of all tasks at all times."""
+
+    def __post_init__(self) -> None:
+        """Every format needs them."""
+        object.__setattr__(self, "task_names", Names(self.names))
 
     @property
     def lost_total(self) -> int:
@@ -107,11 +112,6 @@ class Capture:
         switches = self.events[self.events["kind"] == SWITCH]
         found = np.bincount(switches["seen_on"], minlength=max(self.cpus, default=0) + 1)
         return {cpu: int(found[cpu]) for cpu in self.cpus}
-
-    @cached_property
-    def task_names(self) -> Names:
-        """The names of all tasks at all times."""
-        return Names(self.names)
 
 
 class Names:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS, Histogram
+from schedtop.base.remembered import Remembered
 from schedtop.model.rows import WAIT_KINDS, Integers
 
-_HISTOGRAMS_KEPT = 8
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LatencyTable:
     """Runqueue latency by kind and CPU.
 
@@ -25,10 +23,6 @@ class LatencyTable:
     counts: Integers
     sum_ns: Integers
     max_ns: Integers
-    histograms: dict[tuple[str | None, tuple[int, ...] | None], Histogram] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    """What `histogram` has added up: a thousand CPUs are many, and several panes ask each second."""
 
     @classmethod
     def empty(cls, cpus: int, dtype: npt.DTypeLike = np.int64) -> LatencyTable:
@@ -40,15 +34,8 @@ class LatencyTable:
         """The waits of one kind (or all) on one CPU, on some of those there are, or on all."""
         if isinstance(cpu, int):
             return self._added(kind, cpu)
-        key = (kind, None if cpu is None else tuple(cpu))
-        found = self.histograms.get(key)
-        if found is None:
-            found = self._added(*key)
-            # It may have asked for those of its kinds.
-            while len(self.histograms) >= _HISTOGRAMS_KEPT:
-                del self.histograms[next(iter(self.histograms))]
-            self.histograms[key] = found
-        return found
+        chosen = None if cpu is None else tuple(cpu)
+        return HISTOGRAMS.get(self, (kind, chosen), lambda: self._added(kind, chosen))
 
     @property
     def cpus(self) -> int:
@@ -78,42 +65,36 @@ class LatencySum(LatencyTable):
     A minute of a thousand CPUs is a quarter of a gigabyte, and what is shown of it each second are a few histograms.
     """
 
-    __slots__ = ("_whole", "parts")
+    __slots__ = ("tables",)
 
-    parts: tuple[LatencyTable, ...]
-    _whole: Integers | None
+    tables: tuple[LatencyTable, ...]
 
-    def __init__(self, parts: Sequence[LatencyTable]) -> None:
-        cpus = max(part.cpus for part in parts)
+    def __init__(self, tables: Sequence[LatencyTable]) -> None:
+        cpus = max(table.cpus for table in tables)
         sum_ns, max_ns = (np.zeros((len(WAIT_KINDS), cpus), np.int64) for _ in "ab")
-        for part in parts:
-            sum_ns[:, : part.cpus] += part.sum_ns
-            np.maximum(max_ns[:, : part.cpus], part.max_ns, out=max_ns[:, : part.cpus])
-        values: dict[str, Any] = {
-            "parts": tuple(parts),
-            "sum_ns": sum_ns,
-            "max_ns": max_ns,
-            "histograms": {},
-            "_whole": None,
-        }
-        for name, value in values.items():
+        for table in tables:
+            sum_ns[:, : table.cpus] += table.sum_ns
+            np.maximum(max_ns[:, : table.cpus], table.max_ns, out=max_ns[:, : table.cpus])
+        for name, value in (("tables", tuple(tables)), ("sum_ns", sum_ns), ("max_ns", max_ns)):
             object.__setattr__(self, name, value)
 
     @property
     def counts(self) -> Integers:
-        """The counts of all parts, shape (len(WAIT_KINDS), cpus, BUCKETS)."""
-        whole = self._whole
-        if whole is None:
-            whole = merge_latency(self.parts).counts
-            object.__setattr__(self, "_whole", whole)
-        return whole
+        """The counts of all tables, shape (len(WAIT_KINDS), cpus, BUCKETS)."""
+        return _WHOLE.get(self, None, lambda: merge_latency(self.tables).counts)
 
     def _added(self, kind: str | None, cpu: int | tuple[int, ...] | None) -> Histogram:
         kinds, cpus = self._places(kind, cpu)
         counts = np.zeros(BUCKETS, np.int64)
-        for part in self.parts:
-            counts += part.histogram(kind, cpu).counts
+        for table in self.tables:
+            counts += table.histogram(kind, cpu).counts
         return self._histogram(counts, kinds, cpus)
+
+
+HISTOGRAMS: Remembered[LatencyTable, Histogram] = Remembered(8)
+"""What `histogram` has added up: a thousand CPUs are many, and several panes and an export ask for the same."""
+
+_WHOLE: Remembered[LatencyTable, Integers] = Remembered(1)
 
 
 def merge_latency(tables: Sequence[LatencyTable]) -> LatencyTable:

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
-from functools import cached_property
 from typing import Any, Protocol, Self
 
 from schedtop.base.stacks import Stack, Waker
@@ -189,7 +188,7 @@ class LockHolder:
         return f"{self.comm or 'process'}-{self.pid}" if self.pid else "a process that the kernel does not name"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OffCpu:
     """All waits of a time, from `start_time_ns` (wall clock) on for `duration_ns`. `host.scope`: which threads alone.
 
@@ -213,17 +212,18 @@ class OffCpu:
     end_ns: int = 0
     """CLOCK_MONOTONIC at its end, 0: not known. Until it is shown some time may pass."""
 
-    @cached_property
-    def blocked_ns(self) -> int:
-        """The blocked time of all threads: what shares are of."""
-        return sum(row.total_ns for row in self.rows if row.is_blocked)
+    blocked_ns: int = field(init=False)
+    """The blocked time of all threads: what shares are of."""
+    runnable_ns: int = field(init=False)
+    """The run delay of all threads."""
 
-    @cached_property
-    def runnable_ns(self) -> int:
-        """The run delay of all threads."""
-        return sum(row.total_ns for row in self.rows if row.state == RUNNABLE)
+    def __post_init__(self) -> None:
+        """Several panes ask for the sums, and an export in a thread of its own: nothing is noted here later."""
+        blocked = sum(row.total_ns for row in self.rows if row.is_blocked)
+        object.__setattr__(self, "blocked_ns", blocked)
+        object.__setattr__(self, "runnable_ns", sum(row.total_ns for row in self.rows if row.state == RUNNABLE))
 
-    @cached_property
+    @property
     def threads(self) -> tuple[ThreadSummary, ...]:
         """Every thread that was without a CPU, those with the most blocked time first."""
         states: dict[tuple[int, str], dict[str, Times]] = {}
