@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
 
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
-
+Addable = TypeVar("Addable", int, "Pressure")
 
 HARMLESS_LOSS = ("switches_unseen", "tasks_late", "ends_unseen", "lives_unseen")
 """Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that nobody can help."""
@@ -103,6 +104,48 @@ class Overhead:
     def bpf_ns_per_switch(self) -> float | None:
         """Time in our kernel programs per context switch, `None` unless it was measured."""
         return self.bpf_ns / self.bpf_switches if self.bpf_ns is not None and self.bpf_switches else None
+
+
+def sum_if_known(values: Sequence[Addable | None]) -> Addable | None:
+    """The sum of at least one value, `None` if one of them is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if len(known) == len(values) else None
+
+
+def subtract(earlier: Counts, later: Counts) -> Counts:
+    """Field by field."""
+    return type(later)(*(getattr(later, f.name) - getattr(earlier, f.name) for f in fields(later)))
+
+
+def subtract_pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
+    """What came between, never negative; `None` if one is not known."""
+    if earlier is None or later is None:
+        return None
+    return Pressure(max(0, later.some_ns - earlier.some_ns), max(0, later.full_ns - earlier.full_ns))
+
+
+def subtract_overhead(earlier: Overhead, later: Overhead) -> Overhead:
+    """What came between, with the later memory; of the kernel programs only if both have measured them."""
+    cost = Overhead(later.cpu_ns - earlier.cpu_ns, later.rss_bytes)
+    if None in (earlier.bpf_ns, later.bpf_ns, earlier.bpf_switches, later.bpf_switches):
+        return cost
+    return replace(
+        cost,
+        bpf_ns=(later.bpf_ns or 0) - (earlier.bpf_ns or 0),
+        bpf_switches=(later.bpf_switches or 0) - (earlier.bpf_switches or 0),
+    )
+
+
+def encode_counts(counts: Loss | Attribution | Pressure | Overhead, *, zeros: bool = False) -> dict[str, int | None]:
+    """Plain values of JSON by name, those that are zero (or unknown) only if `zeros`."""
+    return {name: count for name, count in asdict(counts).items() if count or zeros}
+
+
+def decode_counts(data: dict[str, Any], kind: type[Any]) -> Any:
+    """The counts of what `encode_counts` gave. Raises TypeError."""
+    if not all(type(count) is int for count in data.values()):
+        raise TypeError("a number is no whole number")
+    return kind(**data)
 
 
 def _added(one: Counts, other: Counts) -> Counts:

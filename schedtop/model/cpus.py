@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.model.encoding import decode_integers
 from schedtop.model.rows import Integers
 
 CPU_COUNTERS = (
@@ -28,6 +29,9 @@ CPU_COUNTERS = (
 """Columns of `CpuTable.counters`. `busy_ns`, `steal_ns` and `accounted_ns` (their whole) are the kernel's own,
 from /proc/stat; `idle_ns` is seen at the switches. `wakeups` counts on the CPU of the waker.
 `cache_migrations` and `numa_migrations` are those of `migrations_in` that came from another cache or NUMA domain."""
+
+_MOST_CPUS = 1 << 14
+"""Twice of what the kernel can be built for (CONFIG_NR_CPUS)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +70,27 @@ def merge_cpus(tables: Sequence[CpuTable]) -> CpuTable:
         counters[: len(table.counters)] += table.counters
     last = tables[-1]
     return CpuTable(counters, _widen(last.online, cpus), _widen(last.queue_length, cpus))
+
+
+def encode_cpus(table: CpuTable) -> dict[str, Any]:
+    """Plain values of JSON: counters by name, the CPUs that are online, queue lengths."""
+    return {
+        "counters": dict(zip(CPU_COUNTERS, table.counters.T.tolist(), strict=True)),
+        "online": np.flatnonzero(table.online).tolist(),
+        "queue_length": table.queue_length.tolist(),
+    }
+
+
+def decode_cpus(data: dict[str, Any], _: int = 0) -> CpuTable:
+    """The table of what `encode_cpus` gave; it tells itself how many CPUs there are."""
+    columns = [data["counters"][name] for name in CPU_COUNTERS]
+    cpus = len(columns[0])
+    if cpus > _MOST_CPUS:
+        raise ValueError("more CPUs than there can be")
+    online = np.zeros(cpus, bool)
+    online[np.array(data["online"], np.int64)] = True
+    counters = decode_integers(columns, (len(CPU_COUNTERS), cpus)).T
+    return CpuTable(np.ascontiguousarray(counters), online, decode_integers(data["queue_length"], (cpus,)))
 
 
 def _widen(row: npt.NDArray[Any], cpus: int) -> npt.NDArray[Any]:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
-from schedtop.model.cpus import CpuTable, merge_cpus
-from schedtop.model.group_latency import GroupLatency, merge_groups
-from schedtop.model.latency import LatencySum, LatencyTable, merge_latency
-from schedtop.model.queue_lengths import QueueTable, merge_queues
-from schedtop.model.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows, merge_pairs, merge_tasks, merge_throttling
-from schedtop.model.short_lived import folded, merge_short_lived, no_short_lived
+from schedtop.model.cpus import CpuTable
+from schedtop.model.group_latency import GroupLatency
+from schedtop.model.latency import LatencyTable
+from schedtop.model.parts import PARTS, Part
+from schedtop.model.queue_lengths import QueueTable
+from schedtop.model.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.short_lived import no_short_lived
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +33,9 @@ class Frame:
     source was asked for them. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part
     (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
     """
+
+    parts: ClassVar[tuple[Part[Any], ...]] = PARTS
+    """What is done with each field."""
 
     start_time_ns: int
     end_ns: int
@@ -100,44 +104,9 @@ def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:
         raise ValueError("there is nothing to merge")
     if len(frames) == 1:
         return frames[0]
-    first, last = frames[0], frames[-1]
-    return Frame(
-        start_time_ns=first.start_time_ns,
-        end_ns=last.end_ns,
-        interval_ns=sum(frame.interval_ns for frame in frames),
-        cpus=merge_cpus([frame.cpus for frame in frames]),
-        latency=(LatencySum if lightly else merge_latency)([frame.latency for frame in frames]),
-        tasks=merge_tasks([frame.tasks for frame in frames]),
-        short_lived=folded(merge_short_lived([frame.short_lived for frame in frames])),
-        slow_waits=np.concatenate([frame.slow_waits for frame in frames]),
-        threshold_ns=last.threshold_ns,
-        kernel_switches=_sum_optional([frame.kernel_switches for frame in frames]),
-        pressure=_sum_pressure([frame.pressure for frame in frames]),
-        loss=sum((frame.loss for frame in frames), Loss()),
-        overhead=sum((frame.overhead for frame in frames[1:]), first.overhead),
-        pairs=merge_pairs([frame.pairs for frame in frames]),
-        attribution=sum((frame.attribution for frame in frames), Attribution()),
-        throttling=merge_throttling([frame.throttling for frame in frames]),
-        groups=merge_groups([frame.groups for frame in frames]),
-        queue=merge_queues([frame.queue for frame in frames]),
-        cgroups=_union([frame.cgroups for frame in frames]),
-        unavailable=_union([frame.unavailable for frame in frames]),
-    )
-
-
-def _sum_optional(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
-
-
-def _sum_pressure(values: Sequence[Pressure | None]) -> Pressure | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if len(known) == len(values) else None
-
-
-def _union(mappings: Sequence[Mapping[Any, str]]) -> Mapping[Any, str]:
-    # Frames of one source share one mapping: adding a minute of them must not copy it sixty times.
-    distinct = {id(mapping): mapping for mapping in mappings}
-    if len(distinct) == 1:
-        return mappings[0]
-    return MappingProxyType({key: value for mapping in distinct.values() for key, value in mapping.items()})
+    kind = type(frames[0])
+    merged = {}
+    for part in kind.parts:
+        way = part.merge_lightly if lightly and part.merge_lightly else part.merge
+        merged[part.name] = way([getattr(frame, part.name) for frame in frames])
+    return kind(**merged)

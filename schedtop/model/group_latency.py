@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from schedtop.base.histogram import BUCKETS, Histogram
+from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
 from schedtop.model.rows import Integers
+
+_MOST_GROUPS = 1 << 16
+"""Of a table: each takes a histogram, which a few characters in the file could ask for. The kernel side keeps fewer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,3 +47,39 @@ def merge_groups(tables: Sequence[GroupLatency | None]) -> GroupLatency | None:
     np.add.at(counts, places, np.concatenate([table.counts for table in same]))
     np.add.at(sums, places, np.concatenate([table.sum_ns for table in same]))
     return GroupLatency(last.kind, ids, counts, sums)
+
+
+def subtract_groups(earlier: GroupLatency | None, later: GroupLatency | None) -> GroupLatency | None:
+    """What was added to each group; a group that the kernel had to forget meanwhile starts from zero."""
+    if earlier is None or later is None or earlier.kind != later.kind:
+        return None
+    _, old, new = np.intersect1d(earlier.ids, later.ids, assume_unique=True, return_indices=True)
+    counts, sums = later.counts.astype(np.int64), later.sum_ns.copy()
+    grew = later.sum_ns[new] >= earlier.sum_ns[old]
+    counts[new[grew]] -= earlier.counts[old[grew]]
+    sums[new[grew]] -= earlier.sum_ns[old[grew]]
+    used = sums > 0
+    return GroupLatency(later.kind, later.ids[used], np.maximum(counts[used], 0), sums[used])
+
+
+def encode_groups(groups: GroupLatency | None) -> dict[str, Any] | None:
+    """Plain values of JSON."""
+    if groups is None:
+        return None
+    return {
+        "kind": groups.kind,
+        "ids": groups.ids.tolist(),
+        "sum_ns": groups.sum_ns.tolist(),
+        "counts": encode_sparse(groups.counts),
+    }
+
+
+def decode_groups(data: dict[str, Any] | None, _: int = 0) -> GroupLatency | None:
+    """The table of what `encode_groups` gave."""
+    if data is None:
+        return None
+    ids = np.array(data["ids"], np.int64)
+    if ids.ndim != 1 or len(ids) > _MOST_GROUPS:
+        raise ValueError("more groups than are kept")
+    counts = decode_sparse(data["counts"], (len(ids), BUCKETS))
+    return GroupLatency(str(data["kind"]), ids, counts, decode_integers(data["sum_ns"], (len(ids),)))

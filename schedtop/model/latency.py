@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS, Histogram
 from schedtop.base.remembered import Remembered
+from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
 from schedtop.model.rows import WAIT_KINDS, Integers
 
 
@@ -109,3 +111,21 @@ def merge_latency(tables: Sequence[LatencyTable]) -> LatencyTable:
         merged.sum_ns[:, :width] += table.sum_ns
         np.maximum(merged.max_ns[:, :width], table.max_ns, out=merged.max_ns[:, :width])
     return merged
+
+
+def encode_latency(table: LatencyTable) -> dict[str, Any]:
+    """Plain values of JSON."""
+    return {
+        "counts": encode_sparse(table.counts),
+        "sum_ns": table.sum_ns.tolist(),
+        "max_ns": table.max_ns.tolist(),
+    }
+
+
+def decode_latency(data: dict[str, Any], cpus: int) -> LatencyTable:
+    """The table of what `encode_latency` gave."""
+    return LatencyTable(
+        decode_sparse(data["counts"], (len(WAIT_KINDS), cpus, BUCKETS)),
+        decode_integers(data["sum_ns"], (len(WAIT_KINDS), cpus)),
+        decode_integers(data["max_ns"], (len(WAIT_KINDS), cpus)),
+    )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
 from schedtop.model.rows import Integers
 
 QUEUE_KINDS = ("all", "fair")
@@ -128,3 +130,34 @@ def merge_queues(tables: Sequence[QueueTable | None]) -> QueueTable | None:
         merged.expected[:rows] += table.expected
         merged.slept[:rows] += table.slept
     return merged
+
+
+def encode_queues(queue: QueueTable | None) -> dict[str, Any] | None:
+    """Plain values of JSON."""
+    if queue is None:
+        return None
+    return {
+        "hz": queue.hz,
+        "lengths": queue.counts.shape[2],
+        "counts": encode_sparse(queue.counts),
+        **{name: getattr(queue, name).tolist() for name in ("sums", "longest", "samples", "expected", "slept")},
+    }
+
+
+def decode_queues(data: dict[str, Any] | None, cpus: int) -> QueueTable | None:
+    """The table of what `encode_queues` gave. Recordings made before the run queues were sampled have none."""
+    if data is None:
+        return None
+    kinds, lengths = len(QUEUE_KINDS), int(data["lengths"])
+    if not 1 <= lengths <= MOST_QUEUED + 1:
+        raise ValueError("run queues that cannot be so long")
+    counts = decode_sparse(data["counts"], (kinds, cpus, lengths))
+    return QueueTable(
+        int(decode_integers(data["hz"], ())),
+        counts,
+        decode_integers(data["sums"], (kinds, cpus)),
+        decode_integers(data["longest"], (kinds, cpus)),
+        decode_integers(data["samples"], (cpus,)),
+        decode_integers(data["expected"], (cpus,)),
+        decode_integers(data["slept"], (cpus,)),
+    )

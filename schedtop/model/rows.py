@@ -162,6 +162,9 @@ THROTTLING_DTYPE = np.dtype(
 """A cgroup with a CPU quota in one interval, from its cpu.stat: enforcement periods, those in which it was throttled,
 and for how long (summed over CPUs). `pressure_ns`: time in which some task of it waited, from its cpu.pressure."""
 
+THROTTLING_SUMS = ("periods", "throttled_periods", "throttled_ns", "pressure_ns")
+"""The counters of a throttled cgroup: they add."""
+
 
 def text(name: bytes) -> str:
     """A kernel's name for people: UTF-8 where it is, with anything that could steer a terminal replaced."""
@@ -204,9 +207,20 @@ def merge_pairs(tables: Sequence[Rows]) -> Rows:
 
 def merge_throttling(tables: Sequence[Rows]) -> Rows:
     """Rows of THROTTLING_DTYPE merged by cgroup, counters added."""
-    return _merge(
-        tables, THROTTLING_DTYPE, ("cgroup_id",), THROTTLING_DTYPE.names[1:] if THROTTLING_DTYPE.names else ()
-    )
+    return _merge(tables, THROTTLING_DTYPE, ("cgroup_id",), THROTTLING_SUMS)
+
+
+def subtract_throttling(earlier: Rows, later: Rows) -> Rows:
+    """What happened between two readings: rows of THROTTLING_DTYPE of the groups that are in both, in order of id.
+
+    Never negative. A group that is new in `later` has no row yet: its counters are those of its whole life.
+    """
+    cgroups, before, after = np.intersect1d(earlier["cgroup_id"], later["cgroup_id"], return_indices=True)
+    rows = np.zeros(len(cgroups), THROTTLING_DTYPE)
+    rows["cgroup_id"] = cgroups
+    for name in THROTTLING_SUMS:
+        rows[name] = np.maximum(later[name][after] - earlier[name][before], 0)
+    return rows
 
 
 def _merge(tables: Sequence[Rows], dtype: np.dtype[np.void], key: tuple[str, ...], sums: Sequence[str]) -> Rows:

@@ -1,7 +1,7 @@
 """Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
 
 The first line is a header, every other one a Frame, an event between two Frames, or the end. A Frame's line begins with
-what an index needs of it; the rest is in frame_fields.py.
+what an index needs of it; the rest is in fields.py.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _tick(source: LiveSource, programs: FilledPrograms, cost: Cost, ticks: int) 
             difference(earlier, later)
             spent_ms = (time.thread_time_ns() - begin) / 1e6
         earlier = later
-        assert len(later.tasks) >= len(programs.tasks)
+        assert len(later.since_last.tasks) >= len(programs.tasks)
         (cost.eager_stretch_ms if place % 2 else cost.stretch_ms).add(naps.longest_ms)
         cost.cpu_ms.add(spent_ms)
 

@@ -16,8 +16,9 @@ import numpy as np
 from schedtop.base.histogram import LOW_NS
 from schedtop.base.units import NS_PER_S, iso_time
 from schedtop.history.history import History
-from schedtop.history.thinning import Detail, thinned
+from schedtop.history.thinning import thinned
 from schedtop.history.view import View, ViewSettings
+from schedtop.model.detail import Detail
 from schedtop.model.frame import Frame, merge
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host

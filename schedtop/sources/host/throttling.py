@@ -25,8 +25,6 @@ MOST_CHECKS = 500
 MOST_QUOTAS = 400
 """How many groups' statistics are read in a call; with more, those that were found first."""
 
-_COUNTERS = THROTTLING_DTYPE.names[1:] if THROTTLING_DTYPE.names else ()
-
 
 class Throttling:
     """Statistics of the groups with a quota below `root`, the mount of v2 (`unified`) or of v1's cpu controller."""
@@ -133,19 +131,6 @@ def read_statistics(directory: str, unified: bool) -> tuple[int, int, int, int]:
         except OSError:
             pressure_ns = 0  # not kept: psi=0, or cgroup.pressure is 0
     return statistics.get(b"nr_periods", 0), statistics.get(b"nr_throttled", 0), throttled_ns, pressure_ns
-
-
-def difference(earlier: Rows, later: Rows) -> Rows:
-    """What happened between two readings: rows of THROTTLING_DTYPE of the groups that are in both, in order of id.
-
-    Never negative. A group that is new in `later` has no row yet: its counters are those of its whole life.
-    """
-    cgroups, before, after = np.intersect1d(earlier["cgroup_id"], later["cgroup_id"], return_indices=True)
-    rows = np.zeros(len(cgroups), THROTTLING_DTYPE)
-    rows["cgroup_id"] = cgroups
-    for name in _COUNTERS:
-        rows[name] = np.maximum(later[name][after] - earlier[name][before], 0)
-    return rows
 
 
 def _ancestors(root: Path, groups: Mapping[int, str]) -> dict[int, str]:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.counts import Loss, Overhead, Pressure, subtract_pressure
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows, subtract_throttling
 from schedtop.sources.host.proc import StatReading
-from schedtop.sources.host.throttling import difference as throttling_difference
 from schedtop.sources.proc.polling import Look
 
 
@@ -21,8 +20,8 @@ from schedtop.sources.proc.polling import Look
 class ProcReading:
     """Cumulative values at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
-    `forks`: how many tasks have begun. `look`, `tasks` (rows of TASK_DTYPE) and `lives_unseen` (tasks that came and
-    went without being seen) are of the interval that ends here; `throttling` is cumulative.
+    `forks`: how many tasks have begun. Not cumulative, but of the interval that ends here: `look`, `tasks` (rows of
+    TASK_DTYPE) and `lives_unseen` (tasks that came and went without being seen).
     """
 
     time_ns: int
@@ -53,10 +52,10 @@ def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unav
         slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
         threshold_ns=threshold_ns,
         kernel_switches=max(0, later.stat.switches - earlier.stat.switches),
-        pressure=_pressure(earlier.pressure, later.pressure),
+        pressure=subtract_pressure(earlier.pressure, later.pressure),
         loss=_loss(earlier, later),
         overhead=Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes),
-        throttling=throttling_difference(earlier.throttling, later.throttling),
+        throttling=subtract_throttling(earlier.throttling, later.throttling),
         cgroups=later.cgroups,
         unavailable=unavailable,
     )
@@ -70,12 +69,6 @@ def _cpus(earlier: StatReading, later: StatReading) -> CpuTable:
         columns[name][:] = np.maximum(getattr(later, name) - getattr(earlier, name), 0)
     columns["idle_ns"][:] = np.maximum(columns["accounted_ns"] - columns["busy_ns"] - columns["steal_ns"], 0)
     return CpuTable(table.counters, later.online, table.queue_length)
-
-
-def _pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
-    if earlier is None or later is None:
-        return None
-    return Pressure(max(0, later.some_ns - earlier.some_ns), max(0, later.full_ns - earlier.full_ns))
 
 
 def _loss(earlier: ProcReading, later: ProcReading) -> Loss:

@@ -1,30 +1,31 @@
-"""Reading: all cumulative counters at one moment. `difference` of two Readings is a Frame.
+"""Reading: what the kernel and /proc tell at one moment. `difference` of two Readings is a Frame.
 
-The task table is 65,536 slots of kernel memory, most of them unchanged between two moments. So a Reading holds only the
-tasks that moved, as differences already (`TaskLedger`); slow waits and pairs are of the interval that ends here, too.
+The task table is 65,536 slots of kernel memory, most of them unchanged between two moments, so a Reading does not copy
+it: `TaskLedger` gives the tasks that moved, as differences. They, and the events of the interval, are in `SinceLast`;
+all else of a Reading is cumulative or holds at its moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S
-from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
+from schedtop.model.counts import Attribution, Loss, Overhead, Pressure, subtract
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.latency import LatencyTable
 from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
-from schedtop.model.rows import PAIR_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.model.short_lived import no_short_lived
 from schedtop.sources.host.proc import StatReading
-from schedtop.sources.host.throttling import difference as throttling_difference
 from schedtop.sources.kernel.front_end import SAMPLING_HZ
 from schedtop.sources.scheduler.causes import assign_causes, infer_throttled, stolen_at_least
 
@@ -58,31 +59,42 @@ _KERNEL_LOSS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """Cumulative counters at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
+class SinceLast:
+    """What is of the interval that ends at a Reading alone: differences already, or events of it.
 
-    `cpus`: rows of `struct cpu_state`; `epoch` is the number of the interval that ends here. `tasks`, `slow_waits`,
-    `short_lived` and `pairs` are rows of the interval, `small_pairs_ns` what the pairs that were too many had.
-    `throttling` (rows of THROTTLING_DTYPE), `groups` and `queues` (rows of `struct queue_samples`) are cumulative;
-    `sampled_cpus`: whose run queues are sampled from here on. `infers_throttling`: the kernel does not tell whose wait
-    it was.
+    `tasks`, `slow_waits`, `short_lived` and `pairs` are rows as in a Frame, `small_pairs_ns` what the pairs that were
+    too many had.
+    """
+
+    tasks: Rows = field(default_factory=lambda: np.zeros(0, TASK_DTYPE))
+    slow_waits: Rows = field(default_factory=lambda: np.zeros(0, SLOW_WAIT_DTYPE))
+    short_lived: Rows = field(default_factory=no_short_lived)
+    pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
+    small_pairs_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """Counters, gauges and settings at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
+
+    Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
+    `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`). Gauges: `queue_length`
+    and `cgroups`. `epoch` is the number of the interval that ends here, `since_last` what is of that interval alone,
+    `threshold_ns` what held in it. `sampled_cpus`: whose run queues are sampled from here on. `infers_throttling`: the
+    kernel does not tell whose wait it was.
     """
 
     time_ns: int
     wall_ns: int
     epoch: int
     cpus: Rows
-    tasks: Rows
-    slow_waits: Rows
     threshold_ns: int
     stat: StatReading | None
     pressure: Pressure | None
     own: Overhead
+    since_last: SinceLast = field(default_factory=SinceLast)
     late_ticks: int = 0
     events_missed: int = 0
-    short_lived: Rows = field(default_factory=no_short_lived)
-    pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
-    small_pairs_ns: int = 0
     throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
     groups: GroupLatency | None = None
     queues: Rows | None = None
@@ -92,34 +104,61 @@ class Reading:
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def kernel_switches(self) -> int | None:
+        """Switches by the kernel's own count."""
+        return self.stat.switches if self.stat else None
 
-def difference(earlier: Reading, later: Reading) -> Frame:
-    """The Frame between two Readings of one source."""
+    @property
+    def loss(self) -> Loss:
+        """All that was lost up to now."""
+        return Loss(**self._sums(_KERNEL_LOSS), late_ticks=self.late_ticks, events_missed=self.events_missed)
+
+    @property
+    def overhead(self) -> Overhead:
+        """What all of it has cost, with the switches that the time of our programs is for."""
+        return self.own if self.own.bpf_ns is None else replace(self.own, bpf_switches=int(self.cpus["switches"].sum()))
+
+    @property
+    def blocked(self) -> Attribution:
+        """What became of all waits up to now, without `small_pairs_ns`."""
+        return Attribution(**self._sums(_KERNEL_ATTRIBUTION))
+
+    @property
+    def idle_ns(self) -> npt.NDArray[np.int64]:
+        """Idle time of each CPU, the idle period under way included."""
+        cpus = self.cpus
+        start = cpus["slice_start_ns"].astype(np.int64)
+        idles_now = (cpus["current_tid"] == 0) & (start > 0) & (start < self.time_ns)
+        return np.where(idles_now, self.time_ns - start, 0) + cpus["idle_ns"].astype(np.int64)
+
+    def _sums(self, names: Mapping[str, str]) -> dict[str, int]:
+        """Counters of all CPUs together, by the names of a Frame."""
+        return {name: int(self.cpus[kernel].sum()) for name, kernel in names.items()}
+
+
+def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> Frame:
+    """The Frame between two Readings of one source.
+
+    A part comes from the kernel's structs (`_FROM_STRUCTS`), or is of the interval already (SinceLast), or is what the
+    table of parts makes of the two values of its name.
+    """
     interval_ns = later.time_ns - earlier.time_ns
-    cpus = _cpu_table(earlier, later)
-    throttling = throttling_difference(earlier.throttling, later.throttling)
-    return Frame(
-        start_time_ns=later.wall_ns - interval_ns,
-        end_ns=later.time_ns,
-        interval_ns=interval_ns,
-        cpus=cpus,
-        latency=_latency(earlier, later),
-        tasks=later.tasks,
-        short_lived=later.short_lived,
-        slow_waits=_slow_waits(earlier, later, cpus, throttling),
-        threshold_ns=later.threshold_ns,
-        kernel_switches=later.stat.switches - earlier.stat.switches if earlier.stat and later.stat else None,
-        pressure=_pressure(earlier.pressure, later.pressure),
-        loss=_loss(earlier, later),
-        overhead=_overhead(earlier, later),
-        pairs=later.pairs,
-        attribution=_attribution(earlier, later),
-        throttling=throttling,
-        groups=_groups(earlier.groups, later.groups),
-        queue=_queue(earlier, later),
-        cgroups=later.cgroups,
-        unavailable=later.unavailable,
-    )
+    parts: dict[str, Any] = {
+        "start_time_ns": later.wall_ns - interval_ns,
+        "end_ns": later.time_ns,
+        "interval_ns": interval_ns,
+    }
+    for part in kind.parts:
+        name = part.name
+        if name in _FROM_STRUCTS:
+            parts[name] = _FROM_STRUCTS[name](earlier, later)
+        elif hasattr(later.since_last, name):
+            parts[name] = getattr(later.since_last, name)
+        elif name not in parts:
+            parts[name] = part.difference(getattr(earlier, name), getattr(later, name))
+    parts["slow_waits"] = _slow_waits(earlier, later, parts["cpus"], parts["throttling"])
+    return kind(**parts)
 
 
 def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
@@ -127,7 +166,7 @@ def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
     columns = {name: counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
     for name, kernel_name in _KERNEL_CPU_COUNTERS.items():
         columns[name][:] = later.cpus[kernel_name].astype(np.int64) - earlier.cpus[kernel_name].astype(np.int64)
-    idle = _idle_ns(later) - _idle_ns(earlier)
+    idle = later.idle_ns - earlier.idle_ns
     columns["idle_ns"][:] = np.clip(idle, 0, later.time_ns - earlier.time_ns)
     online = np.ones(len(later.cpus), bool)
     if earlier.stat and later.stat:
@@ -136,15 +175,6 @@ def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
             columns[name][:] = np.maximum(getattr(later.stat, name) - getattr(earlier.stat, name), 0)
         online = later.stat.online
     return CpuTable(counters, online, later.queue_length)
-
-
-def _idle_ns(reading: Reading) -> npt.NDArray[np.int64]:
-    """Idle time including the idle period under way."""
-    cpus = reading.cpus
-    start = cpus["slice_start_ns"].astype(np.int64)
-    idles_now = (cpus["current_tid"] == 0) & (start > 0) & (start < reading.time_ns)
-    idle: npt.NDArray[np.int64] = cpus["idle_ns"].astype(np.int64) + np.where(idles_now, reading.time_ns - start, 0)
-    return idle
 
 
 def _latency(earlier: Reading, later: Reading) -> LatencyTable:
@@ -168,26 +198,13 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
 
 def _slow_waits(earlier: Reading, later: Reading, cpus: CpuTable, throttling: Rows) -> Rows:
     """The slow waits with what only both Readings tell: steal by /proc/stat, and whose cgroup was throttled."""
-    rows = later.slow_waits.copy()
+    rows = later.since_last.slow_waits.copy()
     if later.stat:
         stolen = stolen_at_least(rows, cpus.column("steal_ns"), later.time_ns - earlier.time_ns)
         rows["stolen_ns"] = np.maximum(rows["stolen_ns"], stolen)
     throttled = infer_throttled(rows, throttling, later.cgroups) if later.infers_throttling else None
     assign_causes(rows, throttled)
     return rows
-
-
-def _groups(earlier: GroupLatency | None, later: GroupLatency | None) -> GroupLatency | None:
-    """What was added to each group; a group that the kernel had to forget meanwhile starts from zero."""
-    if earlier is None or later is None or earlier.kind != later.kind:
-        return None
-    _, old, new = np.intersect1d(earlier.ids, later.ids, assume_unique=True, return_indices=True)
-    counts, sums = later.counts.astype(np.int64), later.sum_ns.copy()
-    grew = later.sum_ns[new] >= earlier.sum_ns[old]
-    counts[new[grew]] -= earlier.counts[old[grew]]
-    sums[new[grew]] -= earlier.sum_ns[old[grew]]
-    used = sums > 0
-    return GroupLatency(later.kind, later.ids[used], np.maximum(counts[used], 0), sums[used])
 
 
 def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
@@ -209,7 +226,7 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
     expected = np.zeros(cpus, np.int64)
     expected[list(earlier.sampled_cpus)] = (later.time_ns - earlier.time_ns) * SAMPLING_HZ // NS_PER_S
     taken, idle = ((new[name] - old[name]).astype(np.int64) for name in ("samples", "idle"))
-    asleep = (_idle_ns(later) - _idle_ns(earlier)) * SAMPLING_HZ // NS_PER_S - idle
+    asleep = (later.idle_ns - earlier.idle_ns) * SAMPLING_HZ // NS_PER_S - idle
     slept = np.clip(np.minimum(expected - taken, asleep), 0, None)
     counts[:, :, 0] += slept.astype(counts.dtype)
     sums = (new["sum"] - old["sum"]).astype(np.int64).T.copy()
@@ -217,33 +234,14 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
 
 
 def _attribution(earlier: Reading, later: Reading) -> Attribution:
-    counts = {
-        name: int(later.cpus[kernel].sum()) - int(earlier.cpus[kernel].sum())
-        for name, kernel in _KERNEL_ATTRIBUTION.items()
-    }
-    return replace(Attribution(**counts), others_ns=counts["others_ns"] + later.small_pairs_ns)
+    blocked = subtract(earlier.blocked, later.blocked)
+    return replace(blocked, others_ns=blocked.others_ns + later.since_last.small_pairs_ns)
 
 
-def _pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
-    if earlier is None or later is None:
-        return None
-    return Pressure(later.some_ns - earlier.some_ns, later.full_ns - earlier.full_ns)
-
-
-def _overhead(earlier: Reading, later: Reading) -> Overhead:
-    cost = Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes)
-    if earlier.own.bpf_ns is None or later.own.bpf_ns is None:
-        return cost
-    switches = int(later.cpus["switches"].sum()) - int(earlier.cpus["switches"].sum())
-    return replace(cost, bpf_ns=later.own.bpf_ns - earlier.own.bpf_ns, bpf_switches=switches)
-
-
-def _loss(earlier: Reading, later: Reading) -> Loss:
-    counts = {
-        name: int(later.cpus[kernel].sum()) - int(earlier.cpus[kernel].sum()) for name, kernel in _KERNEL_LOSS.items()
-    }
-    return Loss(
-        **counts,
-        late_ticks=later.late_ticks - earlier.late_ticks,
-        events_missed=later.events_missed - earlier.events_missed,
-    )
+_FROM_STRUCTS: Mapping[str, Callable[[Reading, Reading], Any]] = {
+    "cpus": _cpu_table,
+    "latency": _latency,
+    "queue": _queue,
+    "attribution": _attribution,
+}
+"""Parts that the kernel side holds in structs of its own: what a Frame has of them is made of two Readings."""

@@ -28,7 +28,7 @@ from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.scheduler.names import People, allowed_cpus, note_allowed_cpus
 from schedtop.sources.scheduler.programs import Limits, Programs, build
-from schedtop.sources.scheduler.reading import Reading, difference
+from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.short_lived import ShortLives
 from schedtop.sources.scope import Scope
 
@@ -160,9 +160,13 @@ class LiveSource:
             wall_ns=wall_ns,
             epoch=epoch,
             cpus=cpus,
-            tasks=tasks,
-            short_lived=self._short_lives.read(epoch),
-            slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
+            since_last=SinceLast(
+                tasks=tasks,
+                short_lived=self._short_lives.read(epoch),
+                slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
+                pairs=pairs,
+                small_pairs_ns=small_pairs_ns,
+            ),
             threshold_ns=threshold_ns,
             stat=stat,
             pressure=proc.read_pressure(),
@@ -170,8 +174,6 @@ class LiveSource:
             late_ticks=self._late_ticks,
             events_missed=programs.misses(),
             queue_length=queued,
-            pairs=pairs,
-            small_pairs_ns=small_pairs_ns,
             throttling=self._throttling.read(cgroups),
             groups=groups,
             queues=queues,

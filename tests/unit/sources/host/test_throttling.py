@@ -7,9 +7,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from schedtop.model.rows import THROTTLING_DTYPE, Rows
+from schedtop.model.rows import THROTTLING_DTYPE, Rows, subtract_throttling
 from schedtop.sources.host import throttling
-from schedtop.sources.host.throttling import Throttling, difference, quota_ratio
+from schedtop.sources.host.throttling import Throttling, quota_ratio
 
 
 def make_v1(directory: Path, quota_us: int, period_us: int = 100_000, stat: tuple[int, int, int] = (0, 0, 0)) -> int:
@@ -174,15 +174,15 @@ def rows_of(*rows: tuple[int, int, int, int, int]) -> Rows:
 def test_a_difference_has_only_what_was_seen_twice() -> None:
     earlier = rows_of((5, 10, 1, 100, 7), (3, 20, 2, 200, 8), (9, 1, 1, 1, 1))
     later = rows_of((3, 25, 2, 200, 9), (7, 99, 99, 99, 99), (5, 11, 2, 150, 7))
-    assert difference(earlier, later).tolist() == [(3, 5, 0, 0, 1), (5, 1, 1, 50, 0)]
+    assert subtract_throttling(earlier, later).tolist() == [(3, 5, 0, 0, 1), (5, 1, 1, 50, 0)]
 
 
 def test_a_difference_is_never_negative() -> None:
-    assert difference(rows_of((3, 25, 9, 900, 9)), rows_of((3, 1, 0, 0, 10))).tolist() == [(3, 0, 0, 0, 1)]
+    assert subtract_throttling(rows_of((3, 25, 9, 900, 9)), rows_of((3, 1, 0, 0, 10))).tolist() == [(3, 0, 0, 0, 1)]
 
 
 @pytest.mark.parametrize("rows", [rows_of(), rows_of((3, 1, 1, 1, 1))])
 def test_a_difference_with_nothing_is_nothing(rows: Rows) -> None:
     empty = rows_of()
-    assert len(difference(empty, rows)) == len(difference(rows, empty)) == 0
-    assert difference(rows, empty).dtype == THROTTLING_DTYPE
+    assert len(subtract_throttling(empty, rows)) == len(subtract_throttling(rows, empty)) == 0
+    assert subtract_throttling(rows, empty).dtype == THROTTLING_DTYPE

@@ -1,5 +1,6 @@
 """Readings and their differences, on hand-made kernel structs."""
 
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,11 @@ import pytest
 from schedtop.base.histogram import BUCKETS
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.group_latency import GroupLatency
-from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.scheduler.reading import Reading, difference
+from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 
 SLOTS = 16
 MS = 1_000_000
@@ -207,15 +208,15 @@ def reading(time_ns: int, **fields: Any) -> Reading:
     empty: dict[str, Any] = {
         "epoch": 1,
         "cpus": np.zeros(2, CPU_STATE),
-        "tasks": np.zeros(0, TASK_DTYPE),
-        "slow_waits": np.zeros(0, SLOW_WAIT_DTYPE),
         "threshold_ns": 5 * MS,
         "stat": None,
         "pressure": None,
         "own": Overhead(),
         "queue_length": np.zeros(2, np.int64),
     }
-    return Reading(time_ns=time_ns, wall_ns=time_ns + 10**18, **(empty | fields))
+    values = empty | fields
+    since_last = {each.name: values.pop(each.name) for each in dataclass_fields(SinceLast) if each.name in values}
+    return Reading(time_ns=time_ns, wall_ns=time_ns + 10**18, since_last=SinceLast(**since_last), **values)
 
 
 def test_the_interval_is_the_true_time_between_the_readings() -> None:

@@ -1,0 +1,67 @@
+"""Rows as columns of plain values of JSON, and back. What is read may come from anywhere: what cannot be is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from schedtop.model.encoding import MOST_COUNT, is_within
+from schedtop.model.rows import UNKNOWN, Rows
+from schedtop.model.short_lived import FOLDED
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
+
+NAME_CODE = "latin-1"
+"""Names are bytes of any value: each becomes the character of that number."""
+
+_SKIPPED = ("padding",)
+_MOST_WAIT_NS = 1 << 50  # thirteen days
+_MOST_TIME_NS = 1 << 62  # the year 2116
+_UNTOLD_ROWS = 1024
+"""So many rows may have nothing but zeros; of more, at least one column must be told."""
+_WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": DOMAINS}
+
+
+def encode_rows(rows: Rows) -> dict[str, Any]:
+    """Rows as a list for each field that is not zero (or unknown) everywhere; none at all has no fields."""
+    columns = {}
+    for name in rows.dtype.names or ():
+        values = rows[name]
+        told = (values != UNKNOWN[name]).any() if name in UNKNOWN else values.any()
+        if name not in _SKIPPED and len(rows) and told:
+            columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
+    return {"rows": len(rows), **columns} if len(rows) else {}
+
+
+def decode_rows(data: dict[str, Any] | None, dtype: np.dtype[np.void]) -> Rows:
+    """Rows of a type; without data there are none."""
+    if not data:
+        return np.zeros(0, dtype)
+    count = int(data["rows"])
+    columns = [data[name] for name in dtype.names or () if name in data]
+    # One number would be spread over all rows: a line of a few bytes could fill the memory.
+    if not all(isinstance(column, list) and len(column) == count for column in columns):
+        raise ValueError("a column that is not as long as it should be")
+    if count < 0 or (not columns and count > _UNTOLD_ROWS):
+        raise ValueError("rows that hold nothing")
+    rows = np.zeros(count, dtype)
+    for name in dtype.names or ():
+        if name in UNKNOWN:
+            rows[name] = data.get(name, UNKNOWN[name])
+            if (rows[name] < UNKNOWN[name]).any():
+                raise ValueError("a queue that cannot be so short")
+        elif name in data:
+            text = rows[name].dtype.kind == "S"
+            rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
+            if rows[name].dtype == np.int64:
+                most = _MOST_TIME_NS if name == "time_ns" else MOST_COUNT
+                if not is_within(rows[name], most):
+                    raise ValueError(f"{name} cannot be that")
+    for name, words in _WORDS.items():
+        if name in (dtype.names or ()) and not ((rows[name] >= 0) & (rows[name] < len(words))).all():
+            raise ValueError(f"a {name} that is not known")
+    if "exit_code" in (dtype.names or ()) and not (rows["exit_code"] >= FOLDED).all():
+        raise ValueError("an exit code that cannot be")
+    if "wait_ns" in (dtype.names or ()) and not ((rows["wait_ns"] >= 0) & (rows["wait_ns"] < _MOST_WAIT_NS)).all():
+        raise ValueError("a wait that cannot be so long")
+    return rows
