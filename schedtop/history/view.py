@@ -54,7 +54,7 @@ class ViewSettings:
         return self.shown_filter.rows(rows, cpu_field, cgroups, role)
 
     def short_lived(self, rows: Rows, cgroups: Mapping[int, str] = NO_CGROUPS) -> Rows:
-        """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of who started them."""
+        """The rows of SHORT_LIVED_DTYPE that are to be seen: numbers are those of their parents."""
         if self.hidden_tgids:
             rows = rows[~np.isin(rows["parent_tgid"], self.hidden_tgids)]
         return self.filter.rows(rows, "", cgroups, number_field="parent_tgid")

@@ -53,4 +53,4 @@ class Host:
 
 HIDDEN = "only your own processes are visible: /proc is mounted with hidepid"
 INSIDE = "only the tasks of this pid namespace are visible; CPUs and pressure are the host's"
-"""Notes of a Host whose tasks are not all seen: nothing may be said of all tasks then."""
+"""Notes of a Host with tasks that are not seen: nothing may be said of all tasks then."""

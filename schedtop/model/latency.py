@@ -62,7 +62,7 @@ class LatencyTable:
 
 
 class LatencySum(LatencyTable):
-    """Several tables together, whose `counts` are added up only when they are asked for.
+    """Several tables together; their `counts` are added up only when they are asked for.
 
     A minute of a thousand CPUs is a quarter of a gigabyte, and what is shown of it each second are a few histograms.
     """

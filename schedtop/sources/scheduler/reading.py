@@ -80,8 +80,8 @@ class Reading:
     Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
     `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`). Gauges: `queue_length`
     and `cgroups`. `epoch` is the number of the interval that ends here, `since_last` what is of that interval alone,
-    `threshold_ns` what held in it. `sampled_cpus`: whose run queues are sampled from here on. `infers_throttling`: the
-    kernel does not tell whose wait it was.
+    `threshold_ns` what held in it. `sampled_cpus`: their run queues are sampled from here on. `infers_throttling`: the
+    kernel does not tell which waits are of throttled tasks.
     """
 
     time_ns: int
@@ -197,7 +197,7 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
 
 
 def _slow_waits(earlier: Reading, later: Reading, cpus: CpuTable, throttling: Rows) -> Rows:
-    """The slow waits with what only both Readings tell: steal by /proc/stat, and whose cgroup was throttled."""
+    """The slow waits with what only both Readings tell: steal by /proc/stat, and which cgroups were throttled."""
     rows = later.since_last.slow_waits.copy()
     if later.stat:
         stolen = stolen_at_least(rows, cpus.column("steal_ns"), later.time_ns - earlier.time_ns)

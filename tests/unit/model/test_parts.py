@@ -19,8 +19,7 @@ from schedtop.recording.fields import frame_of
 from schedtop.recording.lines import frame_line, read_entry, read_frame
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
-
-from test_reading import reading  # isort: skip
+from tests.unit.sources.scheduler.test_reading import reading
 
 INTERRUPT_DTYPE = np.dtype([("number", "<i8"), ("count", "<i8")])
 
