@@ -36,6 +36,8 @@ class ViewSettings:
     """One of CPU_SORTS."""
     selected_cpus: tuple[int, ...] = ()
     """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
+    selected_task: tuple[int, ...] | None = None
+    """The selected row of the tasks: tid and start of a thread, the id of a group."""
 
     @property
     def selects(self) -> bool:

@@ -14,27 +14,29 @@ from typing import Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events, on
-from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import BindingType
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.notifications import SeverityLevel
-from textual.screen import Screen
 
 from schedtop.base.units import printable
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source
+from schedtop.ui.changes import Changes
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
-from schedtop.ui.keys.bindings import key
+from schedtop.ui.keys.app_keys import APP_KEYS
 from schedtop.ui.keys.order import KeyOrder
 from schedtop.ui.keys.own_keys import make_keymap
 from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
-from schedtop.ui.preferences import NO_PREFERENCES, Preferences, begin_with, choices_of
+from schedtop.ui.parts import made_of
+from schedtop.ui.preferences import NO_PREFERENCES, Choices, Preferences
+from schedtop.ui.problems import problems_of
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.terminal.appearance import FULL, Appearance
 from schedtop.ui.terminal.painter import Difference, Painter
 from schedtop.ui.terminal.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
+from schedtop.ui.terminal.textual_private import CompositorUpdate, OpenApp, PartialUpdate
 from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
 from schedtop.ui.terminal.urgent import Urgency, urgent
 from schedtop.widgets.ascii_filter import AsciiFilter
@@ -46,19 +48,15 @@ RECORDING_TIMEOUT_S = 10.0
 """How long the end waits until the disk has what was recorded."""
 
 
-class SchedtopApp(KeyOrder[int]):
+@made_of({"key_order": KeyOrder})
+class SchedtopApp(OpenApp[int]):
     """The dashboard over an open Source. `return_code` is the exit status, `failure` says why it failed."""
 
     TITLE = "schedtop"
     CSS_PATH = "schedtop.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key("t", "next_theme", "Theme", "Other colours: dark, light, contrast, the terminal's own, none"),
-        key("ctrl+l", "redraw", "Redraw", "Writes the whole screen again, if something else has written to it"),
-        key("ctrl+z", "suspend_process", "Suspend", "To the shell; its fg brings schedtop back", priority=True),
-        key("ctrl+c", "interrupt", "Interrupt", "Ends schedtop with status 130", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = APP_KEYS
 
     def __init__(
         self,
@@ -85,19 +83,19 @@ class SchedtopApp(KeyOrder[int]):
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
         # Whoever reads where a file has gone need not know where schedtop was started.
-        self.dashboard = make_screen(source, settings or ViewSettings(), export_dir.absolute(), own_pid)
-        self.dashboard.on_demand = on_demand
-        begin_with(self.dashboard, preferences)
+        self.dashboard = make_screen(
+            source, settings or ViewSettings(), export_dir.absolute(), own_pid, on_demand=on_demand
+        )
         keymap = make_keymap(preferences.bindings)
         self.set_keymap(dict(keymap.by_id))
-        self.key_problems = tuple(f"{preferences.file}: {problem}" for problem in keymap.problems)
-        self.changes: dict[str, str | bool] = {}
-        """What is to be remembered, by the config's keys, when the app has ended."""
-        self._preferences = preferences
-        self._first_choices = self._choices()
+        self.problems = problems_of(preferences, keymap)
+        self._changes = Changes(self.dashboard, preferences, self.theme.removeprefix(PREFIX))
+        self.key_order = KeyOrder(self, super().on_event)
 
-    def _choices(self) -> dict[str, str | bool]:
-        return choices_of(self.dashboard, self.theme.removeprefix(PREFIX), self._preferences)
+    @property
+    def changes(self) -> Choices:
+        """What is to be remembered, by the config's keys, when the app has ended."""
+        return self._changes.kept
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
@@ -111,15 +109,13 @@ class SchedtopApp(KeyOrder[int]):
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
         self.urgency.keep()
-        if problems := (*self._preferences.problems, *self.key_problems):
-            words = problem_words([problem.removeprefix(f"{self._preferences.file}: ") for problem in problems])
-            self.notify(words, title=self._preferences.file, severity="warning", timeout=12, markup=False)
+        if self.problems.every:
+            self.notify(self.problems.words, title=self.problems.file, severity="warning", timeout=12, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.MouseDown) and self.dashboard.hint_shown:
-            self.dashboard.show_hint(False)
-            self.changes["hint"] = False
-        await super().on_event(event)
+        if isinstance(event, events.Key | events.MouseDown):
+            self._changes.drop_hint()
+        await self.key_order.take(event)
 
     def on_unmount(self, _event: events.Unmount) -> None:
         off_signals()
@@ -136,8 +132,7 @@ class SchedtopApp(KeyOrder[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """No grey instead of colours where NO_COLOR is set: the theme and the painter see to that."""
-        filters = [one for one in self._filters if one.enabled and isinstance(one, ANSIToTruecolor)]
-        return (*filters, *self._ascii)
+        return (*(one for one in self.colour_filters if isinstance(one, ANSIToTruecolor)), *self._ascii)
 
     def wait_for_source(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
         """Waits until the source's thread and those of the screens have ended; false if one has not in time."""
@@ -158,9 +153,8 @@ class SchedtopApp(KeyOrder[int]):
 
     def stop(self, status: int) -> None:
         """Restores the terminal and ends with an exit status; 0 is the user's wish to leave."""
-        if status == 0 and self._preferences.remember:
-            now = self._choices().items()
-            self.changes |= {name: value for name, value in now if self._first_choices.get(name) != value}
+        if status == 0:
+            self._changes.keep(self.theme.removeprefix(PREFIX))
         self.exit(status, return_code=status)
 
     def notify(self, message: str, *, severity: SeverityLevel = "information", **options: Any) -> None:
@@ -174,7 +168,7 @@ class SchedtopApp(KeyOrder[int]):
 
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""
-        if self._driver is not None and self._driver.can_suspend:
+        if self.can_suspend:
             # Textual would also answer the signal that brings us back, perhaps late, and so begin twice.
             with self.suspend(), _unanswered(signal.SIGCONT):
                 os.killpg(os.getpgrp(), signal.SIGSTOP)
@@ -190,24 +184,13 @@ class SchedtopApp(KeyOrder[int]):
         # Terminals move what they show, and that they had another size in between may be seen too late.
         self._painter.forget()
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Sends only what differs from what the terminal shows."""
-        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
-            size = (self.size.width, self.size.height)
-            super()._display(screen, Difference(self._painter, renderable, size))  # type: ignore[arg-type]
-            return
+    def replaced(self, renderable: RenderableType | None) -> RenderableType | CompositorUpdate | None:
+        """Only what differs from what the terminal shows."""
+        if isinstance(renderable, PartialUpdate):
+            return Difference(self._painter, renderable, (self.size.width, self.size.height))
         if renderable is not None:
             self._painter.forget()
-        super()._display(screen, renderable)
-
-    @property
-    def crash(self) -> Exception | None:
-        """An error of our own that has ended the app."""
-        return self._exception
-
-    def _fatal_error(self) -> None:
-        # Not the framework's page of our source and local variables: `run` raises the error again.
-        self._close_messages_no_wait()
+        return renderable
 
     def action_leave(self) -> None:
         """Ends as asked."""
@@ -221,16 +204,6 @@ class SchedtopApp(KeyOrder[int]):
         """The next of the themes that the terminal has the colours for."""
         names = self.appearance.themes()
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
-
-
-MOST_PROBLEMS = 3
-"""How many problems of the config are told on the screen: they cover panes."""
-
-
-def problem_words(problems: Sequence[str]) -> str:
-    """The first problems, a line each, and where the others are told."""
-    rest = len(problems) - MOST_PROBLEMS
-    return "\n".join([*problems[:MOST_PROBLEMS], *([f"and {rest} more: schedtop config"] if rest > 0 else [])])
 
 
 @contextmanager
@@ -275,7 +248,7 @@ def run(
         preferences=preferences,
         appearance=appearance,
     )
-    for problem in app.key_problems:
+    for problem in app.problems.of_keys:
         print(f"schedtop: {printable(problem)}", file=sys.stderr)
     with drawing_on_output(), ending_with_terminal(), urgent(goes_first) as app.urgency:
         app.run()

@@ -189,7 +189,7 @@ class Hands:
 
     async def _settled(self) -> None:
         end = time.monotonic() + ANSWER_S
-        while not self.app.keys_are_settled:
+        while not self.app.key_order.is_settled:
             assert time.monotonic() < end, "keys wait for ever"
             await self.pilot.pause(0.01)
         await self.pilot.pause()
@@ -204,7 +204,7 @@ class Hands:
         assert len(self.app.screen_stack) == 1, self.app.screen_stack
         await self.pilot.resize_terminal(120, 40)
         await self.pilot.press("escape")
-        self.app.dashboard.current.focus()
+        self.app.dashboard.pane_layout.current.focus()
         await self._look()
         before = self.app.dashboard.timeline.settings.window_ns
         await self.pilot.press("w")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
@@ -38,6 +39,11 @@ class FilterBar(PromptBar):
     class Closed(Message):
         """The line was left."""
 
+    def __init__(self, parse: Callable[[str], Filter] = Filter.parse, hint: str = "", *, id: str | None = None) -> None:
+        """`parse` raises ValueError with a sentence for the user; `hint`: another one."""
+        super().__init__(hint, id=id)
+        self._parse = parse
+
     def action_clear(self) -> None:
         """Clears the filter and closes the line."""
         self.post_message(self.Changed(Filter()))
@@ -49,7 +55,7 @@ class FilterBar(PromptBar):
         # A field without its value is still being typed.
         value = self._parsed(UNFINISHED.sub("", event.value))
         if value is not None:
-            self.say(self.HINT)
+            self.say(self.hint)
             self.post_message(self.Changed(value))
 
     @on(Input.Submitted)
@@ -60,14 +66,10 @@ class FilterBar(PromptBar):
             self.post_message(self.Changed(value))
             self.leave()
 
-    def parsed(self, text: str) -> Filter:
-        """The filter. Raises ValueError with a sentence for the user."""
-        return Filter.parse(text)
-
     def _parsed(self, text: str) -> Filter | None:
         """The filter, `None` after saying what is wrong with it."""
         try:
-            return self.parsed(text)
+            return self._parse(text)
         except ValueError as problem:
             self.say(str(problem), wrong=True)
             return None

@@ -33,10 +33,15 @@ class PromptBar(Horizontal):
     LABEL: ClassVar[str] = ""
     HINT: ClassVar[str] = ""
 
+    def __init__(self, hint: str = "", *, id: str | None = None) -> None:
+        """`hint`: another one than that of the class."""
+        super().__init__(id=id)
+        self.hint = hint or self.HINT
+
     def compose(self) -> ComposeResult:
         yield Static(f"{self.LABEL} ", classes="label", markup=False)
         yield Input()
-        yield Static(self.HINT, classes="note", markup=False)
+        yield Static(self.hint, classes="note", markup=False)
 
     @property
     def is_open(self) -> bool:
@@ -50,7 +55,7 @@ class PromptBar(Horizontal):
         with entry.prevent(Input.Changed):
             entry.value = text
         entry.cursor_position = len(text)
-        self.say(self.HINT)
+        self.say(self.hint)
         entry.focus()
 
     def say(self, text: str, *, wrong: bool = False) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from schedtop.ui.terminal.textual_private import keymap_of
+
 NO_KEY = "no-key"
 """What textual is told for an action from which a config took all keys: no terminal sends it."""
 
@@ -77,11 +79,6 @@ class KeyRow:
     def first_key(self) -> str:
         """The key that is told where there is room for one only."""
         return self.keys.split()[0]
-
-
-def keymap_of(app: App[Any]) -> Mapping[str, str]:
-    """The keys that somebody chose, by the ids of their bindings; textual has no public way to ask for them."""
-    return app._keymap
 
 
 def key_text(key: str) -> str:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable
 
-from textual import events, on
-from textual.app import App
+from textual import events
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.timer import Timer
 from textual.widgets import Input
 
-Result = TypeVar("Result")
+from schedtop.ui.terminal.textual_private import OpenApp
+
+Give = Callable[[events.Event], Awaitable[None]]
+"""How an event goes to what has the focus."""
 
 LEAST_ROUNDS = 4
 """An action may post a message whose handler posts another one that moves the focus, which is a callback again."""
@@ -37,8 +39,8 @@ LOOK_S = 0.05
 MOST_LOOKS = 100
 
 
-class KeyOrder(App[Result], Generic[Result]):
-    """An App whose keys (and pasted texts) wait for the keys before them. Those with priority do not."""
+class KeyOrder:
+    """Has the keys (and pasted texts) of an app wait for the keys before them. Those with priority do not."""
 
     class Followed(Message, bubble=True, verbose=True):
         """The marker behind a key: it takes the same way, back to the app."""
@@ -47,8 +49,10 @@ class KeyOrder(App[Result], Generic[Result]):
             super().__init__()
             self.number = number
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, app: OpenApp[int], give: Give) -> None:
+        """`give`: what the app does with an event that need not wait."""
+        self._app = app
+        self._give = give
         self._keys: deque[events.Key | events.Paste] = deque()
         self._marker = 0
         self._rounds = 0
@@ -58,13 +62,14 @@ class KeyOrder(App[Result], Generic[Result]):
         self._looking: Timer | None = None
 
     @property
-    def keys_are_settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether all keys that came have had their effect."""
         return not self._way and not self._keys
 
-    async def on_event(self, event: events.Event) -> None:
+    async def take(self, event: events.Event) -> None:
+        """Gives an event on; a key when it is its turn."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded or self._has_priority(event):
-            await super().on_event(event)
+            await self._give(event)
             return
         self._keys.append(event)
         if not self._way:
@@ -73,12 +78,10 @@ class KeyOrder(App[Result], Generic[Result]):
     @property
     def _has_ended(self) -> bool:
         """Whether there are no screens any more: a marker, or a key, may outlive them."""
-        return not self.screen_stack
+        return not self._app.screen_stack
 
     def _has_priority(self, event: events.Key | events.Paste) -> bool:
-        if not isinstance(event, events.Key):
-            return False
-        return any(binding.priority for binding in self._bindings.key_to_bindings.get(event.key, ()))
+        return isinstance(event, events.Key) and self._app.has_priority(event.key)
 
     async def _give_out(self) -> None:
         """Gives the next key to what has the focus, with a marker behind it."""
@@ -88,18 +91,18 @@ class KeyOrder(App[Result], Generic[Result]):
         self._given_s = time.monotonic()
         way = self._way_now()
         first = self._keys.popleft()
-        await super().on_event(first)
+        await self._give(first)
         # One letter of a text has no effect on where the next one goes.
         while self._keys and self._is_text(first) and self._is_text(self._keys[0]):
-            await super().on_event(self._keys.popleft())
+            await self._give(self._keys.popleft())
         self._follow(way)
 
     def _is_text(self, event: events.Key | events.Paste) -> bool:
-        return isinstance(self.focused, Input) and (isinstance(event, events.Paste) or event.is_printable)
+        return isinstance(self._app.focused, Input) and (isinstance(event, events.Paste) or event.is_printable)
 
     def _way_now(self) -> tuple[MessagePump, ...]:
-        """Whose queues a key passes: from what has the focus to the app."""
-        first = self.focused or self.screen
+        """The queues that a key passes: from what has the focus to the app."""
+        first = self._app.focused or self._app.screen
         return tuple(first.ancestors_with_self)
 
     def _follow(self, way: tuple[MessagePump, ...]) -> None:
@@ -107,10 +110,10 @@ class KeyOrder(App[Result], Generic[Result]):
         self._marker += 1
         way[0].post_message(self.Followed(self._marker))
         if self._looking is None:
-            self._looking = self.set_interval(LOOK_S, self._look)
+            self._looking = self._app.set_interval(LOOK_S, self._look)
 
-    @on(Followed)
-    async def _is_back(self, event: Followed) -> None:
+    async def on_key_order_followed(self, event: Followed) -> None:
+        """The marker is back."""
         event.stop()
         if event.number != self._marker or not self._way or self._has_ended:
             return
@@ -138,5 +141,8 @@ class KeyOrder(App[Result], Generic[Result]):
             return
         if self._looks >= MOST_LOOKS:
             await self._settle()
-        elif not all(pump.is_running and pump.is_attached for pump in self._way[:-1]) or self.screen not in self._way:
+        elif (
+            not all(pump.is_running and pump.is_attached for pump in self._way[:-1])
+            or self._app.screen not in self._way
+        ):
             self._follow(self._way_now())

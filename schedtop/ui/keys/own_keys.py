@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeGuard
 
-from textual.app import App
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import Screen
 from textual.widget import Widget
 
 from schedtop.base.spelling import nearest
+from schedtop.ui.keys.app_keys import APP_KEYS
 from schedtop.ui.keys.bindings import KEY_TEXT, NO_KEY
+from schedtop.ui.screens.catalog import PLACES, Place
 
 FIXED = {"ctrl+c": "interrupt", "ctrl+z": "suspend"}
 """Keys that stay what they are, so that there always is a way out."""
@@ -54,27 +56,15 @@ class Keymap:
     problems: tuple[str, ...]
 
 
-def _screens() -> Mapping[str, type[Screen[None]]]:
-    """The screens whose keys may be changed, by what people call them. What lies over them keeps its own."""
-    from schedtop.ui.screens.dashboard.screen import Dashboard
-    from schedtop.ui.screens.offcpu.screen import OffCpuScreen
-    from schedtop.ui.screens.replay.screen import ReplayDashboard
-    from schedtop.ui.screens.task.screen import TaskScreen
-    from schedtop.ui.screens.triggers.screen import TriggeredDashboard
-
-    return {
-        "dashboard": Dashboard,
-        "dashboard with --on": TriggeredDashboard,
-        "replay": ReplayDashboard,
-        "task view": TaskScreen,
-        "off-CPU": OffCpuScreen,
-    }
-
-
 def _own(owner: type[DOMNode]) -> list[Binding]:
     """The bindings that a class declares itself and that may be changed."""
     declared = owner.__dict__.get("BINDINGS", ()) if owner.__module__.startswith("schedtop.") else ()
-    return [one for one in declared if isinstance(one, Binding) and one.id and _name(one) not in FIXED.values()]
+    return [one for one in declared if _is_free(one)]
+
+
+def _is_free(binding: BindingType) -> TypeGuard[Binding]:
+    """Whether its keys may be changed."""
+    return isinstance(binding, Binding) and bool(binding.id) and _name(binding) not in FIXED.values()
 
 
 def _name(binding: Binding) -> str:
@@ -85,42 +75,22 @@ def _keys(binding: Binding) -> tuple[str, ...]:
     return tuple(key.strip() for key in binding.key.split(","))
 
 
-def _parts(screen: type[Screen[None]]) -> Iterator[type[DOMNode]]:
-    """The classes whose keys can work on a screen: itself, what can have the focus on it, the app."""
-    from schedtop.ui.app import SchedtopApp
-    from schedtop.ui.screens.dashboard.screen import Dashboard
-    from schedtop.widgets.canvas import Canvas
-
-    yield screen
-    place = "dashboard" if issubclass(screen, Dashboard) else screen.__name__.removesuffix("Screen").lower()
-    yield from (pane for pane in _below(Canvas) if _place(pane) in (place, ""))
-    yield SchedtopApp
+def _lists(place: Place) -> Iterator[list[list[Binding]]]:
+    """What can have a key on a screen (itself, its panes, the app): for each the bindings of each of its classes."""
+    for part in place:
+        yield [_own(owner) for owner in part.__mro__ if issubclass(owner, (Screen, Widget))]
+    yield [[one for one in APP_KEYS if _is_free(one)]]
 
 
-def _below(owner: type[Widget]) -> Iterator[type[Widget]]:
-    yield owner
-    for one in owner.__subclasses__():
-        yield from _below(one)
-
-
-def _place(pane: type[Widget]) -> str:
-    """The screens that a pane is on: by the package that it is in."""
-    parts = pane.__module__.split(".")
-    if parts[1] != "panes":
-        return "" if parts[1] == "widgets" else "elsewhere"
-    return "dashboard" if len(parts) < 4 else {"scheduler": "dashboard", "task": "task"}.get(parts[2], parts[2])
-
-
-def _bindings_of(part: type[DOMNode]) -> dict[str, list[Binding]]:
-    """The bindings of a class and of those below it in its order, by key: a later one takes a key from an earlier."""
+def _by_key(owners: Sequence[Sequence[Binding]]) -> dict[str, list[Binding]]:
+    """The bindings of some classes, by key: that of an earlier class takes a key from a later one."""
     found: dict[str, list[Binding]] = {}
-    for owner in reversed(part.__mro__):
-        if issubclass(owner, (App, Screen, Widget)):
-            own: dict[str, list[Binding]] = {}
-            for binding in _own(owner):
-                for key in _keys(binding):
-                    own.setdefault(key, []).append(binding)
-            found |= own
+    for bindings in reversed(owners):
+        own: dict[str, list[Binding]] = {}
+        for binding in bindings:
+            for key in _keys(binding):
+                own.setdefault(key, []).append(binding)
+        found |= own
     return found
 
 
@@ -128,10 +98,10 @@ def _bindings_of(part: type[DOMNode]) -> dict[str, list[Binding]]:
 def default_keys() -> Mapping[str, Mapping[str, frozenset[str]]]:
     """For each screen, by its name: the default keys by the names of its actions."""
     places = {}
-    for where, screen in _screens().items():
+    for where, place in PLACES.items():
         keys: dict[str, set[str]] = {}
-        for part in _parts(screen):
-            for key, bindings in _bindings_of(part).items():
+        for owners in _lists(place):
+            for key, bindings in _by_key(owners).items():
                 for binding in bindings:
                     keys.setdefault(_name(binding), set()).add(key)
         places[where] = {name: frozenset(found) for name, found in keys.items()}
@@ -142,12 +112,11 @@ def default_keys() -> Mapping[str, Mapping[str, frozenset[str]]]:
 def actions() -> Mapping[str, Action]:
     """Every action whose keys may be changed, in the order of the screens."""
     found: dict[str, list[Binding]] = {}
-    for screen in _screens().values():
-        for part in _parts(screen):
-            for owner in part.__mro__:
-                if issubclass(owner, (App, Screen, Widget)):
-                    for binding in _own(owner):
-                        found.setdefault(_name(binding), []).append(binding)
+    for place in PLACES.values():
+        for owners in _lists(place):
+            for bindings in owners:
+                for binding in bindings:
+                    found.setdefault(_name(binding), []).append(binding)
     return {
         name: Action(
             name,

@@ -8,12 +8,12 @@ from typing import Generic
 
 from textual import events, on
 from textual.message import Message
+from textual.screen import Screen
 
 from schedtop.ui.feed import Feed, Item, ItemSource, opened_here
-from schedtop.ui.screens.search import SearchScreen
 
 
-class AttachedScreen(SearchScreen, Generic[Item]):
+class AttachedScreen(Screen[None], Generic[Item]):
     """Opens its source in a thread when it comes (compiling takes a second) and closes it there when it goes, however
     it goes: by its key, with the dashboard, by a signal.
 

@@ -23,6 +23,7 @@ from schedtop.ui.screens.chooser import Choice, ChoiceList
 from schedtop.ui.screens.closing import close
 
 Found = tuple[DOMNode, KeyRow]
+"""An action, and what it is done to."""
 
 MEANING_WEIGHT = 0.3
 """A word in the meaning counts less than one in the name."""

@@ -11,8 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from schedtop.ui.parts import keys_of, made_of
+from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.closing import close
-from schedtop.ui.screens.search import SearchScreen
+from schedtop.ui.screens.search import Search
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Spans
 
@@ -71,20 +73,28 @@ class TextBox(Canvas):
         self.put(lines[self.top : self.top + height])
 
 
-class TextScreen(ModalScreen[None], SearchScreen):
+PARTS = {"search": Search, "action_list": ActionList}
+
+KEYS: Sequence[BindingType] = (
+    Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the text"),
+    Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
+)
+
+
+@made_of(PARTS)
+class TextScreen(ModalScreen[None]):
     """One text; the keys that opened it close it, too, and so does a click beside it."""
 
     DEFAULT_CSS = """
     TextScreen { align: center middle; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the text"),
-        Binding("q,f10,v,i,enter", "close", "Close", id="close", tooltip="Closes the text"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS)
 
     def __init__(self, title: str, text: Text) -> None:
         super().__init__()
+        self.search = Search(self)
+        self.action_list = ActionList(self, self.search.target)
         self._content = TextBox(title, text)
 
     def compose(self) -> ComposeResult:
@@ -99,7 +109,7 @@ class TextScreen(ModalScreen[None], SearchScreen):
 
     def action_back(self) -> None:
         """Ends the search, else closes."""
-        if not self.end_search():
+        if not self.search.end():
             close(self)
 
     def action_close(self) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console
-from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 from schedtop.ui.terminal.ink import PLAIN, Depth, Ink, blank, change, hides, ink_of
+from schedtop.ui.terminal.textual_private import ChopsUpdate, CompositorUpdate, LayoutUpdate
 
 UNKNOWN = "\x00"
 """A cell of which it is not known what it shows."""

@@ -103,7 +103,7 @@ async def to_pane(pilot: Pilot[int], name: str) -> None:
     """Gives the focus to the pane with this id."""
     app = pilot.app
     assert isinstance(app, SchedtopApp)
-    app.dashboard.focus_pane(app.dashboard.pane_named(name))
+    app.dashboard.pane_layout.focus_pane(app.dashboard.pane_layout.pane_named(name))
     await pilot.pause()
 
 

@@ -14,7 +14,7 @@ from schedtop.panes.pane import Pane
 from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
-from schedtop.ui.screens.dashboard.pane_screen import PaneScreen
+from schedtop.ui.screens.dashboard.screen import Dashboard
 from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
 from tests.unit.panes.screen import assert_widths, text
 from tests.unit.ui.drive import GivenSource, collected, until
@@ -137,7 +137,7 @@ async def test_details_groups_search_and_filter(tmp_path: Path) -> None:
 async def notified(pilot: Pilot[int], app: Drawing) -> None:
     """What is told in passing: of a name, no markup is read."""
     screen = app.screen
-    assert isinstance(screen, PaneScreen)
+    assert isinstance(screen, Dashboard)
     app.notify("a \x1b[31m[red]name[/red] [@click=app.bell]x[/]", title="[b]t", severity="error", markup=False)
     await until(pilot, lambda: "[red]name[/red]" in text(app))
     assert_plain(app)
@@ -148,7 +148,7 @@ async def test_the_task(tmp_path: Path) -> None:
     app = app_with(source, given, tmp_path)
     async with app.run_test(size=(160, 60), notifications=True) as pilot:
         await collected(pilot, source, 3)
-        app.dashboard.focus_pane(app.dashboard.pane_named("tasks"))
+        app.dashboard.pane_layout.focus_pane(app.dashboard.pane_layout.pane_named("tasks"))
         await pilot.press("down", "enter")
         await until(pilot, lambda: given.last and given.last.made == 3)
         for keys in ("2", "3", "4", "5", "1", "tab", "down", "i", "escape", "e"):

@@ -133,13 +133,13 @@ async def test_a_selected_cpu_filters_the_other_panes(recordings: dict[int, Path
         assert view.latency().count == view.frame.latency.histogram(None, 3).count
         assert "selected CPU 3" in text(pilot.app)
         assert re.search(r"▸3 ", drawn(pane)) and "1 selected" in str(pane.border_title)
-        assert str(dashboard.pane_named("steal").border_title).endswith("CPU 3 · quota, PSI: all")
+        assert str(dashboard.pane_layout.pane_named("steal").border_title).endswith("CPU 3 · quota, PSI: all")
         data = json.loads(json.dumps(snapshot(view)))
         assert (data["filters"]["cpu"], [cpu["cpu"] for cpu in data["cpus"]]) == ([3], [3])
         assert data["totals"]["switches"] == int(view.frame.cpus.column("switches")[3])
         for name in ("blame", "short-lived"):
             await to_pane(pilot, name)
-            assert "all CPUs" in str(dashboard.current.border_title)
+            assert "all CPUs" in str(dashboard.pane_layout.current.border_title)
         await to_pane(pilot, "cpus")
         await pilot.press("enter")
         assert dashboard.timeline.settings.selected_cpus == ()

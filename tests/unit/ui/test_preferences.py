@@ -12,10 +12,11 @@ from schedtop.config.schema import KEYS, Choice
 from schedtop.history.view import ViewSettings
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
-from schedtop.ui.app import SchedtopApp, problem_words
+from schedtop.ui.app import SchedtopApp
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.keys.own_keys import actions, default_keys, key_named, make_keymap, split_keys, written_keys
 from schedtop.ui.preferences import NO_PREFERENCES, Preferences
+from schedtop.ui.problems import problem_words
 from schedtop.ui.screens.dashboard.hint import WORDS, Hint
 from tests.unit.ui.drive import GivenSource, collected
 
@@ -121,7 +122,7 @@ async def test_keys_that_stand_together_are_the_users() -> None:
         dashboard = await collected(pilot, source, 1)
         assert "1 F9 3 4 5 Preset" in bar_text(app)
         await pilot.press("f9")
-        assert dashboard.preset.number == 2
+        assert dashboard.pane_layout.preset.number == 2
 
 
 async def test_own_keys_are_letters_where_text_is_typed() -> None:
@@ -139,7 +140,7 @@ async def test_dashboard_follows_the_config_and_remembers_changes_by_keys() -> N
     app, source = app_with(replace(MINE, preset="blame", measure="steal", measure_strips="queue", cpu_form="list"))
     async with app.run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
-        assert dashboard.preset.word == "Blame"
+        assert dashboard.pane_layout.preset.word == "Blame"
         cpus, strips = dashboard.query_one(CpusPane), dashboard.query_one(CpuStripsPane)
         assert cpus.measure and (cpus.measure.key, strips.measure.key, cpus.form) == ("steal", "queue", "list")
         await pilot.press("5", "w", "t", "s", "plus", "g", "G")
@@ -172,7 +173,7 @@ async def test_the_hint_goes_with_the_first_key_and_covers_nothing() -> None:
         assert hint.display and hint.size.height == len(WORDS)
         lines = ["".join(text for text, _ in line) for line in hint._lines]
         assert len(lines) == 3 and all(0 < len(line) <= 78 for line in lines)
-        assert all(pane.region.bottom <= hint.region.y for pane in dashboard.panes if not pane.hidden)
+        assert all(pane.region.bottom <= hint.region.y for pane in dashboard.pane_layout.panes if not pane.hidden)
         await pilot.press("down")
         await pilot.pause()
         assert not hint.display

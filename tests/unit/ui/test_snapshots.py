@@ -45,12 +45,12 @@ async def test_presets_and_panes(size: Size, update: bool) -> None:
     async with showing(FRAMES, size) as (pilot, app):
         dashboard = app.dashboard
         for preset in PRESETS:
-            dashboard.show_preset(preset)
+            dashboard.pane_layout.show_preset(preset)
             await snapshots.compare(f"{preset.number}-{preset.word.lower()}", pilot, lambda: text_of(app))
             assert_widths(app)
         await pilot.press("z")
-        for pane in dashboard.panes:
-            dashboard.focus_pane(pane)
+        for pane in dashboard.pane_layout.panes:
+            dashboard.pane_layout.focus_pane(pane)
             await snapshots.compare(f"pane-{pane.id}", pilot, lambda: text_of(app))
             assert_widths(app)
     snapshots.check()
@@ -62,6 +62,6 @@ async def test_styles(theme: str, update: bool) -> None:
     async with showing(FRAMES, SIZES[1]) as (pilot, app):
         app.theme = theme
         for preset in PRESETS:
-            app.dashboard.show_preset(preset)
+            app.dashboard.pane_layout.show_preset(preset)
             await snapshots.compare(f"{preset.number}-{preset.word.lower()}", pilot, lambda: styles_of(app))
     snapshots.check()

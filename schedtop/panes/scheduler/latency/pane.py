@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from textual.geometry import Size
 
@@ -14,6 +13,7 @@ from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
+from schedtop.panes.scheduler.tasks.selected import selected_group
 from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, fit
 
@@ -73,14 +73,6 @@ def columns_for(width: int) -> Sequence[Column[Kinds]]:
     return next((form for form in FORMS if len(place(form, width)) >= names), FORMS[-1])
 
 
-class ChosenGroup(NamedTuple):
-    """A group of tasks: its id, its name and its longest wait."""
-
-    id: int
-    name: str
-    max_wait_ns: int
-
-
 class LatencyPane(Pane):
     """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
 
@@ -105,23 +97,22 @@ class LatencyPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._plot = LatencyPlot()
-        self.group: ChosenGroup | None = None
-        """The group that is to be shown alone, if the Frame has its waits; set before `show`."""
 
-    def _of_group(self, view: View) -> Histogram | None:
+    def _of_selected(self, view: View) -> tuple[str, Histogram] | None:
+        """The name and the waits of what is selected among the tasks, if the Frame has them."""
         kind, groups = view.settings.group, view.frame.groups
-        if self.group is None or groups is None or groups.kind != GROUPS[kind]:
+        if groups is None or groups.kind != GROUPS[kind] or (chosen := selected_group(view)) is None:
             return None
-        return groups.histogram(group_members([self.group.id], kind, view.frame.cgroups), self.group.max_wait_ns)
+        members = group_members([chosen.id], kind, view.frame.cgroups)
+        return chosen.name, groups.histogram(members, chosen.max_wait_ns)
 
     def view_glance(self, view: View) -> Spans:
         return [("p99 ", "dim"), (format_ns(view.latency().percentile_ns(0.99)), "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
-        of_group = self._of_group(view)
-        if of_group is not None and self.group is not None:
-            return self._group_lines(view, of_group, self.group.name)
+        if (selected := self._of_selected(view)) is not None:
+            return self._group_lines(view, *selected)
         waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
         every = sum(waits.values(), Histogram.empty())
         kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
@@ -135,7 +126,7 @@ class LatencyPane(Pane):
         room = height - len(lines)
         return [*lines, *self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns)]
 
-    def _group_lines(self, view: View, waits: Histogram, name: str) -> Sequence[Spans]:
+    def _group_lines(self, view: View, name: str, waits: Histogram) -> Sequence[Spans]:
         """The waits of one group, of both kinds together: more is not known of groups."""
         width, height = self.inner
         self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")

@@ -11,7 +11,6 @@ from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, text
 from schedtop.panes.pane import Pane
-from schedtop.panes.scheduler.latency.pane import ChosenGroup
 from schedtop.panes.scheduler.tasks.rows import COLUMNS, GROUP_COLUMNS, TaskRows
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -62,23 +61,6 @@ class TasksPane(Pane, KeyedTable[TaskRows]):
         frame = self.view.frame
         groups = frame.groups if frame.groups and frame.groups.kind == GROUPS[self._kind] else None
         return TaskRows(rows, frame.interval_ns, self.own_pid, frame.unavailable, groups, self._members, self._kind)
-
-    @property
-    def selected_group(self) -> ChosenGroup | None:
-        """The selected group, or the single task; `None` if none is selected."""
-        row = self.selected_row
-        if row is None:
-            return None
-        if self._kind == "thread":
-            name = f"{steady(text(row['comm']))} ({int(row['tid'])})"
-            return ChosenGroup(int(row["tid"]), name, int(row["max_wait_ns"]))
-        return ChosenGroup(int(row["id"]), steady(text(row["name"])), int(row["max_wait_ns"]))
-
-    @property
-    def selected_tid(self) -> int:
-        """The selected task, 0 if none is selected or groups are shown."""
-        row = self.selected_row
-        return int(row["tid"]) if row is not None and self._kind == "thread" else 0
 
     def show(self, view: View) -> None:
         self.view = view

@@ -53,7 +53,7 @@ def orders_of(settings: ViewSettings, pane: object) -> tuple[str, Mapping[str, s
 
 def next_group(settings: ViewSettings, step: int = 1) -> ViewSettings:
     """The next of GROUPS."""
-    return replace(settings, group=cycled([*GROUPS], settings.group, step))
+    return replace(settings, group=cycled([*GROUPS], settings.group, step), selected_task=None)
 
 
 def next_blame(settings: ViewSettings) -> ViewSettings:

@@ -10,9 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from schedtop.ui.parts import keys_of, made_of
+from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.closing import close
 from schedtop.ui.screens.help.topics import Topic
-from schedtop.ui.screens.search import SearchScreen
+from schedtop.ui.screens.search import Search
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, Spans, fit
 
@@ -134,23 +136,31 @@ class HelpText(Canvas):
         self.draw()
 
 
-class HelpScreen(ModalScreen[None], SearchScreen):
+PARTS = {"search": Search, "action_list": ActionList}
+
+KEYS: Sequence[BindingType] = (
+    Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the help"),
+    Binding("q,f10,question_mark,f1", "close", "Close", id="close", tooltip="Closes the help"),
+    Binding("right,l,tab", "topic(1)", "Next topic", id="next-topic", tooltip="To the next topic"),
+    Binding("left,h,shift+tab", "topic(-1)", "Topic before", id="topic-before", tooltip="To the topic before"),
+)
+
+
+@made_of(PARTS)
+class HelpScreen(ModalScreen[None]):
     """Over the dashboard, which goes on collecting."""
 
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Close", id="back", tooltip="Ends the search, else closes the help"),
-        Binding("q,f10,question_mark,f1", "close", "Close", id="close", tooltip="Closes the help"),
-        Binding("right,l,tab", "topic(1)", "Next topic", id="next-topic", tooltip="To the next topic"),
-        Binding("left,h,shift+tab", "topic(-1)", "Topic before", id="topic-before", tooltip="To the topic before"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS)
 
     def __init__(self, topics: Sequence[Topic], first: str = "") -> None:
         """`first`: the name of the topic that is shown first."""
         super().__init__()
+        self.search = Search(self)
+        self.action_list = ActionList(self, self.search.target)
         self._content = HelpText(topics, first)
 
     def compose(self) -> ComposeResult:
@@ -169,7 +179,7 @@ class HelpScreen(ModalScreen[None], SearchScreen):
 
     def action_back(self) -> None:
         """Ends the search, else closes."""
-        if not self.end_search():
+        if not self.search.end():
             close(self)
 
     def action_close(self) -> None:

@@ -51,7 +51,7 @@ class SeekBar(PromptBar):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.say(self.HINT)
+        self.say(self.hint)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

@@ -24,6 +24,7 @@ from schedtop.recording.lines import filters_of
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired
 from schedtop.ui.keys.bindings import key
+from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.screens.dashboard.export import self_contained
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.text import TextScreen
@@ -50,16 +51,23 @@ class TriggeredDashboard(Dashboard):
             self.problem = problem
 
     def __init__(
-        self, source: Source, settings: ViewSettings, export_dir: Path, own_pid: int | None, *, plan: Plan
+        self,
+        source: Source,
+        settings: ViewSettings,
+        export_dir: Path,
+        own_pid: int | None,
+        *,
+        on_demand: OnDemand = NOTHING,
+        plan: Plan,
     ) -> None:
-        super().__init__(source, settings, export_dir, own_pid)
+        super().__init__(source, settings, export_dir, own_pid, on_demand=on_demand)
         self.plan = plan
         self.fired: list[Fired] = []
         self.fired_count = 0
         self.said: list[str] = []
-        self.trigger_texts = tuple(map(str, plan.conditions))
+        self.recorder.trigger_texts = tuple(map(str, plan.conditions))
         filters = filters_of(str(settings.filter), settings.hidden_tgids)
-        self._actions = TriggerActions(plan, settings, self, self._say, filters)
+        self._actions = TriggerActions(plan, settings, self.recorder, self._say, filters)
 
     def on_mount(self, _event: events.Mount) -> None:
         self._show_triggers()
@@ -71,16 +79,15 @@ class TriggeredDashboard(Dashboard):
         super().add(frame)
         fired = self._actions.feed(frame)
         for event in fired:
-            self.record_event(event_of(event))
+            self.recorder.record_event(event_of(event))
         work = self._actions.act(fired, self.live)
         if not fired:
             return
         self.fired = [*self.fired, *fired][-MOST_KEPT:]
         self.fired_count += len(fired)
         self._show_triggers()
-        if self.plan.freeze and not self.timeline.is_frozen:
-            self.set_timeline(self.timeline.freeze(self.live))
-            self._show_keys()
+        if self.plan.freeze and not self.time_keys.stands_still:
+            self.time_keys.action_freeze()
         # The picture shall show that moment, and not the message about it.
         self.call_after_refresh(self._finish, work)
 

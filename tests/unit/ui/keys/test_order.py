@@ -32,7 +32,7 @@ async def typed(pilot: Pilot[int], *keys: str) -> None:
         character = next((sign for sign, name in NAMES.items() if name == key), key if len(key) == 1 else None)
         app.post_message(events.Key(key, character))
     await pilot.pause()  # they are only in the queue of messages so far
-    await until(pilot, lambda: app.keys_are_settled)
+    await until(pilot, lambda: app.key_order.is_settled)
 
 
 def _one_by_one(keys: Sequence[str]) -> list[str]:
@@ -52,7 +52,7 @@ async def test_keys_after_the_filter_key_are_the_filter() -> None:
         assert not dashboard.query_one(FilterBar).is_open
         await typed(pilot, "escape", "ftid:29394", "enter", "5")
         assert dashboard.timeline.settings.filter == Filter.parse("tid:29394")
-        assert dashboard.current.id == "tasks"
+        assert dashboard.pane_layout.current.id == "tasks"
 
 
 async def test_every_letter_is_text_in_the_prompt() -> None:
@@ -96,7 +96,7 @@ async def test_the_filter_of_another_screen() -> None:
         await typed(pilot, "escape", "ofqqhwv", "enter")
         screen = pilot.app.screen
         assert isinstance(screen, OffCpuScreen)
-        assert screen.filter == Filter.parse("qqhwv")
+        assert screen.listing.filter == Filter.parse("qqhwv")
         assert not screen.query_one(FilterBar).is_open
 
 

@@ -19,7 +19,7 @@ SIZES = [(80, 24), (100, 30), (120, 40), (160, 50), (200, 60), (240, 70), (70, 6
 @pytest.fixture(scope="module")
 def least() -> dict[str, Size]:
     dashboard = Dashboard(SyntheticSource(), ViewSettings(), Path(), None)
-    return {pane.id or "": pane.LEAST for pane in dashboard.panes}
+    return {pane.id or "": pane.LEAST for pane in dashboard.pane_layout.panes}
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.word)

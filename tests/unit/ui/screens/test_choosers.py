@@ -26,16 +26,16 @@ SIZES = [(80, 24), (120, 40)]
 async def test_a_pane_is_chosen_by_its_digit_or_with_enter(size: tuple[int, int]) -> None:
     async with running(size=size) as (pilot, _source, dashboard):
         await typed(pilot, "p8")
-        assert dashboard.current.id == "blame"
+        assert dashboard.pane_layout.current.id == "blame"
         await typed(pilot, "p", "down", "enter")
-        assert dashboard.current.id == "tasks"
+        assert dashboard.pane_layout.current.id == "tasks"
         await typed(pilot, "p", "escape")
         assert pilot.app.screen is dashboard
-        assert dashboard.current.id == "tasks"
+        assert dashboard.pane_layout.current.id == "tasks"
         await typed(pilot, "p")
         assert await pilot.click(ChoiceList, offset=(10, 1))
         await pilot.pause()
-        assert dashboard.current is dashboard.panes[0]
+        assert dashboard.pane_layout.current is dashboard.pane_layout.panes[0]
 
 
 async def test_an_order_is_chosen() -> None:
@@ -72,41 +72,44 @@ async def test_the_palette_does_what_belongs_to_the_focused_pane() -> None:
     async with running() as (pilot, _source, dashboard):
         await to_pane(pilot, "slow-waits")
         await typed(pilot, ":to tas", "enter")
-        assert dashboard.current.id == "tasks"
+        assert dashboard.pane_layout.current.id == "tasks"
         await to_pane(pilot, "slow-waits")
         await typed(pilot, ":details", "enter")
         assert isinstance(pilot.app.screen, TextScreen)
         await typed(pilot, "escape")
-        assert dashboard.current.id == "slow-waits"
+        assert dashboard.pane_layout.current.id == "slow-waits"
 
 
 async def test_every_action_of_every_screen_has_one_name_and_a_meaning(tmp_path: Path) -> None:
     async with running() as (_pilot, _source, dashboard):
-        for pane in dashboard.panes:
-            dashboard.focus_pane(pane)
-            rows = [row for _, row in dashboard.actions()]
+        for pane in dashboard.pane_layout.panes:
+            dashboard.pane_layout.focus_pane(pane)
+            rows = [row for _, row in dashboard.action_list.every()]
             assert len({row.name for row in rows}) == len(rows)
             assert all(row.name and row.meaning and row.word for row in rows), [row for row in rows if not row.meaning]
-            keys = [key for node, row in dashboard.actions() if node is dashboard for key in row.keys.split()]
+            keys = [key for node, row in dashboard.action_list.every() if node is dashboard for key in row.keys.split()]
             assert len(keys) == len(set(keys)), sorted(keys)
     path = recorded(tmp_path / "a.rec", FRAMES[:3])
     async with replaying(path) as (_pilot, _player, replay):
         keys = [
-            key for node, row in replay.actions() if node is replay and row.name != "track" for key in row.keys.split()
+            key
+            for node, row in replay.action_list.every()
+            if node is replay and row.name != "track"
+            for key in row.keys.split()
         ]
         assert len(keys) == len(set(keys)), sorted(keys)
-        assert "record" not in {row.name for _, row in replay.actions()}
+        assert "record" not in {row.name for _, row in replay.action_list.every()}
 
 
 async def test_keys_in_force_are_those_that_are_told() -> None:
     async with running(size=(120, 40)) as (pilot, _source, dashboard):
         pilot.app.set_keymap({"freeze": "f9", "filter": "ctrl+f"})
-        dashboard._show_keys()
+        dashboard.show_keys()
         await pilot.pause()
         assert "F9 Freeze" in "".join(text for line in dashboard.query_one("#key-bar")._lines for text, _ in line)
         await pilot.press("f9")
         assert dashboard.timeline.is_frozen
-        rows = {row.name: row.keys for _, row in dashboard.actions()}
+        rows = {row.name: row.keys for _, row in dashboard.action_list.every()}
         assert (rows["freeze"], rows["filter"]) == ("F9", "Ctrl+F")
 
 
@@ -130,7 +133,7 @@ async def test_the_help_begins_with_the_focused_pane_and_turns_pages() -> None:
 
 async def test_every_column_of_every_pane_is_explained() -> None:
     async with running(size=(120, 40)) as (_pilot, _source, dashboard):
-        for pane in dashboard.panes:
+        for pane in dashboard.pane_layout.panes:
             for _, columns in pane.COLUMN_HELP:
                 assert columns
                 assert all(column.meaning for column in columns), pane.id
@@ -153,6 +156,6 @@ async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
         assert isinstance(pilot.app.screen, TextScreen)
         await typed(pilot, "escape")
         await to_pane(pilot, "tasks")
-        await pilot.click(dashboard.current, offset=(10, 3), times=2)
+        await pilot.click(dashboard.pane_layout.current, offset=(10, 3), times=2)
         await pilot.pause()
         assert isinstance(pilot.app.screen, TaskScreen)

@@ -17,7 +17,7 @@ SIZES = [(80, 24), (120, 40)]
 async def test_the_first_match_is_selected_while_one_types(size: tuple[int, int]) -> None:
     async with running(size=size) as (pilot, _source, dashboard):
         await to_pane(pilot, "tasks")
-        tasks = dashboard.current
+        tasks = dashboard.pane_layout.current
         await typed(pilot, "/postg")
         assert tasks.selected_row["comm"] == b"postgres"
         assert dashboard.query_one(SearchBar).is_open
@@ -38,7 +38,7 @@ async def test_the_first_match_is_selected_while_one_types(size: tuple[int, int]
 async def test_search_goes_around_the_end_and_says_so() -> None:
     async with running() as (pilot, _source, dashboard):
         await to_pane(pilot, "tasks")
-        tasks = dashboard.current
+        tasks = dashboard.pane_layout.current
         await typed(pilot, "/postgres", "enter")
         matches = [row for row, text in enumerate(tasks.search_texts()) if "postgres" in text]
         assert len(matches) > 1
@@ -54,7 +54,7 @@ async def test_search_goes_around_the_end_and_says_so() -> None:
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
     async with running() as (pilot, _source, dashboard):
         await to_pane(pilot, "tasks")
-        tasks = dashboard.current
+        tasks = dashboard.pane_layout.current
         await typed(pilot, "down", "down")
         before = tasks.place
         await typed(pilot, "/stress", "escape")
@@ -67,7 +67,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
 async def test_a_match_stands_out() -> None:
     async with running() as (pilot, _source, dashboard):
         await to_pane(pilot, "tasks")
-        tasks = dashboard.current
+        tasks = dashboard.pane_layout.current
         await typed(pilot, "/nginx", "enter")
         marked = [
             segment.text for strip in tasks._strips[1:] for segment in strip if segment.style and segment.style.reverse
@@ -81,7 +81,7 @@ async def test_every_letter_of_a_search_is_text_and_keys_behind_it_are_commands(
         await to_pane(pilot, "tasks")
         await typed(pilot, "/", "qwpnjJ1", "enter", "w")
         assert pilot.app.screen is dashboard
-        assert dashboard.sought == "qwpnjJ1"
+        assert dashboard.search.sought == "qwpnjJ1"
         assert dashboard.timeline.settings.window_ns == 10_000_000_000
 
 
@@ -89,7 +89,7 @@ async def test_n_without_a_search_says_how_to_begin_one() -> None:
     async with running() as (pilot, _source, dashboard):
         await typed(pilot, "n")
         assert "/ searches" in [*pilot.app._notifications][-1].message
-        assert dashboard.sought == ""
+        assert dashboard.search.sought == ""
 
 
 async def test_the_help_is_searched_through_all_topics() -> None:

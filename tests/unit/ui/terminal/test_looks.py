@@ -58,7 +58,9 @@ async def test_terminal_without_colors_receives_no_color_codes_and_marks_stay() 
         assert "FROZEN" in reversed_text
         await pilot.press("down")
         await pilot.pause()
-        assert any(app.dashboard.current.size.width - 4 <= count for count in reversed_lines(app)), "the selected row"
+        assert any(app.dashboard.pane_layout.current.size.width - 4 <= count for count in reversed_lines(app)), (
+            "the selected row"
+        )
         assert any("at4" in style and text != " " for text, style in styled(app)), "the column that is sorted by"
         assert "┏" in "".join(lines(app)), "the pane that has the keys"
 

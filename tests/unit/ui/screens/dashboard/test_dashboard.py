@@ -55,15 +55,15 @@ async def test_sizes(size: tuple[int, int], cpus: int) -> None:
         assert "Space Freeze" in screen
         assert "? Help" in screen
         if size[1] >= 20:
-            for pane in dashboard.panes:
+            for pane in dashboard.pane_layout.panes:
                 assert pane.TITLE in screen or pane.SHORT in screen
 
 
 async def test_a_pane_that_is_not_seen_takes_the_place_of_the_main_one() -> None:
     async with running((120, 40)) as (pilot, source, dashboard):
-        usual = dashboard.arrangement.seen
+        usual = dashboard.pane_layout.arrangement.seen
         assert usual == ("cpus", "over-time", "latency", "slow-waits", "blame", "tasks")
-        for pane in dashboard.panes:
+        for pane in dashboard.pane_layout.panes:
             await to_pane(pilot, pane.id or "")
             assert dashboard.focused is pane
             assert pane.display
@@ -90,10 +90,10 @@ async def test_presets_by_their_keys() -> None:
         for preset in PRESETS:
             await pilot.press(str(preset.number))
             await pilot.pause()
-            assert dashboard.current.id == (preset.focus or preset.main)
-            assert dashboard.focused is dashboard.current
+            assert dashboard.pane_layout.current.id == (preset.focus or preset.main)
+            assert dashboard.focused is dashboard.pane_layout.current
         await pilot.press("z", "1")
-        assert not dashboard.is_zoomed
+        assert not dashboard.pane_layout.is_zoomed
 
 
 async def test_a_click_in_the_strip_takes_to_the_pane() -> None:
@@ -101,11 +101,11 @@ async def test_a_click_in_the_strip_takes_to_the_pane() -> None:
         strip = lines(pilot.app)[20]
         await pilot.click("#strip", offset=(strip.index("CPUs"), 0))
         await pilot.pause()
-        assert dashboard.current.id == "cpus"
+        assert dashboard.pane_layout.current.id == "cpus"
 
 
 def seen(dashboard: Dashboard) -> list[str | None]:
-    return [pane.id for pane in dashboard.panes if pane.display]
+    return [pane.id for pane in dashboard.pane_layout.panes if pane.display]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -128,7 +128,7 @@ async def test_every_percentile_at_ordinary_sizes(size: tuple[int, int]) -> None
 async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Loss) -> None:
     async with running((80, 24)) as (pilot, source, dashboard):
         source.put(replace(make_frame(source.scenario, 3, np.random.default_rng(1)), loss=lost))
-        dashboard.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
+        dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
         source.made += 1
         await collected(pilot, source, 1)
         line = lines(pilot.app)[1]
@@ -144,7 +144,7 @@ async def test_old_rows_that_were_forgotten_are_no_loss(words: str) -> None:
     loss = Loss(tasks_forgotten=38_000, slow_waits_forgotten=100)
     async with running((80, 24)) as (pilot, source, dashboard):
         source.put(replace(make_frame(source.scenario, 3, np.random.default_rng(1)), loss=loss))
-        dashboard.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
+        dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S, filter=Filter.parse(words)))
         source.made += 1
         await collected(pilot, source, 1)
         line = lines(pilot.app)[1]
@@ -166,7 +166,7 @@ async def test_resizing_down_and_up_again() -> None:
             assert_widths(pilot.app)
             if size[0] < 60 or size[1] < 15:
                 assert "too small" in text(pilot.app) or size[0] < 24
-        assert dashboard.focused is dashboard.current
+        assert dashboard.focused is dashboard.pane_layout.current
         await to_pane(pilot, "cpus")
         assert dashboard.focused is dashboard.query_one(CpusPane)
 
@@ -290,7 +290,7 @@ async def test_filter() -> None:
         assert not dashboard.query_one(FilterBar).is_open
         assert "filter comm:nginx" in text(pilot.app)
         assert "4 of 40" in text(pilot.app)
-        assert dashboard.focused is dashboard.current
+        assert dashboard.focused is dashboard.pane_layout.current
         await pilot.press("f", "escape")
         assert not dashboard.timeline.settings.filter
 
@@ -323,29 +323,29 @@ async def test_zoom_and_back() -> None:
     async with running() as (pilot, source, dashboard):
         await to_pane(pilot, "latency")
         await pilot.press("z")
-        assert [pane.id for pane in dashboard.panes if pane.display] == ["latency"]
+        assert [pane.id for pane in dashboard.pane_layout.panes if pane.display] == ["latency"]
         await collected(pilot, source)
         assert_drawn_whole(pilot.app)
         await pilot.press("tab")
-        assert [pane.id for pane in dashboard.panes if pane.display] == ["cpus"]
+        assert [pane.id for pane in dashboard.pane_layout.panes if pane.display] == ["cpus"]
         await pilot.press("escape")
-        assert sum(pane.display for pane in dashboard.panes) == 6
+        assert sum(pane.display for pane in dashboard.pane_layout.panes) == 6
         await pilot.press("enter")
-        assert [pane.id for pane in dashboard.panes if pane.display] == ["cpus"]
+        assert [pane.id for pane in dashboard.pane_layout.panes if pane.display] == ["cpus"]
 
 
 async def test_focus_by_tab() -> None:
     async with running((80, 24)) as (pilot, _source, dashboard):
         order = []
-        for _ in range(len(dashboard.panes) + 1):
+        for _ in range(len(dashboard.pane_layout.panes) + 1):
             await pilot.press("tab")
-            assert dashboard.focused is dashboard.current
-            assert seen(dashboard) == [dashboard.current.id]
-            order.append(dashboard.current.id)
-        ids = [pane.id for pane in dashboard.panes]
+            assert dashboard.focused is dashboard.pane_layout.current
+            assert seen(dashboard) == [dashboard.pane_layout.current.id]
+            order.append(dashboard.pane_layout.current.id)
+        ids = [pane.id for pane in dashboard.pane_layout.panes]
         assert order == [*ids[1:], *ids[:2]]
         await pilot.press("shift+tab")
-        assert dashboard.current.id == "over-time"
+        assert dashboard.pane_layout.current.id == "over-time"
 
 
 async def test_selection_and_scrolling() -> None:
@@ -381,11 +381,11 @@ async def test_help_lists_every_key_and_how_to_read_each_pane() -> None:
             pages.append(text(pilot.app))
             await pilot.press("right")
         screen = "\n".join(pages)
-        for pane in dashboard.panes:
+        for pane in dashboard.pane_layout.panes:
             assert any(" ".join(pane.READING.split()[:3]) in page for page in pages), pane.TITLE
-            for row in dashboard.pane_rows(pane):
+            for row in dashboard.action_list.of_pane(pane):
                 assert row.keys.split()[0] in screen
-        for _, row in dashboard.actions():
+        for _, row in dashboard.action_list.every():
             assert row.keys.split()[0] in screen
             assert row.meaning.split()[0] in screen
         for word in ("wakeup wait", "preemption wait", "involuntary", "steal", "run delay", "previous", "preemptor"):
@@ -401,7 +401,7 @@ async def test_every_binding_has_an_id_a_word_and_a_meaning() -> None:
         ids = [binding.id for binding in bindings]  # type: ignore[union-attr]
         assert all(ids)
         assert len(set(ids)) == len(ids)
-        assert all(row.word and row.meaning for _, row in dashboard.actions())
+        assert all(row.word and row.meaning for _, row in dashboard.action_list.every())
 
 
 async def test_themes() -> None:
@@ -485,7 +485,7 @@ async def test_export_writes_both_files(tmp_path: Path) -> None:
 async def test_the_message_of_an_export_has_the_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with running((200, 60), export_dir=Path(".")) as (pilot, _source, dashboard):
-        assert dashboard.export_dir == tmp_path
+        assert dashboard.exporter.directory == tmp_path
         await exported(pilot)
         toast = next(iter(pilot.app._notifications))
         assert toast.message.splitlines() == sorted(str(path) for path in tmp_path.iterdir())
@@ -524,6 +524,6 @@ async def test_messages_do_not_pile_up_and_escape_drops_them(tmp_path: Path) -> 
         await pilot.press("z")
         await pilot.press("escape")
         await until(pilot, lambda: not dashboard.query("Toast"))
-        assert dashboard.is_zoomed, "the message only"
+        assert dashboard.pane_layout.is_zoomed, "the message only"
         await pilot.press("escape")
-        assert not dashboard.is_zoomed
+        assert not dashboard.pane_layout.is_zoomed

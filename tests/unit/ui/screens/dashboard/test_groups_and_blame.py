@@ -7,15 +7,21 @@ import pytest
 from schedtop.model.rows import GROUPS
 from schedtop.panes.header import verdict_line
 from schedtop.panes.scheduler.blame.pane import BlamePane
-from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
-from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.scheduler.tasks.selected import ChosenGroup, selected_group
+from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.text import TextScreen
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.strips import spans_width
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
 from tests.unit.ui.drive import collected, to_pane
 from tests.unit.ui.screens.dashboard.test_dashboard import running
+
+
+def selected_of(dashboard: Dashboard) -> ChosenGroup | None:
+    """What is selected among the tasks, as every pane may know it."""
+    return selected_group(dashboard.view) if dashboard.view is not None else None
+
 
 VERDICT = Verdict("alarm", "rule", "a headline", ("first evidence", "second evidence"), "an action")
 
@@ -39,17 +45,16 @@ async def test_source_groups_while_a_pane_shows_groups(size: tuple[int, int]) ->
 async def test_groups_have_percentiles_and_the_latency_of_the_selected_one_is_shown() -> None:
     async with running((160, 48)) as (pilot, source, dashboard):
         await pilot.press("g", "g")
-        assert dashboard.query_one(TasksPane).selected_group is None
+        assert selected_of(dashboard) is None
         await collected(pilot, source, 2)
         screen = text(pilot.app)
         assert "docker" in screen
         assert "p99" in screen
         await pilot.press("down")
-        chosen = dashboard.query_one(TasksPane).selected_group
+        chosen = selected_of(dashboard)
         assert chosen is not None
-        latency = dashboard.query_one(LatencyPane)
         assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
-        assert latency.group == chosen
+        assert dashboard.view is not None and dashboard.view.settings.selected_task == (chosen.id,)
         assert "of the selected row, both kinds together" in text(pilot.app)
         await pilot.press("escape")
         assert "of the selected row" not in text(pilot.app)
@@ -60,12 +65,12 @@ async def test_the_latency_of_a_single_task_is_kept_while_it_is_selected() -> No
         await to_pane(pilot, "tasks")
         await pilot.press("down")
         assert source.groupings[-1] == "tid"
-        chosen = dashboard.query_one(TasksPane).selected_group
+        chosen = selected_of(dashboard)
         assert chosen is not None
         # The Frames until now have none: all waits are shown.
         assert f"Runqueue latency · {chosen.name}" not in text(pilot.app)
         await collected(pilot, source, 2)
-        chosen = dashboard.query_one(TasksPane).selected_group
+        chosen = selected_of(dashboard)
         assert chosen is not None
         assert f"({chosen.id})" in chosen.name
         assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
@@ -78,7 +83,7 @@ async def test_a_selected_container_is_all_of_its_cgroups() -> None:
         await pilot.press("g", "g", "g")
         await collected(pilot, source, 2)
         await pilot.press("down")
-        chosen = dashboard.query_one(TasksPane).selected_group
+        chosen = selected_of(dashboard)
         assert chosen is not None
         assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
         assert dashboard.view is not None
@@ -88,7 +93,7 @@ async def test_a_selected_container_is_all_of_its_cgroups() -> None:
 async def test_blame_has_two_modes_and_orders() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
         await to_pane(pilot, "blame")
-        assert isinstance(dashboard.current, BlamePane)
+        assert isinstance(dashboard.pane_layout.current, BlamePane)
         assert "had the CPU" in text(pilot.app)
         await pilot.press("b")
         assert dashboard.timeline.settings.blame == "preemptor"
@@ -98,7 +103,7 @@ async def test_blame_has_two_modes_and_orders() -> None:
         assert dashboard.timeline.settings.pair_sort == "count"
         await pilot.press("b", "down", "down")
         assert dashboard.timeline.settings.blame == "blocker"
-        assert dashboard.current.selected_key is not None
+        assert dashboard.pane_layout.current.selected_key is not None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 15)])
@@ -153,7 +158,7 @@ async def test_details_without_slow_waits_are_empty() -> None:
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (160, 48)])
 async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple[int, int]) -> None:
     async with running(size) as (pilot, _source, dashboard):
-        verdict = dashboard.verdict
+        verdict = dashboard.shown.verdict
         assert verdict is not None
         line = lines(pilot.app)[2]
         assert verdict.headline[:20] in line
@@ -192,6 +197,6 @@ def test_the_verdict_does_not_steer_the_terminal() -> None:
 async def test_the_verdict_is_not_worked_out_again_while_frozen() -> None:
     async with running((120, 40)) as (pilot, source, dashboard):
         await pilot.press("space")
-        before = dashboard.verdict
+        before = dashboard.shown.verdict
         await collected(pilot, source, 2)
-        assert dashboard.verdict is before
+        assert dashboard.shown.verdict is before

@@ -27,7 +27,7 @@ def column_of(pane: TimePane, end_ns: int) -> int:
 
 def moments(dashboard: Dashboard) -> set[int]:
     """What the panes that are seen show."""
-    return {pane.view.frame.end_ns for pane in dashboard.panes if pane.view is not None}
+    return {pane.view.frame.end_ns for pane in dashboard.pane_layout.panes if pane.view is not None}
 
 
 async def clicked(pilot: Pilot[int], pane: TimePane, end_ns: int) -> None:
@@ -84,7 +84,7 @@ async def test_a_click_in_the_strips_is_the_same(tmp_path: Path) -> None:
         dashboard = await collected(pilot, source, 30)
         await pilot.press("4")
         await pilot.pause()
-        pane = dashboard.pane_named("cpu-strips")
+        pane = dashboard.pane_layout.pane_named("cpu-strips")
         assert isinstance(pane, TimePane)
         await clicked(pilot, pane, 12 * NS_PER_S)
         assert moments(dashboard) == {12 * NS_PER_S}

@@ -91,13 +91,13 @@ async def test_the_end_of_the_program_closes_the_file(tmp_path: Path) -> None:
 async def test_frames_of_the_past_and_events_are_in_it(tmp_path: Path) -> None:
     async with running(frames=10, export_dir=tmp_path) as (pilot, source, dashboard):
         before = list(dashboard.live.frames)[-4:]
-        one = dashboard.start_recording(before, filters="p99 > 10ms")
+        one = dashboard.recorder.start_recording(before, filters="p99 > 10ms")
         await pilot.press("r")
         assert "in 2 files" in lines(pilot.app)[0]
         await collected(pilot, source, 3)
-        dashboard.record_event(Event(dashboard.live.latest_ns, "trigger", "p99 > 10ms"))
-        dashboard.stop_recording(one, "a minute later")
-        dashboard.stop_recording(one, "twice is once")
+        dashboard.recorder.record_event(Event(dashboard.live.latest_ns, "trigger", "p99 > 10ms"))
+        dashboard.recorder.stop_recording(one, "a minute later")
+        dashboard.recorder.stop_recording(one, "twice is once")
         assert "● REC" in lines(pilot.app)[0], "that of the key goes on"
         await until(pilot, lambda: "7 intervals" in said(pilot.app))
         with Recording(one.path) as recording:
@@ -116,7 +116,7 @@ async def test_a_directory_that_cannot_be_written_is_said(tmp_path: Path) -> Non
     async with running(frames=1, export_dir=tmp_path / "no") as (pilot, _source, dashboard):
         await pilot.press("r")
         assert "not recorded" in said(pilot.app)
-        assert dashboard.recordings == []
+        assert dashboard.recorder.recordings == []
 
 
 async def test_record_key_without_data_says_so(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def goes_on(dashboard: Dashboard, pilot, source, words: str) -> None:
     """The recording ends with a word, and the dashboard does not."""
     for _ in range(100):
         await collected(pilot, source, 5)
-        if not dashboard.recordings:
+        if not dashboard.recorder.recordings:
             break
     await until(pilot, lambda: words in said(pilot.app))
     assert "● REC" not in lines(pilot.app)[0]

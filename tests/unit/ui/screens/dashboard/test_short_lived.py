@@ -75,7 +75,7 @@ async def test_enter_without_a_selection_zooms_as_everywhere() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
         await to_pane(pilot, "short-lived")
         await pilot.press("enter")
-        assert dashboard.is_zoomed
+        assert dashboard.pane_layout.is_zoomed
 
 
 async def test_short_lived_pane_says_when_commands_were_too_many() -> None:

@@ -108,7 +108,7 @@ async def test_sizes(size: tuple[int, int]) -> None:
                 assert "1 Threads · 4 · 4 idle hidden, i shows them" in shown and "postgres" in shown
                 assert "lost: unreadable stacks" in shown or size[0] < 80
             assert "2 Stacks" in shown
-        assert screen.stacks.size.height >= size[1] - 5
+        assert screen.panes.stacks.size.height >= size[1] - 5
         if size[0] >= 80:
             assert "? Help" in lines(pilot.app)[-1]
 
@@ -195,12 +195,12 @@ async def test_orders() -> None:
     async with offcpu_screen() as (pilot, screen, _make):
         seen = []
         for _ in range(7):
-            seen.append((screen.order, "▼" in text(pilot.app)))
+            seen.append((screen.listing.order, "▼" in text(pilot.app)))
             await pilot.press("s")
         orders = ["held", "blocked", "runnable", "uninterruptible", "count", "longest", "held"]
         assert [order for order, _ in seen] == orders and all(marked for _, marked in seen)
         await pilot.press("S", "S")
-        assert screen.order == "longest" or screen.order == "held"
+        assert screen.listing.order == "longest" or screen.listing.order == "held"
 
 
 async def test_the_selected_threads_stacks_and_the_zoom() -> None:
@@ -214,11 +214,11 @@ async def test_the_selected_threads_stacks_and_the_zoom() -> None:
         assert "1 Threads" not in text(pilot.app) and "__schedule ← schedule ← io_schedule" in text(pilot.app)
         assert "woken by jbd2/sda1-8-377" in text(pilot.app)
         await pilot.press("escape")
-        assert "1 Threads" in text(pilot.app) and screen.focused is screen.threads
+        assert "1 Threads" in text(pilot.app) and screen.focused is screen.panes.threads
         await pilot.press("tab")
-        assert screen.focused is screen.stacks
+        assert screen.focused is screen.panes.stacks
         await pilot.press("pagedown")
-        assert screen.stacks.top or screen.stacks.total_rows <= screen.stacks.page_rows
+        assert screen.panes.stacks.top or screen.panes.stacks.total_rows <= screen.panes.stacks.page_rows
 
 
 async def test_a_filter_by_name_and_the_dashboards_is_taken_over() -> None:
@@ -229,15 +229,15 @@ async def test_a_filter_by_name_and_the_dashboards_is_taken_over() -> None:
         assert "cgroup:, cpu: and pidns: filter nothing here" in text(pilot.app)
         await pilot.press("f", "ctrl+u", *"tar", "enter")
         await pilot.pause()
-        assert str(screen.filter) == "comm:tar"
+        assert str(screen.listing.filter) == "comm:tar"
         assert "1 Threads · 1 of 8" in text(pilot.app)
-        assert screen.focused is screen.threads
+        assert screen.focused is screen.panes.threads
         await pilot.press("f", "escape")
         await pilot.pause()
-        assert not screen.filter and "postgres" in text(pilot.app)
+        assert not screen.listing.filter and "postgres" in text(pilot.app)
         await pilot.press("f", *"cpu:1")
         await until(pilot, lambda: "filter nothing here: comm: tid: tgid:" in text(pilot.app))
-        assert not screen.filter
+        assert not screen.listing.filter
 
 
 async def test_escape_drops_the_filter_first_then_closes() -> None:
@@ -246,7 +246,7 @@ async def test_escape_drops_the_filter_first_then_closes() -> None:
         await pilot.pause()
         await pilot.press("escape")
         await pilot.pause()
-        assert not screen.filter and pilot.app.screen is screen and "postgres" in text(pilot.app)
+        assert not screen.listing.filter and pilot.app.screen is screen and "postgres" in text(pilot.app)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is not screen)
 

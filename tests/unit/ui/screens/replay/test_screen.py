@@ -29,8 +29,9 @@ from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import SchedtopApp
+from schedtop.ui.screens.replay.player import next_speed
 from schedtop.ui.screens.replay.player_bar import PlayerBar
-from schedtop.ui.screens.replay.screen import ReplayDashboard, next_speed
+from schedtop.ui.screens.replay.screen import ReplayDashboard
 from schedtop.ui.screens.replay.seek_bar import SeekBar
 from schedtop.widgets.time_axis import GridKeeper, RightEdge
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
@@ -146,14 +147,16 @@ def panes_of(app: Any) -> list[str]:
         if isinstance(pane, OverTimePane):
             pane._scale, pane._factor = None, 0
         pane.draw()
-    return [canvas.render_line(row).text for canvas in app.dashboard.panes for row in range(canvas.size.height)]
+    return [
+        canvas.render_line(row).text for canvas in app.dashboard.pane_layout.panes for row in range(canvas.size.height)
+    ]
 
 
 async def test_replay_plays_to_the_end_and_stays(path: Path) -> None:
     async with replaying(path, first=50, playing=True, speed=100) as (pilot, source, dashboard):
         await shown(pilot, 59)
         await until(pilot, lambda: " END " in lines(pilot.app)[0])
-        assert not dashboard.ended
+        assert not dashboard.shown.ended
         assert "1:00 of 1:00" in text(pilot.app)
         source.set_speed(0.1)
         await pilot.press("space")
@@ -247,14 +250,14 @@ async def test_a_time_is_typed(path: Path) -> None:
         assert "not a time: 90s, 2m, 14:03:10 or a date and time" in text(pilot.app)
         await pilot.press("escape")
         assert not bar.has_class("open")
-        assert dashboard.focused is dashboard.current
+        assert dashboard.focused is dashboard.pane_layout.current
         await pilot.press("right")
         await shown(pilot, 1)
 
 
 async def test_keys_that_make_no_sense_say_why(path: Path, tmp_path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
-        dashboard.export_dir = tmp_path
+        dashboard.exporter.directory = tmp_path
         said = {"plus": "recorded with", "minus": "recorded with", "O": "no kernel", "o": "live kernel", "r": "already"}
         for key, words in said.items():
             await pilot.press(key)
@@ -264,7 +267,7 @@ async def test_keys_that_make_no_sense_say_why(path: Path, tmp_path: Path) -> No
 
 async def test_the_help_has_the_players_keys_and_each_key_once(path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
-        rows = [row for node, row in dashboard.actions() if node is dashboard]
+        rows = [row for node, row in dashboard.action_list.every() if node is dashboard]
         keys = [key for row in rows for key in row.keys.split()]
         for key in ("Space", "[", "]", "{", "}", "J", "Ctrl+G", "0", "$"):
             assert keys.count(key) == 1, key
@@ -330,7 +333,7 @@ async def test_lines_that_were_left_out_at_the_ends_are_on_the_track(tmp_path: P
 
 async def test_replay_lists_firings(path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
-        dashboard._watched = ("p99 > 10ms for 5s", "steal > 5%")
+        dashboard.fired_list._watched = ("p99 > 10ms for 5s", "steal > 5%")
         await pilot.press("T")
         await pilot.pause()
         screen = text(pilot.app)
@@ -347,7 +350,7 @@ async def test_replay_without_triggers_says_how_to_search(tmp_path: Path) -> Non
 
 async def test_an_export_says_through_what_it_was_recorded(path: Path, tmp_path: Path) -> None:
     async with replaying(path) as (pilot, _source, dashboard):
-        dashboard.export_dir = tmp_path
+        dashboard.exporter.directory = tmp_path
         await pilot.press("e")
         await until(pilot, lambda: len(list(tmp_path.iterdir())) == 2)
     (exported,) = tmp_path.glob("*.json")

@@ -105,9 +105,9 @@ async def opened(pilot: Pilot[int], source: GivenSource, given: GivenTasks | Non
 
 async def counted(pilot: Pilot[int], screen: TaskScreen, seen: GivenTask, count: int = 1) -> None:
     """Gives intervals and waits until the screen has taken them."""
-    before = screen.arrivals
+    before = screen.scenes.arrivals
     seen.give(count)
-    await until(pilot, lambda: screen.arrivals == before + count)
+    await until(pilot, lambda: screen.scenes.arrivals == before + count)
 
 
 async def test_dashboard_below_does_not_redraw_the_task_screen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,10 +250,10 @@ async def test_enter_without_a_selection_zooms() -> None:
     async with app_with(source, given).run_test(size=(120, 40)) as pilot:
         dashboard = await collected(pilot, source, 2)
         await pilot.press("enter")
-        assert dashboard.is_zoomed and not given.made
+        assert dashboard.pane_layout.is_zoomed and not given.made
         await to_pane(pilot, "latency")
         await pilot.press("enter")
-        assert not dashboard.is_zoomed
+        assert not dashboard.pane_layout.is_zoomed
 
 
 async def test_escape_detaches_and_the_dashboard_has_gone_on() -> None:

@@ -111,9 +111,9 @@ async def test_record_holds_before_and_after_and_the_event(tmp_path: Path) -> No
     around = 3 * NS_PER_S
     async with app_with(tmp_path, source, record=True, around_ns=around).run_test(size=(80, 24)) as pilot:
         dashboard = await given(pilot, source, [QUIET] * 6 + [SLOW] + [QUIET])
-        assert "● REC" in dashboard.recording_words
+        assert "● REC" in dashboard.recorder.words
         dashboard = await given(pilot, source, [QUIET] * 6)
-        assert not dashboard.recordings
+        assert not dashboard.recorder.recordings
     (path,) = tmp_path.iterdir()
     with Recording(path) as recording:
         # Before: three seconds up to and with the seventh; after: three more.
@@ -173,7 +173,7 @@ async def test_a_dashboard_without_conditions_has_no_such_key(tmp_path: Path) ->
     source = GivenSource()
     async with SchedtopApp(source, export_dir=tmp_path).run_test(size=(80, 24)) as pilot:
         dashboard = await collected(pilot, source)
-        assert not any(row.action == "triggers" for row in dashboard.own_keys())
+        assert not any(row.action == "triggers" for row in dashboard.action_list.of_screen())
         assert header_text(dashboard) == ""
 
 

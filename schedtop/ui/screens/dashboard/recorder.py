@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from schedtop.base.units import format_bytes
-from schedtop.history.history import History
 from schedtop.model.frame import Frame
-from schedtop.model.host import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
-from schedtop.panes.pane import Pane
 from schedtop.recording.lines import Event, Header, filters_of
 from schedtop.ui.keys.bindings import key
-from schedtop.ui.screens.dashboard.file_keys import FileKeys
+from schedtop.ui.screens.dashboard.shown import Shown
 
 
-class RecordingKeys(FileKeys):
-    """Panes over a History `live`, whose new Frames go into `recordings` as well, the files that are open."""
+class Recorder:
+    """Hands the new Frames of a History to `recordings`, the files that are open.
+
+    `changed` is called when one has begun or ended: header and key bar say so.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("r", "record", "Record", "Records from now on into a file, until it is pressed again", shown=True),
     ]
 
-    def __init__(self, panes: Sequence[Pane], export_dir: Path, host: Host) -> None:
-        super().__init__(panes, export_dir)
-        self.live = History(host)
+    def __init__(self, screen: Screen[Any], shown: Shown, directory: Path, changed: Callable[[], None]) -> None:
         self.trigger_texts: tuple[str, ...] = ()
         """The conditions that are watched for, as recordings name them."""
         self.recordings: list[BackgroundRecorder] = []
+        self._screen = screen
+        self._shown = shown
+        self._directory = directory
+        self._changed = changed
         self._ending: list[BackgroundRecorder] = []
         self._by_key: BackgroundRecorder | None = None
 
@@ -44,17 +47,17 @@ class RecordingKeys(FileKeys):
 
         What ends it before (a full disk, the largest size) is said to the user. Raises OutputError.
         """
-        now_ns = 0
-        if len(self.live):
-            newest = self.live.frames[-1]
+        live, now_ns = self._shown.live, 0
+        if len(live):
+            newest = live.frames[-1]
             now_ns = newest.start_time_ns + newest.interval_ns
         start_ns = frames_before[0].start_time_ns if frames_before else now_ns
-        base = free_base(self.export_dir, file_stem(self.live.host.name, now_ns), (ENDING,))
+        base = free_base(self._directory, file_stem(live.host.name, now_ns), (ENDING,))
         path = base.with_name(f"{base.name}{ENDING}")
-        header = Header(self.live.host, start_ns, filters=filters, triggers=self.trigger_texts)
+        header = Header(live.host, start_ns, filters=filters, triggers=self.trigger_texts)
         recorder = BackgroundRecorder(path, header, frames_before=frames_before)
         self.recordings.append(recorder)
-        self.recordings_changed()
+        self._changed()
         return recorder
 
     def stop_recording(self, recorder: BackgroundRecorder, why: str) -> None:
@@ -63,8 +66,8 @@ class RecordingKeys(FileKeys):
             self.recordings.remove(recorder)
             recorder.close(why)
             self._ending.append(recorder)
-            self.run_worker(self._say_end(recorder), group="recording")
-            self.recordings_changed()
+            self._screen.run_worker(self._say_end(recorder), group="recording")
+            self._changed()
 
     def record(self, frame: Frame) -> None:
         """Hands a new Frame to every open recording."""
@@ -78,7 +81,7 @@ class RecordingKeys(FileKeys):
         for recorder in self.recordings:
             recorder.note(event)
 
-    def close_recordings(self, timeout_s: float) -> list[str]:
+    def close(self, timeout_s: float) -> list[str]:
         """Ends all recordings when the program ends, and waits for them; what the user should know, a line each."""
         for recorder in self.recordings:
             recorder.close("schedtop ended")
@@ -90,42 +93,41 @@ class RecordingKeys(FileKeys):
         return lines
 
     @property
-    def recording_words(self) -> str:
+    def words(self) -> str:
         """For the header: what is being written, empty if nothing is."""
         if not self.recordings:
             return ""
         size = format_bytes(sum(recorder.bytes for recorder in self.recordings))
         return f"● REC {size}" + (f" in {len(self.recordings)} files" if len(self.recordings) > 1 else "")
 
-    def recordings_changed(self) -> None:
-        """A recording has begun or ended: header and key bar say so."""
-
     def action_record(self) -> None:
         """Starts a recording, or stops the one that the key has started."""
         if self._by_key in self.recordings and self._by_key:
             self.stop_recording(self._by_key, "stopped by key")
             return
-        if self.view is None:
-            self.notify("there is nothing to record yet", severity="warning")
+        if self._shown.view is None:
+            self._screen.notify("there is nothing to record yet", severity="warning")
             return
         try:
             # On this thread, so that no Frame is missed: it is one small file.
-            settings = self.view.settings
+            settings = self._shown.view.settings
             self._by_key = self.start_recording(filters=filters_of(str(settings.filter), settings.hidden_tgids))
         except OutputError as problem:
-            self.notify(f"not recorded: {problem}", severity="error", timeout=10, markup=False)
+            self._screen.notify(f"not recorded: {problem}", severity="error", timeout=10, markup=False)
         else:
-            self.notify(f"{self._by_key.path}\nr stops it", title="Recording", timeout=6, markup=False)
+            self._screen.notify(f"{self._by_key.path}\nr stops it", title="Recording", timeout=6, markup=False)
 
     async def _say_end(self, recorder: BackgroundRecorder) -> None:
         while not recorder.join(0):  # not in a thread: the end of the program would wait for that one
             await asyncio.sleep(0.05)
         self._ending.remove(recorder)
         if recorder.failure:
-            self.notify(f"the recording has ended: {recorder.failure}", severity="error", timeout=15, markup=False)
+            self._screen.notify(
+                f"the recording has ended: {recorder.failure}", severity="error", timeout=15, markup=False
+            )
         else:
             title = "Recorded" if recorder.frames else "Recording"
-            self.notify(_recorded(recorder), title=title, timeout=8, markup=False)
+            self._screen.notify(_recorded(recorder), title=title, timeout=8, markup=False)
 
 
 def _recorded(recorder: BackgroundRecorder) -> str:

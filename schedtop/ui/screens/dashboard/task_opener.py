@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from schedtop.history.view import View
 from schedtop.model.rows import text
@@ -14,15 +16,34 @@ from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.panes.task.past import Subject
 from schedtop.ui.keys.bindings import key
-from schedtop.ui.screens.dashboard.recording_keys import RecordingKeys
+from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
+from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.widgets.strips import steady
 
 NEITHER = "the task view is for tasks and processes: g groups by thread or process"
 
 
-class TaskKeys(RecordingKeys):
-    """Panes whose selected row can be looked at alone, with counts of its own if `on_demand` has a task view."""
+class Clock(Protocol):
+    """What moves the moment that is shown: see TimeKeys."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether what is shown does not follow what arrives."""
+
+    def action_freeze(self) -> None:
+        """Freezes or thaws what is shown."""
+
+    def action_step(self, steps: int) -> None:
+        """Moves the frozen moment."""
+
+
+class TaskOpener:
+    """Opens the task view on what is selected, with counts of its own if `on_demand` has them.
+
+    It is the task view's owner: time is the dashboard's.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key(
@@ -35,46 +56,67 @@ class TaskKeys(RecordingKeys):
         ),
     ]
 
+    def __init__(
+        self,
+        screen: Screen[Any],
+        shown: Shown,
+        layout: PaneLayout,
+        clock: Clock,
+        on_demand: OnDemand,
+        export_dir: Path,
+    ) -> None:
+        self.export_dir = export_dir
+        self._screen = screen
+        self._shown = shown
+        self._layout = layout
+        self._clock = clock
+        self._on_demand = on_demand
+
     def action_look(self) -> None:
         """The task view on what is selected, the zoom where nothing is."""
-        subject = chosen_subject(self.current, self.view)
+        subject = chosen_subject(self._layout.current, self._shown.view)
         if subject is None:
-            self.action_zoom()
+            self._layout.zoom()
         elif isinstance(subject, str):
-            self.notify(subject, timeout=4, markup=False)
+            self._screen.notify(subject, timeout=4, markup=False)
         else:
             self.open_task(subject)
 
+    def on_keyed_table_opened(self) -> None:
+        """A row was clicked twice."""
+        self.action_look()
+
     def open_task(self, subject: Subject) -> None:
         """Shows the task view; its kernel programs come and go with it."""
-        if self.view is None:
+        if self._shown.view is None:
             return
-        if self.on_demand.why:
-            self.notify(f"the task view: {self.on_demand.why}", severity="warning", markup=False)
+        if self._on_demand.why:
+            self._screen.notify(f"the task view: {self._on_demand.why}", severity="warning", markup=False)
             return
-        make = self.on_demand.make_task
+        make = self._on_demand.make_task
         number = subject.tgid if subject.is_process else subject.tid
         source = make(number, subject.is_process) if make is not None else None
-        self.app.push_screen(TaskScreen(subject, source, self, self.view))
+        self._screen.app.push_screen(TaskScreen(subject, source, self, self._shown.view))
 
-    @property
-    def task_screen(self) -> TaskScreen | None:
-        """The task view that is over the panes, `None` if there is none."""
-        over = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, TaskScreen))
-        return next(over, None)
+    def follow(self, view: View) -> None:
+        """Hands the View to the task view that is over the panes, if there is one."""
+        for screen in reversed(self._screen.app.screen_stack):
+            if isinstance(screen, TaskScreen):
+                screen.follow(view)
+                return
 
     @property
     def stands_still(self) -> bool:
         """Whether what is shown does not follow what arrives."""
-        raise NotImplementedError
+        return self._clock.stands_still
 
-    def action_freeze(self) -> None:
+    def freeze(self) -> None:
         """Freezes or thaws what is shown."""
-        raise NotImplementedError
+        self._clock.action_freeze()
 
-    def action_step(self, steps: int) -> None:
+    def step(self, steps: int) -> None:
         """Moves the frozen moment."""
-        raise NotImplementedError
+        self._clock.action_step(steps)
 
 
 def chosen_subject(pane: Pane, view: View | None) -> Subject | str | None:

@@ -1,0 +1,98 @@
+"""What the dashboard opens over its panes: the verdict, a slow wait, a command, the off-CPU screen, the help."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
+from schedtop.panes.scheduler.short_lived.text import command_lines, command_title, rows_of
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.slow_waits.text import wait_lines, wait_title
+from schedtop.panes.scheduler.tasks.selected import selected_tid
+from schedtop.ui.keys.bindings import key
+from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens.action_list import ActionList
+from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
+from schedtop.ui.screens.dashboard.shown import Shown
+from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
+from schedtop.ui.screens.help.screen import HelpScreen
+from schedtop.ui.screens.help.topics import topics_of
+from schedtop.ui.screens.offcpu.screen import OffCpuScreen
+from schedtop.ui.screens.text import TextScreen
+
+
+class Details:
+    """Opens texts and screens on what is shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key("question_mark,f1", "help", "Help", "This help, beginning with the focused pane", shown=True),
+        key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
+        key(
+            "o",
+            "offcpu",
+            "Off-CPU",
+            "What threads do without a CPU: who is blocked where, by stacks",
+            shown=True,
+        ),
+    ]
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        shown: Shown,
+        layout: PaneLayout,
+        actions: ActionList,
+        on_demand: OnDemand,
+        export_dir: Path,
+    ) -> None:
+        self._screen = screen
+        self._shown = shown
+        self._layout = layout
+        self._actions = actions
+        self._on_demand = on_demand
+        self._export_dir = export_dir
+
+    def action_help(self) -> None:
+        """The help, beginning with the pane that has the focus."""
+        layout, notes = self._layout, self._shown.live.host.notes
+        topics = topics_of(layout.panes, self._actions.for_help(), self._actions.of_pane, notes)
+        self._screen.app.push_screen(HelpScreen(topics, layout.current.SHORT or layout.current.TITLE))
+
+    def action_verdict(self) -> None:
+        """The verdict in full."""
+        if (verdict := self._shown.verdict) is not None:
+            self._screen.app.push_screen(TextScreen(verdict_title(verdict), partial(verdict_lines, verdict)))
+
+    def on_header_pane_verdict_clicked(self) -> None:
+        """The same."""
+        self.action_verdict()
+
+    def on_slow_waits_pane_details_requested(self, event: SlowWaitsPane.DetailsRequested) -> None:
+        """All about one slow wait."""
+        if self._shown.view is not None:
+            frame = self._shown.view.frame
+            lines = partial(wait_lines, event.row, frame.cgroups, len(frame.cpus.ids))
+            self._screen.app.push_screen(TextScreen(wait_title(event.row), lines))
+
+    def on_short_lived_pane_details_requested(self, event: ShortLivedPane.DetailsRequested) -> None:
+        """All about one command that came and went."""
+        if (view := self._shown.view) is not None:
+            frame, own = view.frame, rows_of(event.row, view.short_lived)
+            lines = partial(command_lines, event.row, own, frame.interval_ns, frame.cgroups)
+            self._screen.app.push_screen(TextScreen(command_title(event.row, frame.interval_ns), lines))
+
+    def action_offcpu(self) -> None:
+        """Opens the screen of the time without a CPU, with the filter that holds and the task that is selected."""
+        make, why = self._on_demand.make_offcpu, self._on_demand.why
+        if make is None:
+            words = f": {why}" if why else " needs the live kernel: here there is none"
+            self._screen.notify(f"off-CPU time{words}", severity="warning", markup=False)
+            return
+        tid = selected_tid(self._shown.view) if self._shown.view is not None else 0
+        screen = OffCpuScreen(make, self._export_dir, wanted=self._shown.settings.filter, tid=tid)
+        self._screen.app.push_screen(screen)

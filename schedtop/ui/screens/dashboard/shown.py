@@ -1,0 +1,74 @@
+"""What is shown of what has been collected: the Timeline over the History, and the View that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.host import Host
+from schedtop.ui.screens.dashboard.timeline import Timeline
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
+
+
+class Shown:
+    """The History `live`, the Timeline, and the View and the verdict of the moment, `None` while there is no Frame.
+
+    Parts of the screen read the View, and change the moment or its settings; `changed` is called then.
+    """
+
+    def __init__(self, host: Host, settings: ViewSettings, changed: Callable[[], None]) -> None:
+        self.live = History(host)
+        self.timeline = Timeline(settings)
+        self.view: View | None = None
+        self.verdict: Verdict | None = None
+        self.ended = False
+        """Whether no Frame will come any more."""
+        self.is_due = False
+        """Whether drawing has been asked for."""
+        self._changed = changed
+
+    @property
+    def settings(self) -> ViewSettings:
+        """What is let through, and in which order."""
+        return self.timeline.settings
+
+    def add(self, frame: Frame) -> bool:
+        """Takes a new Frame; whether it is to be drawn."""
+        self.live.append(frame)
+        return True
+
+    def set_timeline(self, timeline: Timeline) -> None:
+        """Shows another moment, or the same with other settings."""
+        if timeline is not self.timeline:
+            self.timeline = timeline
+            self._changed()
+
+    def set_settings(self, settings: ViewSettings) -> None:
+        """Shows the same moment with other settings."""
+        self.set_timeline(self.timeline.with_settings(settings))
+
+    def select(self, key: tuple[int, ...] | None) -> None:
+        """Notes which row of the tasks is selected: the View stays what it is otherwise."""
+        settings = replace(self.settings, selected_task=key)
+        self.timeline = self.timeline.with_settings(settings)
+        if self.view is not None:
+            self.view = replace(self.view, settings=settings)
+
+    def make(self) -> None:
+        """Makes the View of the moment."""
+        self.view = self.timeline.view(self.live)
+
+    def judge(self) -> None:
+        """Makes the verdict of the View."""
+        self.verdict = judge(self.view) if self.view is not None else None
+
+    def grow_older(self) -> bool:
+        """Tells a View that stands still how far behind it is; false if it does not stand still."""
+        if self.view is None or not self.timeline.is_frozen:
+            return False
+        self.view = replace(self.view, latest_ns=self.live.latest_ns)
+        return True

@@ -1,0 +1,91 @@
+"""All that is used here of what textual keeps to itself, and may change with any release.
+
+`USED` lists it; a test looks for each name and tells the release in which one is missing. No other module of schedtop
+reads, calls or overrides a private name of textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from rich.console import RenderableType
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.app import App
+from textual.filter import LineFilter
+from textual.screen import Screen
+
+__all__ = ["ChopsUpdate", "CompositorUpdate", "LayoutUpdate", "OpenApp", "PartialUpdate", "keymap_of", "missing_names"]
+
+Result = TypeVar("Result")
+
+PartialUpdate = ChopsUpdate | LayoutUpdate
+"""What textual wants to send of a screen: cells that changed, or a part that is placed anew."""
+
+USED: tuple[tuple[str, str], ...] = (
+    ("_bindings", "its own keys, to know those with priority"),
+    ("_close_messages_no_wait", "how it ends after an error of ours"),
+    ("_display", "overridden: what it wants to send is compared with what the terminal shows"),
+    ("_driver", "whether the terminal can be suspended"),
+    ("_exception", "the error of ours that has ended it"),
+    ("_fatal_error", "overridden: no page of our source and local variables"),
+    ("_filters", "what it does to colours"),
+    ("_keymap", "the keys that the user chose, by the ids of their bindings"),
+)
+"""Names of an App, each with what it is used for."""
+
+USED_OF_UPDATES: tuple[tuple[type[CompositorUpdate], str], ...] = (
+    (ChopsUpdate, "chops"),
+    (ChopsUpdate, "spans"),
+    (LayoutUpdate, "strips"),
+    (LayoutUpdate, "region"),
+)
+"""What the painter reads of an update."""
+
+
+class OpenApp(App[Result], Generic[Result]):
+    """An App that tells what textual's own does not tell, and lets what it sends be replaced."""
+
+    @property
+    def crash(self) -> Exception | None:
+        """An error of our own that has ended the app."""
+        return self._exception
+
+    @property
+    def can_suspend(self) -> bool:
+        """Whether the shell can have the terminal for a while."""
+        return self._driver is not None and self._driver.can_suspend
+
+    @property
+    def colour_filters(self) -> Sequence[LineFilter]:
+        """What textual does to the colours of lines, as far as it is on."""
+        return [one for one in self._filters if one.enabled]
+
+    def has_priority(self, key: str) -> bool:
+        """Whether a key of the app comes before those of what has the focus."""
+        return any(binding.priority for binding in self._bindings.key_to_bindings.get(key, ()))
+
+    def replaced(self, renderable: RenderableType | None) -> RenderableType | CompositorUpdate | None:
+        """What is sent in place of what textual wants to send."""
+        return renderable
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        super()._display(screen, self.replaced(renderable))  # type: ignore[arg-type]
+
+    def _fatal_error(self) -> None:
+        # Not the framework's page of our source and local variables: `run` raises the error again.
+        self._close_messages_no_wait()
+
+
+def keymap_of(app: App[Any]) -> Mapping[str, str]:
+    """The keys that the user chose, by the ids of their bindings."""
+    return app._keymap
+
+
+def missing_names() -> Iterator[str]:
+    """What of textual's private names is not there, a line each with what it was for."""
+    app: App[None] = App()
+    yield from (f"App.{name}: {use}" for name, use in USED if not hasattr(app, name))
+    for owner, name in USED_OF_UPDATES:
+        if name not in owner.__init__.__annotations__ and not hasattr(owner, name):
+            yield f"{owner.__name__}.{name}: what the painter sends"
