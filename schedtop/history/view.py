@@ -116,6 +116,11 @@ class View:
         """How far behind the newest Frame this View ends."""
         return max(0, self.latest_ns - self.frame.end_ns)
 
+    def missing(self, part: str) -> str:
+        """Why a part of the Frame is not there, in words; empty if it is."""
+        unavailable = self.frame.unavailable
+        return f"not available: {unavailable[part]}" if part in unavailable else ""
+
     def latency(self, kind: str | None = None) -> Histogram:
         """Runqueue latency of the window on the CPUs that the filter lets through."""
         return self.frame.latency.histogram(kind, self.settings.shown_filter.cpus or None)

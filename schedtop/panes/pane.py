@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.content import Content
 from textual.geometry import Size
 
-from schedtop.history.view import View
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped
@@ -16,10 +15,18 @@ from schedtop.widgets.strips import Spans, steady, wrapped
 TITLE_FRAME = 8
 """Cells of the border beside a title: corners, blanks, the number."""
 
-WAITING = "waiting for the first interval"
+
+class Shown(Protocol):
+    """What a pane shows at one moment: a View, or the Scene of a task view."""
+
+    def missing(self, part: str) -> str:
+        """Why a part of it is not there, in words; empty if it is."""
 
 
-class Pane(Canvas):
+Moment = TypeVar("Moment", bound=Shown)
+
+
+class Pane(Canvas, Generic[Moment]):
     """One pane: `show(view)` hands it what to draw, `view_lines` draws.
 
     `NUMBER` is the key that focuses it, if it has one; `SHORT` is its title where there is little room (TITLE if
@@ -32,6 +39,8 @@ class Pane(Canvas):
     SHORT: ClassVar[str] = ""
     LEAST: ClassVar[Size] = Size(40, 6)
     PARTS: ClassVar[tuple[str, ...]] = ()
+    WAITING: ClassVar[str] = "waiting for the first interval"
+    """What it says before it has anything to show."""
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
     ADVICE: ClassVar[str] = ""
@@ -53,14 +62,14 @@ class Pane(Canvas):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         """`hint` is set by the screen: what its border says besides the position."""
         super().__init__(id=id, classes=classes)
-        self.view: View | None = None
+        self.view: Moment | None = None
         self.hint = ""
         self._title = ""
         self._subtitle = ""
         self.set_title()
 
-    def show(self, view: View) -> None:
-        """Shows another View."""
+    def show(self, view: Moment) -> None:
+        """Shows another moment."""
         self.view = view
         self.draw()
 
@@ -77,29 +86,29 @@ class Pane(Canvas):
         self.put(message or self.current_lines())
 
     def current_lines(self) -> Sequence[Spans]:
-        """The lines of the View there is."""
+        """The lines of what there is."""
         return self.view_lines(self.view) if self.view is not None else []
 
-    def view_lines(self, view: View) -> Sequence[Spans]:
-        """The visible lines of a View."""
+    def view_lines(self, view: Moment) -> Sequence[Spans]:
+        """The visible lines of it."""
         raise NotImplementedError
 
     def message_lines(self) -> list[Spans]:
         """What to say instead of data: that none came yet, or why there is none."""
         if self.view is None:
-            return self.sentence(WAITING)
-        reasons = [self.view.frame.unavailable[part] for part in self.PARTS if part in self.view.frame.unavailable]
-        return self.sentence(f"not available: {reasons[0]}") if reasons else []
+            return self.sentence(self.WAITING)
+        reasons = [words for part in self.PARTS if (words := self.view.missing(part))]
+        return self.sentence(reasons[0]) if reasons else []
 
     def glance(self) -> Spans:
-        """The most important thing of the View in about fifteen cells, for where the pane itself is not seen."""
+        """The most important thing of it in about fifteen cells, for where the pane itself is not seen."""
         if self.view is None:
             return []
-        missing = any(part in self.view.frame.unavailable for part in self.PARTS)
+        missing = any(self.view.missing(part) for part in self.PARTS)
         return [("n/a", "dim")] if missing else self.view_glance(self.view)
 
-    def view_glance(self, _view: View) -> Spans:
-        """The same of a View that has what the pane needs."""
+    def view_glance(self, _view: Moment) -> Spans:
+        """The same of one that has what the pane needs."""
         return []
 
     def sentence(self, text: str, style: str = "dim") -> list[Spans]:

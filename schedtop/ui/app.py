@@ -29,7 +29,6 @@ from schedtop.ui.keys.order import KeyOrder
 from schedtop.ui.keys.own_keys import make_keymap
 from schedtop.ui.memory import return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
-from schedtop.ui.parts import made_of
 from schedtop.ui.preferences import NO_PREFERENCES, Choices, Preferences
 from schedtop.ui.problems import problems_of
 from schedtop.ui.screens.dashboard.screen import Dashboard
@@ -40,6 +39,7 @@ from schedtop.ui.terminal.textual_private import CompositorUpdate, OpenApp, Part
 from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
 from schedtop.ui.terminal.urgent import Urgency, urgent
 from schedtop.widgets.ascii_filter import AsciiFilter
+from schedtop.widgets.parts import made_of
 
 STOP_TIMEOUT_S = 3.0
 """How long the end waits for the source's thread: a source stops within an interval, but not for ever."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from schedtop.base.units import exact_duration
+from schedtop.history.view import View
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.order import measure_named
 from schedtop.panes.scheduler.cpus.pane import CpusPane
@@ -14,7 +15,7 @@ from schedtop.ui.layout.presets import preset_named
 from schedtop.ui.preferences import Choices, Preferences
 from schedtop.ui.screens.dashboard.screen import Dashboard
 
-AnyPane = TypeVar("AnyPane", bound=Pane)
+AnyPane = TypeVar("AnyPane", bound=Pane[View])
 
 
 class Changes:

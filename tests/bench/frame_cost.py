@@ -93,8 +93,8 @@ def child(scenario: Scenario, pace_s: float, window_s: int, result: int, task: b
 
         def show_view(self) -> None:
             super().show_view()
-            if self.view is not None and self.task_screen is None:
-                self.open_task(Subject(0, 4240, "stress"))
+            if self.view is not None and self.task_opener.task_screen is None:
+                self.task_opener.open_task(Subject(0, 4240, "stress"))
 
     given = GivenTask(scenario.frames) if task else None
     source = MeasuredSource(scenario, pace_s, given)

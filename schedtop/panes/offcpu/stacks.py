@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from schedtop.base.stacks import Stack
 from schedtop.base.units import format_count, format_ns, format_ratio
@@ -24,7 +25,7 @@ SHORT_LINES = 3
 """Lines of one side of a stack, unless the pane is zoomed."""
 
 
-class StacksPane(Pane):
+class StacksPane(Pane[Any]):
     """Stacks, leaf first, each with its part of the time."""
 
     NUMBER = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -121,7 +122,7 @@ COLUMNS: tuple[Column[ThreadRows], ...] = explained((
 ), MEANINGS)  # fmt: skip
 
 
-class ThreadsPane(Pane, KeyedTable[ThreadRows]):
+class ThreadsPane(Pane[Any], KeyedTable[ThreadRows]):
     """The threads, in the order that `s` chooses. `take` hands it the lines."""
 
     NUMBER = 1

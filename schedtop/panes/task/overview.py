@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_whole_s, rate
+from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
 from schedtop.panes.task.past import Past
 from schedtop.panes.task.peers import peer_text
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.panes.task.traffic import bytes_per_s
 from schedtop.task import TaskFrame
 from schedtop.widgets.strips import Span, Spans, clip, fit, steady, whole_parts
@@ -25,9 +26,10 @@ Fact = tuple[str, Sequence[str]]
 """A term, and what is to be said of it, most important first."""
 
 
-class OverviewPane(TaskPane):
+class OverviewPane(Pane[Scene]):
     """Facts: as lists where there is room, else one under another."""
 
+    WAITING = NOTHING_YET
     NUMBER = 1
     TITLE = "Overview"
     READING = (
@@ -39,7 +41,7 @@ class OverviewPane(TaskPane):
         "cgroup's quota."
     )
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
         self.set_title(scene.span_words)
         lists = list(_lists(scene))

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from schedtop.base.units import format_count, format_ns
 from schedtop.model.rows import Rows
+from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.task import Peer
 from schedtop.widgets.strips import Spans, fit, steady
 
@@ -23,9 +24,10 @@ BOTH_NUMBERS = 34
 """Below this width the time is left out."""
 
 
-class WhoPane(TaskPane):
+class WhoPane(Pane[Scene]):
     """Five lists: wakers, those that it woke, preemptors, blockers, and those that waited for it."""
 
+    WAITING = NOTHING_YET
     NUMBER = 4
     TITLE = "Who"
     READING = (
@@ -37,7 +39,7 @@ class WhoPane(TaskPane):
         "waker that is a thread of its own process hands it a lock or work."
     )
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
         across = 2 if width >= (SIDE_BY_SIDE if height < LOW else WIDE) else 1
         cells = block_width(width, across)

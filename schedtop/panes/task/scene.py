@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from textual.content import Content
 
 from schedtop.base.units import format_rate, format_round_ns, rate
-from schedtop.history.view import View
 from schedtop.model.rows import Integers
-from schedtop.panes.pane import Pane
 from schedtop.panes.task.past import Past, Subject
 from schedtop.task import STATES, TaskFrame
-from schedtop.widgets.strips import Spans
+
+NOTHING_YET = "nothing yet"
+"""What the panes say before there is a Scene."""
 
 
 class Status(Enum):
@@ -82,47 +80,3 @@ class Scene:
     def per_s(self, count: float | None) -> str:
         """A count of the task view as events per second."""
         return format_rate(rate(count, self.counts.interval_ns)) if self.counts else "-"
-
-
-class TaskPane(Pane):
-    """One section of the task view: `take(scene)` hands it what to draw, `scene_lines` draws.
-
-    `PARTS` are the parts of the counts without which it has nothing to show.
-    """
-
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
-        self.scene: Scene | None = None
-
-    def show(self, view: View) -> None:
-        """A View is not what it shows."""
-        raise NotImplementedError
-
-    def take(self, scene: Scene) -> None:
-        """Shows another Scene."""
-        self.scene = scene
-        self.draw()
-
-    def set_title(self, detail: str = "", subtitle: str = "") -> None:
-        super().set_title(detail, subtitle)
-        if not self.NUMBER and self.border_title is not None:
-            # What is always there needs no key.
-            title = " · ".join(filter(None, (self.TITLE, detail)))
-            if str(self.border_title) != title:
-                self.border_title = Content(title)
-
-    def message_lines(self) -> list[Spans]:
-        if self.scene is None:
-            return self.sentence("nothing yet")
-        reasons = [words for part in self.PARTS if (words := self.scene.missing(part))]
-        return self.sentence(reasons[0]) if reasons else []
-
-    def current_lines(self) -> Sequence[Spans]:
-        return self.scene_lines(self.scene) if self.scene is not None else []
-
-    def view_lines(self, view: View) -> Sequence[Spans]:
-        raise NotImplementedError
-
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
-        """The visible lines of a Scene."""
-        raise NotImplementedError

@@ -11,10 +11,11 @@ from textual.binding import Binding, BindingType
 
 from schedtop.base.units import format_round_ns
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
+from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
 from schedtop.panes.task.past import Past
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans
@@ -27,9 +28,10 @@ MOST_CELLS = 22
 """So much of a column where there is little room; those that grow get more where there is."""
 
 
-class TaskSlowWaitsPane(TaskPane, KeyedTable[WaitRows]):
+class TaskSlowWaitsPane(Pane[Scene], KeyedTable[WaitRows]):
     """Single waits over the threshold, newest first."""
 
+    WAITING = NOTHING_YET
     NUMBER = 6
     TITLE = "Slow waits"
     KEY = ("time_ns", "tid")
@@ -61,15 +63,15 @@ class TaskSlowWaitsPane(TaskPane, KeyedTable[WaitRows]):
     def context(self, rows: Rows) -> WaitRows:
         return WaitRows(rows, "thread", self._past.cgroups if self._past else {})
 
-    def take(self, scene: Scene) -> None:
+    def show(self, scene: Scene) -> None:
         if scene.subject.is_process != self._of_process:
             self._of_process = scene.subject.is_process
             self.forget_columns()
         self._past = scene.past
         self.set_rows(scene.past.slow_waits if scene.past else np.empty(0, SLOW_WAIT_DTYPE), "time_ns")
-        super().take(scene)
+        super().show(scene)
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         over = format_round_ns(scene.threshold_ns) if scene.threshold_ns else ""
         count = len(self.rows) if self.rows is not None else 0
         keys = "i details" if self.has_focus and self.selected_key else ""

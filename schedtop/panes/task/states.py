@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from textual.content import Content
 
 from schedtop.base.units import NS_PER_S
+from schedtop.panes.pane import Pane
 from schedtop.panes.task.past import states_over_time
-from schedtop.panes.task.scene import Scene, Status, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene, Status
 from schedtop.task import STATES
 from schedtop.widgets.state_strip import State, StateStrip
 from schedtop.widgets.strips import Spans
@@ -32,9 +34,10 @@ RARE = ("stopped", "throttled")
 MOST_SLOTS = 6000
 
 
-class StatePane(TaskPane, can_focus=False):
+class StatePane(Pane[Scene], can_focus=False):
     """The strip of the counts; before there are any, that of the History, by its intervals."""
 
+    WAITING = NOTHING_YET
     TITLE = "State over time"
     READING = (
         "One column is the time that the axis says, 100 ms or more; its letter is what took most of it, and each "
@@ -54,7 +57,14 @@ class StatePane(TaskPane, can_focus=False):
     def page_rows(self) -> int:
         return max(1, self.total_rows)
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def set_title(self, detail: str = "", subtitle: str = "") -> None:
+        super().set_title(detail, subtitle)
+        # What is always there needs no key, and no short name.
+        title = " · ".join(filter(None, (self.TITLE, detail)))
+        if self.border_title is not None and str(self.border_title) != title:
+            self.border_title = Content(title)
+
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         self.set_title(_of_threads(scene))
         width, height = self.inner
         if len(scene.strip):

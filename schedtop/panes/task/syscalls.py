@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_clock_ms, format_count, format_ns, format_rate, rate
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.pane import Pane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.task import OngoingCall, SlowCall, Syscall
 from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, steady, whole_parts
@@ -97,9 +98,10 @@ def ongoing_text(call: OngoingCall) -> str:
     return f"in {steady(call.name)}{lasted}"
 
 
-class SyscallsPane(TaskPane):
+class SyscallsPane(Pane[Scene]):
     """The calls, most time first, and below them the slowest single ones."""
 
+    WAITING = NOTHING_YET
     NUMBER = 2
     TITLE = "System calls"
     SHORT = "Syscalls"
@@ -120,14 +122,14 @@ class SyscallsPane(TaskPane):
 
     def _below(self) -> int:
         """Lines for the slowest calls, with their header and a blank line."""
-        slow = len(self.scene.counts.slow_calls) if self.scene and self.scene.counts else 0
+        slow = len(self.view.counts.slow_calls) if self.view and self.view.counts else 0
         if self.inner.height < SLOWEST_HEIGHT or not slow:
             return 0
-        calls = len(self.scene.counts.syscalls) if self.scene and self.scene.counts else 0
+        calls = len(self.view.counts.syscalls) if self.view and self.view.counts else 0
         spare = self.inner.height - 1 - calls - 2
         return 2 + min(slow, max(spare, self.inner.height // 3))
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         counts = scene.counts
         assert counts is not None
         width = self.inner.width

@@ -13,9 +13,10 @@ from textual.message import Message
 
 from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.rows import Rows, text
+from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.task.past import Subject
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.task import Thread
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.keyed_table import KeyedTable
@@ -87,9 +88,10 @@ COLUMNS: tuple[Column[ThreadRows], ...] = explained((
 ), MEANINGS)  # fmt: skip
 
 
-class ThreadsPane(TaskPane, KeyedTable[ThreadRows]):
+class ThreadsPane(Pane[Scene], KeyedTable[ThreadRows]):
     """The threads of a process, the most run time first."""
 
+    WAITING = NOTHING_YET
     NUMBER = 7
     TITLE = "Threads"
     KEY = ("tid",)
@@ -122,13 +124,13 @@ class ThreadsPane(TaskPane, KeyedTable[ThreadRows]):
     def context(self, rows: Rows) -> ThreadRows:
         return ThreadRows(rows, self._span_ns)
 
-    def take(self, scene: Scene) -> None:
+    def show(self, scene: Scene) -> None:
         self._span_ns = scene.counts.interval_ns if scene.counts else scene.past.span_ns if scene.past else 0
         rows = thread_rows(scene)
         self.set_rows(rows, None)
-        super().take(scene)
+        super().show(scene)
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         keys = "Enter: this one alone" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
         many = len(self.rows) if self.rows is not None else 0
@@ -142,10 +144,10 @@ class ThreadsPane(TaskPane, KeyedTable[ThreadRows]):
         """Asks for the task view on the selected thread; without a selection, selects the first one."""
         if self.selected_row is None:
             self.select(self.top)
-        elif self.scene is not None:
+        elif self.view is not None:
             row = self.selected_row
             name = steady(text(row["comm"]))
-            subject = Subject(int(row["tid"]), self.scene.subject.tgid, name, int(row["start_ns"]))
+            subject = Subject(int(row["tid"]), self.view.subject.tgid, name, int(row["start_ns"]))
             self.post_message(self.Chosen(subject))
 
     def on_click(self, event: events.Click) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_bytes, format_clock, format_count, format_ns, format_rate, rate
+from schedtop.panes.pane import Pane
 from schedtop.panes.task.blocks import Block, arranged, block_width
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.task import ConnectionChange, Faults, TaskFrame, Traffic, counts_words
 from schedtop.widgets.strips import Spans, clip, clip_left, fit, steady, wrapped
 
@@ -29,9 +30,10 @@ NARROW, MIDDLING = 44, 54
 """Below NARROW a line leaves out how many failed, below MIDDLING the time that calls took."""
 
 
-class TrafficPane(TaskPane):
+class TrafficPane(Pane[Scene]):
     """What it read, wrote, sent and received, and the memory that it touched."""
 
+    WAITING = NOTHING_YET
     NUMBER = 5
     TITLE = "I/O, network, faults"
     SHORT = "I/O"
@@ -46,7 +48,7 @@ class TrafficPane(TaskPane):
         "count is named in its place."
     )
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
         self.set_title(scene.span_words)
         if scene.counts is None:

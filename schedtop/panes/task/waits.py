@@ -6,18 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import format_count, format_ns, format_rate, format_whole_s, rate
+from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.pane import columns_for
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
-from schedtop.panes.task.scene import Scene, TaskPane
+from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.widgets.columns import header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, clip, whole_parts
 
 PLOT_LEAST = 4
 
 
-class TaskWaitsPane(TaskPane):
+class TaskWaitsPane(Pane[Scene]):
     """How long it waited for a CPU each time that it was ready to run."""
 
+    WAITING = NOTHING_YET
     NUMBER = 3
     TITLE = "Waits for a CPU"
     SHORT = "Waits"
@@ -32,7 +34,7 @@ class TaskWaitsPane(TaskPane):
         super().__init__(id=id, classes=classes)
         self._plot = LatencyPlot()
 
-    def scene_lines(self, scene: Scene) -> Sequence[Spans]:
+    def view_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
         known = list(_known(scene))
         self.set_title("", f"{format_count(known[0][1].count)} waits" if known else "")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual import events
 from textual.message import Message
 
+from schedtop.history.view import View
 from schedtop.panes.pane import Pane
 from schedtop.ui.layout.arrangement import strip_across
 from schedtop.widgets.canvas import Canvas
@@ -23,15 +24,15 @@ class PaneStrip(Canvas, can_focus=False):
     class Chosen(Message):
         """A pane was clicked."""
 
-        def __init__(self, pane: Pane) -> None:
+        def __init__(self, pane: Pane[View]) -> None:
             super().__init__()
             self.pane = pane
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._panes: Sequence[Pane] = ()
+        self._panes: Sequence[Pane[View]] = ()
 
-    def show(self, panes: Sequence[Pane], lines: int) -> None:
+    def show(self, panes: Sequence[Pane[View]], lines: int) -> None:
         """Tells of these panes, in so many lines."""
         self._panes = panes
         self.styles.height = lines
@@ -63,7 +64,7 @@ class PaneStrip(Canvas, can_focus=False):
             self.post_message(self.Chosen(self._panes[index]))
 
 
-def _cell(pane: Pane, width: int) -> list[Span]:
+def _cell(pane: Pane[View], width: int) -> list[Span]:
     """The name and what there is to say, in exactly so many cells, the last one empty."""
     name: Span = (f"{pane.SHORT or pane.TITLE} ", "head")
     line = clip_spans([name, *pane.glance()], width - 1)

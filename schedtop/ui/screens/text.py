@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.closing import close
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Spans
 
 Text = Callable[[int], Iterable[Spans]]

@@ -25,7 +25,7 @@ EXPANDED_HEIGHT = 14
 FOOTED_HEIGHT = 4
 
 
-class BlamePane(Pane, KeyedTable[PairRows]):
+class BlamePane(Pane[View], KeyedTable[PairRows]):
     """Victims and the tasks that kept them waiting, most time first."""
 
     TITLE = "Who preempts whom"

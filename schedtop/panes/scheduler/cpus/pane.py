@@ -21,7 +21,7 @@ from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, next_measure
 from schedtop.widgets.strips import Span, Spans
 
 
-class CpusPane(Pane):
+class CpusPane(Pane[View]):
     """Per-CPU switches, busy and steal time, queue, and a short history of one measure; CPUs are chosen here."""
 
     TITLE = "CPUs"

@@ -11,11 +11,12 @@ from textual.geometry import Size
 
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.panes.pane import TITLE_FRAME
+from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values, next_measure
-from schedtop.panes.time_pane import Placed, TimePane, with_cursor
+from schedtop.panes.time_columns import Placed, TimeColumns, with_cursor
 from schedtop.widgets.bars import tall_bars
 from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, text_of
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, fit
 
 LABEL, VALUE = 6, 6
@@ -27,7 +28,15 @@ AXIS_LEAST = 3
 """With fewer lines there is no axis."""
 
 
-class CpuStripsPane(TimePane):
+MADE_OF = {"time": TimeColumns}
+
+KEYS: Sequence[BindingType] = (
+    Binding("m", "measure(1)", "Measure", show=False, id="measure", tooltip="In CPU panes: what is shown"),
+)
+
+
+@made_of(MADE_OF)
+class CpuStripsPane(Pane[View]):
     """One measure of each CPU over time."""
 
     TITLE = "CPUs over time"
@@ -43,12 +52,11 @@ class CpuStripsPane(TimePane):
         "column shows that interval in all panes; x shows more time in each column."
     )
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "measure(1)", "Measure", show=False, id="measure", tooltip="In CPU panes: what is shown"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF, KEYS)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self.time = TimeColumns(self)
         self.measure: Measure = MEASURES[0]
         self._page = 1
         self._values: dict[int, tuple[Frame, Values]] = {}
@@ -66,8 +74,15 @@ class CpuStripsPane(TimePane):
         self.measure = next_measure(self.measure, step, frame) or self.measure
         self.draw()
 
+    def show(self, view: View) -> None:
+        if self.hidden:
+            # What is not seen must not keep Frames that the history has given up.
+            self.forget()
+        super().show(view)
+
     def forget(self) -> None:
-        super().forget()
+        """Drops what is kept of Frames."""
+        self.time.forget()
         self._values.clear()
 
     def view_glance(self, view: View) -> Spans:
@@ -90,7 +105,7 @@ class CpuStripsPane(TimePane):
             self._drawn, self._whole = measure, 0.0
             self._values.clear()
         room = max(1, height - (height >= AXIS_LEAST))
-        placed = self.place_frames(view, LABEL, max(1, width - LABEL - VALUE))
+        placed = self.time.place(view, LABEL, max(1, width - LABEL - VALUE))
         table = self._columns(measure, placed, len(view.frame.cpus.online))
         whole = self._whole = measure.whole or _round_up(_most(table), self._whole)
         order = self._order(measure, table, ids, placed, room)
@@ -105,7 +120,7 @@ class CpuStripsPane(TimePane):
             lines += self._strip(measure, cpu, table[cpu] / whole, float(now[cpu]), tall, cpu in selected, placed)
         if height >= AXIS_LEAST:
             lines += [[]] * (room - len(lines))
-            lines.append(self.axis_spans(view, placed, " " * LABEL))
+            lines.append(self.time.axis_spans(view, placed, " " * LABEL))
         return lines
 
     def _measure_of(self, view: View) -> Measure:
@@ -167,7 +182,7 @@ class CpuStripsPane(TimePane):
 
     def _set_titles(self, measure: Measure, whole: float, tall: int, *, ranked: bool) -> None:
         unit = " %" if measure.word.endswith("%") else "/s" if measure.word.endswith("/s") else ""
-        details = [f"{measure.word} · full = {measure.format(whole)}{unit}", self.scale_words]
+        details = [f"{measure.word} · full = {measure.format(whole)}{unit}", self.time.scale_words]
         detail = " · ".join(text for text in details if text)
         if len(detail) + len(self.TITLE) + TITLE_FRAME > self.size.width:
             detail = details[0].replace(f"{measure.word} · full = ", f"{measure.word}, full ")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from textual.binding import BindingType
 from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
 from schedtop.history.view import View
-from schedtop.panes.pane import TITLE_FRAME
+from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,
     HeatMap,
@@ -23,9 +25,10 @@ from schedtop.panes.scheduler.latency.heat_map import (
     shades,
 )
 from schedtop.panes.scheduler.latency.pane import scope
-from schedtop.panes.time_pane import Placed, TimePane, is_moment, with_cursor
+from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
 from schedtop.widgets.glyphs import SHADES, styled
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
 MARGIN = 6
@@ -50,7 +53,11 @@ GLANCE_DECADES = (3.0, 9.0)
 SEPARATOR: Span = ("  ", "text")
 
 
-class OverTimePane(TimePane):
+MADE_OF = {"time": TimeColumns}
+
+
+@made_of(MADE_OF)
+class OverTimePane(Pane[View]):
     """A heat map of the runqueue latency: time to the right, length upwards, more waits darker."""
 
     TITLE = "Latency over time"
@@ -70,10 +77,23 @@ class OverTimePane(TimePane):
         "save room are as wide as they were long, and their waits are spread over them."
     )
 
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF)
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self.time = TimeColumns(self)
         self._scale: LogScale | None = None
         self._factor = 0
+
+    def show(self, view: View) -> None:
+        if self.hidden:
+            # What is not seen must not keep Frames that the history has given up.
+            self.forget()
+        super().show(view)
+
+    def forget(self) -> None:
+        """Drops what is kept of Frames."""
+        self.time.forget()
 
     def view_glance(self, view: View) -> Spans:
         cpus = view.settings.shown_filter.cpus or None
@@ -85,7 +105,7 @@ class OverTimePane(TimePane):
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
         readout = height >= READOUT_LEAST
-        placed = self.place_frames(view, MARGIN, max(1, width - MARGIN))
+        placed = self.time.place(view, MARGIN, max(1, width - MARGIN))
         cpus = view.settings.shown_filter.cpus or None
         waits = [(begin, last, frame.latency.histogram(None, cpus)) for begin, last, frame in placed.frames]
         columns = Columns.of(placed.width, waits)
@@ -95,7 +115,7 @@ class OverTimePane(TimePane):
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
         self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
         self._set_titles(view)
-        lines = [*self._map(view, placed, columns, scale, drawn), self.axis_spans(view, placed, " " * MARGIN)]
+        lines = [*self._map(view, placed, columns, scale, drawn), self.time.axis_spans(view, placed, " " * MARGIN)]
         return [self._readout(view, placed, columns), *lines] if readout else lines
 
     # Far moves of the cursor; the dashboard steps by intervals.
@@ -110,15 +130,15 @@ class OverTimePane(TimePane):
 
     def action_page(self, pages: float) -> None:
         """Half the map further, or back."""
-        if self.view is not None and self.placed is not None:
-            columns = round(pages * self.placed.width / 2) or 1
-            self._go_to(max(0, len(self.view.series) - 1 + columns * self.per_column))
+        if self.view is not None and self.time.placed is not None:
+            columns = round(pages * self.time.placed.width / 2) or 1
+            self._go_to(max(0, len(self.view.series) - 1 + columns * self.time.per_column))
 
     def _go_to(self, number: int) -> None:
         """Asks for one of the Frames of the View, if it is one moment of them."""
         if self.view is not None and is_moment(self.view):
             frames = (*self.view.series, *self.view.later)
-            self.post_message(self.MomentChosen(frames[min(number, len(frames) - 1)].end_ns))
+            self.time.go_to(frames[min(number, len(frames) - 1)].end_ns)
 
     # What is drawn.
 
@@ -166,7 +186,7 @@ class OverTimePane(TimePane):
         return whole_parts(_short_numbers(waits, clock), self.inner.width, (" ", "text"))
 
     def _set_titles(self, view: View) -> None:
-        detail = " · ".join(text for text in (scope(view), self.scale_words) if text)
+        detail = " · ".join(text for text in (scope(view), self.time.scale_words) if text)
         limits = [
             f"{shade} {format_count(limit)}"
             for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)

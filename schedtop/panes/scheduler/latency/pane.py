@@ -73,7 +73,7 @@ def columns_for(width: int) -> Sequence[Column[Kinds]]:
     return next((form for form in FORMS if len(place(form, width)) >= names), FORMS[-1])
 
 
-class LatencyPane(Pane):
+class LatencyPane(Pane[View]):
     """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
 
     TITLE = "Runqueue latency"

@@ -27,7 +27,7 @@ MISSED_RATIO = 0.05
 """From this share of missing samples on it is said."""
 
 
-class QueuePane(Pane):
+class QueuePane(Pane[View]):
     """How long the run queues were when they were sampled: in total as a histogram, and for each CPU."""
 
     TITLE = "Run queue"

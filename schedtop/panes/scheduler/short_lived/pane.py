@@ -22,7 +22,7 @@ from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans
 
 
-class ShortLivedPane(Pane, KeyedTable[CommandRows]):
+class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
     """Commands by how many of their processes, and of their threads, came and went."""
 
     TITLE = "Short-lived"

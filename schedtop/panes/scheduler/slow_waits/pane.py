@@ -21,7 +21,7 @@ from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans
 
 
-class SlowWaitsPane(Pane, KeyedTable[WaitRows]):
+class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     """Single waits over the threshold, slowest or newest first."""
 
     TITLE = "Slow waits"

@@ -40,7 +40,7 @@ LEAST_BELOW = 5
 """Lines left for the table and the CPUs below the plots."""
 
 
-class StealPane(Pane):
+class StealPane(Pane[View]):
     """Steal, throttling by quota, pressure and the latency's p99: now, and over five minutes."""
 
     TITLE = "Steal, quota, pressure"

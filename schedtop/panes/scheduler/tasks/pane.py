@@ -17,7 +17,7 @@ from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
 
 
-class TasksPane(Pane, KeyedTable[TaskRows]):
+class TasksPane(Pane[View], KeyedTable[TaskRows]):
     """Tasks that ran or waited in the window, or groups of them, in the order that `s` chooses."""
 
     TITLE = "Tasks"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from schedtop.history.sorting import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS
-from schedtop.history.view import ViewSettings
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.rows import GROUPS
 from schedtop.model.short_lived import SORTS
 from schedtop.panes.pane import Pane
@@ -18,7 +18,7 @@ from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.ui.screens.dashboard.timeline import cycled
 
-SORTED: tuple[tuple[type[Pane], str, Mapping[str, str]], ...] = (
+SORTED: tuple[tuple[type[Pane[View]], str, Mapping[str, str]], ...] = (
     (SlowWaitsPane, "slow_wait_sort", SLOW_WAIT_SORTS),
     (BlamePane, "pair_sort", PAIR_ORDERS),
     (ShortLivedPane, "short_lived_sort", SORTS),
@@ -28,7 +28,7 @@ SORTED: tuple[tuple[type[Pane], str, Mapping[str, str]], ...] = (
 """Panes that have an order, the setting that holds it, and all orders with their words."""
 
 
-def _sorted_by(pane: object) -> tuple[type[Pane], str, Mapping[str, str]]:
+def _sorted_by(pane: object) -> tuple[type[Pane[View]], str, Mapping[str, str]]:
     """The row of SORTED for a pane, that of the tasks for one without an order."""
     return next((row for row in SORTED if isinstance(pane, row[0])), SORTED[-1])
 

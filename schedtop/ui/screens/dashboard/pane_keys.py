@@ -10,6 +10,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from schedtop.history.view import View
 from schedtop.panes.pane import Pane
 from schedtop.ui.keys.bindings import KeyRow, key, together
 from schedtop.ui.layout.presets import PRESETS
@@ -83,7 +84,7 @@ class PaneKeys:
         """To the pane with this id."""
         self._layout.focus_pane(self._layout.pane_named(name))
 
-    def _chosen(self, pane: Pane | None) -> None:
+    def _chosen(self, pane: Pane[View] | None) -> None:
         if pane is not None:
             self._layout.focus_pane(pane)
 

@@ -28,7 +28,9 @@ class PaneLayout:
     class Arranged(Message):
         """Other panes may be seen now than before."""
 
-    def __init__(self, screen: Screen[Any], panes: Sequence[Pane], hint: Hint, other_lines: Callable[[], int]) -> None:
+    def __init__(
+        self, screen: Screen[Any], panes: Sequence[Pane[View]], hint: Hint, other_lines: Callable[[], int]
+    ) -> None:
         """`other_lines`: how many lines of the screen neither a pane nor the hint has."""
         self.panes = tuple(panes)
         self.preset: Preset = PRESETS[0]
@@ -39,12 +41,12 @@ class PaneLayout:
         self._screen = screen
         self._other_lines = other_lines
         self._absent: frozenset[str] = frozenset()
-        self._guest: Pane | None = None
-        self._zoomed: Pane | None = None
+        self._guest: Pane[View] | None = None
+        self._zoomed: Pane[View] | None = None
         self._current = self.pane_named(self.preset.main)
 
     @property
-    def current(self) -> Pane:
+    def current(self) -> Pane[View]:
         """The pane that had the focus last."""
         return self._current
 
@@ -53,7 +55,7 @@ class PaneLayout:
         """Whether one pane is alone on the screen."""
         return self._zoomed is not None
 
-    def pane_named(self, name: str) -> Pane:
+    def pane_named(self, name: str) -> Pane[View]:
         """The pane with this id. Raises KeyError."""
         return {pane.id: pane for pane in self.panes}[name]
 
@@ -66,7 +68,7 @@ class PaneLayout:
             self._current = self.pane_named(preset.focus)
         self._current.focus(scroll_visible=False)
 
-    def focus_pane(self, pane: Pane) -> None:
+    def focus_pane(self, pane: Pane[View]) -> None:
         """Gives a pane the focus; one that is not seen takes the place of the main one, or the zoom."""
         self._current = pane
         if self._zoomed is not None:

@@ -19,24 +19,13 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.source import Source
 from schedtop.panes.header import HeaderPane
-from schedtop.panes.pane import Pane
-from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
-from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
-from schedtop.panes.scheduler.latency.over_time import OverTimePane
-from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.queue.pane import QueuePane
-from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
-from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
-from schedtop.panes.scheduler.steal.pane import StealPane
-from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.keys.bindings import KeyRow, in_bar_order, key
-from schedtop.ui.layout import presets
 from schedtop.ui.on_demand import NOTHING, OnDemand
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
 from schedtop.ui.screens.dashboard.details import Details
@@ -44,6 +33,7 @@ from schedtop.ui.screens.dashboard.exporter import Exporter
 from schedtop.ui.screens.dashboard.hint import Hint
 from schedtop.ui.screens.dashboard.pane_keys import PaneKeys
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
+from schedtop.ui.screens.dashboard.panes import panes_of
 from schedtop.ui.screens.dashboard.recorder import Recorder
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.source_keys import SourceKeys
@@ -53,6 +43,7 @@ from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.ui.screens.dashboard.view_keys import ViewKeys
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.parts import keys_of, made_of
 
 COMPACT = Size(80, 20)
 """Below this, what can take fewer lines does."""
@@ -91,22 +82,6 @@ KEYS: Sequence[BindingType] = (
         name="back",
     ),
 )
-
-
-def panes_of(own_pid: int | None) -> tuple[Pane, ...]:
-    """The panes of the dashboard, in the order in which Tab goes through them."""
-    return (
-        OverTimePane(id=presets.OVER_TIME),
-        LatencyPane(id=presets.LATENCY),
-        CpusPane(id=presets.CPUS),
-        CpuStripsPane(id=presets.CPU_STRIPS),
-        StealPane(id=presets.STEAL),
-        QueuePane(id=presets.QUEUE),
-        SlowWaitsPane(id=presets.SLOW_WAITS),
-        BlamePane(id=presets.BLAME),
-        TasksPane(own_pid, id=presets.TASKS),
-        ShortLivedPane(id=presets.SHORT_LIVED),
-    )
 
 
 @made_of(PARTS)
@@ -246,8 +221,8 @@ class Dashboard(Screen[None]):
         """Makes the View and hands it to every pane."""
         self.shown.make()
         view = self.shown.view
-        if view is not None:
-            self.task_opener.follow(view)
+        if view is not None and (task := self.task_opener.task_screen) is not None:
+            task.follow(view)
         if self.is_covered:
             # What changes under another screen would have all of that drawn anew.
             return

@@ -98,12 +98,11 @@ class TaskOpener:
         source = make(number, subject.is_process) if make is not None else None
         self._screen.app.push_screen(TaskScreen(subject, source, self, self._shown.view))
 
-    def follow(self, view: View) -> None:
-        """Hands the View to the task view that is over the panes, if there is one."""
-        for screen in reversed(self._screen.app.screen_stack):
-            if isinstance(screen, TaskScreen):
-                screen.follow(view)
-                return
+    @property
+    def task_screen(self) -> TaskScreen | None:
+        """The task view that is over the panes, `None` if there is none."""
+        over = (screen for screen in reversed(self._screen.app.screen_stack) if isinstance(screen, TaskScreen))
+        return next(over, None)
 
     @property
     def stands_still(self) -> bool:
@@ -119,7 +118,7 @@ class TaskOpener:
         self._clock.action_step(steps)
 
 
-def chosen_subject(pane: Pane, view: View | None) -> Subject | str | None:
+def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
     """Whom the selected row of a pane is about; a sentence if it is no task or process; `None` without a selection.
 
     The row need not be in the window any more: slow waits leave it within a second.

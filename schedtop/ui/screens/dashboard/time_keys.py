@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from schedtop.panes.time_pane import TimePane
+from schedtop.panes.time_columns import TimeColumns
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.dashboard.shown import Shown
 
@@ -70,7 +70,7 @@ class TimeKeys:
             words = f"the history begins here: {history.beginning}" if steps < 0 else "this is now"
             self._screen.notify(words, timeout=4)
 
-    def on_time_pane_moment_chosen(self, event: TimePane.MomentChosen) -> None:
+    def on_time_columns_moment_chosen(self, event: TimeColumns.MomentChosen) -> None:
         """Stands still at the interval that was clicked."""
         self._shown.set_timeline(self._shown.timeline.at(self._shown.live, event.end_ns))
         self._changed()

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from schedtop.history.view import View
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.latency.pane import LatencyPane
@@ -60,7 +61,7 @@ class ViewKeys:
         chooser = Chooser(f"{whose}: order", choices, [*orders].index(now))
         self._screen.app.push_screen(chooser, partial(self._order_chosen, pane))
 
-    def _order_chosen(self, pane: Pane, order: str | None) -> None:
+    def _order_chosen(self, pane: Pane[View], order: str | None) -> None:
         if order is not None:
             self._shown.set_settings(ordered(self._shown.settings, pane, order))
 

@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.closing import close
 from schedtop.ui.screens.help.topics import Topic
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, fit
 
 LIST_WIDTH = 13

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from schedtop.panes.header import VERDICT_LEVELS
 from schedtop.panes.pane import Pane
@@ -78,9 +79,9 @@ class Topic:
 
 
 def topics_of(
-    panes: Sequence[Pane],
+    panes: Sequence[Pane[Any]],
     keys: Sequence[KeyRow],
-    rows_of_pane: Callable[[Pane], Sequence[KeyRow]],
+    rows_of_pane: Callable[[Pane[Any]], Sequence[KeyRow]],
     notes: Sequence[str],
 ) -> list[Topic]:
     """All topics of a screen: `rows_of_pane` are the keys that a pane has for itself."""
@@ -123,7 +124,7 @@ def _terms(title: str, terms: Iterable[tuple[str, str]], width: int) -> Iterable
         yield from entry(term, meaning, INDENT, width)
 
 
-def _pane_topic(pane: Pane, keys: Sequence[KeyRow]) -> Topic:
+def _pane_topic(pane: Pane[Any], keys: Sequence[KeyRow]) -> Topic:
     def lines(width: int) -> Iterable[Spans]:
         yield [(pane.TITLE, "key")]
         yield from paragraph(pane.READING, width)

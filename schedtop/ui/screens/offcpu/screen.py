@@ -23,7 +23,6 @@ from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.keys.bindings import in_bar_order, key, together
 from schedtop.ui.memory import give_back
 from schedtop.ui.on_demand import MakeOffCpu
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
 from schedtop.ui.screens.closing import close
@@ -35,6 +34,7 @@ from schedtop.ui.screens.offcpu.listing import EVERYBODY, Listing, parse_thread_
 from schedtop.ui.screens.offcpu.two_panes import TwoPanes
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.keyed_table import KeyedTable
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, steady
 
 GIVE_BACK_S = (1.0, 5.0, 15.0)

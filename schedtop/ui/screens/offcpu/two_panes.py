@@ -33,12 +33,12 @@ class TwoPanes:
         self._screen = screen
 
     @property
-    def both(self) -> tuple[Pane, Pane]:
+    def both(self) -> tuple[Pane[Any], Pane[Any]]:
         """Both of them."""
         return (self.threads, self.stacks)
 
     @property
-    def focused(self) -> Pane:
+    def focused(self) -> Pane[Any]:
         """The one with the focus."""
         return self.threads if self._screen.focused is self.threads else self.stacks
 

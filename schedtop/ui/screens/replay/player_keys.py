@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from schedtop.panes.time_pane import TimePane
+from schedtop.panes.time_columns import TimeColumns
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.replay.player import Player, next_speed
 from schedtop.ui.screens.replay.player_bar import PlayerBar, marked
@@ -62,7 +62,7 @@ class PlayerKeys:
             self._screen.notify("this is the beginning" if steps < 0 else "this is the end", timeout=2)
         self._changed()
 
-    def on_time_pane_moment_chosen(self, event: TimePane.MomentChosen) -> None:
+    def on_time_columns_moment_chosen(self, event: TimeColumns.MomentChosen) -> None:
         """Goes to the interval that was clicked."""
         self._go(min(bisect_left(self._ends, event.end_ns), len(self._ends) - 1))
 

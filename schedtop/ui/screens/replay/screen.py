@@ -14,7 +14,6 @@ from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.keys.bindings import KeyRow, in_bar_order, together
 from schedtop.ui.on_demand import NOTHING, OnDemand
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.replay.fired import FiredList
 from schedtop.ui.screens.replay.not_recorded import NotRecorded
@@ -23,6 +22,7 @@ from schedtop.ui.screens.replay.player_bar import READING, PlayerBar
 from schedtop.ui.screens.replay.player_keys import PlayerKeys
 from schedtop.ui.screens.replay.seek_bar import PlaceOf, SeekBar
 from schedtop.ui.screens.replay.shown import RecordedShown
+from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span
 
 PAIRS = (

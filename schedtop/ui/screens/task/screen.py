@@ -25,7 +25,6 @@ from schedtop.task import TaskFrame, TaskSource
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall
 from schedtop.ui.keys.bindings import in_bar_order, key, together
-from schedtop.ui.parts import keys_of, made_of
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
 from schedtop.ui.screens.closing import close
@@ -36,6 +35,7 @@ from schedtop.ui.screens.task.exporter import Exported, TaskExporter
 from schedtop.ui.screens.task.scenes import Scenes
 from schedtop.ui.screens.task.sections import Sections
 from schedtop.ui.screens.text import TextScreen
+from schedtop.widgets.parts import keys_of, made_of
 
 
 class Owner(Protocol):
@@ -91,18 +91,18 @@ class TaskScreen(AttachedScreen[TaskFrame]):
     TaskScreen.-low #task-states { height: 5; }
     TaskScreen.-medium #task-states, TaskScreen.-wide #task-states { height: 10; }
     TaskScreen #task-sections { height: 1fr; layout: grid; grid-size: 1 1; grid-gutter: 0; }
-    TaskScreen #task-sections > TaskPane { display: none; width: 100%; height: 100%; }
-    TaskScreen #task-sections > TaskPane.current { display: block; }
+    TaskScreen #task-sections > Pane { display: none; width: 100%; height: 100%; }
+    TaskScreen #task-sections > Pane.current { display: block; }
     TaskScreen.-medium #task-sections { grid-size: 2 3; }
     TaskScreen.-wide #task-sections { grid-size: 3 2; }
     TaskScreen.-wide.-process #task-sections { grid-size: 3 3; grid-rows: 4fr 4fr 3fr; }
-    TaskScreen.-medium #task-sections > TaskPane { display: block; }
-    TaskScreen.-wide #task-sections > TaskPane { display: block; }
+    TaskScreen.-medium #task-sections > Pane { display: block; }
+    TaskScreen.-wide #task-sections > Pane { display: block; }
     TaskScreen.-medium #task-sections > .aside { display: none; }
     TaskScreen.-wide #task-threads { column-span: 3; }
     TaskScreen #task-sections.zoomed { grid-size: 1 1; }
-    TaskScreen #task-sections.zoomed > TaskPane { display: none; column-span: 1; }
-    TaskScreen #task-sections.zoomed > TaskPane.current { display: block; }
+    TaskScreen #task-sections.zoomed > Pane { display: none; column-span: 1; }
+    TaskScreen #task-sections.zoomed > Pane.current { display: block; }
     TaskScreen #task-too-small { display: none; width: 1fr; height: 1fr; content-align: center middle; }
     TaskScreen.-tiny #task-too-small { display: block; text-align: center; }
     TaskScreen.-tiny Canvas, TaskScreen.-tiny #task-sections { display: none; }
@@ -176,7 +176,7 @@ class TaskScreen(AttachedScreen[TaskFrame]):
         scene = self.scene()
         self.header.take(scene)
         for pane in (self.states, *self.sections.every):
-            pane.take(scene)
+            pane.show(scene)
 
     def scene(self) -> Scene:
         """What is to be shown now."""

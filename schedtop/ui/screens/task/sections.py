@@ -11,10 +11,11 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.screen import Screen
 
+from schedtop.panes.pane import Pane
 from schedtop.panes.task.overview import OverviewPane
 from schedtop.panes.task.past import Subject
 from schedtop.panes.task.peers import WhoPane
-from schedtop.panes.task.scene import TaskPane
+from schedtop.panes.task.scene import Scene
 from schedtop.panes.task.slow_waits import TaskSlowWaitsPane
 from schedtop.panes.task.syscalls import SyscallsPane
 from schedtop.panes.task.threads import ThreadsPane
@@ -51,7 +52,7 @@ class Sections:
 
     def __init__(self, screen: Screen[Any], subject: Subject, changed: Callable[[], None]) -> None:
         """`changed` is called when other sections may be seen than before."""
-        self.every: tuple[TaskPane, ...] = (
+        self.every: tuple[Pane[Scene], ...] = (
             OverviewPane(id="task-overview"),
             SyscallsPane(id="task-syscalls"),
             TaskWaitsPane(id="task-waits"),
@@ -79,11 +80,11 @@ class Sections:
         self._screen.call_after_refresh(self._arranged)
 
     @property
-    def current(self) -> TaskPane:
+    def current(self) -> Pane[Scene]:
         """The section that had the focus last."""
         return next((pane for pane in self.every if pane.has_class("current")), self.every[0])
 
-    def focus(self, pane: TaskPane) -> None:
+    def focus(self, pane: Pane[Scene]) -> None:
         """Gives a section the focus, and the place of the others where there is one only."""
         for other in self.every:
             other.set_class(other is pane, "current")
@@ -122,7 +123,7 @@ class Sections:
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """A click focuses, too."""
-        if isinstance(event.widget, TaskPane) and event.widget in self.every and event.widget is not self.current:
+        if isinstance(event.widget, Pane) and event.widget in self.every and event.widget is not self.current:
             self.focus(event.widget)
 
 

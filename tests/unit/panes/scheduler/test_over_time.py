@@ -18,7 +18,6 @@ from schedtop.model.latency import HISTOGRAMS
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.cpus.trend import MEASURES
 from schedtop.panes.scheduler.latency.over_time import PERCENTILES, THRESHOLD_LINE, OverTimePane
-from schedtop.panes.time_pane import TimePane
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.widgets.glyphs import SHADES
 from tests.unit.panes.conftest import MakeView, without
@@ -34,7 +33,7 @@ def history(count: int = 60, **scenario: int) -> History:
     return History(source.host, source.frames(threading.Event()))
 
 
-async def shown(pane: TimePane, view: View, size: tuple[int, int] = (100, 16)) -> list[str]:
+async def shown(pane: OverTimePane | CpuStripsPane, view: View, size: tuple[int, int] = (100, 16)) -> list[str]:
     """The lines of a pane."""
     app = OnePane(pane)
     async with app.run_test(size=size) as pilot:
@@ -45,7 +44,7 @@ async def shown(pane: TimePane, view: View, size: tuple[int, int] = (100, 16)) -
 
 
 @pytest.mark.parametrize("make", [OverTimePane, CpuStripsPane])
-async def test_every_size_live_and_frozen(make: type[TimePane]) -> None:
+async def test_every_size_live_and_frozen(make: type[OverTimePane | CpuStripsPane]) -> None:
     past = history(40, cpus=3)
     pane = make()
     app = OnePane(pane)
@@ -94,8 +93,8 @@ async def test_a_column_keeps_its_place_while_time_goes_on() -> None:
         for count in range(60, 90):
             pane.show(History(past.host, past.frames[:count]).view(ViewSettings()))
             await pilot.pause()
-            assert pane.placed is not None
-            place = {frame.end_ns: column for column, _, frame in pane.placed.frames}
+            assert pane.time.placed is not None
+            place = {frame.end_ns: column for column, _, frame in pane.time.placed.frames}
             if before is not None:
                 moved = {before[end] - place[end] for end in before.keys() & place.keys()}
                 assert len(moved) == 1
@@ -124,9 +123,9 @@ async def test_the_cursor_marks_the_window_and_tells_its_newest_interval() -> No
     assert f"▲ {format_clock(at.start_time_ns + at.interval_ns)}" in screen[1]
     axis = screen[-2]
     assert axis.index("▲") - axis.index("├") == 9
-    assert pane.placed is not None
-    assert pane.placed.cursor is not None
-    assert axis.index("▲") == 2 + 6 + pane.placed.cursor[1]
+    assert pane.time.placed is not None
+    assert pane.time.placed.cursor is not None
+    assert axis.index("▲") == 2 + 6 + pane.time.placed.cursor[1]
     single = await shown(OverTimePane(), past.view(ViewSettings(), at.end_ns))
     assert "├" not in single[-2]
     assert single[-2].index("▲") == axis.index("▲")
@@ -148,8 +147,8 @@ async def test_merged_frames_are_as_wide_as_they_are_long() -> None:
     merged = History(past.host, [*past.frames[:10], long, *past.frames[16:]])
     pane = OverTimePane()
     await shown(pane, merged.view(ViewSettings()))
-    assert pane.placed is not None
-    widths = {frame.interval_ns: last - first + 1 for first, last, frame in pane.placed.frames}
+    assert pane.time.placed is not None
+    widths = {frame.interval_ns: last - first + 1 for first, last, frame in pane.time.placed.frames}
     assert widths == {10**9: 1, 6 * 10**9: 6}
 
 
@@ -163,8 +162,8 @@ async def test_x_shows_more_time_in_each_column() -> None:
         assert "5 s a column" in text(app)
         assert "last 5 s" in text(app)
         assert_widths(app)
-        assert pane.placed is not None
-        assert len(pane.placed.frames) > 200
+        assert pane.time.placed is not None
+        assert len(pane.time.placed.frames) > 200
         await pilot.press("X", "X")
         assert "a column" not in lines(app)[0]
 
@@ -204,7 +203,7 @@ async def test_a_pane_that_is_not_seen_keeps_no_frames() -> None:
         await pilot.pause()
         pane.show(past.view(ViewSettings()))
         assert not pane._values
-        assert pane.placed is None
+        assert pane.time.placed is None
 
 
 async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> None:
@@ -218,9 +217,9 @@ async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> No
     screen = await shown(pane, view)
     assert f"▲ {format_clock(view.end_time_ns)}" in screen[1]
     assert screen[-2].index("▲") - screen[-2].index("├") == 9 + 7
-    assert pane.placed is not None
+    assert pane.time.placed is not None
     marks = [(place, screen[-2][place + 1 : place + 9]) for place, cell in enumerate(screen[-2]) if cell == "╵"]
-    ends = {format_clock(frame.start_time_ns + frame.interval_ns): last for _, last, frame in pane.placed.frames}
+    ends = {format_clock(frame.start_time_ns + frame.interval_ns): last for _, last, frame in pane.time.placed.frames}
     known = [(place, clock) for place, clock in marks if clock in ends]
     assert known
     assert all(place == 2 + 6 + ends[clock] for place, clock in known)
@@ -302,7 +301,7 @@ async def test_the_cursor_is_in_the_same_column_of_both_panes() -> None:
         await shown(pane, view, (100, 16))
     ends = []
     for pane in panes:
-        placed = pane.placed
+        placed = pane.time.placed
         assert placed is not None
         assert placed.cursor is not None
         frame = placed.nearest(placed.cursor[1])

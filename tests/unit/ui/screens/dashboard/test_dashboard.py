@@ -449,7 +449,7 @@ async def test_settings_hold_from_the_start() -> None:
 async def exported(pilot: Pilot[int]) -> None:
     """Presses the key and waits until it is done."""
     await pilot.press("e")
-    await until(pilot, lambda: pilot.app.keys_are_settled)
+    await until(pilot, lambda: pilot.app.key_order.is_settled)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 

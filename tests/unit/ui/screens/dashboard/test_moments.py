@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_S
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.latency.over_time import OverTimePane
-from schedtop.panes.time_pane import TimePane
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, text
@@ -19,10 +19,10 @@ from tests.unit.ui.screens.replay.test_screen import FRAMES, recorded, replaying
 pytestmark = pytest.mark.asyncio
 
 
-def column_of(pane: TimePane, end_ns: int) -> int:
+def column_of(pane: OverTimePane | CpuStripsPane, end_ns: int) -> int:
     """The cell of a pane in which an interval is."""
-    assert pane.placed is not None
-    return next(last for _, last, frame in pane.placed.frames if frame.end_ns == end_ns) + 2 + 6
+    assert pane.time.placed is not None
+    return next(last for _, last, frame in pane.time.placed.frames if frame.end_ns == end_ns) + 2 + 6
 
 
 def moments(dashboard: Dashboard) -> set[int]:
@@ -30,7 +30,7 @@ def moments(dashboard: Dashboard) -> set[int]:
     return {pane.view.frame.end_ns for pane in dashboard.pane_layout.panes if pane.view is not None}
 
 
-async def clicked(pilot: Pilot[int], pane: TimePane, end_ns: int) -> None:
+async def clicked(pilot: Pilot[int], pane: OverTimePane | CpuStripsPane, end_ns: int) -> None:
     await pilot.click(pane, offset=(column_of(pane, end_ns), 4))
     await pilot.pause()
 
@@ -85,7 +85,7 @@ async def test_a_click_in_the_strips_is_the_same(tmp_path: Path) -> None:
         await pilot.press("4")
         await pilot.pause()
         pane = dashboard.pane_layout.pane_named("cpu-strips")
-        assert isinstance(pane, TimePane)
+        assert isinstance(pane, CpuStripsPane)
         await clicked(pilot, pane, 12 * NS_PER_S)
         assert moments(dashboard) == {12 * NS_PER_S}
 

@@ -20,10 +20,10 @@ from schedtop.base.units import NS_PER_S
 from schedtop.commands.replay import place_of
 from schedtop.model.frame import Frame
 from schedtop.outputs.recording.recorder import Recorder
+from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.latency.over_time import OverTimePane
 from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
-from schedtop.panes.time_pane import TimePane
 from schedtop.recording.lines import Event, Header
 from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
@@ -141,9 +141,9 @@ def panes_of(app: Any) -> list[str]:
     latency = app.dashboard.query_one(LatencyPane)
     latency._plot = LatencyPlot()  # it keeps the axis that it had, and that hangs on what was drawn before
     latency.draw()
-    for pane in app.dashboard.query(TimePane):
+    for pane in (*app.dashboard.query(OverTimePane), *app.dashboard.query(CpuStripsPane)):
         # Where columns begin hangs on that, too: on a busy machine several Frames are drawn at once.
-        pane._keeper, pane._edge = GridKeeper(), RightEdge()
+        pane.time._keeper, pane.time._edge = GridKeeper(), RightEdge()
         if isinstance(pane, OverTimePane):
             pane._scale, pane._factor = None, 0
         pane.draw()

@@ -54,8 +54,8 @@ def is_moment(view: View) -> bool:
     return view.frozen or bool(view.later) or bool(view.host.recorded_source)
 
 
-class TimePane(Pane):
-    """A pane with time to the right; a click on a column asks for that moment."""
+class TimeColumns:
+    """The part of a pane with time to the right; a click on a column asks for that moment."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -78,25 +78,19 @@ class TimePane(Pane):
             super().__init__()
             self.end_ns = end_ns
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, pane: Pane[View]) -> None:
+        self._pane = pane
         self.per_column = PER_COLUMN[0]
         self.placed: Placed | None = None
         self._keeper = GridKeeper()
         self._edge = RightEdge()
         self._margin = 0
 
-    def show(self, view: View) -> None:
-        if self.hidden:
-            # What is not seen must not keep Frames that the history has given up.
-            self.forget()
-        super().show(view)
-
     def forget(self) -> None:
         """Drops what is kept of Frames."""
         self.placed = None
 
-    def place_frames(self, view: View, margin: int, width: int) -> Placed:
+    def place(self, view: View, margin: int, width: int) -> Placed:
         """The Frames of a View in `width` columns from the cell `margin` on."""
         frames = (*view.series, *view.later)
         spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
@@ -145,10 +139,10 @@ class TimePane(Pane):
 
     def action_time_scale(self, step: int) -> None:
         """More time in each column, or less; around the end."""
-        if self.view is None:
+        view, placed = self._pane.view, self.placed
+        if view is None:
             return
-        placed = self.placed
-        interval_ns = max(placed.grid.interval_ns if placed else self.view.series[-1].interval_ns, 1)
+        interval_ns = max(placed.grid.interval_ns if placed else view.series[-1].interval_ns, 1)
         width = max(placed.width if placed else 1, 1)
         # One that would show all that can be kept is the last one that makes sense.
         useful = [
@@ -157,14 +151,19 @@ class TimePane(Pane):
         ]
         here = useful.index(self.per_column) if self.per_column in useful else 0
         self.per_column = useful[(here + step) % len(useful)]
-        self.draw()
+        self._pane.draw()
+
+    def go_to(self, end_ns: int) -> None:
+        """Asks for the interval that ends then."""
+        self._pane.post_message(self.MomentChosen(end_ns))
 
     def on_click(self, event: events.Click) -> None:
-        offset = event.get_content_offset(self)
+        """Asks for the interval that was clicked."""
+        offset = event.get_content_offset(self._pane)
         if offset is None or self.placed is None or not self._margin <= offset.x < self._margin + self.placed.width:
             return
         if (frame := self.placed.nearest(offset.x - self._margin)) is not None:
-            self.post_message(self.MomentChosen(frame.end_ns))
+            self.go_to(frame.end_ns)
 
 
 def with_cursor(spans: Sequence[Span], margin: int, cursor: int) -> list[Span]:

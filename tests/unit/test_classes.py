@@ -1,0 +1,115 @@
+"""The size of classes, read from the sources: methods, attributes, and how many of ours stand above one another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.screen import Screen
+from textual.widget import Widget
+
+import schedtop
+
+PACKAGE = Path(schedtop.__file__).parent
+
+MOST_METHODS = 25
+MOST_ATTRIBUTES = 12
+MOST_DEEP = 2
+"""A class, and one of ours above it."""
+
+TOOLKIT = "widgets"
+"""Its classes count as the framework's: they know nothing of schedtop, and stand beside textual's own."""
+
+EXCEPTIONS: dict[str, str] = {
+    "LiveSource": "owns the kernel programs of the whole run; the sources are taken apart by themselves",
+    "LiveTaskSource": "the same, of one task",
+    "LiveOffCpu": "the same, of stacks",
+    "ReplaySource": "the same, of a recording",
+    "ProcSource": "the same, of /proc",
+    "Totals": "a counter for each metric of the endpoint: its attributes are its table",
+}
+"""Classes with more attributes than MOST_ATTRIBUTES, each with the reason."""
+
+FRAMEWORK = {*dir(App), *dir(Screen), *dir(Widget), "theme", "animation_level"}
+"""What the framework has already: setting it makes no attribute of our own."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A class as it is written. A record is a row of data: its fields are what it is for, and are not counted."""
+
+    name: str
+    folder: str
+    bases: tuple[str, ...]
+    methods: frozenset[str]
+    attributes: frozenset[str]
+    is_record: bool
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Subscript):
+        return _name(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _attributes(method: ast.AST) -> Iterator[str]:
+    for node in ast.walk(method):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _name(node.value) == "self":
+            yield node.attr
+
+
+def _written(node: ast.ClassDef, folder: str) -> Written:
+    methods = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    bases = tuple(map(_name, node.bases))
+    is_record = "NamedTuple" in bases or any("dataclass" in ast.unparse(one) for one in node.decorator_list)
+    attributes = {name for one in methods for name in _attributes(one)} - FRAMEWORK
+    names = frozenset(one.name for one in methods)
+    return Written(node.name, folder, bases, names, frozenset(attributes), is_record)
+
+
+def classes() -> list[Written]:
+    """All classes of the package."""
+    return [
+        _written(node, path.relative_to(PACKAGE).parts[0])
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
+EVERY = classes()
+BY_NAME = {one.name: one for one in EVERY if one.folder != TOOLKIT}
+
+
+def tower(one: Written) -> list[str]:
+    """The class and those of ours above it, the longest way."""
+    above = [tower(BY_NAME[base]) for base in one.bases if base in BY_NAME and base != one.name]
+    return [one.name, *max(above, key=len, default=[])]
+
+
+def test_the_sources_are_read_at_all() -> None:
+    dashboard = BY_NAME["Dashboard"]
+    assert "show_view" in dashboard.methods
+    assert "shown" in dashboard.attributes
+    assert tower(BY_NAME["ReplayDashboard"]) == ["ReplayDashboard", "Dashboard"]
+
+
+@pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
+def test_a_class_is_small(one: Written) -> None:
+    assert len(one.methods) <= MOST_METHODS, sorted(one.methods)
+    if not one.is_record and one.name not in EXCEPTIONS:
+        assert len(one.attributes) <= MOST_ATTRIBUTES, sorted(one.attributes)
+
+
+@pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
+def test_a_class_stands_on_one_of_ours_at_most(one: Written) -> None:
+    assert len(tower(one)) <= MOST_DEEP, tower(one)
+
+
+def test_every_exception_is_still_one() -> None:
+    large = {one.name for one in EVERY if not one.is_record and len(one.attributes) > MOST_ATTRIBUTES}
+    assert large == EXCEPTIONS.keys()
