@@ -82,7 +82,7 @@ class SchedtopApp(OpenApp[int]):
         self.urgency = Urgency()
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
-        # Whoever reads where a file has gone need not know where schedtop was started.
+        # The place of a file is told in full: it does not depend on where schedtop was started.
         self.dashboard = make_screen(
             source, settings or ViewSettings(), export_dir.absolute(), own_pid, on_demand=on_demand
         )

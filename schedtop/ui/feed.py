@@ -84,7 +84,7 @@ class Feed(Generic[Item]):
             self._post_all(stop)
         except SourceError as problem:
             error = str(problem) or "the source failed"
-        except Exception as problem:  # Any error of this thread must reach the user: nobody else sees it.
+        except Exception as problem:  # Any error of this thread must reach the user: nothing else tells it.
             error = f"collecting failed: {type(problem).__name__}: {problem}"
         if not stop.is_set():
             self._post(self._ended(error))
@@ -97,7 +97,7 @@ class Feed(Generic[Item]):
                     return
                 self._post(self._arrived(item))
         finally:
-            # A generator ends here and now rather than when somebody collects it: it may hold what the kernel runs.
+            # A generator ends here and now rather than when it is collected: it may hold what the kernel runs.
             if (close := getattr(items, "close", None)) is not None:
                 close()
 

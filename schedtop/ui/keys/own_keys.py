@@ -129,7 +129,7 @@ def actions() -> Mapping[str, Action]:
 
 
 def key_named(text: str) -> str:
-    """Textual's name of a key that somebody wrote: `space`, `F5`, `?`, `Ctrl+S`. Raises ValueError with the nearest."""
+    """Textual's name of a key in the user's words: `space`, `F5`, `?`, `Ctrl+S`. Raises ValueError with the nearest."""
     if text.endswith("+"):
         parts = [*text[:-2].split("+"), "+"] if text.endswith("++") else [""] * (len(text) - 1) + ["+"]
     else:

@@ -50,7 +50,7 @@ class Painter:
         self._at = (-1, -1)
 
     def forget(self) -> None:
-        """Nothing is known of the screen any more: somebody else has written to it, or it has another size."""
+        """Nothing is known of the screen any more: something else has written to it, or it has another size."""
         self._size = (0, 0)
 
     def paint(self, update: CompositorUpdate, size: tuple[int, int]) -> str:
@@ -155,7 +155,7 @@ class Painter:
                 self._out.append(change(self._pen, ink))
                 self._pen = ink
             self._out += texts[first:place]
-        # How wide a terminal draws what is not of one cell, and where it is at the end of a line, nobody knows.
+        # How wide a terminal draws what is not of one cell, and where it is at the end of a line, is not known.
         surely = end < len(texts) and all(map(_is_one, texts[start:end]))
         self._at = (end, y) if surely else (-1, -1)
 

@@ -46,7 +46,7 @@ def ordered(settings: ViewSettings, pane: object, sort: str) -> ViewSettings:
 
 
 def orders_of(settings: ViewSettings, pane: object) -> tuple[str, Mapping[str, str], str]:
-    """What can be sorted where a pane has the focus: whose rows, the orders with their words, the one that holds."""
+    """What can be sorted where a pane has the focus: the rows, the orders with their words, the one that holds."""
     kind, field, orders = _sorted_by(pane)
     return kind.TITLE, orders, getattr(settings, field)
 

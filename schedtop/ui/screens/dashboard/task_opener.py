@@ -119,7 +119,7 @@ class TaskOpener:
 
 
 def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
-    """Whom the selected row of a pane is about; a sentence if it is no task or process; `None` without a selection.
+    """The task or process of the selected row of a pane; a sentence if it is neither; `None` without a selection.
 
     The row need not be in the window any more: slow waits leave it within a second.
     """

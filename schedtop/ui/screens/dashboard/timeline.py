@@ -21,7 +21,7 @@ THRESHOLDS_NS: tuple[int, ...] = (
 class Timeline:
     """Settings and the moment that is shown. Live: `frozen` is None. Frozen: a copy of the History and a moment in it.
 
-    The copy keeps the past from being dropped while somebody looks at it; `end_ns` is the end of the window.
+    The copy keeps the past from being dropped while one looks at it; `end_ns` is the end of the window.
     """
 
     settings: ViewSettings = field(default_factory=ViewSettings)

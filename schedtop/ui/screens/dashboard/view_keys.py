@@ -56,9 +56,9 @@ class ViewKeys:
     def action_choose_order(self) -> None:
         """Opens the list of the orders of the pane that has the focus, else of the tasks."""
         pane = self._layout.current
-        whose, orders, now = orders_of(self._shown.settings, pane)
+        title, orders, now = orders_of(self._shown.settings, pane)
         choices = [Choice(words, [], name, digit) for digit, (name, words) in zip(DIGITS, orders.items(), strict=False)]
-        chooser = Chooser(f"{whose}: order", choices, [*orders].index(now))
+        chooser = Chooser(f"{title}: order", choices, [*orders].index(now))
         self._screen.app.push_screen(chooser, partial(self._order_chosen, pane))
 
     def _order_chosen(self, pane: Pane[View], order: str | None) -> None:

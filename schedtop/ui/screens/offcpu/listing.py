@@ -17,7 +17,7 @@ from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.chooser import DIGITS, Choice, Chooser
 from schedtop.widgets.keyed_table import KeyedTable
 
-EVERYBODY = Filter()
+EVERYTHING = Filter()
 
 
 def of_threads(wanted: Filter) -> Filter:
@@ -100,6 +100,6 @@ class Listing:
         """Drops the filter; false if there was none."""
         had = bool(self.filter)
         if had:
-            self.filter = EVERYBODY
+            self.filter = EVERYTHING
             self._changed()
         return had

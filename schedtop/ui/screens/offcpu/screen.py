@@ -30,7 +30,7 @@ from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.help.topics import topics_of
 from schedtop.ui.screens.offcpu.attaching import Attaching
 from schedtop.ui.screens.offcpu.exporter import Exported, OffCpuExporter
-from schedtop.ui.screens.offcpu.listing import EVERYBODY, Listing, parse_thread_filter
+from schedtop.ui.screens.offcpu.listing import EVERYTHING, Listing, parse_thread_filter
 from schedtop.ui.screens.offcpu.two_panes import TwoPanes
 from schedtop.ui.screens.search import Search
 from schedtop.widgets.keyed_table import KeyedTable
@@ -98,7 +98,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
     BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS, ORDER)
 
     def __init__(
-        self, make_source: MakeOffCpu, export_dir: Path, *, wanted: Filter = EVERYBODY, tid: int = 0, min_ns: int = 0
+        self, make_source: MakeOffCpu, export_dir: Path, *, wanted: Filter = EVERYTHING, tid: int = 0, min_ns: int = 0
     ) -> None:
         """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle."""
         attaching = Attaching(self, make_source, min_ns, self._attach_anew, self._show_header)

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from schedtop.ui.bars.prompt import PromptBar
 
 PlaceOf = Callable[[str], int]
-"""The number of the interval at a moment that somebody typed. Raises ValueError with a sentence."""
+"""The number of the interval at a moment that was typed. Raises ValueError with a sentence."""
 
 
 class SeekBar(PromptBar):
@@ -31,7 +31,7 @@ class SeekBar(PromptBar):
     HINT = "90s, 2m, 14:03:10  Enter goes there, Esc closes"
 
     class Sought(Message):
-        """Somebody wants to be at an interval."""
+        """The user wants to be at an interval."""
 
         def __init__(self, number: int) -> None:
             super().__init__()

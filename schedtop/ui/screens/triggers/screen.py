@@ -113,7 +113,7 @@ class TriggeredDashboard(Dashboard):
             self.notify(event.text, title="Trigger", severity="error", timeout=10, markup=False)
 
     def close_recordings(self, timeout_s: float) -> list[str]:
-        """Ends the commands first: what they say comes too late for anybody."""
+        """Ends the commands first: what they say comes too late."""
         self._actions.close("schedtop ended")
         return super().close_recordings(timeout_s)
 

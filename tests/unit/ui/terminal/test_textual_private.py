@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import textual
 from textual.app import App
 
@@ -39,6 +40,11 @@ def own_names(tree: ast.AST) -> Iterator[str]:
 def test_every_private_name_is_there() -> None:
     missing = [*missing_names()]
     assert not missing, f"textual {textual.__version__} has changed what we use of it: {missing}"
+
+
+def test_a_private_name_that_has_gone_is_told_with_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(textual_private, "USED", (*textual_private.USED, ("_gone", "a test")))
+    assert [*missing_names()] == ["App._gone: a test"]
 
 
 def test_no_other_module_uses_what_textual_keeps_to_itself() -> None:
