@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schedtop.ui.keys.own_keys import Keymap
 from schedtop.ui.preferences import Preferences
 
 MOST_PROBLEMS = 3
@@ -32,7 +31,7 @@ class Problems:
         return problem_words([problem.removeprefix(f"{self.file}: ") for problem in self.every])
 
 
-def problems_of(preferences: Preferences, keymap: Keymap) -> Problems:
+def problems_of(preferences: Preferences, key_problems: Sequence[str]) -> Problems:
     """What of the preferences does not hold."""
-    of_keys = tuple(f"{preferences.file}: {problem}" for problem in keymap.problems)
+    of_keys = tuple(f"{preferences.file}: {problem}" for problem in key_problems)
     return Problems(preferences.file, (*preferences.problems, *of_keys), of_keys)
