@@ -58,9 +58,17 @@ def read(path: Path, top: int = 50, begin: str = "", end: str = "", **chosen: An
     return read_evidence(path, Filter(**chosen), Part(*places), top=top)
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A recording, made once for all tests here."""
+    return record(tmp_path_factory.mktemp("recorded") / "r.jsonl.gz", frames_of(), {4: "p99 > 1ms for 5s"}).read_bytes()
+
+
 @pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    return record(tmp_path / "r.jsonl.gz", frames_of(), {4: "p99 > 1ms for 5s"})
+def recording(tmp_path: Path, recorded: bytes) -> Path:
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(recorded)
+    return path
 
 
 def test_the_whole_is_the_snapshot_of_the_sum_of_all_frames(recording: Path) -> None:
