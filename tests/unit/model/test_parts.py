@@ -95,7 +95,7 @@ def test_a_part_that_is_encoded_is_decoded_too() -> None:
     assert all((part.encode is None) == (part.decode is None) for part in PARTS)
 
 
-def test_what_is_not_encoded_stands_at_the_beginning_of_a_line() -> None:
+def test_parts_without_encoding_stand_at_the_beginning_of_a_line() -> None:
     frame = wider(0)
     told = json.loads(frame_line(frame))["interval"]
     assert {part.name for part in PARTS if part.encode is None} <= set(told)

@@ -40,7 +40,7 @@ def test_a_row_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 99])
-def test_what_a_later_version_wrote_decodes_to_nothing(number: int) -> None:
+def test_causes_of_a_later_version_decode_to_nothing(number: int) -> None:
     row = wait(kind=number, cause=number, evidence=number, domain=number)[0]
     assert reason(row) == Reason(None, None, None, None)
 

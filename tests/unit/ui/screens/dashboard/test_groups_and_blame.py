@@ -125,7 +125,7 @@ async def test_details_of_a_slow_wait(size: tuple[int, int]) -> None:
         assert pilot.app.screen is dashboard
 
 
-async def test_details_of_a_task_whose_name_is_markup() -> None:
+async def test_details_of_a_task_with_markup_in_its_name() -> None:
     async with running((80, 24)) as (pilot, _source, dashboard):
         pane = dashboard.query_one(SlowWaitsPane)
         assert pane.view is not None
