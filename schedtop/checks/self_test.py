@@ -272,7 +272,7 @@ def _run_delay(ours: int, kernels: int, unseen: int) -> Finding:
 
 
 def _latency(frame: Frame) -> Finding:
-    """The waits in the histogram beside the switches away from tasks: who left a CPU had waited for it before."""
+    """The waits in the histogram beside the switches away from tasks: a task that left a CPU had waited before."""
     switches = frame.total("voluntary_switches") + frame.total("involuntary_switches")
     waits = frame.latency.histogram(None).count
     # A switch that was not seen counts, but the wait that ended there is not known.

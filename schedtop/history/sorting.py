@@ -31,7 +31,7 @@ CPU_SORTS = {
 
 
 PAIR_SORTS = {"blocker": "blocked_ns", "preemptor": "preempted_ns"}
-"""Who is blamed in a pair, and the time that counts then."""
+"""The other task of a pair, and the time that counts then."""
 
 
 PAIR_ORDERS = {"time": "most time first", "count": "most often first"}

@@ -20,7 +20,7 @@ from schedtop.model.short_lived import no_short_lived
 
 @dataclass(frozen=True, slots=True)
 class ViewSettings:
-    """What the user chose to see: window, filter, sort orders, one of GROUPS, and whom to blame (of PAIR_SORTS)."""
+    """What the user chose to see: window, filter, sort orders, one of GROUPS, and the side to blame (of PAIR_SORTS)."""
 
     window_ns: int = NS_PER_S
     filter: Filter = field(default_factory=Filter)
@@ -35,7 +35,7 @@ class ViewSettings:
     cpu_sort: str = "cpu"
     """One of CPU_SORTS."""
     selected_cpus: tuple[int, ...] = ()
-    """CPUs that somebody has chosen among all: what is not about CPUs shows these alone; none: all."""
+    """CPUs that the user has chosen among all: what is not about CPUs shows these alone; none: all."""
     selected_task: tuple[int, ...] | None = None
     """The selected row of the tasks: tid and start of a thread, the id of a group."""
 

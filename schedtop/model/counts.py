@@ -10,14 +10,14 @@ Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 Addable = TypeVar("Addable", int, "Pressure")
 
 HARMLESS_LOSS = ("switches_unseen", "tasks_late", "ends_unseen", "lives_unseen")
-"""Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that nobody can help."""
+"""Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that cannot be helped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """What was not seen or not kept, counted. All zero means: nothing was lost.
 
-    Of the source `proc` alone: `tasks_late` (tasks whose counters, or some, come with a later interval), `ends_unseen`
+    Of the source `proc` alone: `tasks_late` (tasks: their counters, or some, come with a later interval), `ends_unseen`
     (tasks that ended: what they did after they were last read is not known), `lives_unseen` (came and went between).
     """
 

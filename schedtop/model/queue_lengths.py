@@ -61,7 +61,7 @@ class QueueTable:
     `hz`: samples a second on each CPU. `counts`: shape (len(QUEUE_KINDS), cpus, lengths from 0 to at most MOST_QUEUED);
     `sums` and `longest`: shape (len(QUEUE_KINDS), cpus); `samples` and `expected` (what there would be if none was
     late): shape (cpus,). `slept`, among `samples`: not taken, because the CPU was idle and its clock stood still, as in
-    some virtual machines; there was nobody to wait.
+    some virtual machines; there was no task to wait.
     """
 
     hz: int

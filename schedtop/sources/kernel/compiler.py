@@ -88,7 +88,7 @@ def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> C
         input=json.dumps({"text": text, "flags": flags}).encode(),
         capture_output=True,
         env=os.environ | {"BCC_KERNEL_SOURCE": str(include_root)},
-        cwd="/",  # the compiler looks for headers there: none may come from where somebody called us
+        cwd="/",  # the compiler looks for headers there: none may come from where we were started
         process_group=0,  # ctrl-c is for us: we end it
         check=False,
     )
@@ -103,7 +103,7 @@ def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> C
 def bcc_command(job: str, *arguments: str) -> list[str]:
     """The command that does a job of a child that needs bcc (bcc_child.py), whichever interpreter has it.
 
-    -P: as root nothing may be imported from the directory in which somebody called us.
+    -P: as root nothing may be imported from the directory in which we were started.
     """
     return [sys.executable or DISTRIBUTION, "-P", str(Path(__file__).with_name("bcc_child.py")), job, *arguments]
 

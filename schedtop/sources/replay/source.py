@@ -172,7 +172,7 @@ class ReplaySource:
                 if rest <= 0:
                     self._target = self._position + 1
                     return self._target
-                # Nobody wakes who waits here when `stop` is set.
+                # A thread that waits here is not woken when `stop` is set.
                 self._changed.wait(min(rest, 0.1))
                 if not self._playing:
                     self._began_s = time.monotonic()

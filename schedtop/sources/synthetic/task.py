@@ -50,7 +50,7 @@ _CALLS = (
 
 @dataclass(frozen=True, slots=True)
 class TaskScenario:
-    """Whom the task view is on, and what becomes of it. `ends_after`: it ends after so many intervals."""
+    """The task that the view is on, and what becomes of it. `ends_after`: it ends after so many intervals."""
 
     number: int = 4240
     whole_process: bool = False
