@@ -9,10 +9,11 @@ from pathlib import Path
 
 from schedtop.base.finding import Finding
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.host.pid_numbers import INITIAL_PID_NAMESPACE, UnknownNumbers
 from schedtop.sources.host.proc import is_virtualised
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.repairs import as_root
-from schedtop.sources.kernel.pid_numbers import INITIAL_PID_NAMESPACE, TranslatedNumbers, UnknownNumbers
+from schedtop.sources.kernel.pid_numbers import TranslatedNumbers
 
 CLOCKS = Path("/sys/devices/system/clocksource/clocksource0")
 

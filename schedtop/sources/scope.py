@@ -13,10 +13,11 @@ from schedtop.model.rows import text
 from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, find_group, read_mounts
 from schedtop.sources.host.namespaces import pid_namespace
+from schedtop.sources.host.pid_numbers import PidNumbers, SameNumbers
 from schedtop.sources.host.task_cgroups import levels_above
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import FrontEnd
-from schedtop.sources.kernel.pid_numbers import PidNumbers, SameNumbers, pid_numbers
+from schedtop.sources.kernel.pid_numbers import pid_numbers
 
 _WORD = 8
 

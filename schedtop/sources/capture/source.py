@@ -23,7 +23,7 @@ from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import CAPTURE
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
-from schedtop.sources.kernel.pid_numbers import numbers_in
+from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 
@@ -62,7 +62,7 @@ class CaptureSource:
 
     def __enter__(self) -> Self:
         self._front_end = choose_capture_front_end(self._wanted)
-        self.host = proc.identify_host(self._front_end.name)
+        self.host = proc.identify_host(self._front_end.name, pid_numbers().note)
         self._cpus = online_cpus()
         self._rings = Rings(self._front_end, _build(self._front_end), max(self._cpus) + 1, self._buffer_bytes)
         return self

@@ -16,7 +16,6 @@ from schedtop.base.units import NS_PER_S
 from schedtop.model.counts import Overhead, Pressure
 from schedtop.model.host import Host
 from schedtop.sources.host.topology import cpu_list
-from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 _MOST_TICKS = (1 << 62) // _TICK_NS  # 146 years: more is not told by a kernel
@@ -113,32 +112,6 @@ def is_virtualised(
     return None if flags is None else "hypervisor" in flags.split()
 
 
-def identify_host(source: str) -> Host:
-    """Name, kernel release and kind of this host, for a source of that name."""
-    note = pid_numbers().note if source in ("btf", "tracepoint") else ""
+def identify_host(source: str, note: str = "") -> Host:
+    """Name, kernel release and kind of this host, for a source of that name; `note`: what a user must know of it."""
     return Host(socket.gethostname(), platform.release(), source, is_virtualised(), (note,) if note else ())
-
-
-class ProcessNames:
-    """Names of processes whose leader has not been seen switching, read from /proc once each."""
-
-    _LIMIT = 10_000
-
-    def __init__(self, root: Path = Path("/proc")) -> None:
-        self._root = root
-        self._names: dict[int, bytes] = {}
-
-    def name(self, tgid: int) -> bytes:
-        """The comm of a thread group's leader, empty if it is gone."""
-        if tgid not in self._names:
-            number = numbers_in(self._root).inside(tgid)
-            if not number:
-                return b""
-            if len(self._names) >= self._LIMIT:
-                self._names.clear()
-            try:
-                name = (self._root / str(number) / "comm").read_bytes().rstrip(b"\n")[:16]
-            except OSError:
-                name = b""
-            self._names[tgid] = name
-        return self._names[tgid]

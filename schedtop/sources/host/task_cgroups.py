@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from schedtop.sources.host.cgroups import group_directory, mounted_group
-from schedtop.sources.kernel.pid_numbers import numbers_in, shows_host
+from schedtop.sources.host.pid_numbers import PROC, PidNumbers, SameNumbers, shows_host
 
 MOST_A_TIME = 500
 """How many tasks are looked up in one call; the others wait for the next one."""
@@ -25,12 +25,16 @@ _MOST_KEPT = 20_000
 
 
 class TaskCgroups:
-    """The ids of tasks' groups in the hierarchy of the cpu controller, mounted at `root`."""
+    """The ids of tasks' groups in the hierarchy of the cpu controller, mounted at `root`.
 
-    def __init__(self, root: Path | None, proc: Path = Path("/proc")) -> None:
+    `numbers`: how the tids that `ids` is asked for are called in `proc`; the same without it.
+    """
+
+    def __init__(self, root: Path | None, proc: Path = PROC, numbers: PidNumbers | None = None) -> None:
         self._root = root
         self._top = mounted_group(root) if root else "/"
         self._proc = proc
+        self._numbers = numbers or SameNumbers(proc)
         self._known: dict[int, tuple[float, int]] = {}
 
     def ids(self, tids: Sequence[int]) -> list[int]:
@@ -41,10 +45,9 @@ class TaskCgroups:
         if len(self._known) > _MOST_KEPT:
             self._known.clear()
         room = MOST_A_TIME
-        numbers = numbers_in(self._proc)
         for tid in tids:
             # One that /proc does not show may only be too new for the translation: that is not kept.
-            if room and self._known.get(tid, (-KEEP_S, 0))[0] + KEEP_S <= now and (number := numbers.inside(tid)):
+            if room and self._known.get(tid, (-KEEP_S, 0))[0] + KEEP_S <= now and (number := self._numbers.inside(tid)):
                 self._known[tid] = (now, self.look_up(number))
                 room -= 1
         return [self._known.get(tid, (0.0, 0))[1] for tid in tids]
@@ -74,7 +77,7 @@ def cpu_group(text: str) -> str:
     return unified
 
 
-def levels_above(root: Path, proc: Path = Path("/proc")) -> int:
+def levels_above(root: Path, proc: Path = PROC) -> int:
     """How far below the root of the host's hierarchy `root` is. Raises ValueError where a cgroup namespace hides it.
 
     Inside of one the host's kthreadd, which never leaves the root (cgroup_init_kthreadd()), is as many steps up as the

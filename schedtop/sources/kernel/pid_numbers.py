@@ -1,8 +1,4 @@
-"""The numbers of tasks: the kernel programs know the host's, /proc and system calls may have those of a container.
-
-In a pid namespace of its own (unshare --pid, a container without --pid=host) a number of the host is nobody in /proc,
-or somebody else. So nothing looks into /proc by a number from the kernel programs but through one of these.
-"""
+"""The numbers of tasks that the kernel programs tell, in the numbers of our /proc: asks the kernel in a container."""
 
 from __future__ import annotations
 
@@ -10,11 +6,11 @@ import os
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from schedtop.model.source import SourceError
+from schedtop.sources.host.pid_numbers import PROC, PidNumbers, SameNumbers, UnknownNumbers, own_number, shows_host
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
@@ -28,63 +24,7 @@ LEARN_S, KEEP_S, HURRY_S = 1.0, 2.0, 0.05
 """How often it is asked for tasks of the host that are not known, how long what is known may be old, and how often it
 is asked for those of /proc, which are there."""
 
-INITIAL_PID_NAMESPACE = "pid:[4026531836]"
-"""PROC_PID_INIT_INO of include/linux/proc_ns.h."""
-
 _FUNCTION = 12  # BTF_KIND_FUNC
-_KTHREADD, _PF_KTHREAD = 2, 0x00200000  # kernel_init() starts it second; include/linux/sched.h
-_FLAGS = 6  # field of /proc/PID/stat behind the name (man 5 proc)
-_PROC = Path("/proc")
-
-
-class PidNumbers(Protocol):
-    """How numbers of the host and those of /proc go together.
-
-    `note`: what a user must know of the numbers in tables, empty on a host. `for_calls`: system calls take the numbers
-    of /proc. `own`: this process by its number of the host, 0 if that cannot be told.
-    """
-
-    note: str
-    for_calls: bool
-    own: int
-
-    def inside(self, number: int) -> int:
-        """The number in /proc of a task of the host, 0 if it has none, or none that is known."""
-        ...
-
-    def of_host(self, number: int) -> int:
-        """The number of the host of a task in /proc, 0 if it is not known."""
-        ...
-
-
-class SameNumbers:
-    """/proc is the host's."""
-
-    note = ""
-
-    def __init__(self, proc: Path = _PROC) -> None:
-        self.own = _own_number(proc) or os.getpid()
-        self.for_calls = self.own == os.getpid()
-
-    def inside(self, number: int) -> int:
-        return number
-
-    def of_host(self, number: int) -> int:
-        return number
-
-
-class UnknownNumbers:
-    """Nothing can be looked up."""
-
-    note = "tids are the host's: /proc here has others, so names of sleepers and other things from there are missing"
-    for_calls = False
-    own = 0
-
-    def inside(self, number: int) -> int:
-        return 0
-
-    def of_host(self, number: int) -> int:
-        return 0
 
 
 class TranslatedNumbers(Loader):
@@ -134,10 +74,10 @@ def pid_numbers() -> PidNumbers:
         return SameNumbers()
     if privileges.programs().state == "missing":
         return SameNumbers()  # there is no source but /proc
-    if _own_number(_PROC) != os.getpid():
+    if own_number(PROC) != os.getpid():
         return UnknownNumbers()  # /proc is that of yet another namespace, or not there
     try:
-        link = os.readlink(_PROC / "self" / "ns" / "pid")
+        link = os.readlink(PROC / "self" / "ns" / "pid")
         return TranslatedNumbers(int(link.removeprefix("pid:[").removesuffix("]")))
     except (OSError, ValueError, BtfError, SourceError):
         return UnknownNumbers()
@@ -145,37 +85,14 @@ def pid_numbers() -> PidNumbers:
 
 def numbers_in(proc: Path) -> PidNumbers:
     """`pid_numbers` of the real /proc; one that a test made up has the host's."""
-    return pid_numbers() if proc == _PROC else SameNumbers(proc)
-
-
-def shows_host(proc: Path = _PROC) -> bool:
-    """Whether a /proc has the numbers of the host: we are in its pid namespace, or it is the host's mounted here."""
-    try:
-        if os.readlink(proc / "self" / "ns" / "pid") == INITIAL_PID_NAMESPACE:
-            return True
-    except OSError:
-        pass
-    try:
-        # Threads of the kernel are in no other namespace.
-        fields = (proc / str(_KTHREADD) / "stat").read_bytes().rpartition(b") ")[2].split()
-        return bool(int(fields[_FLAGS]) & _PF_KTHREAD)
-    except (OSError, ValueError, IndexError):
-        return False
+    return pid_numbers() if proc == PROC else SameNumbers(proc)
 
 
 def own_tgid(source: str) -> int:
     """This process as the tables of a source have it, 0 if that cannot be told. `source`: the option's value."""
     if source in ("proc", "synthetic"):
-        return _own_number(_PROC) or os.getpid()
+        return own_number(PROC) or os.getpid()
     return pid_numbers().own
-
-
-def _own_number(proc: Path) -> int:
-    """Ours in this /proc, 0 if it does not show us."""
-    try:
-        return int(os.readlink(proc / "self"))
-    except (OSError, ValueError):
-        return 0
 
 
 def _flags(btf: Btf) -> tuple[tuple[str, ...], int]:

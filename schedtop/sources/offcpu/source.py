@@ -71,7 +71,7 @@ class LiveOffCpu:
 
     def __enter__(self) -> Self:
         front_end = choose_offcpu_front_end(self._wanted)
-        self.host = replace(proc.identify_host(front_end.name), scope=str(self._scope))
+        self.host = replace(proc.identify_host(front_end.name, pid_numbers().note), scope=str(self._scope))
         cpus = proc.possible_cpus()
         self._programs = OffCpuPrograms(front_end, self._scope, cpus, self._limits, self._wakers)
         try:

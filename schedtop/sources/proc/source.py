@@ -21,11 +21,11 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.pid_numbers import shows_host
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.findings import privileges
-from schedtop.sources.kernel.pid_numbers import shows_host
 from schedtop.sources.proc.births import Lives
 from schedtop.sources.proc.names import ProcPeople
 from schedtop.sources.proc.polling import TaskPolling

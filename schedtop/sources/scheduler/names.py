@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpu_list
 from schedtop.model.rows import PERSON_DTYPE, Integers, Rows, take_rows
-from schedtop.sources.host.proc import ProcessNames
 from schedtop.sources.kernel.pid_numbers import pid_numbers
+from schedtop.sources.scheduler.process_names import ProcessNames
 
 _FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
 

@@ -22,11 +22,13 @@ from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
+from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.scheduler.names import People, allowed_cpus, note_allowed_cpus
+from schedtop.sources.scheduler.process_names import ProcessNames
 from schedtop.sources.scheduler.programs import Limits, Programs, build
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.short_lived import ShortLives
@@ -72,13 +74,15 @@ class LiveSource:
         front_end = choose_front_end(self._wanted)
         self._possible_cpus = proc.possible_cpus()
         topology = self._topology or read_topology(self._possible_cpus)
-        self.host = replace(proc.identify_host(front_end.name), topology=topology, scope=str(self._scope))
+        self.host = replace(
+            proc.identify_host(front_end.name, pid_numbers().note), topology=topology, scope=str(self._scope)
+        )
         self.host = replace(self.host, notes=(*self.host.notes, *front_end.notes))
         self._unavailable = MappingProxyType(front_end.unavailable)
         self._infers_throttling = not front_end.tells_throttled
         self._ledger = TaskLedger(self._limits.task_slots)
         self._open_cgroups(front_end)
-        self._processes = proc.ProcessNames()
+        self._processes = ProcessNames()
         self._idle = IdleTimes()
         self._epoch = 1
         self._late_ticks = 0
@@ -98,7 +102,7 @@ class LiveSource:
         self._cgroups = CgroupNames(root)
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
-        self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root)
+        self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root, numbers=pid_numbers())
 
     def __exit__(self, *exc: Any) -> None:
         self._programs.close()

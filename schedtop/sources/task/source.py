@@ -96,7 +96,7 @@ class LiveTaskSource:
         require_host_numbers()
         self.who = identify(self._wanted_tid)
         front_end = choose_task_front_end(self._wanted)
-        self.host = proc.identify_host(front_end.name)
+        self.host = proc.identify_host(front_end.name, pid_numbers().note)
         self._programs = TaskPrograms(front_end, proc.possible_cpus())
         self._pidfd = -1
         # Records of tracepoints do not say whose thread a new one is.

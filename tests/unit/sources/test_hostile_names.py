@@ -11,8 +11,8 @@ from schedtop.model.source import SourceError
 from schedtop.sources.capture.source import with_missing_names
 from schedtop.sources.host import cgroups
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy
+from schedtop.sources.host.pid_numbers import INITIAL_PID_NAMESPACE
 from schedtop.sources.host.task_cgroups import cpu_group
-from schedtop.sources.kernel.pid_numbers import INITIAL_PID_NAMESPACE
 from schedtop.sources.task.proc import AttributeReader, identify, read_stat
 
 ENDS = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")

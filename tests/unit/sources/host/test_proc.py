@@ -9,6 +9,7 @@ import pytest
 
 from schedtop.model.counts import Pressure
 from schedtop.sources.host import proc
+from schedtop.sources.scheduler.process_names import ProcessNames
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
@@ -164,7 +165,7 @@ def test_the_host_is_this_one() -> None:
 def test_process_names_are_read_once_and_unknown_ones_are_empty(tmp_path: Path) -> None:
     (tmp_path / "7").mkdir()
     (tmp_path / "7" / "comm").write_bytes(b"nginx\n")
-    names = proc.ProcessNames(tmp_path)
+    names = ProcessNames(tmp_path)
     assert (names.name(7), names.name(8)) == (b"nginx", b"")
     (tmp_path / "7" / "comm").write_bytes(b"other\n")
     assert names.name(7) == b"nginx"

@@ -6,8 +6,8 @@ import pytest
 
 from schedtop.sources.host import task_cgroups
 from schedtop.sources.host.cgroups import group_directory, mounted_group
+from schedtop.sources.host.pid_numbers import SameNumbers
 from schedtop.sources.host.task_cgroups import TaskCgroups, cpu_group, levels_above
-from schedtop.sources.kernel.pid_numbers import UnknownNumbers
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,10 @@ def test_lookups_of_task_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_task_that_proc_does_not_show_yet_is_looked_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, proc = host(tmp_path, {3: "/a"})
-    groups = TaskCgroups(root, proc)
+    numbers = SameNumbers(proc)
+    groups = TaskCgroups(root, proc, numbers)
     with monkeypatch.context() as container:
-        container.setattr(task_cgroups, "numbers_in", lambda _: UnknownNumbers())
+        container.setattr(numbers, "inside", lambda _: 0)
         assert groups.ids([3]) == [0]
     assert groups.ids([3]) == [(root / "a").stat().st_ino]
 

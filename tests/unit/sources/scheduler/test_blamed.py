@@ -7,10 +7,10 @@ import numpy as np
 
 from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS
-from schedtop.sources.host.proc import ProcessNames
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.names import People
+from schedtop.sources.scheduler.process_names import ProcessNames
 
 SEEN = 8
 SLOT = np.dtype(
