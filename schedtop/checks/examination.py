@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedtop.base.finding import Finding
-from schedtop.checks import host, own, tracepoints
+from schedtop.checks import compiler, host, own, rights, tracefs, tracepoints
+from schedtop.checks.btf import read_btf
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.compiler import bcc_command
-from schedtop.sources.kernel.findings import binding, kernel, privileges, rights, tracing
+from schedtop.sources.kernel.findings import binding, kernel, privileges
+from schedtop.sources.kernel.findings.rights import perf_events, seccomp_now
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE, cache_directory
 from schedtop.sources.kernel.program_text import source_directory
 
@@ -51,17 +53,17 @@ def safely(name: str, check: Callable[[], Finding]) -> Finding:
 def examine() -> list[Checked]:
     """Everything but the self-test, and what belongs to the screen."""
     with ThreadPoolExecutor(1) as pool:
-        compiler = pool.submit(lambda: safely("bcc", lambda: binding.bcc(bcc_command("about"))))
+        asked = pool.submit(lambda: safely("bcc", lambda: compiler.bcc(bcc_command("about"))))
         btf: list[Btf | None] = [None]
 
-        def read_btf() -> Finding:
-            finding, btf[0] = kernel.read_btf()
+        def types() -> Finding:
+            finding, btf[0] = read_btf()
             return finding
 
-        found = [Checked("kernel", finding) for finding in _kernel(read_btf)]
+        found = [Checked("kernel", finding) for finding in _kernel(types)]
         found += [Checked("rights", finding) for finding in _rights()]
         found += list(_tracepoints(btf[0]))
-        found += [Checked("compiler", finding) for finding in (compiler.result(), *_compiler())]
+        found += [Checked("compiler", finding) for finding in (asked.result(), *_compiler())]
     found += [Checked("host", finding) for finding in _host(btf[0])]
     checks = [("schedtop", own.own_version), ("python", own.python)]
     found += [Checked("schedtop", safely(name, check)) for name, check in checks]
@@ -69,10 +71,10 @@ def examine() -> list[Checked]:
     return found
 
 
-def _kernel(read_btf: Callable[[], Finding]) -> Iterator[Finding]:
+def _kernel(types: Callable[[], Finding]) -> Iterator[Finding]:
     yield safely("kernel", kernel.kernel)
     yield safely("bpf", lambda: kernel.bpf_call()[0])
-    yield safely("btf", read_btf)
+    yield safely("btf", types)
     yield safely("lockdown", kernel.lockdown)
     yield safely("memlock", kernel.memlock)
 
@@ -80,19 +82,19 @@ def _kernel(read_btf: Callable[[], Finding]) -> Iterator[Finding]:
 def _rights() -> Iterator[Finding]:
     yield safely("capabilities", privileges.programs)
     yield safely("user_namespace", rights.user_namespace)
-    yield safely("seccomp", rights.seccomp_now)
+    yield safely("seccomp", seccomp_now)
     yield safely("unprivileged_bpf", rights.unprivileged_bpf)
-    yield safely("perf_event_paranoid", rights.perf_events)
+    yield safely("perf_event_paranoid", perf_events)
 
 
 def _tracepoints(btf: Btf | None) -> Iterator[Checked]:
     place: list[Path | None] = [None]
 
-    def tracefs() -> Finding:
-        finding, place[0] = tracing.tracefs(needed=btf is None)
+    def mounted() -> Finding:
+        finding, place[0] = tracefs.tracefs(needed=btf is None)
         return finding
 
-    yield Checked("tracepoints", safely("tracefs", tracefs))
+    yield Checked("tracepoints", safely("tracefs", mounted))
     try:
         macros = tracepoints.used_macros()
     except (OSError, SourceError):
@@ -110,7 +112,7 @@ def _compiler() -> Iterable[Finding]:
             return binding.sources(None, Path(__file__).resolve().parents[2] / "bpf")
 
     yield safely("sources", sources)
-    yield safely("cache", lambda: binding.cache(cache_directory(), DIRECTORY_VARIABLE))
+    yield safely("cache", lambda: compiler.cache(cache_directory(), DIRECTORY_VARIABLE))
 
 
 def _host(btf: Btf | None) -> Iterator[Finding]:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import schedtop
-from schedtop.sources.kernel.findings import privileges, tracing
+from schedtop.checks.tracefs import tracefs
+from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.findings.repairs import schedtop_as_root
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
@@ -88,7 +89,7 @@ def test_doctor_without_tracefs_works_through_btf() -> None:
     data, found = states(run("doctor", "--json", "--no-self-test", prefix=without_tracefs()))
     assert (data["status"], found["tracefs"], found["sched_switch"]) == (0, "degraded", "ok")
     started = run("snapshot", "--source", "tracepoint", prefix=without_tracefs())
-    assert started.stderr == f"schedtop: {tracing.tracefs((Path('/none'),))[0].error}\n"
+    assert started.stderr == f"schedtop: {tracefs((Path('/none'),))[0].error}\n"
 
 
 def test_doctor_and_start_report_missing_rights() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedtop.sources.kernel.findings import tracing
+from schedtop.sources.kernel.findings.tracing import no_tracefs, unreadable
+
+MOUNT_POINTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
 _FIELD = re.compile(r"^\s*field:(?P<type>[^;]*?)(?P<name>\w+)(?P<array>\[\w*\])?;"
                     r"\s*offset:(?P<offset>\d+);\s*size:(?P<size>\d+);", re.MULTILINE)  # fmt: skip
@@ -26,12 +30,26 @@ class TracefsError(Exception):
     """Tracefs cannot be used; the text says why and what to do."""
 
 
-def find_tracefs(candidates: tuple[Path, ...] = tracing.MOUNT_POINTS) -> Path:
+def find_tracefs(candidates: Collection[Path] = MOUNT_POINTS) -> Path:
     """The mounted and readable tracefs. Raises TracefsError."""
-    finding, path = tracing.tracefs(candidates)
+    path, denied = look_for_tracefs(candidates)
     if path is None:
-        raise TracefsError(finding.error)
+        raise TracefsError(no_tracefs(denied).error)
     return path
+
+
+def look_for_tracefs(candidates: Collection[Path] = MOUNT_POINTS) -> tuple[Path | None, Path | None]:
+    """The first one that is mounted and readable, else the first one that may not be read."""
+    denied = None
+    for path in candidates:
+        try:
+            if (path / "events").is_dir() and os.listdir(path / "events"):
+                return path, None
+        except PermissionError:
+            denied = denied or path
+        except OSError:
+            continue
+    return None, denied
 
 
 def parse_format(text: str) -> dict[str, Field]:
@@ -50,7 +68,7 @@ def read_fields(tracefs: Path, event: str) -> dict[str, Field] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TracefsError(tracing.unreadable(path, error)) from error
+        raise TracefsError(unreadable(path, error)) from error
 
 
 def read_id(tracefs: Path, event: str) -> int:
@@ -59,6 +77,6 @@ def read_id(tracefs: Path, event: str) -> int:
     try:
         return int(path.read_text())
     except OSError as error:
-        raise TracefsError(tracing.unreadable(path, error)) from error
+        raise TracefsError(unreadable(path, error)) from error
     except ValueError as error:
         raise TracefsError(f"{path}: {error}") from error

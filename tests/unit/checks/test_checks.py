@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from schedtop.base.finding import MORE, Finding
-from schedtop.checks import examination, host, own, tracepoints
+from schedtop.checks import compiler, examination, host, own, tracepoints
+from schedtop.checks import tracefs as checks_tracefs
+from schedtop.checks.btf import read_btf
+from schedtop.checks.rights import unprivileged_bpf, user_namespace
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel import front_end as frontend
 from schedtop.sources.kernel.compiler import compile_programs
@@ -88,9 +91,9 @@ def test_locked_memory_counts_before_5_11(release: str, held: frozenset[str], li
 
 
 def test_check_without_btf_is_degraded(tmp_path: Path) -> None:
-    found, btf = kernel.read_btf(tmp_path / "vmlinux")
+    found, btf = read_btf(tmp_path / "vmlinux")
     assert (found.state, btf) == ("degraded", None)
-    damaged, btf = kernel.read_btf(write(tmp_path / "vmlinux", "no BTF at all, but long enough for a header"))
+    damaged, btf = read_btf(write(tmp_path / "vmlinux", "no BTF at all, but long enough for a header"))
     assert (damaged.state, btf) == ("degraded", None)
 
 
@@ -113,9 +116,9 @@ def test_the_capabilities_of_root_are_a_container_s_to_give(monkeypatch: pytest.
 
 
 def test_user_namespaces(tmp_path: Path) -> None:
-    assert rights.user_namespace(write(tmp_path / "first", "         0          0 4294967295\n")).state == "ok"
-    assert rights.user_namespace(write(tmp_path / "other", "         0       1000          1\n")).state == "missing"
-    assert rights.user_namespace(tmp_path / "none").state == "ok"
+    assert user_namespace(write(tmp_path / "first", "         0          0 4294967295\n")).state == "ok"
+    assert user_namespace(write(tmp_path / "other", "         0       1000          1\n")).state == "missing"
+    assert user_namespace(tmp_path / "none").state == "ok"
 
 
 @pytest.mark.parametrize(
@@ -142,9 +145,9 @@ def test_perf_events(tmp_path: Path) -> None:
 
 def test_unprivileged_bpf_takes_nothing(tmp_path: Path) -> None:
     for value in (0, 1, 2, 7):
-        found = rights.unprivileged_bpf(write(tmp_path / "value", f"{value}\n"))
+        found = unprivileged_bpf(write(tmp_path / "value", f"{value}\n"))
         assert (found.state, found.details["value"]) == ("ok", value)
-    assert rights.unprivileged_bpf(tmp_path / "none").state == "ok"
+    assert unprivileged_bpf(tmp_path / "none").state == "ok"
 
 
 @pytest.fixture
@@ -154,19 +157,19 @@ def tracefs(tmp_path: Path) -> Path:
 
 
 def test_tracefs(tmp_path: Path, tracefs: Path) -> None:
-    found, path = tracing.tracefs((tmp_path / "no", tracefs))
+    found, path = checks_tracefs.tracefs((tmp_path / "no", tracefs))
     assert (found.state, path) == ("ok", tracefs)
     empty = tmp_path / "empty"
     (empty / "events").mkdir(parents=True)
     for needed, state in ((True, "missing"), (False, "degraded")):
-        found, path = tracing.tracefs((empty,), needed=needed)
+        found, path = checks_tracefs.tracefs((empty,), needed=needed)
         assert (found.state, path, found.repair.removeprefix("sudo ").split()[0]) == (state, None, "mount")
 
 
 def test_the_error_without_tracefs_is_the_check_s(tmp_path: Path) -> None:
     with pytest.raises(TracefsError) as failure:
         find_tracefs((tmp_path,))
-    assert str(failure.value) == tracing.tracefs((tmp_path,))[0].error
+    assert str(failure.value) == checks_tracefs.tracefs((tmp_path,))[0].error
 
 
 def test_every_tracepoint_has_a_use_and_a_loss() -> None:
@@ -212,7 +215,7 @@ def test_fields_of_one_tracepoint_are_not_those_of_another() -> None:
 def test_a_repair_needs_no_sudo_for_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for user, prefix in ((0, ""), (1000, "sudo ")):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        assert tracing.tracefs((tmp_path,))[0].repair.startswith(f"{prefix}mount -t tracefs ")
+        assert checks_tracefs.tracefs((tmp_path,))[0].repair.startswith(f"{prefix}mount -t tracefs ")
         assert host.cgroups("").repair.startswith(f"{prefix}mount -t cgroup2 ")
         assert kernel.memlock("5.10.0", frozenset(), SMALL).repair.startswith(f"{prefix}prlimit ")
 
@@ -238,30 +241,30 @@ def child(code: str) -> list[str]:
 def test_bcc_is_what_the_child_says() -> None:
     about = {"version": "0.26.0", "interpreter": sys.executable,
              "libraries": ["/lib/libbcc.so.0.26.0", "/lib/libbpf.so.1.1.2", "/lib/libLLVM-14.so.1"]}  # fmt: skip
-    found = binding.bcc(child(f"import json; print(json.dumps({about!r}))"))
+    found = compiler.bcc(child(f"import json; print(json.dumps({about!r}))"))
     assert (found.state, found.found) == ("ok", "0.26.0, libbcc 0.26.0, libbpf 1.1.2")
     assert found.details["libraries"]["libLLVM"] == "14"
-    old = binding.bcc(child('print(\'{"version": "0.12.0", "interpreter": "/usr/bin/python3"}\')'))
+    old = compiler.bcc(child('print(\'{"version": "0.12.0", "interpreter": "/usr/bin/python3"}\')'))
     assert old.state == "degraded" and "/usr/bin/python3" in old.found
 
 
 def test_bcc_that_is_missing_or_broken() -> None:
-    missing = binding.bcc(child("raise SystemExit(3)"))
+    missing = compiler.bcc(child("raise SystemExit(3)"))
     assert (missing.state, missing.sentence) == ("missing", binding.no_bcc().sentence)
-    assert binding.bcc(child("print('nonsense')")).state == "degraded"
-    assert binding.bcc(["/no/such/interpreter"]).state == "degraded"
+    assert compiler.bcc(child("print('nonsense')")).state == "degraded"
+    assert compiler.bcc(["/no/such/interpreter"]).state == "degraded"
     assert "python3-bpfcc" in binding.no_bcc(install="").advice
 
 
 def test_the_cache(tmp_path: Path) -> None:
     ours = tmp_path / "ours"
-    assert binding.cache(ours, "VARIABLE").state == "ok"
+    assert compiler.cache(ours, "VARIABLE").state == "ok"
     ours.mkdir(mode=0o700)
     write(ours / "0.json", "{}")
-    assert binding.cache(ours, "VARIABLE").details["programs"] == 1
+    assert compiler.cache(ours, "VARIABLE").details["programs"] == 1
     ours.chmod(0o777)
-    assert "chmod 700" in binding.cache(ours, "VARIABLE").repair
-    assert binding.cache(None, "VARIABLE").repair == "unset VARIABLE"
+    assert "chmod 700" in compiler.cache(ours, "VARIABLE").repair
+    assert compiler.cache(None, "VARIABLE").repair == "unset VARIABLE"
 
 
 V1 = "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
@@ -362,7 +365,7 @@ def test_start_and_check_say_the_same_without_btf(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(frontend, "KERNEL_BTF", tmp_path / "vmlinux")
     with pytest.raises(SourceError) as failure:
         frontend.choose_front_end("btf")
-    assert str(failure.value) == kernel.read_btf(tmp_path / "vmlinux")[0].error
+    assert str(failure.value) == read_btf(tmp_path / "vmlinux")[0].error
 
 
 def test_compile_programs_says_what_the_check_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What kernel this is, and whether it takes our programs: release, bpf(2), BTF, lockdown."""
+"""What kernel this is, and whether it takes our programs: release, bpf(2), lockdown; and that it has no BTF."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from schedtop.base.finding import Finding
 from schedtop.sources.kernel import bpf_syscall as calls
-from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.findings.repairs import as_root
 
@@ -82,20 +81,6 @@ def no_bpf() -> Finding:
     found = "this kernel has no bpf(2), or a sandbox (gVisor, seccomp) hides it"
     advice = "boot a kernel with CONFIG_BPF_SYSCALL, or run schedtop on the host itself"
     return Finding("bpf", "missing", found, NOTHING, advice=advice, details={"error": "ENOSYS"})
-
-
-def read_btf(path: Path = KERNEL_BTF) -> tuple[Finding, Btf | None]:
-    """Whether there is BTF, and whether it has what we look for."""
-    from schedtop.sources.kernel.front_end import btf_front_end  # which has its errors from here
-
-    try:
-        btf = Btf.of_kernel(path)
-        btf_front_end(btf)
-    except BtfError as error:
-        return no_btf(str(error)), None
-    size = path.stat().st_size
-    found = f"{size / (1 << 20):.1f} MiB, {len(btf):,} types, all that is read"
-    return Finding("btf", "ok", found, details={"path": str(path), "bytes": size, "types": len(btf)}), btf
 
 
 def no_btf(why: str) -> Finding:

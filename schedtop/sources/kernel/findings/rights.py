@@ -1,4 +1,4 @@
-"""What may forbid kernel programs beside missing capabilities: namespaces, filters of system calls, sysctls."""
+"""What may forbid kernel programs beside missing capabilities: filters of system calls, and sysctls."""
 
 from __future__ import annotations
 
@@ -11,27 +11,12 @@ from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.findings.kernel import NOTHING, bpf_call, probe_perf
 from schedtop.sources.kernel.findings.repairs import as_root
 
-UNPRIVILEGED_BPF = Path("/proc/sys/kernel/unprivileged_bpf_disabled")
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 
 _PERF_LOST = "run queue lengths (the pane Run queue), and --source tracepoint"
 
 _ORDINARY = 2
 """The strictest value of the kernel's own documentation (admin-guide/sysctl/kernel.rst)."""
-
-_MEANING = {
-    0: "anybody may load some programs; schedtop's need capabilities all the same",
-    1: "for who has cap_bpf only, until the next boot",
-    2: "for who has cap_bpf only",
-}
-
-
-def user_namespace(uid_map: Path = Path("/proc/self/uid_map")) -> Finding:
-    """Whether we are in the first one: in another, capabilities are worth nothing for programs."""
-    if privileges.in_first_user_namespace(uid_map):
-        return Finding("user_namespace", "ok", "the first one", details={"first": True})
-    found = "another one than the host's: the kernel does not count capabilities held in it"
-    return Finding("user_namespace", "missing", found, NOTHING, advice=privileges.OUTSIDE, details={"first": False})
 
 
 def seccomp(refused: int, enough: bool, status: Path = Path("/proc/self/status")) -> Finding:
@@ -59,13 +44,6 @@ def seccomp_now() -> Finding:
     """The same of this process: it makes the call."""
     enough = privileges.are_enough(privileges.capabilities()) and privileges.in_first_user_namespace()
     return seccomp(bpf_call()[1], enough)
-
-
-def unprivileged_bpf(path: Path = UNPRIVILEGED_BPF) -> Finding:
-    """kernel.unprivileged_bpf_disabled. Whatever it says, our programs need capabilities: it takes nothing from us."""
-    value = sysctl(path)
-    found = "not in this kernel" if value is None else f"{value}: {_MEANING.get(value, 'not known')}"
-    return Finding("unprivileged_bpf", "ok", found, details={"value": value})
 
 
 def perf_events(
