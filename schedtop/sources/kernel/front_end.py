@@ -18,6 +18,7 @@ from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.offsets import cgroup_flags, offset_flags, queued_flag
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
@@ -216,36 +217,9 @@ def _task_fields(btf: Btf) -> dict[str, str]:
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 
 
-def queued_flag(btf: Btf) -> str:
-    """The type of task_struct.on_rq: a byte since 7.3, an int before. The verifier refuses a load that is wider."""
-    return f"-DTASK_ON_RQ_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_rq')}"
-
-
-def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
-    """Flags that find a task's cgroup (bpf/cgroup.h); `v1`: that of the cpu controller. Raises BtfError."""
-
-    def offset(struct: str, *names: str) -> int:
-        return btf.offset(struct, next((name for name in names if btf.has_field(struct, name)), names[0]))
-
-    flags = [
-        f"-DCGROUP_NODE_OFFSET={offset('cgroup', 'kn')}",
-        f"-DNODE_ID_OFFSET={offset('kernfs_node', 'id')}",
-        f"-DCSS_SET_DEFAULT_CGROUP_OFFSET={offset('css_set', 'dfl_cgrp')}",
-        f"-DCGROUP_LEVEL_OFFSET={offset('cgroup', 'level')}",
-        f"-DCGROUP_ANCESTORS_OFFSET={offset('cgroup', 'ancestors', 'ancestor_ids')}",
-    ]
-    if not btf.has_field("cgroup", "ancestors"):  # before 6.1 they were the ids themselves
-        flags.append("-DCGROUP_ANCESTORS_ARE_IDS")
-    if v1:
-        subsystem = btf.offset("css_set", "subsys") + 8 * btf.enumerator("cgroup_subsys_id", "cpu_cgrp_id")
-        flags.append(f"-DCSS_SET_SUBSYS_OFFSET={subsystem}")
-        flags.append(f"-DCSS_CGROUP_OFFSET={offset('cgroup_subsys_state', 'cgroup')}")
-    return flags
-
-
 def _steal_flags(btf: Btf) -> list[str]:
     """Flags that find a run queue's steal clock, none where the kernel keeps none (CONFIG_PARAVIRT_TIME_ACCOUNTING)."""
-    return _offset_flags(
+    return offset_flags(
         btf,
         TASK_CFS_RQ=("task_struct", "se.cfs_rq"),
         CFS_RQ_RQ=("cfs_rq", "rq"),
@@ -255,7 +229,7 @@ def _steal_flags(btf: Btf) -> list[str]:
 
 def _namespace_flags(btf: Btf) -> list[str]:
     """Flags that find the inode number of a task's pid namespace, none in a kernel without namespaces."""
-    return _offset_flags(
+    return offset_flags(
         btf,
         TASK_NSPROXY=("task_struct", "nsproxy"),
         NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
@@ -265,7 +239,7 @@ def _namespace_flags(btf: Btf) -> list[str]:
 
 def _exit_flags(btf: Btf) -> list[str]:
     """Flags that find who started a task, and how it ended."""
-    flags = _offset_flags(
+    flags = offset_flags(
         btf,
         TASK_EXIT_CODE=("task_struct", "exit_code"),
         TASK_SIGNAL=("task_struct", "signal"),
@@ -274,17 +248,10 @@ def _exit_flags(btf: Btf) -> list[str]:
     )
     execs = [name for name in ("group_exec_task", "group_exit_task") if btf.has_field("signal_struct", name)]
     if execs:  # the latter before 5.16
-        flags += _offset_flags(btf, SIGNAL_EXEC=("signal_struct", execs[0]))
-    return flags + _offset_flags(
+        flags += offset_flags(btf, SIGNAL_EXEC=("signal_struct", execs[0]))
+    return flags + offset_flags(
         btf, TASK_PARENT=("task_struct", "real_parent"), TASK_LEADER=("task_struct", "group_leader")
     )
-
-
-def _offset_flags(btf: Btf, **fields: tuple[str, str]) -> list[str]:
-    """A flag for the offset of each (struct, field), all of them or none."""
-    if not all(btf.has_field(*place) for place in fields.values()):
-        return []
-    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in fields.items()]
 
 
 def _yield_flags(btf: Btf) -> list[str]:

@@ -6,8 +6,8 @@ from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
-from schedtop.sources.kernel.front_end import FrontEnd, cgroup_flags, choose, read_records, record_flags
-from schedtop.sources.task.front_end import interrupt_flags
+from schedtop.sources.kernel.front_end import FrontEnd, choose, read_records, record_flags
+from schedtop.sources.kernel.offsets import cgroup_flags, interrupt_flags
 
 EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
 """Without the second, when a wait turns from blocked to runnable is not known: there is nothing to measure then."""

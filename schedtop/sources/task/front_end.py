@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
-from schedtop.sources.kernel.front_end import Hook, choose, queued_flag, read_records, record_flags
+from schedtop.sources.kernel.front_end import Hook, choose, read_records, record_flags
+from schedtop.sources.kernel.offsets import interrupt_flags, offset_flags, queued_flag
 
 MANDATORY = ("sched_switch",)
 
@@ -156,24 +157,6 @@ def _task_flags(btf: Btf) -> list[str]:
     return [*(f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()), queued_flag(btf)]
 
 
-def interrupt_flags(btf: Btf) -> list[str]:
-    """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
-
-    Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
-    run queue, which the current task leads to.
-    """
-    for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
-        if btf.has_field("task_struct", field):
-            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
-    places = {"TASK_CFS_RQ": ("task_struct", "se.cfs_rq"), "CFS_RQ_RQ": ("cfs_rq", "rq")}
-    try:
-        distance = btf.per_cpu_offset("__preempt_count") - btf.per_cpu_offset("runqueues")
-    except BtfError:
-        return []
-    flags = _flags(btf, places)
-    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
-
-
 def _file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
     places = {
         "TASK_FILES": ("task_struct", "files"),
@@ -183,7 +166,7 @@ def _file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
         "FILE_INODE": ("file", "f_inode"),
         "INODE_MODE": ("inode", "i_mode"),
     }
-    flags = _flags(btf, places)
+    flags = offset_flags(btf, **places)
     if not flags:
         unavailable["io kinds"] = "the fields of open files are not in this kernel's BTF"
     return flags
@@ -231,12 +214,5 @@ def _socket_flags(btf: Btf) -> list[str]:
     }
     # The port in the order of the network outlives the binding.
     source = {"SOCK_SOURCE_PORT": ("inet_sock", "inet_sport")}
-    flags = _flags(btf, places)
-    return flags + _flags(btf, sixes) + _flags(btf, source) if flags else []
-
-
-def _flags(btf: Btf, places: dict[str, tuple[str, str]]) -> list[str]:
-    """A flag for each offset; none at all if one is not known."""
-    if not all(btf.has_field(*place) for place in places.values()):
-        return []
-    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in places.items()]
+    flags = offset_flags(btf, **places)
+    return flags + offset_flags(btf, **sixes) + offset_flags(btf, **source) if flags else []

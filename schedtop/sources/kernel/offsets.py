@@ -1,0 +1,57 @@
+"""Where the fields lie that several front ends read, as compiler flags: offsets from the running kernel's BTF."""
+
+from __future__ import annotations
+
+from schedtop.sources.kernel.btf import Btf, BtfError
+
+
+def offset_flags(btf: Btf, **fields: tuple[str, str]) -> list[str]:
+    """A flag for the offset of each (struct, field), all of them or none."""
+    if not all(btf.has_field(*place) for place in fields.values()):
+        return []
+    return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in fields.items()]
+
+
+def queued_flag(btf: Btf) -> str:
+    """The type of task_struct.on_rq: a byte since 7.3, an int before. The verifier refuses a load that is wider."""
+    return f"-DTASK_ON_RQ_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_rq')}"
+
+
+def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
+    """Flags that find a task's cgroup (bpf/cgroup.h); `v1`: that of the cpu controller. Raises BtfError."""
+
+    def offset(struct: str, *names: str) -> int:
+        return btf.offset(struct, next((name for name in names if btf.has_field(struct, name)), names[0]))
+
+    flags = [
+        f"-DCGROUP_NODE_OFFSET={offset('cgroup', 'kn')}",
+        f"-DNODE_ID_OFFSET={offset('kernfs_node', 'id')}",
+        f"-DCSS_SET_DEFAULT_CGROUP_OFFSET={offset('css_set', 'dfl_cgrp')}",
+        f"-DCGROUP_LEVEL_OFFSET={offset('cgroup', 'level')}",
+        f"-DCGROUP_ANCESTORS_OFFSET={offset('cgroup', 'ancestors', 'ancestor_ids')}",
+    ]
+    if not btf.has_field("cgroup", "ancestors"):  # before 6.1 they were the ids themselves
+        flags.append("-DCGROUP_ANCESTORS_ARE_IDS")
+    if v1:
+        subsystem = btf.offset("css_set", "subsys") + 8 * btf.enumerator("cgroup_subsys_id", "cpu_cgrp_id")
+        flags.append(f"-DCSS_SET_SUBSYS_OFFSET={subsystem}")
+        flags.append(f"-DCSS_CGROUP_OFFSET={offset('cgroup_subsys_state', 'cgroup')}")
+    return flags
+
+
+def interrupt_flags(btf: Btf) -> list[str]:
+    """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
+
+    Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
+    run queue, which the current task leads to.
+    """
+    for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
+        if btf.has_field("task_struct", field):
+            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
+    places = {"TASK_CFS_RQ": ("task_struct", "se.cfs_rq"), "CFS_RQ_RQ": ("cfs_rq", "rq")}
+    try:
+        distance = btf.per_cpu_offset("__preempt_count") - btf.per_cpu_offset("runqueues")
+    except BtfError:
+        return []
+    flags = offset_flags(btf, **places)
+    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
