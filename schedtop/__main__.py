@@ -7,6 +7,7 @@ def main() -> int:
     """Runs the command line that the program was started with; returns the exit status."""
     try:
         _end_at_once()
+        # Late: ctrl-c must be heard first.
         from schedtop.cli import main as run
 
         return run()
@@ -15,7 +16,8 @@ def main() -> int:
 
 
 def _end_at_once() -> None:
-    """Has ctrl-c end the program without words, until `session.Signals` takes it. Where it is ignored it stays so."""
+    """Has ctrl-c end the program without words, until `Signals` takes it. Where it is ignored it stays so."""
+    # Late: only that which ends the program is imported before it can be ended.
     import os
     import signal
 

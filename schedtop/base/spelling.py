@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Words for the name that was probably meant, nothing if none is near."""
+    # Late: it takes a while, and names are seldom wrong.
     from difflib import get_close_matches
 
     found = get_close_matches(name.lower(), list(known), 1, 0.6)

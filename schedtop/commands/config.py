@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import click
 
-from schedtop.commands.preferences import config_option
+from schedtop.config.load import load_config
+from schedtop.config.place import ConfigError, config_path
+from schedtop.config.text import ActionLine, config_text
+from schedtop.run.errors import complain
+from schedtop.run.stdout import write_stdout
+from schedtop.ui.keys.own_keys import actions, make_keymap, written_keys
 
 
-@click.command("config")
-@click.option("--path", is_flag=True, help="Print only where the file is, or would be.")
-@config_option
-def config(*, path: bool, no_config: bool) -> int:
-    """Prints the config that holds: each key with its meaning, what it takes and its default.
-
-    The output is a config file itself. What is wrong in the file is said on standard error, with status 1.
-    """
-    from schedtop.config.load import load_config
-    from schedtop.config.place import ConfigError, config_path
-    from schedtop.config.text import ActionLine, config_text
-    from schedtop.run.headless import write_stdout
-    from schedtop.run.session import complain
-    from schedtop.ui.keys.own_keys import actions, make_keymap, written_keys
+def run(*, path: bool, no_config: bool) -> int:
+    """What the command does, by its options; gives the exit status."""
 
     if path:
         try:

@@ -6,40 +6,21 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-import click
+from schedtop.base.ascii import to_ascii
+from schedtop.base.finding import Finding
+from schedtop.checks.examination import GROUPS, Checked, examine, safely, works
+from schedtop.checks.self_test import live_self_test, not_tried, proc_self_test
+from schedtop.config.load import load_config
+from schedtop.outputs.doctor import Examination, to_json, to_text
+from schedtop.run.progress import progress
+from schedtop.run.signals import Signals
+from schedtop.run.stdout import write_stdout
+from schedtop.run.threads import in_thread
 
-if TYPE_CHECKING:
-    from schedtop.base.finding import Finding
-    from schedtop.checks.examination import Checked
-    from schedtop.run.session import Signals
 
-
-@click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as docs/doctor.md describes it.")
-@click.option("-v", "--verbose", is_flag=True,
-              help="Each field of the tracepoints, and the self-test through both front ends.")  # fmt: skip
-@click.option("--self-test/--no-self-test", "tests", default=True, help="A second of counting beside the kernel.")
-@click.option("--ascii", "ascii_only", is_flag=True, help="Print ASCII characters only.")
-@click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised for the self-test.")
-@click.pass_obj
-def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool, no_renice: bool) -> int:
-    """Tells what this host has of what schedtop needs.
-
-    Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what is lost and
-    the command that repairs it. The self-test counts switches for a second and compares with the kernel's own numbers.
-
-    The exit status is 0 if the kernel programs work here, degraded or not, and 1 if something is missing for them.
-    """
-    from schedtop.base.ascii import to_ascii
-    from schedtop.checks.examination import GROUPS
-    from schedtop.outputs.doctor import Examination, to_json, to_text
-    from schedtop.run.headless import write_stdout
-    from schedtop.run.session import in_thread, progress, raise_priority
-
-    if tests and not no_renice:
-        raise_priority()
+def run(signals: Signals, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool) -> int:
+    """What the command does, by its options; gives the exit status."""
     with progress("looking at this host"):
         checked = in_thread(lambda: examine_all(tests, verbose), signals)
     signals.check()
@@ -54,8 +35,6 @@ def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, as
 
 def examine_all(tests: bool, verbose: bool) -> list[Checked]:
     """The findings of all checks, the self-test last."""
-    from schedtop.checks.examination import Checked, examine, safely, works
-    from schedtop.checks.self_test import live_self_test, proc_self_test
 
     checked = examine()
     checked += [
@@ -74,7 +53,6 @@ def examine_all(tests: bool, verbose: bool) -> list[Checked]:
 
 def self_test(checked: Iterable[Checked]) -> Sequence[Finding]:
     """The self-test of the front end that `auto` chooses, unless it is known that it cannot work."""
-    from schedtop.checks.self_test import live_self_test, not_tried
 
     # Without bcc there may still be programs that were compiled before.
     missing = [one.finding for one in checked if one.finding.state == "missing" and one.finding.name != "bcc"]
@@ -83,8 +61,7 @@ def self_test(checked: Iterable[Checked]) -> Sequence[Finding]:
 
 def config() -> Finding:
     """Whether the user's config file says something that cannot be."""
-    from schedtop.base.finding import Finding
-    from schedtop.config.load import load_config
+    # Late: as in `terminal`.
     from schedtop.ui.keys.own_keys import make_keymap
 
     found = load_config()
@@ -99,6 +76,7 @@ def config() -> Finding:
 
 def terminal() -> Finding:
     """What the terminal is and can."""
+    # Late: a screen's library that is not installed is a finding of the doctor, not its end.
     from schedtop.ui.terminal.check import terminal
 
     return terminal()

@@ -6,11 +6,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schedtop.base.units import format_ns, iso_time, printable
-from schedtop.commands.options import Place
-from schedtop.commands.replay import recorded_settings
+from schedtop.commands.place import Place
+from schedtop.commands.recorded import recorded_settings
+from schedtop.history.view import ViewSettings
+from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
@@ -19,10 +21,6 @@ from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
 from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording, open_regular
-
-if TYPE_CHECKING:
-    from schedtop.history.view import ViewSettings
-    from schedtop.model.filters import Filter
 
 
 @dataclass(frozen=True, slots=True)

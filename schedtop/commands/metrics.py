@@ -6,48 +6,32 @@ import ipaddress
 import os
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from schedtop.base.units import NS_PER_S
-from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
+from schedtop.commands.opening import settings_of, source_of
+from schedtop.history.view import ViewSettings
+from schedtop.model.source import Source, SourceError
+from schedtop.outputs.metrics.server import Endpoint
+from schedtop.outputs.metrics.totals import Totals
+from schedtop.run.errors import complain
+from schedtop.run.opening import opening_words
+from schedtop.run.progress import progress
+from schedtop.run.signals import Signals
+from schedtop.run.threads import in_thread
 
-if TYPE_CHECKING:
-    from schedtop.history.view import ViewSettings
-    from schedtop.model.source import Source
-    from schedtop.outputs.metrics.server import Endpoint
-    from schedtop.run.session import Signals
-
-DEFAULT_ADDRESS = "127.0.0.1:9435"
 MOST_SERIES = 1000
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
 
 
-@click.command("metrics")
-@click.option("--listen", default=DEFAULT_ADDRESS, metavar="HOST:PORT",
-              help=f"Where to serve; an IPv6 address in brackets.  [default: {DEFAULT_ADDRESS}]")  # fmt: skip
-@click.option("--allow-remote", is_flag=True, help="Also serve an address that others can reach. There is no password.")
-@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
-              help="How often the kernel is read, 0.2s to 60s.  [default: 1s]")  # fmt: skip
-@click.option("--by", type=click.Choice(["cgroup", "process", "container"]), default="cgroup",
-              help="What run delay and run time are told by.  [default: cgroup]")  # fmt: skip
-@click.option("--top", type=Number(), default=50, metavar="N",
-              help=f"How many of them get series of their own, up to {MOST_SERIES}.  [default: 50]")  # fmt: skip
-@click.option("--per-cpu/--no-per-cpu", default=True, help="One series a CPU, or only their sum.  [default: per CPU]")
-@source_options
-@click.pass_obj
-def metrics(signals: Signals, /, **options: Any) -> int:
-    """Serves counters and latency histograms to Prometheus, until it is ended."""
-    from schedtop.run.session import in_thread, opening_words, raise_priority
-
+def run(signals: Signals, options: dict[str, Any]) -> int:
+    """What the command does, by its options; gives the exit status."""
     if options["top"] > MOST_SERIES:
         raise click.BadParameter(f"{options['top']} is more than {MOST_SERIES}", param_hint="'--top'")
     options.setdefault("group", None)
     endpoint = bind(options)
-    if not options["no_renice"]:
-        raise_priority()
     settings = settings_of(options)
     source = source_of(options, options["interval"])
     opening = opening_words(options["source"])
@@ -55,14 +39,8 @@ def metrics(signals: Signals, /, **options: Any) -> int:
     return signals.status
 
 
-# Groups are told by --by: those of the kernel side, with a histogram each, would be too many series.
-metrics.params = [param for param in metrics.params if param.name != "group"]
-
-
 def bind(options: dict[str, Any]) -> Endpoint:
     """The endpoint at the address that the options name, not yet answering. Raises ClickException."""
-    from schedtop.outputs.metrics.server import Endpoint
-    from schedtop.run.session import complain
 
     listen = options["listen"]
     family, address = resolve(listen)
@@ -107,9 +85,6 @@ def serve(
     options: dict[str, Any],
 ) -> None:
     """Opens the source and publishes its Frames until a signal comes. Raises SourceError, also when it just ends."""
-    from schedtop.model.source import SourceError
-    from schedtop.outputs.metrics.totals import Totals
-    from schedtop.run.session import complain, progress
 
     endpoint.start()
     try:

@@ -9,26 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.options import Command
+from schedtop.config.load import Config, load_config
+from schedtop.config.place import ConfigError
+from schedtop.config.save import remember
+from schedtop.config.schema import KEYS, Choice, Value
+from schedtop.history.view import ViewSettings
+from schedtop.run.errors import complain
 
 if TYPE_CHECKING:
-    from schedtop.config.load import Config
-    from schedtop.config.schema import Value
-    from schedtop.history.view import ViewSettings
     from schedtop.ui.preferences import Choices, Preferences
-
-
-def config_option(command: Command) -> Command:
-    """`--no-config`."""
-    return click.option(
-        "--no-config", is_flag=True, help="Begin with the defaults, and remember nothing; see `schedtop config`."
-    )(command)
 
 
 def config_of(options: dict[str, Any]) -> Config:
     """The config that the screen begins with; what is wrong in it is said on standard error."""
-    from schedtop.config.load import load_config
-    from schedtop.run.session import complain
 
     config = load_config(not options.pop("no_config"))
     for problem in config.problems:
@@ -63,11 +56,10 @@ def view_choices(settings: ViewSettings) -> Choices:
 
 def _view_keys() -> Iterator[tuple[str, str, Mapping[Any, str]]]:
     """Keys of the config that are settings of the view: the key, the field, and the word for each of its values."""
-    from schedtop.config.schema import KEYS, Choice
 
     for key in KEYS:
         if key.setting and isinstance(key.kind, Choice):
-            yield key.name, key.setting, key.kind.meant()
+            yield key.name, key.setting, key.kind.meant
 
 
 def _swapped(words: Mapping[Any, str]) -> dict[Value, Any]:
@@ -76,6 +68,7 @@ def _swapped(words: Mapping[Any, str]) -> dict[Value, Any]:
 
 def preferences_of(config: Config, *, hint: bool = True) -> Preferences:
     """What the screen itself begins with; `hint`: it may be told what to press first."""
+    # Late: the screen's modules are imported while the source opens.
     from schedtop.ui.preferences import Preferences
 
     return Preferences(
@@ -105,8 +98,6 @@ def looks(options: dict[str, Any], config: Config) -> dict[str, Any]:
 
 def _keep(config: Config, choices: Choices) -> str:
     """Writes choices into the file; gives what went wrong."""
-    from schedtop.config.place import ConfigError
-    from schedtop.config.save import remember
 
     if config.path is None:
         return ""

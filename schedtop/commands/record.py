@@ -11,59 +11,40 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from schedtop.base.units import NS_PER_S, format_bytes, format_count, format_elapsed
-from schedtop.commands.options import Duration, Size, settings_of, source_of, source_options
-from schedtop.commands.triggers import check_source, condition_option, conditions_of
-
-if TYPE_CHECKING:
-    from schedtop.history.view import ViewSettings
-    from schedtop.model.counts import Loss
-    from schedtop.model.frame import Frame
-    from schedtop.model.source import Source
-    from schedtop.outputs.recording.recorder import Recorder
-    from schedtop.run.session import Signals
-    from schedtop.triggers.grammar import Condition
-
-MAX_BYTES = 1 << 30
-"""`outputs.recorder.MAX_BYTES`; its module would bring numpy with it."""
+from schedtop.commands.conditions import conditions_of
+from schedtop.commands.opening import settings_of, source_of
+from schedtop.commands.triggers import check_source
+from schedtop.history.view import ViewSettings
+from schedtop.model.counts import Loss
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source
+from schedtop.outputs.files import check_target
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.outputs.triggers.recordings import event_of
+from schedtop.recording.lines import Event, Header, filters_of
+from schedtop.run.errors import complain
+from schedtop.run.opening import opening_words
+from schedtop.run.signals import Signals
+from schedtop.run.threads import in_thread
+from schedtop.triggers.grammar import Condition
+from schedtop.triggers.watch import Watch
 
 SHOWN_EVERY_S = 0.5
 
 
-@click.command("record")
-@click.option("-o", "--output", metavar="FILE", required=True,
-              help="Write there; a name that ends in .gz is compressed.")  # fmt: skip
-@click.option("--duration", type=Duration(NS_PER_S // 5, 30 * 86_400 * NS_PER_S), metavar="TIME",
-              help="How long, up to 720h. Without it: until Ctrl-C or SIGTERM; the status is then 0.")  # fmt: skip
-@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
-              help="The length of an interval, 0.2s to 60s.  [default: 1s]")  # fmt: skip
-@click.option("--max-size", type=Size(64 << 10, 1 << 49), default=MAX_BYTES, metavar="SIZE",
-              help="End, with status 1, before the file gets larger than this.  [default: 1GiB]")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
-@condition_option
-@source_options
-@click.pass_obj
-def record(signals: Signals, /, **options: Any) -> int:
-    """Records what the dashboard would show, for `schedtop replay` and `schedtop report`.
-
-    Each interval is in the file, whole, the moment it has ended: whatever kills the recorder, what was written is
-    there. The interval under way at the end is not recorded.
-    """
-    from schedtop.outputs.files import check_target
-    from schedtop.run.session import in_thread, opening_words, raise_priority
-
+def run(signals: Signals, options: dict[str, Any]) -> int:
+    """What the command does, by its options; gives the exit status."""
     if options["output"] in ("", "-"):
         raise click.BadParameter("it must be the name of a file", param_hint="'-o'")
     path = Path(options["output"])
     conditions = conditions_of(options)
     check_source(conditions, options["source"])
     check_target(path, force=options["force"])
-    if not options["no_renice"]:
-        raise_priority()
     duration_ns = options["duration"]
     interval_ns = min(options["interval"], duration_ns or options["interval"])
     work = Work(
@@ -119,7 +100,6 @@ class Tally:
 
     def report(self, path: Path, *, stopped: bool) -> None:
         """Says on standard error what is in the file, or that there is none since somebody `stopped` it too early."""
-        from schedtop.run.session import complain
 
         for notice in self.notices:
             complain(notice)
@@ -155,9 +135,6 @@ class Work:
 
     def run(self, stop: threading.Event, tally: Tally, opening: str) -> None:
         """Records until it has what it shall have, or `stop` is set. Raises SourceError, OutputError."""
-        from schedtop.outputs.triggers.recordings import event_of
-        from schedtop.recording.lines import Event
-        from schedtop.triggers.watch import Watch
 
         tally.opening = opening
         watch = Watch(self.conditions)
@@ -187,8 +164,6 @@ class Work:
                 tally.bytes = recorder.bytes
 
     def _recorder(self, frame: Frame) -> Recorder:
-        from schedtop.outputs.recording.recorder import Recorder
-        from schedtop.recording.lines import Header
 
         triggers = tuple(map(str, self.conditions))
         header = Header(self.source.host, frame.start_time_ns, filters=chosen_words(self.settings), triggers=triggers)
@@ -197,7 +172,6 @@ class Work:
 
 def chosen_words(settings: ViewSettings) -> str:
     """What is let through, as it is typed; who is hidden comes last."""
-    from schedtop.recording.lines import filters_of
 
     return filters_of(str(settings.filter), settings.hidden_tgids)
 

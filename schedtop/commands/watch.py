@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from schedtop.base.units import NS_PER_S
-from schedtop.commands.options import Duration, Number, settings_of, source_of, source_options
-from schedtop.commands.triggers import plan_of, trigger_options
-
-if TYPE_CHECKING:
-    import threading
-
-    from schedtop.history.history import History
-    from schedtop.history.view import ViewSettings
-    from schedtop.model.frame import Frame
-    from schedtop.model.source import Source
-    from schedtop.outputs.triggers.recordings import FileRecordings
-    from schedtop.outputs.triggers.work import TriggerActions
-    from schedtop.run.session import Signals
-    from schedtop.triggers.plan import Plan
+from schedtop.commands.opening import settings_of, source_of
+from schedtop.commands.record import chosen_words
+from schedtop.commands.triggers import plan_of
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.frame import Frame
+from schedtop.model.source import Source
+from schedtop.outputs.triggers.recordings import FileRecordings, event_of
+from schedtop.outputs.triggers.work import TriggerActions
+from schedtop.run.errors import complain
+from schedtop.run.opening import opening_words
+from schedtop.run.progress import progress
+from schedtop.run.signals import Signals
+from schedtop.run.stdout import write_stdout
+from schedtop.run.threads import in_thread
+from schedtop.triggers.plan import Plan
 
 NOT_FIRED = 3
 """The exit status when the time is over and what was waited for did not happen (often enough)."""
@@ -31,26 +32,8 @@ FILES_TIMEOUT_S = 10.0
 """How long the end waits until the disk has what was recorded."""
 
 
-@click.command("watch")
-@partial(trigger_options, screen=False)
-@click.option("--export-dir", default=".", metavar="DIR", help="Where files go.  [default: .]")
-@click.option("--count", type=Number(), metavar="N",
-              help="End with status 0 after N firings, when what they asked for is done.")  # fmt: skip
-@click.option("--once", is_flag=True, help="The same as --count 1.")
-@click.option("--duration", type=Duration(NS_PER_S // 5, 30 * 86_400 * NS_PER_S), metavar="TIME",
-              help=f"How long, up to 720h. The status is {NOT_FIRED} if it did not fire (N times).")  # fmt: skip
-@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
-              help="How often it looks, 0.2s to 60s.  [default: 1s]")  # fmt: skip
-@source_options
-@click.pass_obj
-def watch(signals: Signals, /, **options: Any) -> int:
-    """Waits until a condition comes true, prints a line for it, and does what --then says.
-
-    A line has time, condition and values, with tabs between them. What became of files and commands goes to standard
-    error. It goes on until it is ended, or as --count and --duration say.
-    """
-    from schedtop.run.session import in_thread, opening_words, raise_priority
-
+def run(signals: Signals, options: dict[str, Any]) -> int:
+    """What the command does, by its options; gives the exit status."""
     if not options["conditions"]:
         raise click.UsageError("nothing to watch for: add --on, like --on 'p99 > 10ms for 5s'")
     if options["once"] and options["count"] not in (None, 1):
@@ -59,8 +42,6 @@ def watch(signals: Signals, /, **options: Any) -> int:
     if count == 0:
         raise click.BadParameter("0 firings need no waiting", param_hint="'--count'")
     plan = plan_of(options, screen=False)
-    if not options["no_renice"]:
-        raise_priority()
     source = source_of(options, options["interval"], paced=options["source"] == "synthetic" and not options["duration"])
     work = Vigil(source, settings_of(options), plan, count, options["duration"])
     fired = in_thread(lambda: work.run(signals.stop, opening_words(options["source"])), signals)
@@ -79,7 +60,6 @@ class Vigil:
 
     def run(self, stop: threading.Event, opening: str) -> int:
         """Watches, and gives how often something fired. Raises SourceError, OutputError, Interrupted."""
-        from schedtop.run.session import complain, progress
 
         with progress(opening):
             self.source.__enter__()
@@ -90,10 +70,6 @@ class Vigil:
             self.source.__exit__(None, None, None)
 
     def _watch(self, stop: threading.Event) -> int:
-        from schedtop.commands.record import chosen_words
-        from schedtop.history.history import History
-        from schedtop.outputs.triggers.recordings import FileRecordings
-        from schedtop.outputs.triggers.work import TriggerActions
 
         files = FileRecordings(self.source.host, self.plan.export_dir, [str(one) for one in self.plan.conditions])
         actions = TriggerActions(self.plan, self.settings, files, say, chosen_words(self.settings))
@@ -132,8 +108,6 @@ class Vigil:
 
     def _take(self, frame: Frame, history: History, files: FileRecordings, actions: TriggerActions) -> int:
         """Tells what fires at the end of a Frame, and does what is to be done; how many fired."""
-        from schedtop.outputs.triggers.recordings import event_of
-        from schedtop.run.headless import write_stdout
 
         fired = actions.feed(frame)
         for event in fired:
@@ -150,6 +124,5 @@ class Vigil:
 
 def say(message: str, _problem: bool) -> None:
     """A line on standard error; standard output has only what fired."""
-    from schedtop.run.session import complain
 
     complain(message)

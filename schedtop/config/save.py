@@ -25,6 +25,7 @@ def remember(path: Path, choices: Mapping[str, Value]) -> None:
 
 def with_choices(text: str, choices: Mapping[str, Value]) -> str:
     """The text of a config file with other values; comments and order stay. Raises ConfigError."""
+    # Late: when the dashboard ends, and something was changed.
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

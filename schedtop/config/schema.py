@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Protocol
 
 from schedtop.base.units import NS_PER_S, NS_PER_US, format_round_ns, parse_duration
+from schedtop.config.theme_names import THEME_NAMES
+from schedtop.history.sorting import CPU_SORTS, PAIR_ORDERS, SLOW_WAIT_SORTS, TASK_SORTS
+from schedtop.model.rows import GROUPS
+from schedtop.model.short_lived import SORTS
+from schedtop.panes.scheduler.cpus.order import FORMS
+from schedtop.panes.scheduler.cpus.trend import MEASURES
+from schedtop.ui.layout.presets import PRESETS
 
 Value = str | bool
 """What a key has: durations are text, as they were written."""
 
 KEYS_TABLE = "keys"
 """The table of the user's own key bindings."""
-
-
-THEME_NAMES = ("dark", "light", "contrast", "terminal", "mono")
-"""`ui.themes.THEME_NAMES`; its module would bring the screen with it, before there is something to be shown."""
 
 
 class Kind(Protocol):
@@ -34,19 +36,19 @@ class Kind(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of some words, in any case. `meant` gives what the program calls each; called late, as a module has them."""
+    """One of some words, in any case. `meant`: by what the program calls each."""
 
-    meant: Callable[[], Mapping[Any, str]]
+    meant: Mapping[Any, str]
 
     def read(self, value: object) -> Value:
         if isinstance(value, str):
-            for word in self.meant().values():
+            for word in self.meant.values():
                 if word.lower() == value.strip().lower():
                     return word
         raise ValueError(f"it takes {self.words()}")
 
     def words(self) -> str:
-        return ", ".join(f'"{word}"' for word in self.meant().values())
+        return ", ".join(f'"{word}"' for word in self.meant.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,64 +106,32 @@ class Key:
 
 
 def _just(*words: str) -> Choice:
-    return Choice(lambda: {word: word for word in words})
+    return Choice({word: word for word in words})
 
 
-def _of(module: str, name: str) -> Choice:
-    """The choices that a module has: internal names with their words."""
-    return Choice(lambda: getattr(import_module(module), name))
-
-
-def _presets() -> Mapping[str, str]:
-    from schedtop.ui.layout.presets import PRESETS
-
-    return {preset.word: preset.word.lower() for preset in PRESETS}
-
-
-def _groups() -> Mapping[str, str]:
-    from schedtop.model.rows import GROUPS
-
-    return {group: group for group in GROUPS}
-
-
-def _measures() -> Mapping[str, str]:
-    from schedtop.panes.scheduler.cpus.trend import MEASURES
-
-    return {measure.key: measure.key for measure in MEASURES}
-
-
-def _forms() -> Mapping[str, str]:
-    from schedtop.panes.scheduler.cpus.order import FORMS
-
-    return {form: form for form in FORMS}
-
-
-def _windows() -> Mapping[int, str]:
-    return {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
-
-
-_TASKS, _WAITS = _of("schedtop.history.sorting", "TASK_SORTS"), _of("schedtop.history.sorting", "SLOW_WAIT_SORTS")
-_PAIRS, _SHORT = _of("schedtop.history.sorting", "PAIR_ORDERS"), _of("schedtop.model.short_lived", "SORTS")
-_CPUS = _of("schedtop.history.sorting", "CPU_SORTS")
+_WINDOWS = {NS_PER_S: "1s", 10 * NS_PER_S: "10s", 60 * NS_PER_S: "60s"}
+_PRESETS = {preset.word: preset.word.lower() for preset in PRESETS}
+_MEASURES = [measure.key for measure in MEASURES]
+_WAITS = Choice(SLOW_WAIT_SORTS)
 _THRESHOLD, _INTERVAL = Time(10 * NS_PER_US, 100 * NS_PER_S), Time(NS_PER_S // 5, 60 * NS_PER_S)
 
 KEYS = (
     Key("theme", _just("auto", *THEME_NAMES), "auto", "The colours; auto: as the terminal has them", True),
     Key("ascii", Flag(auto=True), "auto", "Draw with ASCII characters only; auto: where the locale is not UTF-8"),
-    Key("preset", Choice(_presets), "overview", "The panes that are seen at first", True),
-    Key("window", Choice(_windows), "1s", "The time that all numbers are about", True, "window_ns"),
+    Key("preset", Choice(_PRESETS), "overview", "The panes that are seen at first", True),
+    Key("window", Choice(_WINDOWS), "1s", "The time that all numbers are about", True, "window_ns"),
     Key("threshold", _THRESHOLD, "5ms", "Waits at least this long are slow waits", True),
     Key("interval", _INTERVAL, "1s", "How often the screen is refreshed"),
-    Key("group", Choice(_groups), "thread", "What tasks, waits and pairs are added up by", True),
+    Key("group", _just(*GROUPS), "thread", "What tasks, waits and pairs are added up by", True),
     Key("blame", _just("blocker", "preemptor"), "blocker", "Who had the CPU, or who took it", True, "blame"),
-    Key("measure", Choice(_measures), "busy", "What the CPUs' history shows, if the source has it", True),
-    Key("measure_strips", Choice(_measures), "busy", "What CPUs over time shows, if the source has it", True),
-    Key("cpu_form", Choice(_forms), "auto", "How the CPUs are shown; auto: as there is room", True),
-    Key("sort_tasks", _TASKS, "run delay", "The order of the tasks", True, "task_sort"),
+    Key("measure", _just(*_MEASURES), "busy", "What the CPUs' history shows, if the source has it", True),
+    Key("measure_strips", _just(*_MEASURES), "busy", "What CPUs over time shows, if the source has it", True),
+    Key("cpu_form", _just(*FORMS), "auto", "How the CPUs are shown; auto: as there is room", True),
+    Key("sort_tasks", Choice(TASK_SORTS), "run delay", "The order of the tasks", True, "task_sort"),
     Key("sort_slow_waits", _WAITS, "slowest first", "The order of the slow waits", True, "slow_wait_sort"),
-    Key("sort_pairs", _PAIRS, "most time first", "The order of the pairs in Blame", True, "pair_sort"),
-    Key("sort_short_lived", _SHORT, "most first", "The order of short-lived tasks", True, "short_lived_sort"),
-    Key("sort_cpus", _CPUS, "number", "The order of the CPUs", True, "cpu_sort"),
+    Key("sort_pairs", Choice(PAIR_ORDERS), "most time first", "The order of the pairs in Blame", True, "pair_sort"),
+    Key("sort_short_lived", Choice(SORTS), "most first", "The order of short-lived tasks", True, "short_lived_sort"),
+    Key("sort_cpus", Choice(CPU_SORTS), "number", "The order of the CPUs", True, "cpu_sort"),
     Key("hide_self", Flag(), False, "Leave schedtop itself out of every table"),
     Key("remember", Flag(), True, "Write what keys have changed into this file when q ends the dashboard"),
     Key("hint", Flag(), True, "Three lines on what to press first, until the next key"),

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from schedtop.base.ascii import ERRORS
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.source import Source, SourceError
-from schedtop.outputs.files import OutputError, check_target, reason, write_file
+from schedtop.outputs.files import check_target, write_file
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.table import to_csv, to_text
-from schedtop.run.session import Interrupted, Signals, in_thread, progress
+from schedtop.run.progress import progress
+from schedtop.run.signals import Signals
+from schedtop.run.stdout import write_stdout
+from schedtop.run.threads import in_thread
 
 FORMATS: dict[str, Callable[[View, int | None], str]] = {"json": to_json, "text": to_text, "csv": to_csv}
 
@@ -54,21 +53,6 @@ def take_snapshot(
 def interval_of(duration_ns: int) -> int:
     """The length of the Frames that fill a duration: a second, or the next shorter one that divides it."""
     return duration_ns // -(-duration_ns // NS_PER_S)
-
-
-def write_stdout(data: str) -> None:
-    """Writes data to standard output. Raises OutputError; Interrupted, as by SIGPIPE, if nobody reads it."""
-    try:
-        if sys.stdout is None:
-            raise OutputError("cannot write standard output: it is closed")
-        rest = memoryview(data.encode(sys.stdout.encoding or "utf-8", ERRORS))
-        while rest:
-            # Python's own layer may be unbuffered (PYTHONUNBUFFERED), and then drops what a pipe does not take at once.
-            rest = rest[os.write(sys.stdout.fileno(), rest) :]
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise Interrupted(128 + signal.SIGPIPE) from error
-        raise OutputError(f"cannot write standard output: {reason(error)}") from error
 
 
 def _collect(source: Source, opening: str, stop: threading.Event, settings: ViewSettings) -> View:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from schedtop.run.session import NICE
+from schedtop.run.priority import NICE
 from schedtop.sources.kernel.compiler import Compiled, bcc_command
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from tests.bcc.program import CHECKOUT, command_in

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from schedtop.model.frame import Frame
-from schedtop.run.session import raise_priority
+from schedtop.run.priority import raise_priority
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource, make_frame
 
 MADE = 8

@@ -20,7 +20,7 @@ from tests.bench.tools import NotHere
 
 INTERVAL_S = 1.0
 FIRST_S = 0.25
-"""The dashboard's first interval is shorter: schedtop/run/session.py."""
+"""The dashboard's first interval is shorter: schedtop/run/opening.py."""
 HOGS_PER_CPU = 4
 _TIMEOUT_S = 120.0
 

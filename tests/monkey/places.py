@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from schedtop.commands.replay import place_of
+from schedtop.commands.recorded import place_of
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Event, Header
 from schedtop.sources.replay.recorded import Recording

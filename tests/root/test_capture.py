@@ -24,7 +24,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import MIGRATE, SWITCH, WAKING, Capture
-from schedtop.commands.capture.files import capture_key, take_capture
+from schedtop.commands.capture.files import capture_at_key, take_capture
 from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
 
@@ -346,7 +346,7 @@ def test_the_key_writes_both_files_in_another_process(tmp_path: Path) -> None:
     take_capture("auto", BUFFER_BYTES, NS_PER_S // 10, threading.Event())  # compiled
     with group_ended(ping_pong(0, 0.0001)):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        lines = capture_key("auto")(tmp_path, threading.Event())
+        lines = capture_at_key("auto", tmp_path, threading.Event())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert [path.suffix for path in sorted(tmp_path.iterdir())] == [".json", ".perfetto-trace"]
     assert " switches, " in lines[0] and all(any(path.name in line for line in lines) for path in tmp_path.iterdir())

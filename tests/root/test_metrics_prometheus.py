@@ -28,7 +28,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.metrics.families import EDGES_NS
 from schedtop.outputs.metrics.server import Endpoint
-from schedtop.run.session import Signals
+from schedtop.run.signals import Signals
 from schedtop.sources.scheduler.source import LiveSource
 
 pytestmark = pytest.mark.beside

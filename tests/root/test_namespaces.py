@@ -13,7 +13,7 @@ from typing import Any
 
 PROGRAM = """
 import json, os, subprocess, sys, threading
-from schedtop.commands.options import _own_tgid
+from schedtop.commands.opening import _own_tgid
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
 from schedtop.outputs.scheduler.snapshot import snapshot

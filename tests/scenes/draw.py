@@ -20,8 +20,8 @@ from pathlib import Path
 from PIL import Image
 from textual.pilot import Pilot
 
-from schedtop.commands.options import Moment
-from schedtop.commands.replay import number_at, place_of
+from schedtop.cli.types import Moment
+from schedtop.commands.recorded import number_at, place_of
 from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
 from schedtop.ui.app import SchedtopApp

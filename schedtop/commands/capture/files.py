@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from schedtop.base.units import NS_PER_S, format_bytes, format_ns
 from schedtop.capture.events import Capture
 from schedtop.commands.capture.writer import write_capture_elsewhere
 from schedtop.outputs.capture.files import ENDINGS, default_name
+from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, CaptureSource
 
 KEY_NS = 2 * NS_PER_S
 """How long the dashboard's key captures."""
@@ -20,30 +21,22 @@ ONE = {"switches": "switch", "wakeups": "wakeup", "new_tasks": "new task", "migr
 
 def take_capture(source: str, buffer_bytes: int, duration_ns: int, stop: threading.Event) -> Capture:
     """Captures the live kernel, until `stop` is set at most. Raises SourceError."""
-    from schedtop.sources.capture.source import CaptureSource
-
     with CaptureSource(source, buffer_bytes) as opened:
         return opened.take(duration_ns, stop)
 
 
-def capture_key(source: str) -> Callable[[Path, threading.Event], list[str]]:
+def capture_at_key(source: str, directory: Path, stop: threading.Event) -> list[str]:
     """What the dashboard's key does: captures into a directory, and gives the lines to show.
 
     It takes its time, and raises SourceError and OutputError.
     """
-
-    def capture(directory: Path, stop: threading.Event) -> list[str]:
-        from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES
-
-        taken = take_capture(source, DEFAULT_BUFFER_BYTES, KEY_NS, stop)
-        if stop.is_set():
-            return []
-        start_ns = taken.start_ns - taken.clocks.monotonic_ns + taken.clocks.realtime_ns
-        base = directory / default_name(taken.host.name, start_ns)
-        paths = {name: base.with_name(f"{base.name}{endings[0]}") for name, endings in ENDINGS.items()}
-        return list(describe(taken, write_capture_elsewhere(taken, paths)))
-
-    return capture
+    taken = take_capture(source, DEFAULT_BUFFER_BYTES, KEY_NS, stop)
+    if stop.is_set():
+        return []
+    start_ns = taken.start_ns - taken.clocks.monotonic_ns + taken.clocks.realtime_ns
+    base = directory / default_name(taken.host.name, start_ns)
+    paths = {name: base.with_name(f"{base.name}{endings[0]}") for name, endings in ENDINGS.items()}
+    return list(describe(taken, write_capture_elsewhere(taken, paths)))
 
 
 def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from schedtop.capture.events import Capture
+from schedtop.outputs.capture.chrome import chrome_trace
 from schedtop.outputs.files import write_file
 from schedtop.outputs.names import file_stem
 
@@ -40,11 +41,9 @@ def write_traces(capture: Capture, paths: dict[str, Path], *, force: bool = Fals
 
 
 def _writer(name: str) -> Callable[[Capture], Iterator[bytes]]:
-    # Perfetto's library takes its time to load, and is not needed for the other.
     if name == "perfetto":
+        # Late: its library takes its time to load, and is not needed for the other.
         from schedtop.outputs.capture.perfetto import perfetto_trace
 
         return perfetto_trace
-    from schedtop.outputs.capture.chrome import chrome_trace
-
     return chrome_trace

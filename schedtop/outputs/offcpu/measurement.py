@@ -107,6 +107,7 @@ def to_folded(offcpu: OffCpu, asked: Asked = ASKED) -> str:
 
 def to_svg(offcpu: OffCpu, asked: Asked = ASKED) -> str:
     """The flame graph, of all tasks without those that only waited for work."""
+    # Late: it brings the templates, which the other formats need not wait for.
     from schedtop.outputs.flame import flame_svg
 
     chosen = selected(asked.state)

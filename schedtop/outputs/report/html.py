@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,6 @@ from markupsafe import Markup
 
 from schedtop.base.units import format_count, format_ns, format_ratio, rate
 from schedtop.outputs.report import words
-from schedtop.outputs.report.plots import plots
 from schedtop.outputs.report.words import (
     Data,
     clock,
@@ -49,6 +49,10 @@ def to_html(data: Data, top: int) -> str:
     environment.filters.update(FILTERS)
     cells = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
     # The SVG is ours, and matplotlib escapes the names within it.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    # Late: on import it complains of home directories that it cannot write, unless it was told not to.
+    from schedtop.outputs.report.plots import plots
+
     drawn = [(plot.title, plot.words, Markup(plot.svg)) for plot in plots(data)]
     values = {
         "data": data,

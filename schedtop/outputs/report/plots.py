@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import io
-import logging
 import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.dates as dates
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 
 from schedtop.base.units import NS_PER_S, format_count, format_short_ns
 from schedtop.outputs.report.words import HOUR_NS, Data, moment
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PALETTE = {
     "ink": "#010101",
@@ -80,7 +82,6 @@ class Plot:
 
 def plots(data: Data) -> list[Plot]:
     """The plots that a report has data for."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it complains of home directories that it cannot write
     made: list[Plot] = []
     if len(data["series"]) > 1:
         made += [_latency(data)] if any(row["max_ns"] for row in data["series"]) else []
@@ -200,8 +201,6 @@ def _heat(data: Data, name: str, title: str, unit: str) -> Plot:
     highest = max((max(row) for row in values), default=0) or 1
 
     def draw(axes: Axes) -> None:
-        import numpy as np
-
         left, right = _time(data, 0), _time(data, heat["offset_ns"][-1] + heat["interval_ns"][-1])
         # One hue and its opacity: it fits a dark page and a light one.
         cells = np.zeros((len(values), len(values[0]), 4))
@@ -224,9 +223,6 @@ def _heat(data: Data, name: str, title: str, unit: str) -> Plot:
 
 def _plot(title: str, words: str, timed: Data | None, draw: Callable[[Axes], None]) -> Plot:
     """`timed`: the report, if time is the plot's horizontal axis."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
     with mpl.rc_context(_RC | {"svg.hashsalt": title}):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
@@ -272,7 +268,6 @@ def _events(axes: Axes, data: Data, name: str = "event") -> None:
 
 def _time(data: Data, offset_ns: int) -> float:
     """A time on the axis."""
-    import matplotlib.dates as dates
 
     return float(dates.date2num(moment(data["start_time"]) + timedelta(microseconds=offset_ns // 1000)))  # type: ignore[no-untyped-call]
 
@@ -282,8 +277,6 @@ def _middle(data: Data, row: Data) -> float:
 
 
 def _time_axis(axes: Axes, data: Data) -> None:
-    import matplotlib.dates as dates
-
     start = moment(data["start_time"]).astimezone()
     zone, span_ns = start.tzinfo, data["interval_ns"]
     pattern = "%m-%d %H:%M" if span_ns > 20 * HOUR_NS else "%H:%M" if span_ns > HOUR_NS else "%H:%M:%S"
@@ -293,24 +286,18 @@ def _time_axis(axes: Axes, data: Data) -> None:
 
 
 def _seconds(axes: Axes, which: str) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_formatter(FuncFormatter(lambda value, _: format_short_ns(value * 1e9)))
     axis.set_minor_formatter(NullFormatter())
 
 
 def _counts(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter
-
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_count(round(value, 6))))
     if axes.get_yscale() == "linear":
         axes.set_ylim(bottom=0)
 
 
 def _percent(axes: Axes) -> None:
-    from matplotlib.ticker import PercentFormatter
-
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
     axes.set_ylim(bottom=0)
 

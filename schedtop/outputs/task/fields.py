@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from schedtop import __version__
@@ -104,8 +104,6 @@ class Available:
 
 def _plain(task: TaskFrame) -> list[Any]:
     """Its system calls, with errors as a dict: `asdict` cannot copy a mapping proxy."""
-    from dataclasses import replace
-
     return [replace(call, errors=dict(call.errors)) for call in task.syscalls]
 
 

@@ -46,7 +46,7 @@ def main() -> None:
 
 def _bcc() -> Any:
     try:
-        import bcc
+        import bcc  # late: it is what is tried
     except Exception as error:  # a binding may lack its library, or not fit it, or our Python: anything may come
         print(f"{sys.executable}: {error}", file=sys.stderr)
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.cpu_lists import cpu_list, cpus_text
 from schedtop.base.units import exact_duration, parse_duration, parse_size
-from schedtop.commands.options import Duration, Moment, Number, Size
+from schedtop.cli.types import Duration, Moment, Number, Size
 from schedtop.model.containers import cgroup_label, container_label, container_of
 from schedtop.model.filters import Filter
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, text
@@ -72,7 +72,7 @@ def units(data: bytes) -> None:
         cpus = cpu_list(source)
         assert len(cpus) <= 1 << 20
         assert cpu_list(cpus_text(cpus)) == cpus
-    # What click says is made plain where it is printed: session.complain.
+    # What click says is made plain where it is printed: errors.complain.
     for kind in (Duration(0, 10**18), Size(1, 1 << 40), Number()):
         with suppress(click.BadParameter):
             kind.convert(source, None, None)

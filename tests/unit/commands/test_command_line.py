@@ -16,7 +16,7 @@ import pytest
 
 import schedtop
 from schedtop import cli
-from schedtop.commands import options
+from schedtop.cli import options
 from schedtop.model.rows import GROUPS
 
 COMMAND = [sys.executable, "-m", "schedtop"]

@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from schedtop.commands.triggers import mark
+from schedtop.commands.conditions import mark
 from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import parse
 from tests.unit.commands.test_watch import ENVIRONMENT

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import click
 import pytest
 
-from schedtop.commands.options import Moment
+from schedtop.cli.types import Moment
 
 START = datetime(2026, 7, 1, 14, 3, 10, 500_000)
 START_NS = int(START.timestamp() * 1000) * 1_000_000

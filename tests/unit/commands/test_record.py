@@ -17,8 +17,9 @@ import pytest
 
 import schedtop
 from schedtop.base.units import NS_PER_S, format_elapsed, parse_size
-from schedtop.commands.options import Moment, Place
-from schedtop.commands.replay import number_at, place_of
+from schedtop.cli.types import Moment
+from schedtop.commands.place import Place
+from schedtop.commands.recorded import number_at, place_of
 from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from schedtop.cli import commands
-from schedtop.commands.options import GROUP_NAMES, group_of, source_options
+from schedtop.cli.options import source_options
+from schedtop.commands.grouping import GROUP_NAMES, group_of
 from schedtop.commands.preferences import fill
 from schedtop.config.load import Config, load_config, parse_config
 from schedtop.config.place import ConfigError, config_path

@@ -18,7 +18,7 @@ import pytest
 
 import schedtop
 from schedtop.cli import commands
-from schedtop.commands.completion import words as completing
+from schedtop.cli import words as completing
 from schedtop.triggers.metrics import METRICS
 from schedtop.triggers.plan import ACTIONS
 
@@ -30,7 +30,7 @@ ZSH = shutil.which("zsh")
 ASK = """
 import json, sys
 from schedtop.cli import commands
-from schedtop.commands.completion.words import answer
+from schedtop.cli.words import answer
 asked = json.load(sys.stdin)
 answers = [list(answer(commands, {"_SCHEDTOP_COMPLETE": shell, "SCHEDTOP_LINE": line, "SCHEDTOP_WORD": word}))
            for shell, line, word in asked]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
-from schedtop.commands.replay import place_of
+from schedtop.commands.recorded import place_of
 from schedtop.model.folding import fold_cpus
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from schedtop.base.units import NS_PER_S
+from schedtop.cli.types import Moment
 from schedtop.commands.evidence import Part, read_evidence
-from schedtop.commands.options import Moment
 from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.filters import Filter

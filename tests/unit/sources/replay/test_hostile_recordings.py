@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.cli.types import Moment
 from schedtop.commands.evidence import read_evidence
-from schedtop.commands.options import Moment
-from schedtop.commands.replay import number_at
+from schedtop.commands.recorded import number_at
 from schedtop.model.filters import Filter
 from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text

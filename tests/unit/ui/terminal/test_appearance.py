@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from schedtop.commands import options
+from schedtop.cli import options
 from schedtop.ui.terminal import appearance as module
 from schedtop.ui.terminal.appearance import appearance
 from schedtop.ui.terminal.ink import Depth

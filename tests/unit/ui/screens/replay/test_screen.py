@@ -17,7 +17,7 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_S
-from schedtop.commands.replay import place_of
+from schedtop.commands.recorded import place_of
 from schedtop.model.frame import Frame
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane

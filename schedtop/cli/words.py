@@ -66,6 +66,7 @@ def _actions(context: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def _cgroups(_context: click.Context, incomplete: str) -> list[CompletionItem]:
     """Paths below the hierarchy, a level at a time; a name that begins otherwise is one of a unit."""
+    # Late: for this question alone.
     from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 
     root = cpu_hierarchy(read_mounts())

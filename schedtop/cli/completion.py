@@ -1,4 +1,4 @@
-"""`schedtop completion`: the scripts that complete command lines."""
+"""`schedtop completion`: its options, arguments and help."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ def completion(shell: str) -> int:
     `source <(schedtop completion bash)` in ~/.bashrc, the same with zsh in ~/.zshrc after compinit, or
     `schedtop completion fish | source` in ~/.config/fish/config.fish.
     """
-    from importlib.resources import files  # it imports much, and each start would pay
+    from schedtop.commands.completion import run  # late: --help and completion need only what stands above
 
-    from schedtop.run.headless import write_stdout
-
-    write_stdout((files("schedtop") / "completions" / f"schedtop.{shell}").read_text(encoding="utf-8"))
-    return 0
+    return run(shell)

@@ -1,4 +1,4 @@
-"""The command line: options are read here, everything slow is imported when it is needed."""
+"""The command line: what can be written on it. What a command does is imported when it runs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from typing import Any
 import click
 
 from schedtop import __version__
-from schedtop.commands.capture.command import capture
-from schedtop.commands.completion.command import completion
-from schedtop.commands.config import config as config_command
-from schedtop.commands.dashboard import dashboard, dashboard_options
-from schedtop.commands.diff import diff
-from schedtop.commands.doctor import doctor
-from schedtop.commands.metrics import metrics
-from schedtop.commands.offcpu import offcpu
-from schedtop.commands.options import source_options
-from schedtop.commands.preferences import config_of, fill
-from schedtop.commands.record import record
-from schedtop.commands.replay import replay
-from schedtop.commands.report import report
-from schedtop.commands.snapshot import snapshot
-from schedtop.commands.task.command import task
-from schedtop.commands.watch import watch
+from schedtop.base.ascii import soften_outputs
+from schedtop.cli.capture import capture
+from schedtop.cli.completion import completion
+from schedtop.cli.config import config
+from schedtop.cli.diff import diff
+from schedtop.cli.doctor import doctor
+from schedtop.cli.metrics import metrics
+from schedtop.cli.offcpu import offcpu
+from schedtop.cli.options import dashboard_options, source_options
+from schedtop.cli.record import record
+from schedtop.cli.replay import replay
+from schedtop.cli.report import report
+from schedtop.cli.snapshot import snapshot
+from schedtop.cli.task import task
+from schedtop.cli.watch import watch
+from schedtop.outputs.files import OutputError
+from schedtop.run.errors import complain, report_crash
+from schedtop.run.priority import raise_priority
+from schedtop.run.signals import Interrupted, Signals
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,11 +41,11 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     Without a command it shows the dashboard; press ? there for its keys.
     """
     if context.invoked_subcommand is None:
-        # A directory that nobody chose need not be writable: the key says so when it cannot write.
-        chosen_dir = context.get_parameter_source("export_dir") is click.core.ParameterSource.COMMANDLINE
-        config = config_of(options)
-        fill(options, context, config)
-        return dashboard(context.obj, options, config, check_dir=chosen_dir)
+        if not options["no_renice"]:
+            raise_priority()
+        from schedtop.commands.dashboard import run  # late: --help and completion need only what stands above
+
+        return run(context, options)
     for name in options:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
@@ -53,7 +56,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
 for _command in (
     capture,
     completion,
-    config_command,
+    config,
     diff,
     doctor,
     metrics,
@@ -71,12 +74,9 @@ for _command in (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status: 0, 1 (it failed), 2 (bad usage), 128 + a signal's number."""
     if "_SCHEDTOP_COMPLETE" in os.environ:
-        from schedtop.commands.completion.words import print_answer
+        from schedtop.cli.words import print_answer  # late: only a shell asks for it
 
         return print_answer(commands)
-    from schedtop.base.ascii import soften_outputs
-    from schedtop.run.session import Signals
-
     soften_outputs()
     signals = Signals()
     signals.install()
@@ -88,15 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _status_of(error: BaseException) -> int:
     """The exit status of what ended the program, after saying why."""
-    from schedtop.model.source import SourceError
-    from schedtop.outputs.files import OutputError
-    from schedtop.run.session import Interrupted, complain, report_crash
-
     if isinstance(error, Interrupted):
         return error.status
     if isinstance(error, click.ClickException):
         complain(error.format_message())
         return error.exit_code
+    # Late: it brings numpy, which an error on the command line need not wait for.
+    from schedtop.model.source import SourceError
+
     if isinstance(error, (SourceError, OutputError)):
         complain(str(error))
         return 1

@@ -1,0 +1,42 @@
+"""`schedtop capture`: its options, arguments and help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.base.units import NS_PER_S
+from schedtop.cli.types import Duration, Size
+from schedtop.run.priority import raise_priority
+
+if TYPE_CHECKING:
+    from schedtop.run.signals import Signals
+
+
+@click.command("capture")
+@click.option("--duration", type=Duration(NS_PER_S // 10, 60 * NS_PER_S), default=2 * NS_PER_S, metavar="TIME",
+              help="How long to capture, 0.1s to 60s.  [default: 2s]")  # fmt: skip
+@click.option("-o", "--output", metavar="NAME",
+              help="Where to write; endings are added.  [default: schedtop-HOST-TIME-trace]")  # fmt: skip
+@click.option("--format", "format_name", type=click.Choice(["perfetto", "chrome", "both"]),
+              help="What to write.  [default: by the ending of NAME, without one: both]")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--buffer", type=Size(4 << 10, 1 << 30), default="64MiB", metavar="SIZE",
+              help="Kernel memory for events, of all CPUs, 4KiB to 1GiB.  [default: 64MiB]")  # fmt: skip
+@click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
+              help="How to see the kernel's events.  [default: auto]")  # fmt: skip
+@click.option("--no-renice", is_flag=True,
+              help="Leave the priority alone; as root it is raised, or a saturated host loses events.")  # fmt: skip
+@click.pass_obj
+def capture(signals: Signals, /, **options: Any) -> int:
+    """Captures every switch, wakeup and migration for a while.
+
+    Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
+    states of tasks, and arrows from wakers. What was lost is counted in them.
+    """
+    if not options["no_renice"]:
+        raise_priority()
+    from schedtop.commands.capture.command import run  # late: --help and completion need only what stands above
+
+    return run(signals, options)

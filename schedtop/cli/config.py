@@ -1,0 +1,25 @@
+"""`schedtop config`: its options, arguments and help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from schedtop.cli.options import config_option
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("config")
+@click.option("--path", is_flag=True, help="Print only where the file is, or would be.")
+@config_option
+def config(*, path: bool, no_config: bool) -> int:
+    """Prints the config that holds: each key with its meaning, what it takes and its default.
+
+    The output is a config file itself. What is wrong in the file is said on standard error, with status 1.
+    """
+    from schedtop.commands.config import run  # late: --help and completion need only what stands above
+
+    return run(path=path, no_config=no_config)

@@ -1,0 +1,29 @@
+"""`schedtop diff`: its options, arguments and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.cli.options import output_options
+from schedtop.cli.types import Number
+
+if TYPE_CHECKING:
+    from schedtop.run.signals import Signals
+
+
+@click.command("diff")
+@click.argument("before", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path))
+@click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",
+              help="What to write.  [default: text]")  # fmt: skip
+@click.option("--top", type=Number(least=1), default=12, metavar="N", help="How many rows of a table.  [default: 12]")
+@output_options
+@click.pass_obj
+def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
+    """Says what changed from BEFORE to AFTER, most first: recordings, or snapshots as JSON. Needs no root."""
+    from schedtop.commands.diff import run  # late: --help and completion need only what stands above
+
+    return run(signals, before, after, options)

@@ -1,0 +1,46 @@
+"""`schedtop metrics`: its options, arguments and help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.base.units import NS_PER_S
+from schedtop.cli.options import source_options
+from schedtop.cli.types import Duration, Number
+from schedtop.run.priority import raise_priority
+
+if TYPE_CHECKING:
+    from schedtop.run.signals import Signals
+
+DEFAULT_ADDRESS = "127.0.0.1:9435"
+MOST_SERIES = 1000
+
+
+@click.command("metrics")
+@click.option("--listen", default=DEFAULT_ADDRESS, metavar="HOST:PORT",
+              help=f"Where to serve; an IPv6 address in brackets.  [default: {DEFAULT_ADDRESS}]")  # fmt: skip
+@click.option("--allow-remote", is_flag=True, help="Also serve an address that others can reach. There is no password.")
+@click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
+              help="How often the kernel is read, 0.2s to 60s.  [default: 1s]")  # fmt: skip
+@click.option("--by", type=click.Choice(["cgroup", "process", "container"]), default="cgroup",
+              help="What run delay and run time are told by.  [default: cgroup]")  # fmt: skip
+@click.option("--top", type=Number(), default=50, metavar="N",
+              help=f"How many of them get series of their own, up to {MOST_SERIES}.  [default: 50]")  # fmt: skip
+@click.option("--per-cpu/--no-per-cpu", default=True, help="One series a CPU, or only their sum.  [default: per CPU]")
+@source_options
+@click.pass_obj
+def metrics(signals: Signals, /, **options: Any) -> int:
+    """Serves counters and latency histograms to Prometheus, until it is ended."""
+    if not options["no_renice"]:
+        raise_priority()
+    from schedtop.commands.metrics import run  # late: --help and completion need only what stands above
+
+    return run(signals, options)
+
+
+# Groups are told by --by: those of the kernel side, with a histogram each, would be too many series.
+
+
+metrics.params = [param for param in metrics.params if param.name != "group"]

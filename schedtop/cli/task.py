@@ -1,0 +1,48 @@
+"""`schedtop task`: its options, arguments and help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from schedtop.cli.options import output_options
+from schedtop.cli.types import Duration, Number
+from schedtop.run.priority import raise_priority
+
+if TYPE_CHECKING:
+    from schedtop.run.signals import Signals
+
+
+@click.command("task")
+@click.argument("tid", type=Number(least=1), metavar="TID")
+@click.option("--process/--thread", "whole_process", default=None,
+              help="All threads of its process, or this alone.  [default: all, if TID is a process's]")  # fmt: skip
+@click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), default=5 * NS_PER_S, metavar="TIME",
+              help="How long to look, 0.1s to 1h.  [default: 5s]")  # fmt: skip
+@click.option("--interval", type=Duration(10 * NS_PER_MS, 10 * NS_PER_S), default=100 * NS_PER_MS, metavar="TIME",
+              help="How much time a piece of the strip of states has, 10ms to 10s.  [default: 100ms]")  # fmt: skip
+@click.option("--threshold", type=Duration(NS_PER_US, NS_PER_S, bare=False), default=NS_PER_MS, metavar="TIME",
+              help="From here on a wait for a CPU is listed, with who had it, 1us to 1s.  [default: 1ms]")  # fmt: skip
+@click.option("--slow-waits/--no-slow-waits", default=True,
+              help="Look for slow waits; that watches all tasks of the host meanwhile.  [default: yes]")  # fmt: skip
+@click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",
+              help="What to write.  [default: text]")  # fmt: skip
+@output_options
+@click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
+              help="How to see the kernel's events.  [default: auto]")  # fmt: skip
+@click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised.")
+@click.pass_obj
+def task(signals: Signals, /, **options: Any) -> int:
+    """Looks at one task closely for a while, and tells what it did.
+
+    States over time, waits and wakers, CPUs, system calls, page faults, reads and writes, network. TID is a thread's
+    number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
+    early and writes what there is.
+    """
+    if not options["no_renice"]:
+        raise_priority()
+    from schedtop.commands.task.command import run  # late: --help and completion need only what stands above
+
+    return run(signals, options)

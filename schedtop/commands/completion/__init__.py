@@ -1,1 +1,0 @@
-"""`schedtop completion`, and what it asks at each Tab."""

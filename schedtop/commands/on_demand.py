@@ -1,0 +1,58 @@
+"""What keys of the dashboard open in the kernel: captures, off-CPU time, the task view."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from schedtop.commands.opening import scope_of
+from schedtop.offcpu.measurement import OffCpuSource, Wakers
+from schedtop.run.opening import is_proc
+from schedtop.task import TaskSource
+from schedtop.ui.on_demand import OnDemand
+
+
+def on_demand(options: dict[str, Any]) -> OnDemand:
+    """What the keys open, by the options of the dashboard's source."""
+    if options["source"] == "synthetic":
+        # Late: a demonstration's, which no live dashboard needs.
+        from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+        from schedtop.sources.synthetic.task import synthetic_task
+
+        return OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
+    if is_proc(options["source"]):
+        return OnDemand(
+            why="needs privileges, run `sudo schedtop`" if os.geteuid() else "needs another --source than proc"
+        )
+    return OnDemand(
+        take_capture=partial(live_capture, options),
+        make_offcpu=partial(live_offcpu, options),
+        make_task=partial(live_task, options),
+    )
+
+
+def live_capture(options: dict[str, Any], directory: Path, stop: threading.Event) -> list[str]:
+    """A capture of the live kernel into a directory, and the lines to show."""
+    # Late: at the key, which most dashboards never see.
+    from schedtop.commands.capture.files import capture_at_key
+
+    return capture_at_key(options["source"], directory, stop)
+
+
+def live_offcpu(options: dict[str, Any], min_ns: int, wakers: Wakers) -> OffCpuSource:
+    """The off-CPU time of the live kernel: of the same tasks as the dashboard."""
+    # Late: as above.
+    from schedtop.sources.offcpu.source import LiveOffCpu
+
+    return LiveOffCpu(scope_of(options), min_ns=min_ns, wakers=wakers, source=options["source"])
+
+
+def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSource:
+    """The task view on the live kernel, through the front end that the dashboard has."""
+    # Late: as above.
+    from schedtop.sources.task.source import LiveTaskSource
+
+    return LiveTaskSource(tid, whole_process, source=options["source"])
