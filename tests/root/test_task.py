@@ -24,13 +24,13 @@ from task_programs import looked_at, program
 from schedtop.commands.task.command import _look as look_at
 from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
-from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.front_end import Hook
 from schedtop.sources.task import source as task_source
 from schedtop.sources.task.front_end import choose_task_front_end
 from schedtop.sources.task.proc import current_call
 from schedtop.sources.task.programs import TaskPrograms
 from schedtop.sources.task.source import LiveTaskSource
+from schedtop.sources.task.syscalls import syscall_names
 from schedtop.task import STATES, TaskFrame
 
 pytestmark = pytest.mark.beside

@@ -16,11 +16,11 @@ from schedtop.model.rows import text
 from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
 from schedtop.sources.host.pid_numbers import shows_host
-from schedtop.sources.host.syscalls import READS, WRITES
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.throttling import quota_ratio, read_statistics
 from schedtop.sources.host.topology import cpu_list
 from schedtop.sources.kernel.constants import TASK
+from schedtop.sources.task.syscalls import READS, WRITES
 from schedtop.task import IO_KINDS, Attributes, Quota, exit_words
 from schedtop.task.parts import STATES
 

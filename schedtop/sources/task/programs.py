@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedtop.model.rows import Rows
-from schedtop.sources.host.syscalls import READS, WRITES, syscall_names
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.constants import TASK
@@ -18,6 +17,7 @@ from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
 from schedtop.sources.task.proc import CallUnderWay
+from schedtop.sources.task.syscalls import READS, WRITES, syscall_names
 
 SLOW_NS = 10_000
 """Calls from here on may be among the slowest, at first."""

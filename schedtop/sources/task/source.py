@@ -18,7 +18,6 @@ from schedtop.model.host import Host
 from schedtop.model.rows import Rows, text
 from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
-from schedtop.sources.host.syscalls import syscall_names
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.task import tables
 from schedtop.sources.task.front_end import choose_task_front_end
@@ -41,6 +40,7 @@ from schedtop.sources.task.proc import (
     thread_ids,
 )
 from schedtop.sources.task.programs import TaskPrograms, TaskReading
+from schedtop.sources.task.syscalls import syscall_names
 from schedtop.task import (
     CHANGES_KEPT,
     SLOWEST,

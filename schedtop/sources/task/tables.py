@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
-from schedtop.sources.host.syscalls import error_name, syscall_name
 from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE, address
 from schedtop.sources.task.programs import TaskReading
+from schedtop.sources.task.syscalls import error_name, syscall_name
 from schedtop.task import (
     IO_KINDS,
     STATES,

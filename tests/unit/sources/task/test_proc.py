@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from schedtop.model.source import SourceError
-from schedtop.sources.host.syscalls import error_name, syscall_name, syscall_names
 from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.task.proc import (
     RUNNABLE,
@@ -24,6 +23,7 @@ from schedtop.sources.task.proc import (
     open_sockets,
     read_stat,
 )
+from schedtop.sources.task.syscalls import error_name, syscall_name, syscall_names
 from schedtop.sources.task.tables import cumulative_states
 from schedtop.task import STATES, Quota
 
