@@ -10,7 +10,7 @@ from typing import Any
 
 from schedtop.base.finding import Finding
 from schedtop.sources.capture import front_end as capture_front_end
-from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel import front_end
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.program_text import source_directory
@@ -40,7 +40,7 @@ class Use:
 def uses() -> list[Use]:
     """All of them, the collector's first."""
     by = {
-        "collector": (*frontend.EVENTS, WAKEUP),
+        "collector": (*front_end.EVENTS, WAKEUP),
         "capture": tuple(capture_front_end.EVENTS),
         "offcpu": offcpu_front_end.EVENTS,
         "task": tuple(task_front_end.TRACEPOINTS),
@@ -53,7 +53,7 @@ def uses() -> list[Use]:
 
 
 def _lost(event: str, users: tuple[str, ...]) -> str:
-    parts = [frontend.LOST_WITHOUT[event]] if event in frontend.LOST_WITHOUT else []
+    parts = [front_end.LOST_WITHOUT[event]] if event in front_end.LOST_WITHOUT else []
     if "offcpu" in users:
         parts.append("off-CPU time")
     if "task" in users:
@@ -108,9 +108,9 @@ def used_macros(directory: Path | None = None) -> frozenset[str]:
 
 def _used_names(event: str, macros: frozenset[str]) -> frozenset[str]:
     """The fields of an event that are read, by the macros' names."""
-    prefix = frontend.macro_prefix(event)
+    prefix = front_end.macro_prefix(event)
     # WAKEUP_PID_FIELD is of sched_wakeup, WAKEUP_NEW_PID_FIELD of sched_wakeup_new.
-    longer = [other for use in uses() if (other := frontend.macro_prefix(use.event)).startswith(f"{prefix}_")]
+    longer = [other for use in uses() if (other := front_end.macro_prefix(use.event)).startswith(f"{prefix}_")]
     mine = [
         name for name in macros
         if name.startswith(f"{prefix}_") and not any(name.startswith(f"{other}_") for other in longer)

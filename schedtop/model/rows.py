@@ -130,17 +130,17 @@ UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
 """Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
 
 ROLES = ("victim", "other")
-PERSON_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")
-_PERSON = ("<u4", "<u4", "S16", "S16", "<u8", "<u4")
+TASK_NAME_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")
+_TASK_NAME = ("<u4", "<u4", "S16", "S16", "<u8", "<u4")
 
-PERSON_DTYPE = np.dtype([*zip(PERSON_FIELDS, _PERSON, strict=True)])
-"""Who a task is. `process` is the name of its thread group's leader."""
+TASK_NAME_DTYPE = np.dtype([*zip(TASK_NAME_FIELDS, _TASK_NAME, strict=True)])
+"""A task by its name and numbers. `process` is the name of its thread group's leader."""
 
 PAIR_DTYPE = np.dtype(
     [
         (f"{role}_{name}", kind)
         for role in ("victim", "other")
-        for name, kind in zip(PERSON_FIELDS, _PERSON, strict=True)
+        for name, kind in zip(TASK_NAME_FIELDS, _TASK_NAME, strict=True)
     ]
     + [(name, "<i8") for name in ("preemptions", "preempted_ns", "waits", "blocked_ns")]
 )

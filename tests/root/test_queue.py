@@ -17,8 +17,7 @@ from scenarios import cgroup
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.frame import Frame, merge
-from schedtop.sources.kernel import front_end as frontend
-from schedtop.sources.kernel import loader
+from schedtop.sources.kernel import front_end, loader
 from schedtop.sources.scheduler.source import LiveSource
 
 CPU = max(os.sched_getaffinity(0))
@@ -246,7 +245,7 @@ def link_of(fd: int) -> str:
 
 
 def test_queue_lengths_without_btf_are_unknown_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frontend, "KERNEL_BTF", Path("/nowhere"))
+    monkeypatch.setattr(front_end, "KERNEL_BTF", Path("/nowhere"))
     frame = sampled(lambda: busy(3), "tracepoint", 2 * NS_PER_MS)
     assert frame.queue is None
     assert "BTF" in frame.unavailable["queue"]

@@ -33,21 +33,21 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
     """The report as text."""
 
     require_host_numbers()
-    who = identify(options["tid"])
+    name = identify(options["tid"])
     whole = options["whole_process"]
     if whole is None:
-        whole = who.tid == who.tgid
+        whole = name.tid == name.tgid
     threshold = options["threshold"] if options["slow_waits"] else None
     task_options = {"source": options["source"], "column_ns": options["interval"]}
     interval = min(options["duration"], NS_PER_S)
     try:
         with (
-            SlowWaits(who.tgid, 0 if whole else who.tid, threshold, options["source"]) as waits,
-            LiveTaskSource(who.tid, whole, interval, **task_options) as source,
+            SlowWaits(name.tgid, 0 if whole else name.tid, threshold, options["source"]) as waits,
+            LiveTaskSource(name.tid, whole, interval, **task_options) as source,
         ):
             task = source.look(options["duration"], stop)
     except SourceError as error:
-        raise (ended_before(who) if has_gone(who) else error) from error
+        raise (ended_before(name) if has_gone(name) else error) from error
     task = waits.added_to(task)
     early = "it was interrupted" if stop.is_set() and not task.ended else ""
     writers = {"json": to_json, "text": to_text}

@@ -9,7 +9,7 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
-from schedtop.outputs.diff.tasks import Person, cgroups_of, is_complete, people_of
+from schedtop.outputs.diff.tasks import TaskSum, cgroups_of, is_complete, tasks_of
 from schedtop.outputs.diff.warnings import warnings_of
 from schedtop.outputs.scheduler.snapshot import PERCENTILES
 
@@ -78,8 +78,8 @@ def score(before: float, after: float, floor: float, weight: float, events: floa
 def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, str], top: int) -> dict[str, Any]:
     """The comparison as plain objects, from two reports with all their tasks; lists are at most `top` long."""
     changes = [*_latencies(before, after), *_rates(before, after), *_ratios(before, after)]
-    tasks = _people(before, after, people_of, "task")
-    cgroups = _people(before, after, cgroups_of, "cgroup")
+    tasks = _sums(before, after, tasks_of, "task")
+    cgroups = _sums(before, after, cgroups_of, "cgroup")
     sides = [_side(data, name) for data, name in zip((before, after), names, strict=True)]
     warnings = warnings_of(before, after)
     return {
@@ -246,30 +246,30 @@ def _ratio(data: Mapping[str, Any], name: str) -> float | None:
     return value
 
 
-def _people(before: Mapping[str, Any], after: Mapping[str, Any], of: Any, family: str) -> list[Change]:
+def _sums(before: Mapping[str, Any], after: Mapping[str, Any], of: Any, family: str) -> list[Change]:
     """The run delay per second of each task's name, or cgroup, on both sides."""
-    old: Mapping[str, Person] = of(before)
-    new: Mapping[str, Person] = of(after)
+    old: Mapping[str, TaskSum] = of(before)
+    new: Mapping[str, TaskSum] = of(after)
     changes = []
     for key in {**old, **new}:
         one, two = old.get(key), new.get(key)
         values = [
-            _per_second(person, data, other_known=other is not None)
-            for person, data, other in ((one, before, two), (two, after, one))
+            _per_second(total, data, other_known=other is not None)
+            for total, data, other in ((one, before, two), (two, after, one))
         ]
         status = "both"
         if one is None:
             status = "appeared" if is_complete(before) else "not listed"
         elif two is None:
             status = "vanished" if is_complete(after) else "not listed"
-        events = max(person.events for person in (one, two) if person)
+        events = max(total.events for total in (one, two) if total)
         label = f"run delay of {key}"
         change = _change(key, label, "ns_per_second", "tasks", (values[0], values[1]), DELAY_FLOOR_NS, 0.9, events)
         changes.append(replace(change, status=status, name=f"{family}:{key}"))
     return changes
 
 
-def _per_second(person: Person | None, data: Mapping[str, Any], *, other_known: bool) -> float | None:
-    if person is None:
+def _per_second(total: TaskSum | None, data: Mapping[str, Any], *, other_known: bool) -> float | None:
+    if total is None:
         return 0.0 if other_known and is_complete(data) else None
-    return float(round(person.run_delay_ns * NS_PER_S / data["interval_ns"]))
+    return float(round(total.run_delay_ns * NS_PER_S / data["interval_ns"]))

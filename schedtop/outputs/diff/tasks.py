@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"[-_/:#](?:[0-9]+|u[0-9]+:[0-9]+)[-_/:#0-9a-zA-Z]*$")
 
 
 @dataclass(slots=True)
-class Person:
+class TaskSum:
     """Tasks of one name added up. `events`: what their run delay rests on, timeslices, or 10 ms of a long wait."""
 
     tasks: int = 0
@@ -32,12 +32,12 @@ class Person:
         self.events += max(task["timeslices"] or 0, delay_ns // (10 * NS_PER_MS))
 
 
-def people_of(data: Mapping[str, Any]) -> dict[str, Person]:
+def tasks_of(data: Mapping[str, Any]) -> dict[str, TaskSum]:
     """The tasks of a report by the names of their process and thread."""
-    return _added(data, person_name)
+    return _added(data, task_name)
 
 
-def cgroups_of(data: Mapping[str, Any]) -> dict[str, Person]:
+def cgroups_of(data: Mapping[str, Any]) -> dict[str, TaskSum]:
     """The tasks of a report by cgroup, where that is known."""
     return _added(data, lambda task: cgroup_label(task["cgroup"]) if task["cgroup"] else "")
 
@@ -51,16 +51,16 @@ def is_complete(data: Mapping[str, Any]) -> bool:
     return len(tasks) == known if known is not None else len(tasks) < LISTED
 
 
-def person_name(task: Mapping[str, Any]) -> str:
+def task_name(task: Mapping[str, Any]) -> str:
     """`process/comm`, or one of them where they are the same; numbers at the end are left out (`kworker/*`)."""
     comm = _NUMBERED.sub("/*", task["comm"])
     process = _NUMBERED.sub("/*", task["process"] or "") or comm
     return comm if comm == process else f"{process}/{comm}"
 
 
-def _added(data: Mapping[str, Any], name: Callable[[Mapping[str, Any]], str]) -> dict[str, Person]:
-    people: dict[str, Person] = {}
+def _added(data: Mapping[str, Any], name: Callable[[Mapping[str, Any]], str]) -> dict[str, TaskSum]:
+    added: dict[str, TaskSum] = {}
     for task in data["tasks"] or ():
         if key := name(task):
-            people.setdefault(key, Person()).add(task)
-    return people
+            added.setdefault(key, TaskSum()).add(task)
+    return added

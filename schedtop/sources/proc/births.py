@@ -25,12 +25,12 @@ FIRST_TID = 300
 
 
 class Births:
-    """Looks for new tasks. `forks`: the line `processes` of /proc/stat, which all births of the host are in."""
+    """Looks for new tasks. `begun`: the line `processes` of /proc/stat, which all births of the host are in."""
 
     def __init__(self, root: str = "/proc") -> None:
         self._root = root
         self._cursor = -1
-        self._forks = -1
+        self._begun = -1
         self._again: list[int] = []
         self._looks = 0
         self._trusted = os.readlink(f"{root}/self") == str(os.getpid())
@@ -38,12 +38,12 @@ class Births:
         self._pid_max = _number(Path(f"{root}/sys/kernel/pid_max"), 1 << 22)
 
     def candidates(
-        self, forks: int, known: Collection[int], threads: Callable[[int], int]
+        self, begun: int, known: Collection[int], threads: Callable[[int], int]
     ) -> Iterable[tuple[int, int]]:
         """Tids that may be new, each with its process (0: not known). `threads`: how many of a process are known."""
         cursor, before = last_tid(self._root), self._cursor
         # Half a circle of births: the cursor may have gone round unseen.
-        born, self._cursor, self._forks = forks - self._forks, cursor, forks
+        born, self._cursor, self._begun = begun - self._begun, cursor, begun
         probes = between(before, cursor, self._pid_max) if before >= 0 else []
         unsure, self._again = self._again, probes[-LAST_ONES:]
         self._looks += 1
@@ -72,21 +72,21 @@ class Births:
         self._again = between(before, self._cursor, self._pid_max)[-MOST_PROBES:]
 
 
-class Lives:
+class UnseenTasks:
     """Counts the tasks that came and went between two looks: all that began, less those that were found."""
 
-    def __init__(self, forks: int) -> None:
-        self._first = forks
+    def __init__(self, begun: int) -> None:
+        self._first = begun
         self._due = 0
         self._found = 0
 
-    def unseen(self, forks: int, found: int) -> int:
+    def unseen(self, begun: int, found: int) -> int:
         """How many there were up to the look before this one: what began just now may still be found.
 
-        `forks`: how many have begun by now, since boot; `found` new ones at this look.
+        `begun`: how many have begun by now, since boot; `found` new ones at this look.
         """
         self._found += found
-        unseen, self._due = max(0, self._due - self._found), forks - self._first
+        unseen, self._due = max(0, self._due - self._found), begun - self._first
         self._found += unseen
         return unseen
 

@@ -30,9 +30,9 @@ class ProcPeople:
     def chosen(self, rows: Rows) -> Rows:
         """The rows of the Scope, with names of processes and numbers of pid namespaces (0: not for us to see)."""
         tgids = rows["tgid"].tolist()
-        lives = [*zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True)]
-        rows["process"] = [self._process(*each) for each in zip(tgids, lives, strict=True)]
-        rows["pid_namespace"] = [self._namespace(*each) for each in zip(tgids, lives, strict=True)]
+        starts = [*zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True)]
+        rows["process"] = [self._process(*each) for each in zip(tgids, starts, strict=True)]
+        rows["pid_namespace"] = [self._namespace(*each) for each in zip(tgids, starts, strict=True)]
         return take_rows(rows, np.flatnonzero(self._passes(rows))) if self._scope else rows
 
     def _process(self, tgid: int, life: tuple[int, int]) -> bytes:

@@ -87,13 +87,13 @@ class TaskPolling:
         self._ended = 0
         self._partly = 0
 
-    def begin(self, forks: int) -> None:
+    def begin(self, begun: int) -> None:
         """Takes the counters that all tasks have now: what was before does not count."""
         self._opened_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         table, deadline = self.table, time.thread_time_ns() + FIRST_STATUS_NS
         entered = [
             task
-            for tid, tgid in self._births.candidates(forks, table.tasks, table.threads)
+            for tid, tgid in self._births.candidates(begun, table.tasks, table.threads)
             if tid not in table.tasks and (task := table.enter(tid, tgid, fresh=False))
         ]
         for task, text in table.read(entered):
@@ -109,11 +109,11 @@ class TaskPolling:
         """Gives all files back."""
         self.table.close()
 
-    def look(self, forks: int, budget_ns: int) -> Look:
+    def look(self, begun: int, budget_ns: int) -> Look:
         """What all tasks did since they were last looked at; it takes about so much CPU time of this thread."""
         begin_ns, refused = time.thread_time_ns(), self.table.refused
         self._ended = self._partly = 0
-        born = self._find_new(forks)
+        born = self._find_new(begun)
         changed, unread = self._read_all(begin_ns + budget_ns * 2 // 3)
         left_ns = begin_ns + budget_ns - time.thread_time_ns()
         asked = self._most_urgent(changed, max(LEAST_ASKED, int(left_ns / self._ask_ns)))
@@ -125,9 +125,9 @@ class TaskPolling:
         late = unread + len(changed) - len(asked) + self._partly
         return Look(_rows(rows), late, self._ended, born, self.table.refused - refused)
 
-    def _find_new(self, forks: int) -> int:
+    def _find_new(self, begun: int) -> int:
         table, count = self.table, 0
-        for tid, tgid in self._births.candidates(forks, table.tasks, table.threads):
+        for tid, tgid in self._births.candidates(begun, table.tasks, table.threads):
             if known := table.tasks.get(tid):
                 # Another task may have its tid by now. An open file tells that (it ends), and else the start will.
                 known.text, known.quiet = UNREAD if known.descriptor < 0 else known.text, 0

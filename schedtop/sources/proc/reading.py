@@ -20,14 +20,14 @@ from schedtop.sources.proc.polling import Look
 class ProcReading:
     """Cumulative values at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
-    `forks`: how many tasks have begun. Not cumulative, but of the interval that ends here: `look`, `tasks` (rows of
+    `begun`: how many tasks have begun. Not cumulative, but of the interval that ends here: `look`, `tasks` (rows of
     TASK_DTYPE) and `lives_unseen` (tasks that came and went without being seen).
     """
 
     time_ns: int
     wall_ns: int
     stat: StatReading
-    forks: int
+    begun: int
     pressure: Pressure | None
     throttling: Rows
     cgroups: Mapping[int, str]

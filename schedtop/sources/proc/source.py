@@ -26,7 +26,7 @@ from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.findings import privileges
-from schedtop.sources.proc.births import Lives
+from schedtop.sources.proc.births import UnseenTasks
 from schedtop.sources.proc.names import ProcPeople
 from schedtop.sources.proc.polling import TaskPolling
 from schedtop.sources.proc.reading import ProcReading, difference
@@ -142,22 +142,22 @@ class ProcSource:
         # The tasks first: it may take long when there are many, and no interval has begun yet. What they do meanwhile
         # is of no interval; the next look is quicker.
         if "tasks" not in self._unavailable:
-            self._polling.begin(_forks(_read_stat_file()))
+            self._polling.begin(_begun(_read_stat_file()))
             for _ in range(FIRST_LOOKS):
                 began_ns = time.monotonic_ns()
-                self._polling.look(_forks(_read_stat_file()), self._budget_ns)
+                self._polling.look(_begun(_read_stat_file()), self._budget_ns)
                 if time.monotonic_ns() - began_ns < self._first_ns * BUDGET_RATIO:
                     break
         first = self._moment()
-        self._lives = Lives(first.forks)
+        self._unseen = UnseenTasks(first.begun)
         return first
 
     def _read(self) -> ProcReading:
         reading = self._moment()
         if "tasks" in self._unavailable:
             return reading
-        look = self._polling.look(reading.forks, self._budget_ns)
-        unseen = self._lives.unseen(reading.forks, look.born) if self._sees_all else 0
+        look = self._polling.look(reading.begun, self._budget_ns)
+        unseen = self._unseen.unseen(reading.begun, look.born) if self._sees_all else 0
         return replace(reading, look=look, lives_unseen=unseen, tasks=self._people.chosen(look.rows))
 
     def _moment(self) -> ProcReading:
@@ -168,7 +168,7 @@ class ProcSource:
             time_ns=time_ns,
             wall_ns=wall_ns,
             stat=proc.parse_stat(text, self._possible_cpus),
-            forks=_forks(text),
+            begun=_begun(text),
             pressure=proc.read_pressure(),
             throttling=self._throttling.read(cgroups),
             cgroups=cgroups,
@@ -198,7 +198,7 @@ def _read_stat_file() -> bytes:
     return Path("/proc/stat").read_bytes()
 
 
-def _forks(stat: bytes) -> int:
+def _begun(stat: bytes) -> int:
     """How many tasks have begun since boot, by the text of /proc/stat: 0 where it does not say."""
     place = stat.find(b"\nprocesses ")
     return int(stat[place:].split(None, 2)[1]) if place >= 0 else 0

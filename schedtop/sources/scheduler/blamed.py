@@ -8,15 +8,15 @@ from schedtop.model.rows import (
     BLOCKERS,
     PAIR_DTYPE,
     PAIR_SUMS,
-    PERSON_FIELDS,
     ROLES,
     SLOW_WAIT_DTYPE,
+    TASK_NAME_FIELDS,
     UNKNOWN,
     Rows,
     take_rows,
 )
 from schedtop.model.waits import Beginning
-from schedtop.sources.scheduler.names import People
+from schedtop.sources.scheduler.names import TaskNames
 
 MOST_PAIRS = 1024
 """How many pairs an interval keeps, the heaviest."""
@@ -45,7 +45,7 @@ _AS_THEY_ARE = (
 )
 
 
-def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
+def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
     """SLOW_WAIT_DTYPE rows of events, in order of time, without their causes.
 
     `wall_offset_ns`: wall-clock time minus CLOCK_MONOTONIC.
@@ -58,7 +58,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     for kind, (name, unknown) in enumerate(UNKNOWN.items()):
         lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
         rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
-    rows["process"] = people.processes(rows["tid"], rows["tgid"], rows["comm"])
+    rows["process"] = names.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, events["kind"])
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
@@ -66,11 +66,11 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, people: People) -> Rows:
     tids = np.take_along_axis(events["blocker_tid"], order, axis=1)
     rows["blocker_ns"], rows["blocker_tid"] = times[:, :BLOCKERS], tids[:, :BLOCKERS]
     rows["others_ns"] += times[:, BLOCKERS:].sum(axis=1)
-    rows["blocker_comm"] = people.names(rows["blocker_tid"].ravel()).reshape(rows["blocker_comm"].shape)
+    rows["blocker_comm"] = names.comms(rows["blocker_tid"].ravel()).reshape(rows["blocker_comm"].shape)
     return rows
 
 
-def pair_rows(pairs: Rows, epoch: int, people: People) -> tuple[Rows, int]:
+def pair_rows(pairs: Rows, epoch: int, names: TaskNames) -> tuple[Rows, int]:
     """PAIR_DTYPE rows of the interval `epoch`, and the blocked nanoseconds of the pairs beyond MOST_PAIRS."""
     parity = epoch & 1
     pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
@@ -83,9 +83,9 @@ def pair_rows(pairs: Rows, epoch: int, people: People) -> tuple[Rows, int]:
         pairs = pairs[heaviest]
     rows = np.zeros(len(pairs), PAIR_DTYPE)
     for role in ROLES:
-        person = people.find(pairs[f"{role}_tid"])
-        for name in PERSON_FIELDS:
-            rows[f"{role}_{name}"] = person[name]
+        found = names.find(pairs[f"{role}_tid"])
+        for name in TASK_NAME_FIELDS:
+            rows[f"{role}_{name}"] = found[name]
     for name in PAIR_SUMS:
         rows[name] = pairs[name][:, parity]
     return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"]))), small_ns

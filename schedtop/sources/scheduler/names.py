@@ -1,4 +1,4 @@
-"""Who a tid is, for those that the kernel side names by number only: looked up where its own counters are."""
+"""The names of tasks that the kernel side knows by number only: looked up where its own counters are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpu_list
-from schedtop.model.rows import PERSON_DTYPE, Integers, Rows, take_rows
+from schedtop.model.rows import TASK_NAME_DTYPE, Integers, Rows, take_rows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
 
@@ -21,7 +21,7 @@ MOST_MASKS = 16
 """Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
 
 
-class People:
+class TaskNames:
     """The tasks of one moment.
 
     `slots`: the kernel's task table (a power of two of them), `overflow`: the rows that found no place in it.
@@ -33,32 +33,32 @@ class People:
         self._names = names
 
     def find(self, tids: Integers) -> Rows:
-        """PERSON_DTYPE rows of some tids, in their order; of one that is gone only its tid, its name if possible."""
-        people = self._known(tids)
-        people["process"] = self.processes(people["tid"], people["tgid"], people["comm"])
-        return people
+        """TASK_NAME_DTYPE rows of some tids, in their order; of one that is gone only its tid, its name if possible."""
+        found = self._known(tids)
+        found["process"] = self.processes(found["tid"], found["tgid"], found["comm"])
+        return found
 
-    def names(self, tids: Integers) -> npt.NDArray[np.bytes_]:
+    def comms(self, tids: Integers) -> npt.NDArray[np.bytes_]:
         """The comm of some tids, in their order."""
-        names: npt.NDArray[np.bytes_] = self._known(tids)["comm"]
-        return names
+        comms: npt.NDArray[np.bytes_] = self._known(tids)["comm"]
+        return comms
 
     def _known(self, tids: Integers) -> Rows:
         """All but the names of processes."""
-        people = np.zeros(len(tids), PERSON_DTYPE)
-        people["tid"] = tids
+        found = np.zeros(len(tids), TASK_NAME_DTYPE)
+        found["tid"] = tids
         if not len(tids):
-            return people
+            return found
         places = tids.astype(np.int64) & (len(self._slots) - 1)
         rows = take_rows(self._slots, places)
-        self._copy(people, rows, rows["tid"] == tids)
+        self._copy(found, rows, rows["tid"] == tids)
         if len(self._overflow):
             places = np.minimum(np.searchsorted(self._overflow["tid"], tids), len(self._overflow) - 1)
             rows = take_rows(self._overflow, places)
-            self._copy(people, rows, rows["tid"] == tids)
-        for index in np.flatnonzero((people["comm"] == b"") & (people["tid"] != 0)):
-            people["comm"][index] = self._names.name(int(tids[index]))
-        return people
+            self._copy(found, rows, rows["tid"] == tids)
+        for index in np.flatnonzero((found["comm"] == b"") & (found["tid"] != 0)):
+            found["comm"][index] = self._names.name(int(tids[index]))
+        return found
 
     def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
         """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
@@ -70,9 +70,9 @@ class People:
         return names
 
     @staticmethod
-    def _copy(people: Rows, rows: Rows, known: npt.NDArray[np.bool_]) -> None:
+    def _copy(found: Rows, rows: Rows, known: npt.NDArray[np.bool_]) -> None:
         for name in _FROM_SLOT:
-            people[name][known] = rows[name][known]
+            found[name][known] = rows[name][known]
 
 
 def note_allowed_cpus(tasks: Rows) -> None:

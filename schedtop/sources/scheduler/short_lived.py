@@ -1,4 +1,4 @@
-"""ShortLives: what the kernel side added up of short-lived tasks, as rows of SHORT_LIVED_DTYPE."""
+"""What the kernel side added up of short-lived tasks, as rows of SHORT_LIVED_DTYPE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedtop.sources.scheduler.programs import Programs
 _AS_THEY_ARE = ("cgroup_id", "pid_namespace", "is_thread", "max_wait_ns", *SUMS)
 
 
-class ShortLives:
+class ShortLivedReader:
     """Reads the entries of each interval once, and takes them out of the kernel's table an interval later.
 
     No CPU writes to them any more by then. What a CPU that was stopped in between has added to an entry after it was

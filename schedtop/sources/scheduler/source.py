@@ -27,11 +27,11 @@ from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.scheduler.names import People, allowed_cpus, note_allowed_cpus
+from schedtop.sources.scheduler.names import TaskNames, allowed_cpus, note_allowed_cpus
 from schedtop.sources.scheduler.process_names import ProcessNames
 from schedtop.sources.scheduler.programs import Limits, Programs, build
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
-from schedtop.sources.scheduler.short_lived import ShortLives
+from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scope import Scope
 
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
@@ -91,7 +91,7 @@ class LiveSource:
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
-        self._short_lives = ShortLives(self._programs)
+        self._short_lived = ShortLivedReader(self._programs)
         self._later_waits = self._programs.slow_waits()
         self._programs.domains["cache"] = topology.caches
         self._programs.domains["node"] = topology.nodes
@@ -153,8 +153,8 @@ class LiveSource:
         cpus, stat = programs.cpus.copy(), proc.read_stat(self._possible_cpus)
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        tasks, people, queued = self._tasks(time_ns, epoch)
-        pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, people)
+        tasks, names, queued = self._tasks(time_ns, epoch)
+        pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, names)
         if self._task_cgroups:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
@@ -166,8 +166,8 @@ class LiveSource:
             cpus=cpus,
             since_last=SinceLast(
                 tasks=tasks,
-                short_lived=self._short_lives.read(epoch),
-                slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, people, stat),
+                short_lived=self._short_lived.read(epoch),
+                slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, names, stat),
                 pairs=pairs,
                 small_pairs_ns=small_pairs_ns,
             ),
@@ -219,32 +219,32 @@ class LiveSource:
             cpus = self._programs.sample(False)
         return cpus, self._programs.queues.copy() if cpus or was_sampled else None
 
-    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, People, Integers]:
+    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, TaskNames, Integers]:
         """The tasks that did something (TASK_DTYPE), who everybody is, and how many wait on each CPU."""
         programs = self._programs
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
         rows, overflow = take_rows(slots, moved), programs.overflow()
         now = Moment.of(time_ns, epoch, programs.cpus.copy())
-        people = People(slots, overflow, self._processes)
+        names = TaskNames(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
         if self._scope:
             chosen = rows["flags"] & programs.selected_flag != 0
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
         tasks = self._ledger.settle(moved, rows, overflow, now)
-        tasks["process"] = people.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
+        tasks["process"] = names.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
         note_allowed_cpus(tasks)
         if self._task_cgroups:
             tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
-        return tasks, people, queued
+        return tasks, names, queued
 
-    def _slow_waits(self, until_ns: int, wall_offset_ns: int, people: People, stat: proc.StatReading) -> Rows:
+    def _slow_waits(self, until_ns: int, wall_offset_ns: int, names: TaskNames, stat: proc.StatReading) -> Rows:
         """The slow waits that ended up to `until_ns`, as the histograms do; later ones are of the next interval."""
         events = np.concatenate((self._later_waits, self._programs.slow_waits()))
         now = events["end_ns"] <= until_ns
         self._later_waits = events[~now]
-        rows = slow_wait_rows(events[now], wall_offset_ns, people)
+        rows = slow_wait_rows(events[now], wall_offset_ns, names)
         if len(rows):
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())

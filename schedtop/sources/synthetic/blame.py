@@ -11,7 +11,15 @@ from schedtop.base.histogram import LOW_NS
 from schedtop.model.counts import Attribution
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import BLOCKERS, PAIR_DTYPE, PERSON_FIELDS, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Integers, Rows
+from schedtop.model.rows import (
+    BLOCKERS,
+    PAIR_DTYPE,
+    SLOW_WAIT_DTYPE,
+    TASK_NAME_FIELDS,
+    THROTTLING_DTYPE,
+    Integers,
+    Rows,
+)
 from schedtop.model.waits import Cause, Evidence
 
 _POD = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod6f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0.slice"
@@ -110,7 +118,7 @@ def pairs(tasks: Rows, latency: LatencyTable) -> tuple[Rows, Attribution]:
         # Nobody waits for himself: the one whose turn does not come stands in.
         others = np.where(others == victims, heavy[(np.arange(len(victims)) + len(_SHARES)) % len(heavy)], others)
         rows = np.zeros(len(victims), PAIR_DTYPE)
-        for name in PERSON_FIELDS:
+        for name in TASK_NAME_FIELDS:
             rows[f"victim_{name}"], rows[f"other_{name}"] = tasks[name][victims], tasks[name][others]
         rows["blocked_ns"] = in_pairs * share * weight
         rows["waits"] = 1 + rows["blocked_ns"] // _TYPICAL_WAIT_NS

@@ -1,4 +1,4 @@
-"""What /proc and the cgroup files tell of one task: who it is, what it is doing, how the scheduler is to treat it."""
+"""What /proc and the cgroup files tell of one task: its name, what it is doing, how the scheduler is to treat it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ThreadStat:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class TaskName:
     """A task: `tid` is `tgid` for a leader. `threads`: how many its process has."""
 
     tid: int
@@ -59,18 +59,18 @@ class Who:
     threads: int
 
 
-def identify(tid: int, proc: Path = Path("/proc")) -> Who:
-    """Who has that number. Raises SourceError if nobody has."""
+def identify(tid: int, proc: Path = Path("/proc")) -> TaskName:
+    """The task of that number. Raises SourceError if there is none."""
     try:
         fields = _status(proc / str(tid))
         tgid = int(fields["Tgid"])
         command = (proc / str(tgid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
-        who = Who(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
+        name = TaskName(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
     except (OSError, KeyError, ValueError) as error:
         raise SourceError(f"there is no task {tid} on this host") from error
-    if fields.get("State", "").startswith(("Z", "X")) and who.threads <= 1:
-        raise SourceError(f"task {tid} ({who.comm}) has ended: only its parent has not asked how")
-    return who
+    if fields.get("State", "").startswith(("Z", "X")) and name.threads <= 1:
+        raise SourceError(f"task {tid} ({name.comm}) has ended: only its parent has not asked how")
+    return name
 
 
 def _status(task: Path) -> dict[str, str]:
@@ -80,17 +80,17 @@ def _status(task: Path) -> dict[str, str]:
     return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
 
 
-def has_gone(who: Who, proc: Path = Path("/proc")) -> bool:
+def has_gone(name: TaskName, proc: Path = Path("/proc")) -> bool:
     """Whether it has ended, whoever may still have to ask how."""
-    return read_stat(who.tgid, who.tid, proc) is None
+    return read_stat(name.tgid, name.tid, proc) is None
 
 
-def ended_before(who: Who, proc: Path = Path("/proc")) -> SourceError:
+def ended_before(name: TaskName, proc: Path = Path("/proc")) -> SourceError:
     """To be raised if it ended while programs were compiled and attached for it."""
-    fields = _stat_fields(who.tgid, who.tid, proc)
+    fields = _stat_fields(name.tgid, name.tid, proc)
     # Told as long as its parent has not asked for it.
     how = exit_words(os.waitstatus_to_exitcode(int(fields[_EXIT_CODE]))) if fields else ""
-    return SourceError(f"task {who.tid} ({who.comm}) ended while the task view was attached{how}")
+    return SourceError(f"task {name.tid} ({name.comm}) ended while the task view was attached{how}")
 
 
 def require_host_numbers() -> None:

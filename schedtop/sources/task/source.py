@@ -26,7 +26,7 @@ from schedtop.sources.task.proc import (
     RUNNING,
     AttributeReader,
     CallUnderWay,
-    Who,
+    TaskName,
     comm,
     current_call,
     ended_before,
@@ -94,7 +94,7 @@ class LiveTaskSource:
 
     def __enter__(self) -> Self:
         require_host_numbers()
-        self.who = identify(self._wanted_tid)
+        self.name = identify(self._wanted_tid)
         front_end = choose_task_front_end(self._wanted)
         self.host = proc.identify_host(front_end.name, pid_numbers().note)
         self._programs = TaskPrograms(front_end, proc.possible_cpus())
@@ -157,30 +157,30 @@ class LiveTaskSource:
         return total
 
     def _aim(self) -> None:
-        who = self.who
-        self._tids = thread_ids(who.tgid) if self._whole else [who.tid]
-        if not may_be_looked_at(who.tgid):
+        name = self.name
+        self._tids = thread_ids(name.tgid) if self._whole else [name.tid]
+        if not may_be_looked_at(name.tgid):
             self._unavailable["beginning"] = NOT_LOOKED_AT
-        if self._whole or who.threads == 1:
-            self._programs.seed_sockets(*open_sockets(who.tgid))
+        if self._whole or name.threads == 1:
+            self._programs.seed_sockets(*open_sockets(name.tgid))
         if pid_numbers().for_calls:
             with suppress(OSError):  # before 5.3
-                self._pidfd = os.pidfd_open(who.tgid)
+                self._pidfd = os.pidfd_open(name.tgid)
         self._faults: dict[int, tuple[int, int]] = {}
         self._run_ns: dict[int, int] = {}
         self._comms: dict[int, str] = {}
         start = time.monotonic_ns()
-        self._programs.aim(who.tgid, 0 if self._whole else who.tid, start)
+        self._programs.aim(name.tgid, 0 if self._whole else name.tid, start)
         for tid in self._tids:
-            stat = read_stat(who.tgid, tid)
+            stat = read_stat(name.tgid, tid)
             if stat:
                 self._faults[tid] = (stat.minor, stat.major)
-                self._run_ns[tid] = run_ns(who.tgid, tid)
-                call = CallUnderWay() if stat.state == RUNNING else current_call(who.tgid, tid, self._names)
+                self._run_ns[tid] = run_ns(name.tgid, tid)
+                call = CallUnderWay() if stat.state == RUNNING else current_call(name.tgid, tid, self._names)
                 self._programs.seed_thread(tid, stat.state, start, call)
         if not self._faults:
-            raise ended_before(who)
-        self._attributes = AttributeReader(who.tgid, who.tid if not self._whole else who.tgid)
+            raise ended_before(name)
+        self._attributes = AttributeReader(name.tgid, name.tid if not self._whole else name.tgid)
         self._attributes.read()
         self._shown: dict[int, tables.Times] = {}
         self._thread_base: dict[int, tables.Times] = {}
@@ -191,8 +191,8 @@ class LiveTaskSource:
         if self._pidfd >= 0 and select.select([self._pidfd], [], [], 0)[0]:
             return True
         if self._whole:
-            return self._pidfd < 0 and not thread_ids(self.who.tgid)
-        return not os.path.exists(f"/proc/{self.who.tgid}/task/{self.who.tid}")
+            return self._pidfd < 0 and not thread_ids(self.name.tgid)
+        return not os.path.exists(f"/proc/{self.name.tgid}/task/{self.name.tid}")
 
     def _column(self, threads: Rows, now_ns: int) -> Column:
         """What has happened since the last one; time that was shown is never taken back."""
@@ -214,7 +214,7 @@ class LiveTaskSource:
         threads = threads.copy()
         for index in np.flatnonzero(unsure).tolist():
             tid = int(threads["tid"][index])
-            if run_ns(self.who.tgid, tid) <= self._run_ns.get(tid, -1):
+            if run_ns(self.name.tgid, tid) <= self._run_ns.get(tid, -1):
                 threads["state"][index] = RUNNABLE
         return threads
 
@@ -241,7 +241,7 @@ class LiveTaskSource:
     ) -> TaskFrame:
         epoch = self._programs.next_interval()
         later, earlier = self._programs.read(), self._earlier
-        who = self._who_now()
+        name = self._name_now()
         slow, slow_lost = self._take_slow(*taken_calls)
         # The next interval is likely to be as this one; if it is not, the one after that starts from the bottom.
         self._programs.keep_from(slow[-1].duration_ns // 2 if len(slow) == SLOWEST else 0)
@@ -249,7 +249,7 @@ class LiveTaskSource:
         columns.append(self._column(later.threads, later.time_ns))
         threads = self._threads(earlier, later, ended)
         self._earlier = later
-        leader = who.tgid if self._whole else who.tid
+        leader = name.tgid if self._whole else name.tid
         offset = _clock_offset_ns()
         peers = tables.peers(earlier, later)
         known = later.threads[later.threads["tid"] == leader]
@@ -258,12 +258,12 @@ class LiveTaskSource:
             start_time_ns=earlier.time_ns + offset,
             end_ns=later.time_ns,
             interval_ns=later.time_ns - earlier.time_ns,
-            tid=who.tid,
-            tgid=who.tgid,
+            tid=name.tid,
+            tgid=name.tgid,
             whole_process=self._whole,
-            comm=comm(who.tgid, leader) or who.comm,
-            process=who.process,
-            command_line=who.command_line,
+            comm=comm(name.tgid, leader) or name.comm,
+            process=name.process,
+            command_line=name.command_line,
             states=sum((column.states for column in columns), StateTimes()),
             strip=tuple(columns),
             waits=tables.wait_histogram(earlier, later, epoch),
@@ -284,7 +284,7 @@ class LiveTaskSource:
             connections=changes[-CHANGES_KEPT:],
             transitions=transitions(changes),
             threads=threads,
-            process_threads=thread_count(who.tgid),
+            process_threads=thread_count(name.tgid),
             threads_started=self._threads_started(earlier, later),
             unavailable=MappingProxyType(self._unavailable),
             loss=tables.loss(earlier, later, slow_lost, changes_lost)
@@ -293,12 +293,12 @@ class LiveTaskSource:
             exit_code=os.waitstatus_to_exitcode(int(known["exit_code"][0])) if exited else None,
         )
 
-    def _who_now(self) -> Who:
+    def _name_now(self) -> TaskName:
         """With another name it has another program, too, which was called otherwise."""
-        if comm(self.who.tgid, self.who.tgid) not in ("", self.who.process):
+        if comm(self.name.tgid, self.name.tgid) not in ("", self.name.process):
             with suppress(SourceError):
-                self.who = identify(self.who.tid)
-        return self.who
+                self.name = identify(self.name.tid)
+        return self.name
 
     def _threads_started(self, earlier: TaskReading, later: TaskReading) -> int | None:
         if not self._tells_births:
@@ -321,7 +321,7 @@ class LiveTaskSource:
                 told.append(tid)
                 continue
             found.append(self._thread(row, old, later.time_ns, gone or ended))
-        self._forget([tid for tid in told if tid not in (self.who.tid, self.who.tgid)])
+        self._forget([tid for tid in told if tid not in (self.name.tid, self.name.tgid)])
         return tuple(sorted(found, key=lambda thread: (-thread.states.running_ns, thread.tid)))
 
     def _forget(self, tids: list[int]) -> None:
@@ -344,7 +344,7 @@ class LiveTaskSource:
         faults = Faults(0, 0, self._fault_ns())
         # Of one that has done nothing since the last interval /proc tells nothing new: most of a large pool.
         if old is None or row["state"] == RUNNING or row.tobytes() != old.tobytes():
-            self._comms[tid] = comm(self.who.tgid, tid) or text(bytes(row["comm"]))
+            self._comms[tid] = comm(self.name.tgid, tid) or text(bytes(row["comm"]))
             faults = self._thread_faults(tid, row, change("fault_ns"))
         return Thread(
             tid=tid,
@@ -362,7 +362,7 @@ class LiveTaskSource:
 
     def _thread_faults(self, tid: int, row: Rows, time_ns: int) -> Faults:
         """By the kernel's own count: as /proc says, or as of its last switch where it is gone."""
-        stat = read_stat(self.who.tgid, tid)
+        stat = read_stat(self.name.tgid, tid)
         latest = (int(row["min_flt"]), int(row["maj_flt"]))
         if stat:
             latest = (max(latest[0], stat.minor), max(latest[1], stat.major))

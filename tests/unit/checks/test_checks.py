@@ -16,7 +16,7 @@ from schedtop.checks import tracefs as checks_tracefs
 from schedtop.checks.btf import read_btf
 from schedtop.checks.rights import unprivileged_bpf, user_namespace
 from schedtop.model.source import SourceError
-from schedtop.sources.kernel import front_end as frontend
+from schedtop.sources.kernel import front_end
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.findings import binding, kernel, privileges, refusals, rights, tracing
 from schedtop.sources.kernel.findings import repairs as commands
@@ -174,7 +174,7 @@ def test_the_error_without_tracefs_is_the_check_s(tmp_path: Path) -> None:
 
 def test_every_tracepoint_has_a_use_and_a_loss() -> None:
     uses = {use.event: use for use in tracepoints.uses()}
-    assert set(uses) >= {*frontend.EVENTS, "sched_wakeup", "sys_enter", "sock_send_length"}
+    assert set(uses) >= {*front_end.EVENTS, "sched_wakeup", "sys_enter", "sock_send_length"}
     assert uses["sys_enter"].category == "raw_syscalls" and not uses["sys_enter"].by_collector
     assert uses["sched_waking"].users == ("collector", "capture", "offcpu", "task")
     assert all(use.lost for use in uses.values())
@@ -362,9 +362,9 @@ def test_a_refusal_is_what_the_first_check_says_that_explains_it() -> None:
 
 
 def test_start_and_check_say_the_same_without_btf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(frontend, "KERNEL_BTF", tmp_path / "vmlinux")
+    monkeypatch.setattr(front_end, "KERNEL_BTF", tmp_path / "vmlinux")
     with pytest.raises(SourceError) as failure:
-        frontend.choose_front_end("btf")
+        front_end.choose_front_end("btf")
     assert str(failure.value) == read_btf(tmp_path / "vmlinux")[0].error
 
 

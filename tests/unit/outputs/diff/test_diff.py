@@ -16,7 +16,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff, score
-from schedtop.outputs.diff.tasks import is_complete, person_name
+from schedtop.outputs.diff.tasks import is_complete, task_name
 from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report.contents import Gatherer, report, to_json
@@ -160,7 +160,7 @@ def test_tasks_are_matched_by_name_and_not_by_tid() -> None:
     ],
 )
 def test_numbers_at_the_end_of_a_name_do_not_tell_tasks_apart(comm: str, process: str | None, name: str) -> None:
-    assert person_name({"comm": comm, "process": process}) == name
+    assert task_name({"comm": comm, "process": process}) == name
 
 
 def test_diff_lists_tasks_that_appeared_and_vanished() -> None:

@@ -22,7 +22,7 @@ from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.report.plots import plots
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.outputs.scheduler.table import to_csv, to_text
-from schedtop.sources.proc.births import Births, Lives, last_tid
+from schedtop.sources.proc.births import Births, UnseenTasks, last_tid
 from schedtop.sources.proc.polling import CHUNK, TaskPolling
 from schedtop.sources.proc.source import LOST, ProcSource
 from schedtop.sources.proc.task_table import TaskTable
@@ -67,7 +67,7 @@ def loads(*codes: str, cpu: int | None = None) -> Iterator[list[int]]:
             child.wait()
 
 
-def forks() -> int:
+def begun() -> int:
     lines = Path("/proc/stat").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("processes"))
 
@@ -95,7 +95,7 @@ def stop_all(tids: list[int]) -> None:
 @contextmanager
 def polling(most_open: int = 100_000) -> Iterator[TaskPolling]:
     polled = TaskPolling(lambda _tid: 0, most_open)
-    polled.begin(forks())
+    polled.begin(begun())
     try:
         yield polled
     finally:
@@ -168,9 +168,9 @@ def test_whole_lives_are_told_to_the_last_nanosecond(most_open: int) -> None:
         looks = []
         for _ in range(4):
             time.sleep(0.1)
-            looks.append(polled.look(forks(), NS_PER_S))
+            looks.append(polled.look(begun(), NS_PER_S))
         stop_all(tids)
-        looks.append(polled.look(forks(), NS_PER_S))
+        looks.append(polled.look(begun(), NS_PER_S))
         for tid in tids:
             assert told(np.concatenate([look.rows for look in looks]), tid) == kernel_numbers(tid)
     assert sum(look.born for look in looks) >= 3
@@ -188,11 +188,11 @@ def test_unread_task_is_counted_later_without_loss() -> None:
 def check_turns(tids: list[int]) -> None:
     with polling() as polled:
         time.sleep(0.3)
-        looks = [polled.look(forks(), 1) for _ in range(3)]
+        looks = [polled.look(begun(), 1) for _ in range(3)]
         assert sum(look.late for look in looks) > 0
         stop_all(tids)
         before = {tid: polled.table.tasks[tid].counters for tid in tids}
-        rest = polled.look(forks(), 10 * NS_PER_S)
+        rest = polled.look(begun(), 10 * NS_PER_S)
         assert not rest.late
         for tid in tids:
             run, delay, slices = (now - then for now, then in zip(kernel_numbers(tid), before[tid], strict=False))
@@ -212,14 +212,14 @@ def test_a_storm_of_forks_breaks_nothing_and_is_counted() -> None:
 def test_a_tid_that_is_given_again_is_another_task() -> None:
     with polling(0) as polled, loads(BUSY) as (tid,):
         time.sleep(0.05)
-        polled.look(forks(), NS_PER_S)
+        polled.look(begun(), NS_PER_S)
         task = polled.table.tasks[tid]
         task.start_ns -= NS_PER_S  # as if another one had it before, with larger counters
         task.counters = (10**15, 10**15, 10**9)
         time.sleep(0.05)
-        assert polled.look(forks(), NS_PER_S).ended >= 1
+        assert polled.look(begun(), NS_PER_S).ended >= 1
         stop_all([tid])
-        rows = polled.look(forks(), NS_PER_S).rows
+        rows = polled.look(begun(), NS_PER_S).rows
         assert told(rows, tid) == kernel_numbers(tid), "the whole life of the new one"
 
 
@@ -227,9 +227,9 @@ def test_an_end_is_counted_and_leaves_no_file_open() -> None:
     with polling() as polled:
         with loads(NAPS) as (tid,):
             time.sleep(0.1)
-            polled.look(forks(), NS_PER_S)
+            polled.look(begun(), NS_PER_S)
             assert tid in polled.table.tasks
-        assert polled.look(forks(), NS_PER_S).ended >= 1
+        assert polled.look(begun(), NS_PER_S).ended >= 1
         assert tid not in polled.table.tasks
     assert not [name for name in os.listdir("/proc/self/fd") if "schedstat" in link(name)]
 
@@ -243,20 +243,20 @@ def link(name: str) -> str:
 
 def test_new_tasks_are_found_by_their_numbers() -> None:
     births = Births()
-    known = {tid: 0 for tid, _ in births.candidates(forks(), (), lambda _tgid: 0)}
+    known = {tid: 0 for tid, _ in births.candidates(begun(), (), lambda _tgid: 0)}
     assert os.getpid() in known
     with loads(NAPS) as (tid,):
-        found = {tid for tid, _ in births.candidates(forks(), known, lambda _tgid: 1)}
+        found = {tid for tid, _ in births.candidates(begun(), known, lambda _tgid: 1)}
         assert tid in found
         assert len(found) < len(known) + 2000, "not all of /proc"
         assert last_tid() >= 0
 
 
 def test_lives_between_two_looks_are_what_is_left() -> None:
-    lives = Lives(100)
-    assert lives.unseen(110, 3) == 0, "the last ten may still be found"
-    assert lives.unseen(110, 2) == 5
-    assert lives.unseen(110, 0) == 0
+    tasks = UnseenTasks(100)
+    assert tasks.unseen(110, 3) == 0, "the last ten may still be found"
+    assert tasks.unseen(110, 2) == 5
+    assert tasks.unseen(110, 0) == 0
 
 
 def test_the_limit_of_files_is_raised_and_given_back() -> None:

@@ -9,7 +9,7 @@ from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
-from schedtop.sources.scheduler.names import People
+from schedtop.sources.scheduler.names import TaskNames
 from schedtop.sources.scheduler.process_names import ProcessNames
 
 SEEN = 8
@@ -34,7 +34,7 @@ EVENT = np.dtype(
 )
 
 
-def people(tmp_path: Path, *tids: int, overflow: tuple[int, ...] = ()) -> People:
+def names(tmp_path: Path, *tids: int, overflow: tuple[int, ...] = ()) -> TaskNames:
     """Tasks named after their tid, led by the next lower multiple of ten, in a table of 16 slots."""
 
     def fill(row: Any, tid: int) -> None:
@@ -46,13 +46,13 @@ def people(tmp_path: Path, *tids: int, overflow: tuple[int, ...] = ()) -> People
         fill(slots[tid % 16], tid)
     for index, tid in enumerate(overflow):
         fill(others[index], tid)
-    return People(slots, others, ProcessNames(tmp_path))
+    return TaskNames(slots, others, ProcessNames(tmp_path))
 
 
 def test_people_are_found_in_the_table_in_the_overflow_and_in_proc(tmp_path: Path) -> None:
     (tmp_path / "55").mkdir()
     (tmp_path / "55" / "comm").write_text("gone\n")
-    found = people(tmp_path, 40, 41, overflow=(60, 57)).find(np.array([41, 57, 55, 56, 0, 40], np.uint32))
+    found = names(tmp_path, 40, 41, overflow=(60, 57)).find(np.array([41, 57, 55, 56, 0, 40], np.uint32))
     assert found["comm"].tolist() == [b"t41", b"t57", b"gone", b"", b"", b"t40"]
     assert found["process"].tolist() == [b"t40", b"", b"", b"", b"", b"t40"]
     assert found["tgid"].tolist() == [40, 50, 0, 0, 0, 40]
@@ -60,7 +60,7 @@ def test_people_are_found_in_the_table_in_the_overflow_and_in_proc(tmp_path: Pat
 
 
 def test_lookup_of_no_tasks_is_empty(tmp_path: Path) -> None:
-    assert len(people(tmp_path).find(np.zeros(0, np.uint32))) == 0
+    assert len(names(tmp_path).find(np.zeros(0, np.uint32))) == 0
 
 
 def event(**fields: Any) -> Rows:
@@ -72,7 +72,7 @@ def event(**fields: Any) -> Rows:
 
 def test_slow_waits_get_wall_clock_time_and_are_in_order(tmp_path: Path) -> None:
     events = np.concatenate([event(end_ns=90, tid=1, kind=1, comm=b"late"), event(end_ns=70, tid=2, yielded=1, kind=1)])
-    rows = slow_wait_rows(events, 1000, people(tmp_path))
+    rows = slow_wait_rows(events, 1000, names(tmp_path))
     assert rows["tid"].tolist() == [2, 1]
     assert rows["time_ns"].tolist() == [1070, 1090]
     assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["yield", "preemption"]
@@ -81,7 +81,7 @@ def test_slow_waits_get_wall_clock_time_and_are_in_order(tmp_path: Path) -> None
 
 def test_an_unknown_queue_is_not_an_empty_one(tmp_path: Path) -> None:
     events = np.concatenate([event(), event(queue_known=1), event(queue_known=1, queue_length=[[3, 2]])])
-    rows = slow_wait_rows(events, 0, people(tmp_path))
+    rows = slow_wait_rows(events, 0, names(tmp_path))
     assert rows["queue_length"].tolist() == [-1, 0, 3]
     assert rows["fair_queue_length"].tolist() == [-1, 0, 2]
 
@@ -89,7 +89,7 @@ def test_an_unknown_queue_is_not_an_empty_one(tmp_path: Path) -> None:
 def test_the_longest_blockers_are_kept_with_their_names_and_the_others_added_up(tmp_path: Path) -> None:
     times = [5, 50, 0, 20, 7, 30, 0, 0]
     events = event(others_ns=3, blocker_ns=[times], blocker_tid=[[40, 41, 0, 42, 43, 44, 0, 0]])
-    row = slow_wait_rows(events, 0, people(tmp_path, 40, 41, 42, 43, 44))[0]
+    row = slow_wait_rows(events, 0, names(tmp_path, 40, 41, 42, 43, 44))[0]
     assert row["blocker_ns"].tolist() == [50, 30, 20, 7]
     assert row["blocker_tid"].tolist() == [41, 44, 42, 43]
     assert row["blocker_comm"].tolist() == [b"t41", b"t44", b"t42", b"t43"]
@@ -107,16 +107,16 @@ def pair(victim: int, other: int, epoch: int, blocked_ns: int) -> Rows:
 
 def test_pairs_are_those_of_the_interval_alone(tmp_path: Path) -> None:
     pairs = np.concatenate([pair(41, 40, 7, 10), pair(40, 41, 7, 20), pair(42, 41, 5, 90), pair(42, 40, 6, 90)])
-    rows, small_ns = pair_rows(pairs, 7, people(tmp_path, 40, 41, 42))
+    rows, small_ns = pair_rows(pairs, 7, names(tmp_path, 40, 41, 42))
     assert rows["victim_comm"].tolist() == [b"t40", b"t41"]
     assert rows["other_tgid"].tolist() == [40, 40]
     assert (rows["blocked_ns"].tolist(), rows["waits"].tolist(), small_ns) == ([21, 11], [4, 4], 0)
-    assert len(pair_rows(pairs[:0], 7, people(tmp_path))[0]) == 0
+    assert len(pair_rows(pairs[:0], 7, names(tmp_path))[0]) == 0
 
 
 def test_blame_adds_up_the_lightest_of_many_pairs(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(blamed, "MOST_PAIRS", 2)
     pairs = np.concatenate([pair(1, other, 8, 10 * other) for other in (2, 3, 4, 5)])
-    rows, small_ns = pair_rows(pairs, 8, people(tmp_path))
+    rows, small_ns = pair_rows(pairs, 8, names(tmp_path))
     assert rows["other_tid"].tolist() == [4, 5]
     assert small_ns == 50

@@ -96,10 +96,10 @@ def test_task_is_identified_by_its_number() -> None:
     try:
         while not found:
             pass
-        who = identify(found[0])
-        assert (who.tid, who.tgid) == (found[0], os.getpid())
-        assert who.threads >= 2
-        assert "python" in who.command_line
+        name = identify(found[0])
+        assert (name.tid, name.tgid) == (found[0], os.getpid())
+        assert name.threads >= 2
+        assert "python" in name.command_line
     finally:
         stop.set()
         thread.join()
