@@ -10,7 +10,8 @@ import click
 from schedtop.base.units import printable
 from schedtop.commands.output import checked_output, write_output
 from schedtop.offcpu.measurement import OffCpu, Wakers
-from schedtop.outputs.offcpu.measurement import FORMATS, Asked
+from schedtop.outputs.offcpu.asked import Asked
+from schedtop.outputs.offcpu.formats import FORMATS
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread

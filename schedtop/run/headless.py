@@ -12,8 +12,9 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.source import Source, SourceError
 from schedtop.outputs.files import check_target, write_file
+from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import to_json
-from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.outputs.scheduler.text import to_text
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.stdout import write_stdout

@@ -23,7 +23,9 @@ from schedtop.base.stacks import Symbol
 from schedtop.offcpu.measurement import OffCpu, OffCpuRow, ThreadSummary, Wakers
 from schedtop.offcpu.threads import measured as lists_of
 from schedtop.offcpu.threads import top_rows, top_threads
-from schedtop.outputs.offcpu.measurement import ASKED, FORMATS, to_text
+from schedtop.outputs.offcpu.asked import ASKED
+from schedtop.outputs.offcpu.formats import FORMATS
+from schedtop.outputs.offcpu.text import to_text
 from schedtop.sources.kernel.constants import OFFCPU
 from schedtop.sources.offcpu.programs import Limits
 from schedtop.sources.offcpu.source import LiveOffCpu

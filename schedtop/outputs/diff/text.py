@@ -10,7 +10,8 @@ from schedtop.base.units import format_round_ns
 from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
-from schedtop.outputs.scheduler.table import filter_words, table
+from schedtop.outputs.tables import table
+from schedtop.outputs.words import filter_words
 
 WIDTH = 80
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schedtop.base.units import NS_PER_S, format_ns, format_ratio, format_round_ns
-from schedtop.outputs.scheduler.table import filter_words
+from schedtop.outputs.words import filter_words
 
 SHORT_NS = 2 * NS_PER_S
 UNLIKE = 3.0

@@ -26,7 +26,8 @@ from schedtop.outputs.report.words import (
 )
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.scheduler.snapshot import TASK_FIELDS
-from schedtop.outputs.scheduler.table import csv_preamble, csv_rows, latency_table, table
+from schedtop.outputs.scheduler.text import latency_table
+from schedtop.outputs.tables import csv_preamble, csv_rows, table
 
 WIDTH = 80
 

@@ -17,7 +17,7 @@ from schedtop.base.units import (
     rate,
 )
 from schedtop.model.containers import cgroup_label
-from schedtop.outputs.scheduler.table import by_reason, filter_words
+from schedtop.outputs.words import by_reason, filter_words
 
 SIGNS = {"alarm": "!!", "notice": "!", "unknown": "?", "ok": ""}
 """A verdict's level as a sign."""

@@ -19,7 +19,8 @@ from schedtop.base.units import (
 )
 from schedtop.model.host import Host
 from schedtop.outputs.plain import blocks_text
-from schedtop.outputs.scheduler.table import by_reason, table
+from schedtop.outputs.tables import table
+from schedtop.outputs.words import by_reason
 from schedtop.task import STATES, Column, Peer, StateTimes, TaskFrame, counts_words, entered, exit_words
 from schedtop.verdict.wait import explain
 

@@ -16,7 +16,8 @@ from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text as report_text
-from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.outputs.scheduler.csv import to_csv
+from schedtop.outputs.scheduler.text import to_text
 from schedtop.recording.lines import RecordingError, frame_line, read_entry, read_frame, read_header
 from schedtop.sources.replay.recorded import Recording
 from tests.fuzz.targets.promises import plain

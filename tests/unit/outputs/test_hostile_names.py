@@ -32,15 +32,16 @@ from schedtop.outputs.capture.perfetto import perfetto_trace
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
-from schedtop.outputs.offcpu.measurement import to_folded as offcpu_folded
-from schedtop.outputs.offcpu.measurement import to_json as offcpu_json
-from schedtop.outputs.offcpu.measurement import to_svg as offcpu_svg
-from schedtop.outputs.offcpu.measurement import to_text as offcpu_text
+from schedtop.outputs.offcpu.document import to_json as offcpu_json
+from schedtop.outputs.offcpu.stacks import to_folded as offcpu_folded
+from schedtop.outputs.offcpu.stacks import to_svg as offcpu_svg
+from schedtop.outputs.offcpu.text import to_text as offcpu_text
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
-from schedtop.outputs.scheduler import table
+from schedtop.outputs.scheduler.csv import to_csv as snapshot_csv
 from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.outputs.scheduler.text import to_text as snapshot_text
 from schedtop.outputs.task import fields as task_fields
 from schedtop.outputs.task import text as task_text
 from schedtop.recording.lines import Header
@@ -109,11 +110,11 @@ def examined() -> doctor.Examination:
 
 
 TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
-    "snapshot as text": ("scheduler.table", lambda: table.to_text(view())),
-    "by process": ("scheduler.table", lambda: table.to_text(view("process"))),
-    "by cgroup": ("scheduler.table", lambda: table.to_text(view("cgroup"))),
-    "by container": ("scheduler.table", lambda: table.to_text(view("container"))),
-    "snapshot as CSV": ("scheduler.table", lambda: table.to_csv(view())),
+    "snapshot as text": ("scheduler.text", lambda: snapshot_text(view())),
+    "by process": ("scheduler.text", lambda: snapshot_text(view("process"))),
+    "by cgroup": ("scheduler.text", lambda: snapshot_text(view("cgroup"))),
+    "by container": ("scheduler.text", lambda: snapshot_text(view("container"))),
+    "snapshot as CSV": ("scheduler.csv", lambda: snapshot_csv(view())),
     "snapshot as JSON": ("scheduler.snapshot", lambda: to_json(view("cgroup"), None)),
     "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
@@ -123,10 +124,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
     "task as text": ("task.text", lambda: task_text.to_text(task(), hostile_host(SyntheticSource().host), None)),
     "task as JSON": ("task.fields", lambda: task_fields.to_json(task(), hostile_host(SyntheticSource().host), None)),
-    "off-CPU as text": ("offcpu.measurement", lambda: offcpu_text(offcpu())),
-    "off-CPU as JSON": ("offcpu.measurement", lambda: offcpu_json(offcpu())),
-    "off-CPU folded": ("offcpu.measurement", lambda: offcpu_folded(offcpu())),
-    "off-CPU as picture": ("offcpu.measurement", lambda: offcpu_svg(offcpu())),
+    "off-CPU as text": ("offcpu.text", lambda: offcpu_text(offcpu())),
+    "off-CPU as JSON": ("offcpu.document", lambda: offcpu_json(offcpu())),
+    "off-CPU folded": ("offcpu.stacks", lambda: offcpu_folded(offcpu())),
+    "off-CPU as picture": ("offcpu.stacks", lambda: offcpu_svg(offcpu())),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
@@ -139,9 +140,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 NO_NAMES = {
     "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
-    "names", "offcpu", "plain", "recording", "recording.background", "recording.recorder", "report", "report.plots",
+    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain",
+    "recording", "recording.background", "recording.recorder", "report", "report.plots",
     "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.queue",
-    "scheduler.short_lived", "task", "templates", "triggers",
+    "scheduler.short_lived", "tables", "task", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
 

@@ -19,7 +19,9 @@ def write_offcpu(offcpu: OffCpu, directory: Path) -> list[Path]:
 
     Raises one of ExportError.
     """
-    from schedtop.outputs.offcpu.measurement import Asked, to_folded, to_json, to_svg
+    from schedtop.outputs.offcpu.asked import Asked
+    from schedtop.outputs.offcpu.document import to_json
+    from schedtop.outputs.offcpu.stacks import to_folded, to_svg
 
     stem = file_stem(offcpu.host.name, offcpu.start_time_ns + offcpu.duration_ns)
     base = free_base(directory, stem, ENDINGS)

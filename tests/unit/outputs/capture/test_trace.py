@@ -32,7 +32,7 @@ from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.scheduler.table import filter_words
+from schedtop.outputs.words import filter_words
 
 START, END = 1_000_000, 2_000_000
 FIRST, SECOND, WORKER = 100, 101, 200

@@ -10,7 +10,11 @@ from typing import Any
 from schedtop.base.stacks import Stack, Symbol, Waker
 from schedtop.model.host import Host
 from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
-from schedtop.outputs.offcpu.measurement import FORMATS, Asked, document, to_folded, to_json, to_svg, to_text
+from schedtop.outputs.offcpu.asked import Asked
+from schedtop.outputs.offcpu.document import document, to_json
+from schedtop.outputs.offcpu.formats import FORMATS
+from schedtop.outputs.offcpu.stacks import to_folded, to_svg
+from schedtop.outputs.offcpu.text import to_text
 from tests import ROOT
 
 KERNEL = Stack((Symbol("__schedule", "[kernel]", 5, True), Symbol("futex_wait", "[kernel]", 9, True)))

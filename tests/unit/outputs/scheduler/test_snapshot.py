@@ -19,8 +19,9 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
+from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import snapshot, to_json
-from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.outputs.scheduler.text import to_text
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.verdict.engine import judge
 from tests import ROOT

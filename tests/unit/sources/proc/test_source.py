@@ -20,8 +20,9 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.report.contents import Gatherer, report
 from schedtop.outputs.report.plots import plots
+from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import snapshot
-from schedtop.outputs.scheduler.table import to_csv, to_text
+from schedtop.outputs.scheduler.text import to_text
 from schedtop.sources.proc.births import Births, UnseenTasks, last_tid
 from schedtop.sources.proc.polling import CHUNK, TaskPolling
 from schedtop.sources.proc.source import LOST, ProcSource

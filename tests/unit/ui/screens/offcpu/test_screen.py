@@ -335,7 +335,7 @@ async def test_help_names_every_key() -> None:
 
 
 async def test_export_writes_the_listed_threads(tmp_path: Path) -> None:
-    pytest.importorskip("schedtop.outputs.offcpu.measurement")
+    pytest.importorskip("schedtop.outputs.offcpu.document")
     async with offcpu_screen(export_dir=tmp_path) as (pilot, _screen, _make):
         await pilot.press("e")
         await until(pilot, lambda: "Exported" in text(pilot.app))
@@ -354,7 +354,7 @@ async def test_export_writes_the_listed_threads(tmp_path: Path) -> None:
 
 
 async def test_an_export_that_fails_says_why(tmp_path: Path) -> None:
-    pytest.importorskip("schedtop.outputs.offcpu.measurement")
+    pytest.importorskip("schedtop.outputs.offcpu.document")
     async with offcpu_screen(export_dir=tmp_path / "gone") as (pilot, _screen, _make):
         await pilot.press("e")
         await until(pilot, lambda: "not exported" in text(pilot.app))

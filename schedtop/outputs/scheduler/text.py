@@ -1,67 +1,27 @@
-"""The snapshot for people (a text report) and for spreadsheets (the task table as CSV)."""
+"""The snapshot as text, to read."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
 from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import View
 from schedtop.model.queue_lengths import length_ranges
-from schedtop.outputs.plain import blocks_text, cell
+from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
-from schedtop.outputs.scheduler.snapshot import PERCENTILES, TASK_FIELDS, snapshot
+from schedtop.outputs.scheduler.snapshot import PERCENTILES, snapshot
+from schedtop.outputs.tables import table
+from schedtop.outputs.words import by_reason, filter_words
 
 _SLOW_WAITS, _PAIRS, _COMMANDS = 20, 15, 15
 
 _LENGTHS, _LENGTH_BAR, _QUEUE_CPUS = 16, 30, 32
 
-_TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
-"""Parts of a filter that are typed in another way than they are called."""
-
 _COVERED = 0.9
 """Below this share it is said how much of a wait is known."""
-
-
-def to_csv(view: View, tasks: int | None = 50) -> str:
-    """The task table with a row of field names, after `csv_preamble`; what is not available is an empty field."""
-    data = snapshot(view, tasks)
-    return csv_preamble(data, view.frame.unavailable) + csv_rows(TASK_FIELDS, data["tasks"] or ())
-
-
-def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = MappingProxyType({}), **more: Any) -> str:
-    """Lines `# key: value` that say where a table comes from; `data` has the fields of `snapshot.origin`."""
-    names = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns")
-    facts = {"schedtop": data["tool_version"], **{name: data[name] for name in names}, **more}
-    facts["filters"] = filter_words(data["filters"]) or "none"
-    facts["loss"] = ", ".join(f"{name}: {count}" for name, count in data["loss"].items() if count) or "none"
-    if unavailable:
-        facts["not_available"] = "; ".join(f"{part}: {why}" for part, why in unavailable.items())
-    # A name may hold anything, and a line of its own would be data.
-    return "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in facts.items())
-
-
-def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A row of field names and a row each; `None` is an empty field, other fields are left out. Names: `plain.cell`."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fields, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows({name: cell(row.get(name)) for name in fields} for row in rows)
-    return buffer.getvalue()
-
-
-def filter_words(filters: Mapping[str, Any]) -> str:
-    """What was let through, in words; empty: everything."""
-    others = {key: values for key, values in filters.items() if values and key not in ("scope", "not_tgid")}
-    chosen = [f"{_TYPED.get(key, f'{key}:')}{','.join(map(str, values))}" for key, values in others.items()]
-    # A number of its own would say nothing later: it is always schedtop itself.
-    hidden = ["--hide-self"] * bool(filters.get("not_tgid"))
-    return " ".join(filter(None, (filters["scope"], *chosen, *hidden)))
 
 
 def to_text(view: View, tasks: int | None = 50) -> str:
@@ -76,28 +36,6 @@ def to_text(view: View, tasks: int | None = 50) -> str:
     parts += ["\n".join(reasons)] if reasons else []
     parts += ["lost: " + ", ".join(lost)] if lost else []
     return blocks_text(parts)
-
-
-def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What is missing for the same reason in one line: names of parts, and why."""
-    parts: dict[str, list[str]] = {}
-    for part, why in unavailable.items():
-        parts.setdefault(why, []).append(part)
-    return [(", ".join(names), why) for why, names in parts.items()]
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = (), gap: str = "  ") -> str:
-    """Columns as wide as their widest cell; those named in `left` are aligned to the left."""
-    lines = [tuple(header), *map(tuple, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = [
-        [
-            cell.ljust(width) if name in left else cell.rjust(width)
-            for name, cell, width in zip(header, line, widths, strict=True)
-        ]
-        for line in lines
-    ]
-    return "\n".join(gap.join(cells).rstrip() for cells in aligned)
 
 
 def _header(data: dict[str, Any]) -> str:

@@ -1,0 +1,55 @@
+"""What was measured, in lines for every form that people read."""
+
+from __future__ import annotations
+
+from schedtop import __version__
+from schedtop.base.units import (
+    exact_duration,
+    format_count,
+    format_ns,
+    format_round_ns,
+    iso_time,
+    printable,
+)
+from schedtop.offcpu.measurement import OffCpu
+from schedtop.outputs.offcpu.document import states
+
+
+def origin(offcpu: OffCpu) -> list[str]:
+    host = offcpu.host
+    parts = [f"schedtop {__version__}", f"host {host.name}", f"kernel {host.kernel}", f"source {host.source}"]
+    parts += [iso_time(offcpu.start_time_ns), f"over {format_ns(offcpu.duration_ns)}"]
+    return [*parts, printable(f"only {host.scope}") if host.scope else "all threads"]
+
+
+def measured_lines(offcpu: OffCpu) -> list[str]:
+    by_state = {name: sum(row.total_ns for row in offcpu.rows if row.state == name) for name in states(offcpu)}
+    threshold = "every wait counts (no minimum)"
+    if offcpu.min_ns:
+        shorter = f"{format_count(offcpu.below_count)} shorter ones, {format_ns(offcpu.below_ns)} in all, are left out"
+        threshold = f"waits of {format_round_ns(offcpu.min_ns)} and longer (--min {exact_duration(offcpu.min_ns)}); "
+        threshold += shorter
+    idle = by_state.pop("idle", 0)
+    blocked = ", ".join(f"{name} {format_ns(ns)}" for name, ns in by_state.items() if name != "runnable")
+    whole = f"blocked {format_ns(offcpu.blocked_ns)} in all" + (f" ({blocked})" if blocked else "")
+    whole += f", runnable without a CPU {format_ns(offcpu.runnable_ns)}"
+    return [threshold, whole + (f", idle kernel threads {format_ns(idle)}" if idle else "")]
+
+
+def trouble(offcpu: OffCpu) -> list[str]:
+    loss = offcpu.loss
+    lost = [f"{name.replace('_', ' ')}: {count}" for name, count in loss.lost.items()]
+    unnamed = [f"{loss.unknown_frames} frames"] if loss.unknown_frames else []
+    unnamed += [f"{loss.waker_unknown_frames} frames of wakers"] if loss.waker_unknown_frames else []
+    late = loss.late_processes
+    unnamed += [f"the stacks of {late} processes that ended before they were looked at"] if late else []
+    return [
+        *(f"note: {note}" for note in offcpu.notes),
+        *(["lost: " + ", ".join(lost)] if lost else []),
+        *(["without names: " + ", ".join(unnamed)] if unnamed else []),
+    ]
+
+
+def idle_words(count: int) -> str:
+    threads = "1 thread that only waited for work is" if count == 1 else f"{count} that only waited for work are"
+    return f"{threads} not shown (--idle shows them), but in every sum above"

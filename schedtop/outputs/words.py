@@ -1,0 +1,26 @@
+"""Facts of a snapshot or a report in words: what was let through, and what is missing for which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
+"""Parts of a filter that are typed in another way than they are called."""
+
+
+def filter_words(filters: Mapping[str, Any]) -> str:
+    """What was let through, in words; empty: everything."""
+    others = {key: values for key, values in filters.items() if values and key not in ("scope", "not_tgid")}
+    chosen = [f"{_TYPED.get(key, f'{key}:')}{','.join(map(str, values))}" for key, values in others.items()]
+    # A number of its own would say nothing later: it is always schedtop itself.
+    hidden = ["--hide-self"] * bool(filters.get("not_tgid"))
+    return " ".join(filter(None, (filters["scope"], *chosen, *hidden)))
+
+
+def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is missing for the same reason in one line: names of parts, and why."""
+    parts: dict[str, list[str]] = {}
+    for part, why in unavailable.items():
+        parts.setdefault(why, []).append(part)
+    return [(", ".join(names), why) for why, names in parts.items()]
