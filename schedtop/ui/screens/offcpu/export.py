@@ -19,6 +19,7 @@ def write_offcpu(offcpu: OffCpu, directory: Path) -> list[Path]:
 
     Raises one of ExportError.
     """
+    # Only the key for the export needs them; the dashboard, which can open this screen, starts without.
     from schedtop.outputs.offcpu.asked import Asked
     from schedtop.outputs.offcpu.document import to_json
     from schedtop.outputs.offcpu.stacks import to_folded, to_svg
