@@ -18,7 +18,7 @@ from schedtop.sources.kernel.findings.repairs import install_bcc
 from schedtop.sources.kernel.program_cache import is_ours
 
 OLDEST = (0, 18)
-"""The first bcc whose own headers are the ones that bpf/include was made for."""
+"""The first bcc with the headers that bpf/include was made for."""
 
 PATIENCE_S = 10.0
 
@@ -73,7 +73,7 @@ def _library(path: str) -> tuple[str, str]:
 
 
 def cache(directory: Path | None, variable: str) -> Finding:
-    """Whether compiled programs can be kept: in a directory that is ours, and that nobody else can write to."""
+    """Whether compiled programs can be kept: in a directory that is ours, and that no other user can write to."""
     lost = "half a second to seconds of each start: nothing compiled is kept"
     if directory is None:
         return Finding("cache", "degraded", f"switched off by {variable}", lost, f"unset {variable}",

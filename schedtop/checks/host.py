@@ -27,7 +27,7 @@ _CONTAINER_WORDS = {
     "lxc": "lxc",
     "containerd": "containerd",
 }
-"""A part of a cgroup's path, and who makes such."""
+"""A part of a cgroup's path, and what makes such."""
 
 
 def cgroups(mounts: str | None = None) -> Finding:

@@ -32,7 +32,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     with signals.raising():
         data = FORMATS[options["format_name"]](taken, _asked(options))
         write_output(data, output, force=options["force"])
-    # Who ends it early has what was asked for.
+    # A user that ends it early has what was asked for.
     return 0 if status == 128 + signal.SIGINT else status
 
 

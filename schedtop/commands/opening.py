@@ -30,7 +30,7 @@ def scope_of(options: dict[str, Any]) -> Scope:
 
 
 def numbers_of(options: Mapping[str, Any]) -> str:
-    """The source whose numbers of tasks are meant: `proc` also where `auto` will be that."""
+    """The source of the numbers of tasks that are meant: `proc` also where `auto` will be that."""
     return "proc" if is_proc(options["source"]) else str(options["source"])
 
 

@@ -30,12 +30,12 @@ def config_of(options: dict[str, Any]) -> Config:
 
 
 def fill(options: dict[str, Any], context: click.Context, config: Config) -> None:
-    """Gives the dashboard's options that nobody wrote on the command line the config's values."""
+    """Gives the dashboard's options that are not on the command line the config's values."""
     group = config["group"]
     values = {
         "interval": config.ns("interval"),
         "threshold": config.ns("threshold"),
-        # Who says --group thread wants a histogram of each; the file's thread is how everything begins.
+        # With --group thread a histogram of each is wanted; the file's thread is how everything begins.
         "group": group if group != "thread" else None,
         "hide_self": config["hide_self"],
     }

@@ -62,7 +62,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
             in_thread(lambda: work.run(signals.stop, tally, opening_words(options["source"])), signals)
     finally:
         tally.report(path, stopped=signals.stop.is_set())
-    # Who stops what has no end has got what was asked for, unless there is nothing.
+    # A user that stops what has no end has got what was asked for, unless there is nothing.
     done = duration_ns is None and tally.frames and signals.status in (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
     return 0 if done else signals.status
 
@@ -92,14 +92,14 @@ class Tally:
         self.loss = self.loss + frame.loss if self.loss else frame.loss
 
     def line(self) -> str:
-        """For who watches."""
+        """For a user that watches."""
         if not self.started_s:
             return f"{self.opening} ..." if self.opening else ""
         elapsed_ns = round((time.monotonic() - self.started_s) * NS_PER_S)
         return f"recording {format_elapsed(elapsed_ns)}, {self._counts()}"
 
     def report(self, path: Path, *, stopped: bool) -> None:
-        """Says on standard error what is in the file, or that there is none since somebody `stopped` it too early."""
+        """Says on standard error what is in the file, or that there is none since it was `stopped` too early."""
 
         for notice in self.notices:
             complain(notice)
@@ -143,7 +143,7 @@ class Work:
             recorder: Recorder | None = None
             try:
                 for frame in self.source.frames(stop):
-                    # The file appears with the first interval: nothing is left behind by who changes his mind.
+                    # The file appears with the first interval: nothing is left behind by a change of mind.
                     recorder = recorder or self._recorder(frame)
                     recorder.write(frame)
                     for fired in watch.feed(frame):
@@ -171,14 +171,14 @@ class Work:
 
 
 def chosen_words(settings: ViewSettings) -> str:
-    """What is let through, as it is typed; who is hidden comes last."""
+    """What is let through, as it is typed; what is hidden comes last."""
 
     return filters_of(str(settings.filter), settings.hidden_tgids)
 
 
 @contextmanager
 def shown_on_terminal(line: Callable[[], str]) -> Iterator[None]:
-    """While it lasts, a line on standard error says what is going on, if somebody sits there.
+    """While it lasts, a line on standard error says what is going on, if a user sits there.
 
     From a thread of its own: a terminal that was stopped (Ctrl-S) must not hold up anything.
     """

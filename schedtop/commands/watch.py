@@ -116,7 +116,7 @@ class Vigil:
             for event in fired:
                 write_stdout(event.line + "\n")
         finally:
-            # Also if nobody reads the lines any more: it is what the user waited for.
+            # Also if no one reads the lines any more: it is what the user waited for.
             for work in actions.act(fired, history):
                 work.do()
         return len(fired)

@@ -119,7 +119,7 @@ SLOW_WAIT_DTYPE = np.dtype(
 """One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
 is no such task. `kind`, `cause`, `evidence` and `domain` are decoded in model/waits.py.
 
-Who had the CPU meanwhile: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
+The blockers: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
 `stolen_ns`: what the hypervisor had of the wait, at least. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
 although it was not the task's. `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.

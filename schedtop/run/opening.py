@@ -32,7 +32,7 @@ def make_source(
 ) -> Source:
     """The source of that name, not yet open.
 
-    `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
+    `scope`: the tasks with waits that count; `group`: one of GROUPS, to keep histograms of; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
     `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning; `say`: is told
     when `auto` has to do without privileges.

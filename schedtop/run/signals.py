@@ -65,7 +65,7 @@ class Signals:
 
     @contextmanager
     def handed_over(self) -> Iterator[None]:
-        """While it lasts, somebody else is to take the signals; one that comes before is sent again until they have."""
+        """While it lasts, other code is to take the signals; one that comes before is sent again until they have."""
 
         def again(number: int, _frame: FrameType | None) -> None:
             timer = threading.Timer(0.1, os.kill, (os.getpid(), number))

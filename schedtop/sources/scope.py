@@ -138,7 +138,7 @@ def _of_host(kind: str, found: tuple[int, ...], numbers: PidNumbers) -> tuple[in
 
 
 def _process_of(tid: int) -> int:
-    """Whose thread it is; its own if that cannot be told any more."""
+    """The process of a thread; its own if that cannot be told any more."""
     try:
         with open(f"/proc/{tid}/status", "rb") as file:
             return next(int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))

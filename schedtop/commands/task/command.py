@@ -24,7 +24,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     output = checked_output(options)
     with progress("looking at it"):
         report = in_thread(lambda: _look(options, signals.stop), signals)
-    # In a thread as well: a second ctrl-c ends it, should nobody read.
+    # In a thread as well: a second ctrl-c ends it, should no one read.
     in_thread(lambda: write_output(report, output, force=options["force"]), signals)
     return 0
 

@@ -24,7 +24,7 @@ BOTH_NUMBERS = 34
 """Below this width the time is left out."""
 
 
-class WhoPane(Pane[Scene]):
+class PeersPane(Pane[Scene]):
     """Five lists: wakers, those that it woke, preemptors, blockers, and those that waited for it."""
 
     WAITING = NOTHING_YET

@@ -112,7 +112,7 @@ class CaptureSource:
         )
 
     def drop(self, stop: threading.Event) -> None:
-        """Takes events out and keeps none until `stop` is set: for who measures what a capture costs."""
+        """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
         self._rings.open(time.monotonic_ns(), (1 << 63) - 1)
         while not stop.wait(POLL_NS / NS_PER_S):
             Taken(self._cpus).add(self._rings)

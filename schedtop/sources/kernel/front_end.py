@@ -238,7 +238,7 @@ def _namespace_flags(btf: Btf) -> list[str]:
 
 
 def _exit_flags(btf: Btf) -> list[str]:
-    """Flags that find who started a task, and how it ended."""
+    """Flags that find the parent of a task, and how it ended."""
     flags = offset_flags(
         btf,
         TASK_EXIT_CODE=("task_struct", "exit_code"),

@@ -28,7 +28,7 @@ _FUNCTION = 12  # BTF_KIND_FUNC
 
 
 class TranslatedNumbers(Loader):
-    """Asks the kernel who is who in our pid namespace, at most once a second (bpf/pids.c; kernel 5.8 and later)."""
+    """Asks for the numbers in our pid namespace, at most once a second (bpf/pids.c; kernel 5.8 and later)."""
 
     note = "tids are the host's, not those of this pid namespace"
     for_calls = True

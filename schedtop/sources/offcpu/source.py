@@ -104,7 +104,7 @@ class LiveOffCpu:
             before_ns = time.thread_time_ns()
             self._missed = self._programs.misses()
             yield self._measured(time.monotonic_ns())
-            # The longer it measures, the more there is to read, and to do for who takes it: then it reads less often.
+            # The longer it measures, the more there is to read, and to do for what takes it: then it reads less often.
             # What is new in the kernel's maps is looked at as often as ever: they must not fill.
             spent_ns = time.thread_time_ns() - before_ns
             due = max(due + self._interval_ns, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns)
@@ -128,10 +128,10 @@ class LiveOffCpu:
         return stop.is_set()
 
     def _tell_of_sleepers(self, now: int) -> dict[int, Stack]:
-        """Tells the programs who is off the CPU already; the kernel side of their stacks."""
+        """Tells the programs which threads are off the CPU already; the kernel side of their stacks."""
         stacks: dict[int, Stack] = {}
         for thread in threads_in(self._scope):
-            if not thread.state:  # running, runnable (nobody knows which), or dead
+            if not thread.state:  # running, runnable (it is not known which), or dead
                 continue
             stack = kernel_stack(thread.tgid, thread.tid)
             user = OFFCPU.STACK_NONE if thread.is_kernel else OFFCPU.STACK_NOT_SEEN
@@ -207,7 +207,7 @@ class LiveOffCpu:
 
 
 def _lock_holders(under_way: list[OffCpuRow]) -> dict[int, tuple[LockHolder, ...]]:
-    """Who has the locks of files in which threads are blocked now; read only if there are such threads."""
+    """The holders of the locks of files in which threads are blocked now; read only if there are such threads."""
     waiters = {row.tid: row.tgid for row in under_way if is_in_file_lock(row)}
     numbers = pid_numbers()
     inside = {tid: number for tid, tgid in waiters.items() if (number := numbers.inside(tgid))}

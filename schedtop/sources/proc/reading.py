@@ -39,7 +39,7 @@ class ProcReading:
 
 
 def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unavailable: Mapping[str, str]) -> Frame:
-    """The Frame between two readings of one source, whose own threshold is only carried along."""
+    """The Frame between two readings of one source; its own threshold is only carried along."""
     interval_ns = later.time_ns - earlier.time_ns
     cpus = _cpus(earlier.stat, later.stat)
     return Frame(

@@ -1,4 +1,4 @@
-"""The running kernel without privileges: what /proc tells everybody. The rest is named as what needs them."""
+"""The running kernel without privileges: what /proc tells every user. The rest is named as what needs them."""
 
 from __future__ import annotations
 

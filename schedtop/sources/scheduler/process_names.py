@@ -8,7 +8,7 @@ from schedtop.sources.kernel.pid_numbers import numbers_in
 
 
 class ProcessNames:
-    """Names of processes whose leader has not been seen switching, read from /proc once each."""
+    """Names of processes with a leader that has not been seen switching, read from /proc once each."""
 
     _LIMIT = 10_000
 

@@ -45,7 +45,7 @@ class LiveSource:
     """The running kernel. Opening compiles and attaches the programs; only the thread that takes Frames reads them.
 
     `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter; `source`: `auto`,
-    `btf` or `tracepoint`; `scope`: whose waits count; `topology`: another one than the kernel's, for tests.
+    `btf` or `tracepoint`; `scope`: tasks with waits that count; `topology`: another one than the kernel's, for tests.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class LiveSource:
         return cpus, self._programs.queues.copy() if cpus or was_sampled else None
 
     def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, TaskNames, Integers]:
-        """The tasks that did something (TASK_DTYPE), who everybody is, and how many wait on each CPU."""
+        """The tasks that did something (TASK_DTYPE), the names of all, and how many wait on each CPU."""
         programs = self._programs
         slots = programs.tasks
         moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))

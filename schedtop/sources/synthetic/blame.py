@@ -1,4 +1,4 @@
-"""Who kept whom waiting on the made-up host: slow waits, pairs, quotas and groups that fit its tasks and latency."""
+"""Blame on the made-up host: slow waits, pairs, quotas and groups that fit its tasks and latency."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def slow_waits(start: int, interval_ns: int, victims: Rows, others: list[Rows], 
 
 
 def _block(rows: Rows, others: list[Rows], rng: np.random.Generator) -> None:
-    """Who had the CPU meanwhile: one after another of three, some of it unknown for each fourth."""
+    """The blockers: one after another of three, some of it unknown for each fourth."""
     covered = np.where(np.arange(len(rows)) % 4 == 3, 0.7, 1.0) * rows["wait_ns"]
     rows["covered_ns"] = covered
     rows["switches"] = 1 + rng.poisson(12, len(rows))
@@ -115,7 +115,7 @@ def pairs(tasks: Rows, latency: LatencyTable) -> tuple[Rows, Attribution]:
     made = []
     for turn, share in enumerate(_SHARES):
         others = heavy[(np.arange(len(victims)) + turn) % len(heavy)]
-        # Nobody waits for himself: the one whose turn does not come stands in.
+        # No task waits for itself: the one without a turn stands in.
         others = np.where(others == victims, heavy[(np.arange(len(victims)) + len(_SHARES)) % len(heavy)], others)
         rows = np.zeros(len(victims), PAIR_DTYPE)
         for name in TASK_NAME_FIELDS:

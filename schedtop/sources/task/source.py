@@ -99,7 +99,7 @@ class LiveTaskSource:
         self.host = proc.identify_host(front_end.name, pid_numbers().note)
         self._programs = TaskPrograms(front_end, proc.possible_cpus())
         self._pidfd = -1
-        # Records of tracepoints do not say whose thread a new one is.
+        # Records of tracepoints do not say to which process a new thread belongs.
         self._tells_births = front_end.name == "btf"
         try:
             self._unavailable = dict(front_end.unavailable)

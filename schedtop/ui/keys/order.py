@@ -24,7 +24,7 @@ Give = Callable[[events.Event], Awaitable[None]]
 """How an event goes to what has the focus."""
 
 LEAST_ROUNDS = 4
-"""An action may post a message whose handler posts another one that moves the focus, which is a callback again."""
+"""An action may post a message; its handler may post another one that moves the focus, which is a callback again."""
 
 MOST_ROUNDS = 100
 MOST_S = 0.3

@@ -110,7 +110,7 @@ def default_keys() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 @cache
 def actions() -> Mapping[str, Action]:
-    """Every action whose keys may be changed, in the order of the screens."""
+    """Every action with keys that may be changed, in the order of the screens."""
     found: dict[str, list[Binding]] = {}
     for place in PLACES.values():
         for owners in _lists(place):

@@ -23,7 +23,7 @@ from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.steal.pane import StealPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.panes.task.overview import OverviewPane
-from schedtop.panes.task.peers import WhoPane
+from schedtop.panes.task.peers import PeersPane
 from schedtop.panes.task.slow_waits import TaskSlowWaitsPane
 from schedtop.panes.task.states import StatePane
 from schedtop.panes.task.syscalls import SyscallsPane
@@ -44,7 +44,7 @@ DASHBOARD_PANES: tuple[type[Widget], ...] = (
 """In the order in which `schedtop config` tells of their keys: first what all panes have."""
 
 TASK_PANES: tuple[type[Widget], ...] = (
-    *(StatePane, OverviewPane, SyscallsPane, TaskWaitsPane, WhoPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane),
+    *(StatePane, OverviewPane, SyscallsPane, TaskWaitsPane, PeersPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane),
 )
 
 OFFCPU_PANES: tuple[type[Widget], ...] = (OffCpuThreadsPane, StacksPane)

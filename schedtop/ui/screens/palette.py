@@ -99,7 +99,7 @@ class Palette(ModalScreen[Found | None]):
 
 
 def matching(choices: Sequence[Choice], wanted: str) -> list[Choice]:
-    """The choices whose key, name or meaning has the letters, the best one first."""
+    """The choices with the letters in their key, name or meaning, the best one first."""
     if not wanted.strip():
         return list(choices)
     matcher = Matcher(wanted.strip())

@@ -28,7 +28,7 @@ class FiredList:
     ]
 
     def __init__(self, screen: Screen[Any], player: Player, watched: Sequence[str]) -> None:
-        """`watched`: the conditions, in words, whose firings are among the events."""
+        """`watched`: the conditions, in words; their firings are among the events."""
         self._screen = screen
         self._player = player
         self._watched = watched

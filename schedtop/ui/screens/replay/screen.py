@@ -62,7 +62,7 @@ class ReplayDashboard(Dashboard):
         place_of: PlaceOf,
         watched: Sequence[str] = (),
     ) -> None:
-        """`watched`: the conditions, in words, whose firings are among the events."""
+        """`watched`: the conditions, in words; their firings are among the events."""
         shown = RecordedShown(source, settings, self.show_view)
         time_keys = PlayerKeys(self, source, self.show_player)
         super().__init__(source, settings, export_dir, own_pid, on_demand=on_demand, shown=shown, time_keys=time_keys)

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from schedtop.panes.pane import Pane
 from schedtop.panes.task.overview import OverviewPane
 from schedtop.panes.task.past import Subject
-from schedtop.panes.task.peers import WhoPane
+from schedtop.panes.task.peers import PeersPane
 from schedtop.panes.task.scene import Scene
 from schedtop.panes.task.slow_waits import TaskSlowWaitsPane
 from schedtop.panes.task.syscalls import SyscallsPane
@@ -26,7 +26,7 @@ from schedtop.ui.terminal.terminal import LEAST_COLUMNS, LEAST_LINES
 
 CLASSES = ("-tiny", "-low", "-medium", "-wide")
 
-SECTIONS = (OverviewPane, SyscallsPane, TaskWaitsPane, WhoPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane)
+SECTIONS = (OverviewPane, SyscallsPane, TaskWaitsPane, PeersPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane)
 """The last one only of a process."""
 
 
@@ -56,7 +56,7 @@ class Sections:
             OverviewPane(id="task-overview"),
             SyscallsPane(id="task-syscalls"),
             TaskWaitsPane(id="task-waits"),
-            WhoPane(id="task-who"),
+            PeersPane(id="task-peers"),
             TrafficPane(id="task-io"),
             TaskSlowWaitsPane(id="task-slow"),
             *((ThreadsPane(id="task-threads"),) if subject.is_process else ()),
