@@ -12,7 +12,8 @@ from schedtop.commands.output import checked_output, write_output
 from schedtop.model.filters import Filter
 from schedtop.model.source import SourceError
 from schedtop.outputs.report.contents import to_json
-from schedtop.outputs.report.text import to_csv, to_text
+from schedtop.outputs.report.csv import to_csv
+from schedtop.outputs.report.text import to_text
 from schedtop.outputs.saved import Wrong, damaged
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals

@@ -39,6 +39,7 @@ from schedtop.outputs.offcpu.text import to_text as offcpu_text
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
+from schedtop.outputs.report.csv import to_csv as report_csv
 from schedtop.outputs.scheduler.csv import to_csv as snapshot_csv
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.text import to_text as snapshot_text
@@ -119,7 +120,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
-    "report's tasks as CSV": ("report.text", lambda: report_text.to_csv(evidence(), "tasks")),
+    "report's tasks as CSV": ("report.csv", lambda: report_csv(evidence(), "tasks")),
     "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
     "task as text": ("task.text", lambda: task_text.to_text(task(), hostile_host(SyntheticSource().host), None)),
@@ -141,7 +142,7 @@ NO_NAMES = {
     "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain",
-    "recording", "recording.background", "recording.recorder", "report", "report.plots",
+    "recording", "recording.background", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.queue",
     "scheduler.short_lived", "tables", "task", "templates", "triggers", "words",
 }  # fmt: skip

@@ -26,9 +26,10 @@ from schedtop.model.source import SourceError
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents as report_module
 from schedtop.outputs.report.contents import SERIES, STRETCHES, Gatherer, report, to_json, view_of
+from schedtop.outputs.report.csv import to_csv
 from schedtop.outputs.report.html import to_html
 from schedtop.outputs.report.points import SERIES_FIELDS, width_for
-from schedtop.outputs.report.text import to_csv, to_text
+from schedtop.outputs.report.text import to_text
 from schedtop.outputs.saved import read_saved
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.recording.lines import Event, Header

@@ -1,0 +1,67 @@
+"""Tables of the report as CSV, for spreadsheets: over time, tasks, slow waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from schedtop.outputs.report.points import SERIES_FIELDS
+from schedtop.outputs.report.words import (
+    Data,
+    task_name,
+)
+from schedtop.outputs.scheduler.snapshot import TASK_FIELDS
+from schedtop.outputs.tables import csv_preamble, csv_rows
+
+WAIT_FIELDS = (
+    *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
+    *(
+        "wait_ns",
+        "began",
+        "cause",
+        "evidence",
+        "idle_cpu",
+        "idle_cpu_ns",
+        "stolen_ns",
+        "preemptor",
+        "previous",
+        "waker",
+    ),
+    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+    *("queue_length", "fair_queue_length", "blockers_cover_ratio", "words"),
+)
+"""The fields of a slow wait as columns, in this order; tasks are `name (tid)`."""
+
+
+def to_csv(data: Data, name: str) -> str:
+    """One table of the report: `series`, `tasks` or `waits`."""
+    recording = data["recording"] or {}
+    more = {"end_time": data["end_time"]} if data["end_time"] else {}
+    more |= {"file": recording["file"], "recorded_by": recording["tool_version"]} if recording else {}
+    more |= {"damage": recording["damage"]} if recording.get("damage") else {}
+    preamble = csv_preamble(data, data["unavailable"], **more)
+    if name == "tasks":
+        return preamble + csv_rows(TASK_FIELDS, data["tasks"] or ())
+    if name == "waits":
+        return preamble + csv_rows(WAIT_FIELDS, map(_wait_cells, data["slow_waits"] or ()))
+    fields = (*SERIES_FIELDS, "events")
+    return preamble + csv_rows(fields, _with_events(data))
+
+
+def _with_events(data: Data) -> Iterable[dict[str, Any]]:
+    """The rows over time, each with the texts of its events."""
+    starts = [row["offset_ns"] for row in data["series"]]
+    for row, end_ns in zip(data["series"], [*starts[1:], None], strict=False):
+        own = [
+            event["text"]
+            for event in data["events"]
+            # An event is at the end of its interval.
+            if row["offset_ns"] < event["offset_ns"] and (end_ns is None or event["offset_ns"] <= end_ns)
+        ]
+        yield {**row, "events": "; ".join(own) or None}
+
+
+def _wait_cells(wait: Data) -> dict[str, Any]:
+    others = {role: task_name(wait[role]) if wait[role] else None for role in ("preemptor", "previous", "waker")}
+    blockers = "; ".join(f"{task_name(blocker)} {blocker['run_ns']}" for blocker in wait["blockers"])
+    return {**wait, **others, "blockers": blockers or None}
