@@ -17,7 +17,8 @@ from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report.contents import Gatherer, report
-from schedtop.outputs.saved import MOST_BYTES, PEEK_BYTES, read_saved, schema_of
+from schedtop.outputs.saved import MOST_BYTES, read_saved
+from schedtop.outputs.schemas import PEEK_BYTES, schema_of
 from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording, open_regular

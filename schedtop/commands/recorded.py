@@ -16,7 +16,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.rows import GROUPS
 from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
-from schedtop.outputs.saved import PEEK_BYTES, READABLE, schema_of
+from schedtop.outputs.schemas import PEEK_BYTES, READABLE, schema_of
 from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import datetime
 from typing import Any
 
 from schedtop.model.source import SourceError
 from schedtop.outputs.plain import plain
-from schedtop.outputs.report import contents
-from schedtop.outputs.scheduler import snapshot
-
-READABLE = (snapshot.SCHEMA, contents.SCHEMA)
+from schedtop.outputs.schemas import READABLE
 
 MOST_BYTES = 1 << 30
 
-PEEK_BYTES = 4096
-"""So much of a file is enough for `schema_of`."""
-
-_SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"([^"]{1,60})"')
 _OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
 _LISTS = ("tasks", "slow_waits", "preemptions", "blockings", "groups", "throttling")
 _ROWS_OVER_TIME = ("stretches", "series", "events", "task_series")
@@ -36,12 +28,6 @@ _ONLY_REPORTS: dict[str, Any] = {
 
 Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What comes of plain objects that are not what their schema says."""
-
-
-def schema_of(beginning: bytes) -> str:
-    """The schema that a file names in its first bytes, empty if it does not."""
-    found = _SCHEMA.match(beginning)
-    return str(plain(found[1].decode("ascii", "replace"))) if found else ""
 
 
 def read_saved(data: bytes, name: str) -> dict[str, Any]:

@@ -63,12 +63,6 @@ FLOORS = 29
 LATE_IMPORTS = 47
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
-UNREASONED: set[str] = set()
-"""Parts whose imports inside functions need not say why yet."""
-
-KNOWN_CYCLES: set[str] = set()
-"""Parts that may still have one."""
-
 
 def may_import(part: str) -> set[str]:
     """The part itself and all below it."""
@@ -145,24 +139,13 @@ def test_what_only_a_type_checker_reads_is_no_import(tmp_path: Path) -> None:
     assert list(imported(module)) == ["b", "c"]
 
 
-def cycle_without(parts: set[str]) -> list[str]:
-    """Modules that import each other in a circle, none of them in these parts."""
-    graph = {name: below for name, below in GRAPH.items() if part_of(name) not in parts}
-    try:
-        TopologicalSorter({name: {one for one in below if one in graph} for name, below in graph.items()}).prepare()
-    except CycleError as error:
-        return [str(NAMES[name].relative_to(PACKAGE.parent)) for name in error.args[1]]
-    return []
-
-
 def test_modules_import_each_other_in_no_circle() -> None:
-    cycle = cycle_without(KNOWN_CYCLES)
+    cycle: list[str] = []
+    try:
+        TopologicalSorter(GRAPH).prepare()
+    except CycleError as error:
+        cycle = [str(NAMES[name].relative_to(PACKAGE.parent)) for name in error.args[1]]
     assert not cycle, f"an import cycle: {' <- '.join(cycle)}"
-
-
-def test_a_known_cycle_is_still_there() -> None:
-    if KNOWN_CYCLES and not cycle_without(set()):
-        pytest.fail("there is no cycle left: empty KNOWN_CYCLES")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)
@@ -174,13 +157,12 @@ def test_a_module_imports_only_what_lies_below(path: Path) -> None:
 
 @cache
 def chain(name: str) -> tuple[str, ...]:
-    """The longest way down from a module, with itself; not through parts with a cycle, where there is no longest."""
-    below = (one for one in GRAPH[name] if part_of(one) not in KNOWN_CYCLES)
-    return (name, *max(map(chain, below), key=len, default=()))
+    """The longest way down from a module, with itself."""
+    return (name, *max(map(chain, GRAPH[name]), key=len, default=()))
 
 
 def test_the_house_has_few_floors() -> None:
-    longest = max((chain(name) for name in NAMES if part_of(name) not in KNOWN_CYCLES), key=len)
+    longest = max(map(chain, NAMES), key=len)
     assert len(longest) <= FLOORS, " -> ".join(longest)
 
 
@@ -201,17 +183,14 @@ def has_reason(lines: list[str], number: int) -> bool:
     return lines[above].lstrip().startswith("#")
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if part_of(name_of(path)) not in UNREASONED], ids=named)
+@pytest.mark.parametrize("path", MODULES, ids=named)
 def test_an_import_inside_a_function_says_why(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert not [lines[node.lineno - 1] for node in late_imports(path) if not has_reason(lines, node.lineno)]
 
 
 def test_few_imports_stand_inside_functions() -> None:
-    assert (
-        sum(len(list(late_imports(path))) for path in MODULES if part_of(name_of(path)) not in UNREASONED)
-        <= LATE_IMPORTS
-    )
+    assert sum(len(list(late_imports(path))) for path in MODULES) <= LATE_IMPORTS
 
 
 CHILDREN = ["bcc_child", "compiler_child", "symbol_child"]

@@ -26,11 +26,12 @@ from schedtop.model.rows import Rows
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.outputs.schemas import REPORT
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 from schedtop.verdict.wait import explain
 
-SCHEMA = "schedtop.report/1"
+SCHEMA = REPORT
 
 SERIES, STRETCHES = 600, 20
 """At most so many rows over time, and stretches with a verdict of their own."""

@@ -30,9 +30,10 @@ from schedtop.outputs.scheduler.blame import (
 )
 from schedtop.outputs.scheduler.queue import queue_fields
 from schedtop.outputs.scheduler.short_lived import short_lived_fields, task_ending
+from schedtop.outputs.schemas import SNAPSHOT
 from schedtop.verdict.engine import judge
 
-SCHEMA = "schedtop.snapshot/1"
+SCHEMA = SNAPSHOT
 
 PERCENTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999}
 

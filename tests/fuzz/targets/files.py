@@ -12,7 +12,8 @@ from schedtop.config.text import config_text
 from schedtop.model.source import SourceError
 from schedtop.outputs.diff.changes import diff
 from schedtop.outputs.diff.text import to_text
-from schedtop.outputs.saved import Wrong, read_saved, schema_of
+from schedtop.outputs.saved import Wrong, read_saved
+from schedtop.outputs.schemas import schema_of
 from schedtop.ui.keys.own_keys import make_keymap
 from tests.fuzz.targets.promises import plain
 

@@ -143,7 +143,7 @@ NO_NAMES = {
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain",
     "recording", "recording.background", "recording.recorder", "report", "report.axes", "report.plots",
-    "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.queue",
+    "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.queue",
     "scheduler.short_lived", "tables", "task", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
