@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 import traceback
 from contextlib import suppress
@@ -24,6 +23,8 @@ def complain(message: str) -> None:
 
 def report_crash(error: BaseException) -> None:
     """One line for the user, the traceback to a file."""
+    import tempfile  # late: it brings modules that only a crash needs
+
     what = f"internal error: {type(error).__name__}: {error}"
     path = Path(tempfile.gettempdir()) / f"schedtop-{os.getpid()}-{time.time_ns()}.log"
     try:

@@ -9,10 +9,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import GROUPS
 from schedtop.model.source import Source
 from schedtop.sources.choice import AutoSource, may_load_programs
-from schedtop.sources.proc.source import ProcSource
-from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
-from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
 FIRST_NS = NS_PER_S // 4
 """The dashboard's first interval: on a host that is on fire something must be seen soon."""
@@ -32,7 +29,7 @@ def make_source(
 ) -> Source:
     """The source of that name, not yet open.
 
-    `scope`: the tasks with waits that count; `group`: one of GROUPS, to keep histograms of; empty: none;
+    `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
     `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning; `say`: is told
     when `auto` has to do without privileges.
@@ -40,6 +37,9 @@ def make_source(
 
     grouping = GROUPS[group] if group else ""
     if name == "synthetic":
+        # Late, here and below: a run needs one of these sources, and the kernel's takes 20 ms.
+        from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+
         cpus = _synthetic_cpus()
         scenario = Scenario(cpus, tasks=max(40, min(2 * cpus, 1000)), interval_ns=interval_ns, frames=1_000_000)
         source = SyntheticSource(scenario, pace_s=interval_ns / NS_PER_S if paced else 0)
@@ -47,6 +47,10 @@ def make_source(
         source.set_grouping(grouping)
         source.set_sampling(sampled)
         return source
+
+    # Late, as above.
+    from schedtop.sources.proc.source import ProcSource
+    from schedtop.sources.scheduler.source import LiveSource
 
     first_ns = FIRST_NS if paced else None
     proc = ProcSource(interval_ns, threshold_ns, first_ns=first_ns, scope=scope)
