@@ -188,7 +188,7 @@ class LockHolder:
         return f"{self.comm or 'process'}-{self.pid}" if self.pid else "a process that the kernel does not name"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class OffCpu:
     """All waits of a time, from `start_time_ns` (wall clock) on for `duration_ns`. `host.scope`: which threads alone.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
@@ -33,7 +31,7 @@ def one_blocker(f: Facts) -> Finding | None:
     if top.ns < MAIN_SHARE * whole:
         return None
     kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
-    tasks, cpus = len(np.unique(kept_waiting["tid"])), np.unique(kept_waiting["cpu"]).tolist()
+    tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))
     where = f"CPU {cpus[0]}" if len(cpus) == 1 else f"{len(cpus)} CPUs"
     share = percent(top.ns / whole)
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
@@ -50,7 +48,7 @@ def one_waker(f: Facts) -> Finding | None:
     if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING) or not wakers:
         return None
     top = wakers[0]
-    victims = len(np.unique(rows["tid"][rows["waker_tid"] == top.tid]))
+    victims = len(set(rows["tid"][rows["waker_tid"] == top.tid].tolist()))
     if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
         return None
     share = percent(top.ns / whole)

@@ -263,7 +263,7 @@ async def test_numbers_that_are_old_say_so() -> None:
 
 async def test_another_minimum_attaches_anew_once(monkeypatch: pytest.MonkeyPatch) -> None:
     # A busy machine takes its time between two keys.
-    monkeypatch.setattr("schedtop.ui.screens.offcpu.screen.CHOOSING_S", 5.0)
+    monkeypatch.setattr("schedtop.ui.screens.offcpu.attaching.CHOOSING_S", 5.0)
     async with offcpu_screen() as (pilot, screen, make):
         await pilot.press("minus")
         await pilot.pause()
