@@ -15,7 +15,7 @@ import pytest
 
 from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
-from schedtop.sources.kernel import front_end
+from schedtop.sources.kernel import front_end as front_ends
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION
 from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
@@ -112,7 +112,7 @@ def test_no_program_needs_atomics_of_newer_kernels(front_end: str) -> None:
 
 
 def test_start_without_btf_falls_back_to_tracepoints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(front_end, "KERNEL_BTF", tmp_path / "vmlinux")
+    monkeypatch.setattr(front_ends, "KERNEL_BTF", tmp_path / "vmlinux")
     assert choose_front_end().name == "tracepoint"
     with pytest.raises(SourceError, match="--source tracepoint"):
         choose_front_end("btf")
@@ -125,23 +125,23 @@ def test_a_missing_tracepoint_takes_only_what_needs_it(
     monkeypatch: pytest.MonkeyPatch, front_end: str, hidden: tuple[str, ...]
 ) -> None:
     if front_end == "tracepoint":
-        read = front_end.read_fields
+        read = front_ends.read_fields
         missing = {f"sched:{event}" for event in hidden}
-        monkeypatch.setattr(front_end, "read_fields", lambda fs, event: None if event in missing else read(fs, event))
+        monkeypatch.setattr(front_ends, "read_fields", lambda fs, event: None if event in missing else read(fs, event))
     else:
-        has = front_end.Btf.has_typedef
+        has = front_ends.Btf.has_typedef
         types = {f"btf_trace_{event}" for event in hidden}
-        monkeypatch.setattr(front_end.Btf, "has_typedef", lambda btf, name: name not in types and has(btf, name))
+        monkeypatch.setattr(front_ends.Btf, "has_typedef", lambda btf, name: name not in types and has(btf, name))
     with LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, front_end) as source:
         frame = next(islice(source.frames(threading.Event()), 2, None))
     assert frame.total("switches") > 0
     assert len(frame.tasks)
     for event in hidden:
-        assert event in frame.unavailable[front_end.LOST_WITHOUT[event]]
+        assert event in frame.unavailable[front_ends.LOST_WITHOUT[event]]
 
 
 def test_start_without_sched_switch_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front_end, "read_fields", lambda *_: None)
+    monkeypatch.setattr(front_ends, "read_fields", lambda *_: None)
     with pytest.raises(SourceError, match="sched_switch"):
         choose_front_end("tracepoint")
 

@@ -32,7 +32,7 @@ def test_every_choice_of_the_view_is_a_setting_and_comes_back() -> None:
     for key in KEYS:
         if key.setting:
             assert isinstance(key.kind, Choice)
-            for word in key.kind.meant().values():
+            for word in key.kind.meant.values():
                 settings = preferred(ViewSettings(), Config(values={key.name: word}))
                 assert view_choices(settings)[key.name] == word
     assert preferred(ViewSettings(), Config()) == ViewSettings()
