@@ -327,6 +327,7 @@ def test_interrupts_neither_damage_a_ring_nor_hide_events(front_end: str) -> Non
     assert capture.lost_in_interrupts < 0.01 * len(events)
 
 
+@pytest.mark.beside
 def test_the_command_writes_both_files(tmp_path: Path) -> None:
     command = [*command_line(), "capture", "--duration", "0.2s", "-o", "trace"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
@@ -341,6 +342,7 @@ def test_the_command_writes_both_files(tmp_path: Path) -> None:
     assert again.returncode == 1 and "--force" in again.stderr and len(again.stderr.splitlines()) == 1
 
 
+@pytest.mark.beside
 def test_the_key_writes_both_files_in_another_process(tmp_path: Path) -> None:
     """The dashboard's threads share one interpreter: writing would hold up its screen for seconds."""
     take_capture("auto", BUFFER_BYTES, NS_PER_S // 10, threading.Event())  # compiled
@@ -353,6 +355,7 @@ def test_the_key_writes_both_files_in_another_process(tmp_path: Path) -> None:
     assert after.ru_utime - before.ru_utime > 0.3
 
 
+@pytest.mark.beside
 def test_ctrl_c_keeps_nothing(tmp_path: Path) -> None:
     """As for every command that is interrupted: no half of a file is left."""
     command = [*command_line(), "capture", "--duration", "30s", "-o", "trace"]

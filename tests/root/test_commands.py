@@ -171,6 +171,7 @@ def test_a_terminal_that_vanishes_ends_the_dashboard(nothing_left) -> None:
         terminal.process.wait()
 
 
+@pytest.mark.beside
 def test_a_terminal_that_vanishes_while_it_is_resized_ends_the_dashboard() -> None:
     """As tmux does when it is killed. The framework then waits for a writer that has died, and hears no signal."""
     command = [*SCHEDTOP, "--source", "synthetic", "--interval", "0.2"]
