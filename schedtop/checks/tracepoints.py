@@ -24,7 +24,7 @@ WAKEUP = "sched_wakeup"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A tracepoint, what uses it (`collector`, `capture`, `offcpu`, `task view`), and what is lost without it."""
+    """A tracepoint, what uses it (`collector`, `capture`, `offcpu`, `task`), and what is lost without it."""
 
     event: str
     category: str

@@ -33,7 +33,7 @@ def capture(signals: Signals, /, **options: Any) -> int:
     """Captures every switch, wakeup and migration for a while.
 
     Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
-    states of tasks, and arrows from wakers. What was lost is counted in them.
+    states of tasks, and arrows from wakers. Lost events are counted in them.
     """
     if not options["no_renice"]:
         raise_priority()

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from schedtop.cli.options import config_option
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("config")

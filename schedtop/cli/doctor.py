@@ -24,7 +24,7 @@ def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, as
     """Tells what this host has of what schedtop needs.
 
     Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what is lost and
-    the command that repairs it. The self-test counts switches for a second and compares with the kernel's own numbers.
+    the command that fixes it. The self-test counts switches for a second and compares with the kernel's own numbers.
 
     The exit status is 0 if the kernel programs work here, degraded or not, and 1 if something is missing for them.
     """

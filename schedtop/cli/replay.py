@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from schedtop.cli.options import appearance_options, condition_option, config_option
 from schedtop.cli.types import Moment, Number, Speed
 from schedtop.commands.grouping import GROUP_NAMES
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("replay")
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--export-dir", default=".", metavar="DIR", help="Where keys write files.  [default: .]")
 @click.option("--comm", multiple=True, metavar="TEXT", help="Show only tasks with this in their name.")
 @click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Show only this CPU.")
-@click.option("--group", type=click.Choice(GROUP_NAMES), help="Add tasks up.")
+@click.option("--group", type=click.Choice(GROUP_NAMES), help="Group tasks.")
 @config_option
 @appearance_options
 @condition_option

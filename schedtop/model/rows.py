@@ -76,7 +76,6 @@ TASK_SUMS = (
 )
 """The counters of a task: they add."""
 
-TASK_REF_FIELDS = ("preemptor", "previous", "waker")
 
 SLOW_WAIT_DTYPE = np.dtype(
     [

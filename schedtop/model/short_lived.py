@@ -68,8 +68,6 @@ SORTS = {
 }
 """Sort keys of the commands with their words, all descending."""
 
-COMMAND_SUMS = (*SUMS, "succeeded", "failed", "killed", "unknown")
-
 
 def no_short_lived() -> Rows:
     """No short-lived tasks."""

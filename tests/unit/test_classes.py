@@ -86,9 +86,9 @@ BY_NAME = {one.name: one for one in EVERY if one.folder != TOOLKIT}
 
 
 def tower(one: Written) -> list[str]:
-    """The class and those of ours above it, the longest way."""
+    """The class and all of ours above it."""
     above = [tower(BY_NAME[base]) for base in one.bases if base in BY_NAME and base != one.name]
-    return [one.name, *max(above, key=len, default=[])]
+    return [one.name, *(name for tower in above for name in tower)]
 
 
 def test_the_sources_are_read_at_all() -> None:

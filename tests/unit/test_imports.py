@@ -217,7 +217,7 @@ def test_textual_is_imported_only_by_the_screen(path: Path) -> None:
 
 OTHERS = {"schedtop", "numpy", "perfetto", "click", "prometheus_client", "jinja2", "markupsafe", "matplotlib", "bcc"}
 OTHERS |= {"tomlkit"}
-"""What else may be imported at all. Another one needs a reason in CONTRIBUTING.md."""
+"""What else may be imported at all. Another one needs a reason in docs/dependencies.md."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=named)

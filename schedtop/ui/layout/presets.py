@@ -163,7 +163,7 @@ PRESETS = (
     Preset(
         4,
         "CPUs",
-        "Which CPUs are busy, robbed by the hypervisor, or have tasks waiting",
+        "Which CPUs are busy, losing time to steal, or have tasks waiting",
         CPUS,
         (
             (
@@ -185,7 +185,7 @@ PRESETS = (
     Preset(
         5,
         "Tasks",
-        "Who runs, who waits, who is put off the CPU, who comes and goes",
+        "Who runs, who waits, who is preempted, who comes and goes",
         TASKS,
         (
             (

@@ -38,7 +38,7 @@ from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 from schedtop.widgets.canvas import Canvas
 
 DASHBOARD_PANES: tuple[type[Widget], ...] = (
-    *(Canvas, BlamePane, CpusPane, CpuStripsPane, OverTimePane, LatencyPane),
+    *(Canvas, BlamePane, OverTimePane, CpuStripsPane, CpusPane, LatencyPane),
     *(QueuePane, ShortLivedPane, SlowWaitsPane, StealPane, TasksPane),
 )
 """In the order in which `schedtop config` tells of their keys: first what all panes have."""

@@ -125,4 +125,4 @@ def mixed(f: Facts) -> Finding | None:
     largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
     shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
-    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, "Begin with the first of them")
+    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, "Start with the largest")

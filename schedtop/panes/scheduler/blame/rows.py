@@ -132,7 +132,7 @@ def _bars(context: PairRows) -> list[str]:
 MEANINGS = {
     "victim": "who waited",
     "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group",
-    "took the CPU": "who came onto the CPU when the victim was put off it (b changes between the two)",
+    "took the CPU": "who came onto the CPU when the victim was preempted (b changes between the two)",
     "waited": "how long, all such waits together",
     "waits": "in how many waits",
     "times": "how often",

@@ -78,7 +78,7 @@ KEYS: Sequence[BindingType] = (
         "escape",
         "back",
         "Leave",
-        "One step back, never out: messages, the zoom, the selection, the filter go, one after the other",
+        "Goes back, never quits: clears messages, the zoom, the selection, the filter, one after the other",
         name="back",
     ),
 )

@@ -19,7 +19,7 @@ INDENT = 16
 
 WORDS = (
     ("wakeup wait", "from the moment a sleeping task is woken until it gets a CPU"),
-    ("preemption wait", "from the moment a running task is put off its CPU until it gets one again"),
+    ("preemption wait", "from the moment a running task is preempted until it gets a CPU again"),
     ("involuntary switch", "the task wanted to go on: the scheduler took the CPU from it (or it called sched_yield)"),
     ("voluntary switch", "the task blocked: it waits for I/O, a lock, a timer, a message"),
     ("run delay", "the sum of all waits for a CPU of a task"),
@@ -54,7 +54,7 @@ FILES = (
     ("record", "every interval into one file, until pressed again; `schedtop replay` shows it, without root"),
     ("capture", "each switch and wakeup of 2 s, for ui.perfetto.dev and Chrome"),
     ("report, diff", "`schedtop report` tells in text or HTML what a recording holds, `schedtop diff` what changed"),
-    ("does it work here", "`schedtop doctor` tells what this host has and lacks, and which command repairs it"),
+    ("does it work here", "`schedtop doctor` tells what this host has and lacks, and the command that fixes it"),
     ("without a screen", "`schedtop snapshot` gives JSON, CSV or text; `schedtop watch` waits for a condition"),
 )
 

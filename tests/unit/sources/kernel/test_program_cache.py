@@ -96,7 +96,7 @@ def test_compiler_runs_every_time_without_a_cache(tmp_path: Path, monkeypatch: p
         assert [programs(compiler), programs(compiler)] == [b"code1", b"code2"]
 
 
-def test_root_does_not_keep_them_in_somebodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_root_keeps_programs_out_of_the_home_of_a_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(DIRECTORY_VARIABLE, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)

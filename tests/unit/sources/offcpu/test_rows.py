@@ -119,7 +119,7 @@ def test_a_new_threads_process_is_known_later() -> None:
     assert with_processes([new])[0] == ROW
 
 
-def test_an_interrupt_is_nobodys_wakeup() -> None:
+def test_a_wakeup_from_an_interrupt_has_no_waker() -> None:
     victim = Symbol("do_something_else", "[kernel]", 1, True)
     interrupt = [Symbol(name, "[kernel]", 1, True) for name in ("try_to_wake_up", "asm_sysvec_apic_timer_interrupt")]
     waker = waker_of(5, "victim", KERNEL, Stack((*interrupt, victim)))
