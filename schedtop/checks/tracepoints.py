@@ -16,7 +16,7 @@ from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.kernel.tracefs import Field, TracefsError, read_fields
 from schedtop.sources.offcpu import front_end as offcpu_front_end
-from schedtop.sources.task import front_end as task_front_end
+from schedtop.sources.task.front_end import RECORDS, TRACEPOINTS
 
 WAKEUP = "sched_wakeup"
 """Only the front end without BTF listens to it."""
@@ -43,12 +43,12 @@ def uses() -> list[Use]:
         "collector": (*front_end.EVENTS, WAKEUP),
         "capture": tuple(capture_front_end.EVENTS),
         "offcpu": offcpu_front_end.EVENTS,
-        "task": tuple(task_front_end.TRACEPOINTS),
+        "task": tuple(TRACEPOINTS),
     }
     found = []
     for event in dict.fromkeys(event for events in by.values() for event in events):
         users = tuple(user for user, events in by.items() if event in events)
-        found.append(Use(event, task_front_end.RECORDS.get(event, "sched"), users, _lost(event, users)))
+        found.append(Use(event, RECORDS.get(event, "sched"), users, _lost(event, users)))
     return found
 
 
@@ -57,7 +57,7 @@ def _lost(event: str, users: tuple[str, ...]) -> str:
     if "offcpu" in users:
         parts.append("off-CPU time")
     if "task" in users:
-        parts.append(f"in the task view: {task_front_end.TRACEPOINTS[event]}")
+        parts.append(f"in the task view: {TRACEPOINTS[event]}")
     return ", ".join(parts) or "of --source tracepoint: tasks that are woken on their way out"
 
 

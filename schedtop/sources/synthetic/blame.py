@@ -67,11 +67,11 @@ def slow_waits(start: int, interval_ns: int, victims: Rows, others: list[Rows], 
     rows["idle_cpu"], rows["allowed_cpus"] = -1, 2
     rows["queue_length"], rows["fair_queue_length"] = 1 + rows["tid"] % 4, rows["tid"] % 4
     preempted = rows["kind"] == 1
-    for name, people, wanted in zip(
+    for name, other, wanted in zip(
         ("preemptor", "previous", "waker"), others, (preempted, np.ones(len(rows), bool), ~preempted), strict=True
     ):
-        rows[f"{name}_tid"] = np.where(wanted, people["tid"], 0)
-        rows[f"{name}_comm"] = np.where(wanted, people["comm"], b"")
+        rows[f"{name}_tid"] = np.where(wanted, other["tid"], 0)
+        rows[f"{name}_comm"] = np.where(wanted, other["comm"], b"")
     _block(rows, others, rng)
     _special(rows, rng)
     return rows
@@ -82,9 +82,9 @@ def _block(rows: Rows, others: list[Rows], rng: np.random.Generator) -> None:
     covered = np.where(np.arange(len(rows)) % 4 == 3, 0.7, 1.0) * rows["wait_ns"]
     rows["covered_ns"] = covered
     rows["switches"] = 1 + rng.poisson(12, len(rows))
-    for place, people in enumerate(others[:BLOCKERS]):
+    for place, other in enumerate(others[:BLOCKERS]):
         rows["blocker_ns"][:, place] = covered * _SHARES[place]
-        rows["blocker_tid"][:, place], rows["blocker_comm"][:, place] = people["tid"], people["comm"]
+        rows["blocker_tid"][:, place], rows["blocker_comm"][:, place] = other["tid"], other["comm"]
     rest = rows["covered_ns"] - rows["blocker_ns"].sum(axis=1)
     rows["cpu_idle_ns"] = rest // 3
     rows["others_ns"] = rest - rows["cpu_idle_ns"]

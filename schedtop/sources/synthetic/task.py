@@ -159,11 +159,11 @@ def _strip(rng: np.random.Generator, interval_ns: int, threads: int) -> tuple[Co
 
 
 def _peers(
-    rng: np.random.Generator, people: tuple[tuple[int, str], ...], most: float, wait_ns: int = 0
+    rng: np.random.Generator, tasks: tuple[tuple[int, str], ...], most: float, wait_ns: int = 0
 ) -> tuple[Peer, ...]:
     return tuple(
         Peer(tid, comm, 1 + int(rng.poisson(most / (place + 1))), int(rng.poisson(5) * wait_ns))
-        for place, (tid, comm) in enumerate(people)
+        for place, (tid, comm) in enumerate(tasks)
     )
 
 
