@@ -14,7 +14,7 @@ from schedtop.outputs.task.text import to_text
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
-from schedtop.sources.task.proc import ended_before, has_gone, identify, require_host_numbers
+from schedtop.sources.task.identity import ended_before, has_gone, identify, require_host_numbers
 from schedtop.sources.task.source import LiveTaskSource
 
 

@@ -20,27 +20,13 @@ from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.task import tables
+from schedtop.sources.task.attributes import AttributeReader
 from schedtop.sources.task.front_end import choose_task_front_end
-from schedtop.sources.task.proc import (
-    RUNNABLE,
-    RUNNING,
-    AttributeReader,
-    CallUnderWay,
-    TaskName,
-    comm,
-    current_call,
-    ended_before,
-    identify,
-    may_be_looked_at,
-    open_sockets,
-    read_stat,
-    require_host_numbers,
-    run_ns,
-    thread_count,
-    thread_ids,
-)
+from schedtop.sources.task.identity import TaskName, ended_before, identify, require_host_numbers
+from schedtop.sources.task.proc import RUNNABLE, RUNNING, comm, read_stat, run_ns, thread_count, thread_ids
 from schedtop.sources.task.programs import TaskPrograms, TaskReading
 from schedtop.sources.task.syscalls import syscall_names
+from schedtop.sources.task.under_way import CallUnderWay, current_call, may_be_looked_at, open_sockets
 from schedtop.task import (
     CHANGES_KEPT,
     SLOWEST,

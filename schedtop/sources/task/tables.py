@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
 from schedtop.sources.kernel.constants import TASK
-from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE, address
+from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE
 from schedtop.sources.task.programs import TaskReading
 from schedtop.sources.task.syscalls import error_name, syscall_name
 from schedtop.task import (
@@ -233,3 +234,10 @@ def _errors(earlier: TaskReading, later: TaskReading) -> dict[int, dict[str, int
 
 def _tcp_state(number: int) -> str:
     return _TCP_STATES[number] if 0 < number < len(_TCP_STATES) else f"state {number}"
+
+
+def address(family: int, packed: bytes, port: int) -> str:
+    """An address and port as people write them."""
+    if family == socket.AF_INET:
+        return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
+    return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"

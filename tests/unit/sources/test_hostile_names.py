@@ -13,7 +13,9 @@ from schedtop.sources.host import cgroups
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy
 from schedtop.sources.host.pid_numbers import INITIAL_PID_NAMESPACE
 from schedtop.sources.host.task_cgroups import cpu_group
-from schedtop.sources.task.proc import AttributeReader, identify, read_stat
+from schedtop.sources.task.attributes import AttributeReader
+from schedtop.sources.task.identity import identify
+from schedtop.sources.task.proc import read_stat
 
 ENDS = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 """What Python takes for the end of a line, and the kernel for a part of a name."""

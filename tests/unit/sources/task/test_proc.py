@@ -12,19 +12,12 @@ import pytest
 
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.constants import TASK
-from schedtop.sources.task.proc import (
-    RUNNABLE,
-    RUNNING,
-    AttributeReader,
-    CallUnderWay,
-    address,
-    current_call,
-    identify,
-    open_sockets,
-    read_stat,
-)
+from schedtop.sources.task.attributes import AttributeReader
+from schedtop.sources.task.identity import identify
+from schedtop.sources.task.proc import RUNNABLE, RUNNING, read_stat
 from schedtop.sources.task.syscalls import error_name, syscall_name, syscall_names
-from schedtop.sources.task.tables import cumulative_states
+from schedtop.sources.task.tables import address, cumulative_states
+from schedtop.sources.task.under_way import CallUnderWay, current_call, open_sockets
 from schedtop.task import STATES, Quota
 
 STAT = "7 (a) b) S 0 0 0 0 0 0 11 0 2 0 0 0 0 0 -51 {nice} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 {rt} {policy} 0 0 0"

@@ -1,0 +1,55 @@
+"""Which task it is that is looked at: its name and process, and whether it is there at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from schedtop.model.rows import text
+from schedtop.model.source import SourceError
+from schedtop.sources.host.pid_numbers import shows_host
+from schedtop.sources.task.proc import comm, exit_code, read_stat, read_status
+from schedtop.task import exit_words
+
+
+@dataclass(frozen=True, slots=True)
+class TaskName:
+    """A task: `tid` is `tgid` for a leader. `threads`: how many its process has."""
+
+    tid: int
+    tgid: int
+    comm: str
+    process: str
+    command_line: str
+    threads: int
+
+
+def identify(tid: int, proc: Path = Path("/proc")) -> TaskName:
+    """The task of that number. Raises SourceError if there is none."""
+    try:
+        fields = read_status(proc / str(tid))
+        tgid = int(fields["Tgid"])
+        command = (proc / str(tgid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+        name = TaskName(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
+    except (OSError, KeyError, ValueError) as error:
+        raise SourceError(f"there is no task {tid} on this host") from error
+    if fields.get("State", "").startswith(("Z", "X")) and name.threads <= 1:
+        raise SourceError(f"task {tid} ({name.comm}) has ended: only its parent has not asked how")
+    return name
+
+
+def has_gone(name: TaskName, proc: Path = Path("/proc")) -> bool:
+    """Whether it has ended, whoever may still have to ask how."""
+    return read_stat(name.tgid, name.tid, proc) is None
+
+
+def ended_before(name: TaskName, proc: Path = Path("/proc")) -> SourceError:
+    """To be raised if it ended while programs were compiled and attached for it."""
+    how = exit_words(exit_code(name.tgid, name.tid, proc))
+    return SourceError(f"task {name.tid} ({name.comm}) ended while the task view was attached{how}")
+
+
+def require_host_numbers() -> None:
+    """Raises SourceError where /proc has the tids of a container: the kernel programs know the host's alone."""
+    if not shows_host():
+        raise SourceError("tids are other numbers in this pid namespace: run it in the host's (docker run --pid=host)")
