@@ -21,7 +21,8 @@ from schedtop.outputs.saved import MOST_BYTES, read_saved
 from schedtop.outputs.schemas import PEEK_BYTES, schema_of
 from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording.lines import Entry
-from schedtop.sources.replay.recorded import Recording, open_regular
+from schedtop.sources.replay.pieces import open_regular
+from schedtop.sources.replay.recorded import Recording
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import os
-import stat
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
-from schedtop.base.units import format_bytes
 from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.recording.lines import (
@@ -27,28 +21,13 @@ from schedtop.recording.lines import (
     read_frame,
     read_header,
 )
-
-CHUNK_BYTES = 1 << 16
-_GZIP_MAGIC = b"\x1f\x8b"
-_MEMBER_START = b"\x1f\x8b\x08\0\0\0\0\0"
-"""Of a member that the recorder wrote: deflated, without a name, without a time."""
-_GZIP_WBITS = 31
-
-MOST_LINE_BYTES = 64 << 20
-"""No line of a recording is longer: what is, is no recording, and would only fill the memory."""
-
-MOST_PIECE_BYTES = 256 << 20
-MOST_PIECE_LINES = 1 << 20
-"""What a recording that was packed as a whole may hold: all of it is unpacked at once."""
+from schedtop.sources.replay.pieces import MOST_LINE_BYTES, Pieces, open_regular
 
 MOST_INTERVALS = 1 << 23
 """Three months of seconds."""
 
 MOST_DAMAGE = 1 << 16
 """With more damaged lines than this it is no recording, whatever its first line says."""
-
-MOST_SOUGHT_BYTES = 1 << 30
-"""So much is unpacked in vain to find where a damaged file goes on."""
 
 MOST_EVENTS = 1 << 20
 MOST_CGROUPS = 1 << 18
@@ -82,13 +61,12 @@ class Recording:
         self.gaps: list[int] = []
         self._piece: tuple[int, list[bytes]] = (-1, [])
         self._names = _Names()
-        self._sought_bytes = 0
         try:
             self._file = open_regular(path)
         except OSError as error:
             raise SourceError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
         try:
-            self._packed = self._file.read(2) == _GZIP_MAGIC
+            self._pieces = Pieces(path, self._file)
             self.header = self._scan()
         except OSError as error:
             self._file.close()
@@ -119,14 +97,14 @@ class Recording:
         indexed = self.intervals[number]
         try:
             if self._piece[0] != indexed.place:
-                self._piece = (indexed.place, self._lines_at(indexed.place))
+                self._piece = (indexed.place, self._pieces.at(indexed.place))
             return read_frame(self._piece[1][indexed.line], indexed.cgroups)
         except (RecordingError, IndexError, OSError) as error:
             raise SourceError(f"{self.path}: interval {number + 1} is damaged: {error}") from error
 
     def _scan(self) -> Header:
         """Reads the header, and the beginning of each line after it. What is damaged is left out, and counted."""
-        lines = self._all_lines()
+        lines = iter(self._pieces)
         header = self._read_header(lines)
         first_damage = ""
         for place, number, line in lines:
@@ -189,65 +167,6 @@ class Recording:
             raise SourceError(f"cannot read {self.path}: it has more than {MOST_INTERVALS} intervals")
         self.intervals.append(indexed)
 
-    def _all_lines(self) -> Iterator[tuple[int, int, bytes | RecordingError]]:
-        """Place, number within it, and text of each whole line; an error instead of a piece that is damaged."""
-        place: int | None = 0
-        while place is not None:
-            try:
-                lines = self._lines_at(place)
-            except RecordingError as error:
-                yield place, 0, error
-                place = self._next_member(place)
-                continue
-            if not lines:
-                return
-            yield from ((place, number, line) for number, line in enumerate(lines))
-            place = self._file.tell()
-
-    def _lines_at(self, place: int) -> list[bytes]:
-        """The whole lines of the piece there: a gzip member, or one line; none at the end of the file.
-
-        The file is left at the end of the piece. A line that was cut off by the end of the file is none. Raises
-        RecordingError if the piece is damaged.
-        """
-        self._file.seek(place)
-        if not self._packed:
-            line = self._file.readline(MOST_LINE_BYTES)
-            if len(line) == MOST_LINE_BYTES and not line.endswith(b"\n"):
-                raise SourceError(
-                    f"cannot read {self.path}: it has a line of more than {format_bytes(MOST_LINE_BYTES)}"
-                )
-            return [line] if line.endswith(b"\n") else []
-        data, whole = unpack(self._file)
-        if not whole and data and self._next_member(place) is not None:
-            # Damage can look like data that goes on and on: it has eaten what came after it.
-            raise RecordingError(f"a piece has no end, {place} bytes from the beginning")
-        if data.count(b"\n") > MOST_PIECE_LINES:
-            raise RecordingError(f"a piece has too many lines, {place} bytes from the beginning")
-        return [line for line in io.BytesIO(data) if line.endswith(b"\n")]
-
-    def _next_member(self, place: int) -> int | None:
-        """Where the first whole gzip member after this place begins, `None` without one."""
-        self._file.seek(place := place + 1)
-        window = b""
-        while chunk := self._file.read(CHUNK_BYTES):
-            window += chunk
-            found = -1
-            while (found := window.find(_MEMBER_START, found + 1)) >= 0:
-                self._file.seek(place + found)
-                with suppress(RecordingError):
-                    if unpack(self._file)[1]:
-                        return place + found
-                # A file may be made so that each byte looks like the beginning of all the rest.
-                self._sought_bytes += max(1024, self._file.tell() - place - found)
-                if self._sought_bytes > MOST_SOUGHT_BYTES:
-                    return None
-            keep = len(_MEMBER_START) - 1
-            place += len(window) - len(window[-keep:])
-            window = window[-keep:]
-            self._file.seek(place + len(window))
-        return None
-
 
 class _Names:
     """The names of cgroups that were told until now, as one mapping that all intervals share.
@@ -275,37 +194,3 @@ class _Names:
             self._names = dict(self._names)
             self.view = MappingProxyType(self._names)
         self._names.update(names)
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """A file opened for reading. Raises SourceError if it is a pipe or a device, without opening it, and OSError."""
-    wrong = SourceError(f"{path} is not a schedtop recording: it is not a regular file")
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise wrong
-    # It may be another one by now: a pipe would wait for its writer.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    file = os.fdopen(descriptor, "rb")
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return file
-    file.close()
-    raise wrong
-
-
-def unpack(file: BinaryIO) -> tuple[bytes, bool]:
-    """The content of the gzip member that begins here, and whether it is whole; the file is left at its end.
-
-    Cut off by the end of the file: what there is. Raises RecordingError if it is damaged.
-    """
-    start = file.tell()
-    inflate, parts, size = zlib.decompressobj(_GZIP_WBITS), [], 0
-    try:
-        while not inflate.eof and (chunk := file.read(CHUNK_BYTES)):
-            parts.append(inflate.decompress(chunk, MOST_PIECE_BYTES + 1 - size))
-            size += len(parts[-1])
-            if size > MOST_PIECE_BYTES:
-                raise RecordingError("it was packed as a whole, and is too large for that: unpack it with gunzip")
-    except zlib.error as error:
-        raise RecordingError(f"it cannot be unpacked ({error}), {start} bytes from its beginning") from error
-    file.seek(file.tell() - len(inflate.unused_data))
-    return b"".join(parts), inflate.eof

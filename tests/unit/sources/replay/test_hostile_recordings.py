@@ -17,7 +17,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text
 from schedtop.recording.lines import RecordingError, read_frame
-from schedtop.sources.replay import recorded
+from schedtop.sources.replay import pieces, recorded
 from schedtop.sources.replay.recorded import Recording
 from tests.fuzz.make_seeds import lines
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_nothing_but_ends_of_lines_once_it_is_unpacked(tmp_path: 
 
 
 def test_a_file_that_unpacks_to_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "MOST_PIECE_BYTES", 16 << 20)
+    monkeypatch.setattr(pieces, "MOST_PIECE_BYTES", 16 << 20)
     path = tmp_path / "bomb.rec.gz"
     zeros = gzip.compress(b"0" * (128 << 20), 1)
     path.write_bytes(zeros + zeros)
@@ -75,7 +75,7 @@ def test_a_file_that_unpacks_to_gigabytes(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "MOST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(pieces, "MOST_LINE_BYTES", 1 << 20)
     path = tmp_path / "endless.rec"
     path.write_text(LINES[0])
     os.truncate(path, 1 << 30)
