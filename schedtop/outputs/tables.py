@@ -26,6 +26,20 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[s
     return "\n".join(gap.join(cells).rstrip() for cells in aligned)
 
 
+def titled(
+    title: str, whole: int, header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()
+) -> str:
+    """A table under its title, with how many rows there are if not all are shown."""
+    lines = list(rows)
+    count = "" if len(lines) == whole else f": {shown_of(len(lines), whole)}"
+    return f"{title}{count}\n" + table(header, lines, left=left)
+
+
+def shown_of(shown: int, whole: int) -> str:
+    """How many of how many."""
+    return str(whole) if shown == whole else f"{shown} of {whole}"
+
+
 def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = MappingProxyType({}), **more: Any) -> str:
     """Lines `# key: value` that say where a table comes from; `data` has the fields of `snapshot.origin`."""
     names = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns")

@@ -144,7 +144,8 @@ NO_NAMES = {
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain",
     "recording", "recording.background", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.queue",
-    "scheduler.short_lived", "tables", "task", "templates", "triggers", "words",
+    "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states", "task.traffic",
+    "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
 

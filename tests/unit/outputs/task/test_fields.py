@@ -16,7 +16,8 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE
 from schedtop.outputs.task.fields import to_json
-from schedtop.outputs.task.text import STRIP_COLUMNS, to_text
+from schedtop.outputs.task.states import STRIP_COLUMNS
+from schedtop.outputs.task.text import to_text
 from schedtop.task import (
     Attributes,
     Column,
