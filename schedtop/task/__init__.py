@@ -4,7 +4,9 @@ Counters add: `earlier + later` is the TaskFrame of both. What a kernel cannot g
 `TaskFrame.unavailable` (a part of PARTS -> why); its values are then `None` or empty, never to be shown as zero.
 """
 
+from schedtop.task.calls import SLOWEST, OngoingCall, SlowCall, Syscall, slowest, syscall_order
 from schedtop.task.connections import (
+    ConnectionChange,
     Transition,
     connection_counts,
     counts_words,
@@ -13,36 +15,11 @@ from schedtop.task.connections import (
     transitions,
 )
 from schedtop.task.frame import TaskFrame, TaskSource, longest_waits
-from schedtop.task.parts import (
-    CHANGES_KEPT,
-    IO_KINDS,
-    PARTS,
-    SLOW_WAITS_KEPT,
-    SLOWEST,
-    STATES,
-    THREADS_KEPT,
-    Attributes,
-    Column,
-    ConnectionChange,
-    CpuUse,
-    Faults,
-    Io,
-    OngoingCall,
-    Peer,
-    Quota,
-    SlowCall,
-    StateTimes,
-    Syscall,
-    TaskLoss,
-    Thread,
-    Traffic,
-    exit_words,
-    io_order,
-    slowest,
-    syscall_order,
-    thread_order,
-    traffic_key,
-)
+from schedtop.task.loss import CHANGES_KEPT, PARTS, SLOW_WAITS_KEPT, THREADS_KEPT, TaskLoss
+from schedtop.task.scheduling import Attributes, CpuUse, Peer, Quota
+from schedtop.task.states import STATES, Column, StateTimes
+from schedtop.task.threads import Faults, Thread, exit_words, thread_order
+from schedtop.task.traffic import IO_KINDS, Io, Traffic, io_order, traffic_key
 
 __all__ = [
     "CHANGES_KEPT",

@@ -1,4 +1,4 @@
-"""How the connections of a task changed, counted: what a list of single changes is too short for."""
+"""How the connections of a task changed: one by one, and counted, which a list of them is too short for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from schedtop.task.parts import ConnectionChange
-
 _OPENING = ("SYN_SENT", "SYN_RECV", "NEW_SYN_RECV")
 _NOT_CONNECTED = (*_OPENING, "CLOSED", "LISTEN", "BOUND_INACTIVE")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionChange:
+    """A connection of the task went from one TCP state to another, at wall-clock time `time_ns`.
+
+    `local`, `remote`: address and port, `127.0.0.1:80` or `[::1]:80`. States as `ss` names them, with underscores.
+    """
+
+    time_ns: int
+    protocol: str
+    old: str
+    new: str
+    local: str
+    remote: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,31 +13,13 @@ import numpy as np
 from schedtop.base.histogram import Histogram
 from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
-from schedtop.task.connections import Transition, transition_order
-from schedtop.task.parts import (
-    CHANGES_KEPT,
-    SLOW_WAITS_KEPT,
-    THREADS_KEPT,
-    Attributes,
-    Column,
-    ConnectionChange,
-    CpuUse,
-    Faults,
-    Io,
-    OngoingCall,
-    Peer,
-    SlowCall,
-    StateTimes,
-    Syscall,
-    TaskLoss,
-    Thread,
-    Traffic,
-    io_order,
-    slowest,
-    syscall_order,
-    thread_order,
-    traffic_key,
-)
+from schedtop.task.calls import OngoingCall, SlowCall, Syscall, slowest, syscall_order
+from schedtop.task.connections import ConnectionChange, Transition, transition_order
+from schedtop.task.loss import CHANGES_KEPT, SLOW_WAITS_KEPT, THREADS_KEPT, TaskLoss
+from schedtop.task.scheduling import Attributes, CpuUse, Peer
+from schedtop.task.states import Column, StateTimes
+from schedtop.task.threads import Faults, Thread, thread_order
+from schedtop.task.traffic import Io, Traffic, io_order, traffic_key
 
 Added = TypeVar("Added")
 

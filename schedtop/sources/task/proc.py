@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.model.rows import text
-from schedtop.task.parts import STATES
+from schedtop.task.states import STATES
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, _THROTTLED = range(len(STATES))
 """Places in STATES; the kernel side has the same numbers."""

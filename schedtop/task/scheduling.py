@@ -1,0 +1,73 @@
+"""How a task came to run: what woke it and took its CPU, where it ran, and how it is to be treated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another task, and how often it woke the task, was woken by it, or took its CPU.
+
+    `wait_ns`: of a preemptor, how long the task then waited until it ran again; of others 0. A tid of 0 is no task: an
+    interrupt. What it leaves to be done afterwards (softirq) is taken for the task that it came in; without BTF all is.
+    """
+
+    tid: int
+    comm: str
+    count: int
+    wait_ns: int = 0
+
+    def __add__(self, later: Peer) -> Peer:
+        return replace(later, count=self.count + later.count, wait_ns=self.wait_ns + later.wait_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """Run time on one CPU, and how often a thread came to run there."""
+
+    cpu: int
+    run_ns: int
+    timeslices: int
+
+    def __add__(self, later: CpuUse) -> CpuUse:
+        return CpuUse(self.cpu, self.run_ns + later.run_ns, self.timeslices + later.timeslices)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The CPU quota of its cgroup, or the first one above that has one: `quota_ns` in each `period_ns`.
+
+    `periods` and `throttled_periods` of the interval, `throttled_ns` summed over the CPUs: of the whole group.
+    """
+
+    cgroup: str
+    quota_ns: int
+    period_ns: int
+    periods: int = 0
+    throttled_periods: int = 0
+    throttled_ns: int = 0
+
+    def __add__(self, later: Quota) -> Quota:
+        if self.cgroup != later.cgroup:
+            return later
+        sums = ("periods", "throttled_periods", "throttled_ns")
+        return replace(later, **{name: getattr(self, name) + getattr(later, name) for name in sums})
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """How the scheduler is told to treat it, as of the end of the interval; of a process, its leader.
+
+    `affinity`: a list of CPUs as `taskset -c` takes it, `allowed_cpus` how many they are. `policy`: `other`, `fifo`,
+    `rr`, `batch`, `idle`, `deadline`, `ext`; `rt_priority` 0 unless fifo or rr; `nice` -20..19. `cgroup`: its path in
+    the hierarchy of the cpu controller, empty if unknown.
+    """
+
+    affinity: str
+    allowed_cpus: int
+    policy: str
+    rt_priority: int
+    nice: int
+    cgroup: str
+    quota: Quota | None = None
