@@ -26,7 +26,6 @@ TOOLKIT = "widgets"
 
 EXCEPTIONS: dict[str, str] = {
     "LiveSource": "owns the kernel programs of the whole run; the sources are taken apart by themselves",
-    "LiveTaskSource": "the same, of one task",
     "LiveOffCpu": "the same, of stacks",
     "ReplaySource": "the same, of a recording",
     "ProcSource": "the same, of /proc",

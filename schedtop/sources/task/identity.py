@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import select
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.model.rows import text
 from schedtop.model.source import SourceError
 from schedtop.sources.host.pid_numbers import shows_host
-from schedtop.sources.task.proc import comm, exit_code, read_stat, read_status
+from schedtop.sources.kernel.pid_numbers import pid_numbers
+from schedtop.sources.task.proc import comm, exit_code, read_stat, read_status, thread_ids
 from schedtop.task import exit_words
 
 
@@ -53,3 +57,32 @@ def require_host_numbers() -> None:
     """Raises SourceError where /proc has the tids of a container: the kernel programs know the host's alone."""
     if not shows_host():
         raise SourceError("tids are other numbers in this pid namespace: run it in the host's (docker run --pid=host)")
+
+
+class Ending:
+    """Tells when a thread, or with `whole_process` its process, has ended. `watch` begins; `close` may come before."""
+
+    def __init__(self, name: TaskName, whole_process: bool) -> None:
+        self._name = name
+        self._whole = whole_process
+        self._pidfd = -1
+
+    def watch(self) -> None:
+        """From now on the kernel tells of the end of the process, where it can."""
+        if pid_numbers().for_calls:
+            with suppress(OSError):  # before 5.3
+                self._pidfd = os.pidfd_open(self._name.tgid)
+
+    def close(self) -> None:
+        """Watches no more."""
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def has_come(self) -> bool:
+        """Whether it is gone."""
+        if self._pidfd >= 0 and select.select([self._pidfd], [], [], 0)[0]:
+            return True
+        if self._whole:
+            return self._pidfd < 0 and not thread_ids(self._name.tgid)
+        return not os.path.exists(f"/proc/{self._name.tgid}/task/{self._name.tid}")

@@ -152,3 +152,23 @@ class TaskPrograms(Loader):
         for number, name in syscall_names().items():
             self._calls["read_argument"][number] = READS.get(name, 0)
             self._calls["write_argument"][number] = WRITES.get(name, 0)
+
+
+def beginning(reading: TaskReading, start_ns: int) -> TaskReading:
+    """A first reading as it was when the task view began to look: with nothing counted."""
+
+    def nothing(rows: Rows) -> Rows:
+        return np.zeros(len(rows), rows.dtype)
+
+    return TaskReading(
+        start_ns,
+        nothing(reading.totals),
+        nothing(reading.cpus),
+        nothing(reading.calls),
+        nothing(reading.errors)[:0],
+        nothing(reading.peers)[:0],
+        nothing(reading.io),
+        nothing(reading.traffic),
+        nothing(reading.threads)[:0],
+        reading.misses,
+    )
