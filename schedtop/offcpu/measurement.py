@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol, Self
 
 from schedtop.base.stacks import Stack, Waker
 from schedtop.base.units import NS_PER_US
 from schedtop.model.host import Host
+from schedtop.offcpu.loss import OffCpuLoss
 
 RUNNABLE, SLEEPING, UNINTERRUPTIBLE, IDLE = "runnable", "sleeping", "uninterruptible", "idle"
 
@@ -138,43 +139,6 @@ class ThreadSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class OffCpuLoss:
-    """What was not seen or not kept, counted. All zero means: nothing was lost.
-
-    `tasks`, `rows`: waits of threads, or of stacks, that found no room: their time is missing. `user_stacks`,
-    `kernel_stacks`: waits with a stack that found no room; their time is there. `waker_stacks`: the same of wakers.
-    `unreadable_stacks`: user stacks that could not be read. `wakeups`: waits with an unseen wakeup: they count as
-    blocked. `events`: that the kernel kept from our programs. `negative`: waits that ended before they began, by the
-    clocks of two CPUs.
-
-    Of what is there: `unknown_frames`, `waker_unknown_frames`: distinct frames without any name or module, of threads
-    and of their wakers. `late_processes`: that had ended before their user stacks were looked at.
-    """
-
-    tasks: int = 0
-    rows: int = 0
-    user_stacks: int = 0
-    kernel_stacks: int = 0
-    waker_stacks: int = 0
-    unreadable_stacks: int = 0
-    wakeups: int = 0
-    events: int = 0
-    negative: int = 0
-    unknown_frames: int = 0
-    waker_unknown_frames: int = 0
-    late_processes: int = 0
-
-    @property
-    def lost(self) -> dict[str, int]:
-        """What is not there, by name."""
-        return {name: count for name, count in asdict(self).items() if count and name not in _UNNAMED}
-
-
-_UNNAMED = ("unknown_frames", "waker_unknown_frames", "late_processes")
-"""Parts of OffCpuLoss: their time is there, but no names."""
-
-
-@dataclass(frozen=True, slots=True)
 class LockHolder:
     """A process that has a lock of a file for which a thread waits. `pid` is 0, `comm` empty: the kernel names none
     (a lock of an open file description, or a holder in another pid namespace)."""
@@ -206,7 +170,7 @@ class OffCpu:
     below_count: int = 0
     below_ns: int = 0
     wakers: Wakers = Wakers.INTERRUPTS
-    loss: OffCpuLoss = OffCpuLoss()
+    loss: OffCpuLoss = field(default_factory=OffCpuLoss)
     notes: tuple[str, ...] = ()
     lock_holders: Mapping[int, tuple[LockHolder, ...]] = field(default_factory=dict)
     end_ns: int = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from schedtop.base.units import format_clock, format_count, format_elapsed, format_ns, format_round_ns
-from schedtop.offcpu.measurement import OffCpu, OffCpuLoss
+from schedtop.offcpu.loss import OffCpuLoss
+from schedtop.offcpu.measurement import OffCpu
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, steady, whole_parts
 

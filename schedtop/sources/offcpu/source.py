@@ -11,7 +11,8 @@ from typing import Any, Self
 from schedtop.base.stacks import Stack
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.host import Host
-from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Wakers
+from schedtop.offcpu.loss import OffCpuLoss
+from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuRow, Wakers
 from schedtop.offcpu.places import is_in_file_lock
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.constants import OFFCPU

@@ -11,7 +11,8 @@ from typing import Any, Self
 from schedtop.base.stacks import Stack, Symbol, Waker
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.model.host import Host
-from schedtop.offcpu.measurement import OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
+from schedtop.offcpu.loss import OffCpuLoss
+from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times, Wakers
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
 

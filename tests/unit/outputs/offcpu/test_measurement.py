@@ -9,7 +9,8 @@ from typing import Any
 
 from schedtop.base.stacks import Stack, Symbol, Waker
 from schedtop.model.host import Host
-from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuLoss, OffCpuRow, Times, Wakers
+from schedtop.offcpu.loss import OffCpuLoss
+from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuRow, Times, Wakers
 from schedtop.outputs.offcpu.asked import Asked
 from schedtop.outputs.offcpu.document import document, to_json
 from schedtop.outputs.offcpu.formats import FORMATS

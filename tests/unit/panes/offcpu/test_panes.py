@@ -8,7 +8,8 @@ from schedtop.base.stacks import NO_STACK, Stack, Symbol, Waker
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.filters import Filter
 from schedtop.model.host import Host
-from schedtop.offcpu.measurement import OffCpu, OffCpuLoss, OffCpuRow, Times
+from schedtop.offcpu.loss import OffCpuLoss
+from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times
 from schedtop.offcpu.places import place_of
 from schedtop.offcpu.threads import measured
 from schedtop.panes.offcpu.header import loss_words
