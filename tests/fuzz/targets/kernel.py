@@ -18,7 +18,10 @@ from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.tracefs import parse_format
 from schedtop.sources.offcpu import before as offcpu_before
 from schedtop.sources.offcpu import file_locks
-from schedtop.sources.task import proc as task_tasks
+from schedtop.sources.task import attributes as task_attributes
+from schedtop.sources.task import identity as task_identity
+from schedtop.sources.task import proc as task_proc
+from schedtop.sources.task import under_way as task_under_way
 from tests.fuzz.targets.promises import plain
 
 
@@ -81,13 +84,13 @@ def tasks(data: bytes) -> None:
         (place / "7" / name).write_bytes(data)
     (place / "locks").write_bytes(data)
     with suppress(SourceError):
-        who = task_tasks.identify(7, place)
+        who = task_identity.identify(7, place)
         plain(who.comm, who.process, who.command_line)
-    task_tasks.read_stat(7, 7, place)
-    task_tasks.run_ns(7, 7, place)
-    task_tasks.thread_count(7, place)
-    task_tasks.current_call(7, 7, {0: "read"}, place)
-    found = task_tasks.AttributeReader(7, 7, place, "").read()
+    task_proc.read_stat(7, 7, place)
+    task_proc.run_ns(7, 7, place)
+    task_proc.thread_count(7, place)
+    task_under_way.current_call(7, 7, {0: "read"}, place)
+    found = task_attributes.AttributeReader(7, 7, place, "").read()
     if found:
         plain(found.cgroup, found.affinity)
     offcpu_before.read_thread(7, 7, place)

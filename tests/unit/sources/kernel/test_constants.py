@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import schedtop
+from schedtop import task
 from schedtop.capture import events as capture
 from schedtop.model import queue_lengths, rows, waits
 from schedtop.offcpu import measurement as offcpu
@@ -15,7 +16,6 @@ from schedtop.sources.kernel.constants import SCHEDULER, Header, constants_of, h
 from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler import source as live
 from schedtop.sources.task import tables as task_tables
-from schedtop.task import parts as task
 
 PACKAGE = Path(schedtop.__file__).parent
 HEADERS = sorted(str(path.relative_to(source_directory())) for path in source_directory().glob("*/*.h"))
