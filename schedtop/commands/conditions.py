@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from schedtop.model.source import SourceError
-from schedtop.outputs.triggers.recordings import event_of
-from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import Condition, TriggerError, parse
-from schedtop.triggers.watch import Watch
+
+if TYPE_CHECKING:
+    from schedtop.sources.replay.recorded import Recording
 
 
 def conditions_of(options: dict[str, Any]) -> tuple[Condition, ...]:
@@ -31,6 +31,9 @@ def mark(recording: Recording, conditions: tuple[Condition, ...], stop: threadin
 
     The Frames are those of the live run, and so are the moments. Ends early when `stop` is set.
     """
+    # Late: what marks a recording is no business of a dashboard's start.
+    from schedtop.outputs.triggers.recordings import event_of
+    from schedtop.triggers.watch import Watch
 
     watch = Watch(conditions)
     found = dict.fromkeys(recording.events)

@@ -11,7 +11,6 @@ from schedtop.commands.conditions import conditions_of
 from schedtop.outputs.files import OutputError, check_directory
 from schedtop.run.opening import is_proc
 from schedtop.run.priority import STARTED_NICE
-from schedtop.sources.proc.source import LOST, lost_frame
 from schedtop.triggers.grammar import Comparison, Condition
 from schedtop.triggers.metrics import METRICS, Argument, Metric
 from schedtop.triggers.plan import Plan, parse_actions
@@ -25,6 +24,9 @@ def check_source(conditions: tuple[Condition, ...], source: str) -> None:
 
     if not conditions or not is_proc(source):
         return
+
+    # Late: few dashboards have conditions, and all would wait for it before their source is opened.
+    from schedtop.sources.proc.source import LOST, lost_frame
 
     frame = lost_frame()
 
