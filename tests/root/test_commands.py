@@ -43,8 +43,7 @@ def nothing_left():
     """Fails if the test leaves kernel programs behind."""
     before = programs_loaded()
     yield before
-    # Fewer: another schedtop on this machine has ended meanwhile.
-    assert wait_for(lambda: programs_loaded() <= before)
+    assert wait_for(lambda: programs_loaded() == before)
 
 
 def test_snapshot_of_contention(nothing_left, front_end) -> None:
@@ -60,9 +59,12 @@ def test_snapshot_of_contention(nothing_left, front_end) -> None:
     assert data["schema"] == "schedtop.snapshot/1"
     assert data["source"] == front_end
     assert data["threshold_ns"] == 1_000_000
-    # Other load on this machine may wait longer than the hogs: the order is what counts.
-    delays = {task["tid"]: task["run_delay_ns"] for task in data["tasks"]}
-    assert [*delays.values()] == sorted(delays.values(), reverse=True)
+    assert [task["run_delay_ns"] for task in data["tasks"]] == sorted(
+        (task["run_delay_ns"] for task in data["tasks"]), reverse=True
+    )
+    # Other load on this machine may wait longer, on other CPUs, too.
+    on_their_cpu = [task for task in data["tasks"] if task["last_cpu"] == 1]
+    delays = {task["tid"]: task["run_delay_ns"] for task in on_their_cpu[:5]}
     for hog in hogs:
         assert delays[hog.pid] > 0.2 * data["interval_ns"]
     pairs = {(pair["victim"]["tid"], pair["preemptor"]["tid"]) for pair in data["preemptions"]}
