@@ -51,7 +51,7 @@ missing_parts() {
 tools() {
 	[ "$1" != kernels ] || { echo hackbench qemu-system-x86_64 busybox depmod cpio mke2fs chrt && return; }
 	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang clang-format prometheus systemd-nspawn
-	[ "$1" != bench ] || echo runqlat
+	[ "$1" != bench ] || echo runqlat cyclictest htop btop
 }
 
 all_parts() {
@@ -91,8 +91,8 @@ package() {
 	debian:bcc | ubuntu:bcc) echo python3-bpfcc ;;
 	arch:bcc) echo python-bcc ;;
 	*:bcc) echo python3-bcc ;;
-	fedora:hackbench) echo realtime-tests ;;
-	*:hackbench) echo rt-tests ;;
+	fedora:hackbench | fedora:cyclictest) echo realtime-tests ;;
+	*:hackbench | *:cyclictest) echo rt-tests ;;
 	debian:perf) echo linux-perf ;;
 	ubuntu:perf) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	*:runqlat) echo libbpf-tools ;;

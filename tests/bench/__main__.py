@@ -25,8 +25,10 @@ TOPICS = {
     "switch": "switch_cost",
     "offcpu": "offcpu_cost",
     "self": "own_cost",
+    "disturb": "disturbance",
     "start": "start_up",
     "keys": "key_latency",
+    "alive": "alive",
     "draw": "draw_cost",
     "bytes": "bytes_sent",
     "growth": "growth",
@@ -35,7 +37,7 @@ TOPICS = {
     "queue": "queue_cost",
     "proc": "proc_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "start", "keys", "reading", "task", "queue")
+NEED_ROOT = ("switch", "offcpu", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue")
 
 
 def main() -> None:

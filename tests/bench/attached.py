@@ -18,7 +18,7 @@ from schedtop.sources.host import proc
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
-from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
+from schedtop.sources.kernel.front_end import BY_CLOCK, FrontEnd, choose_front_end
 from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler.programs import Programs, build
 from tests.bench import tools
@@ -53,6 +53,7 @@ def attachments() -> list[Attachment]:
         Attachment("floor", "two empty raw tracepoints (floor)", lambda: _typed(floor_programs(clocks=False))),
         Attachment("floor_clocks", "floor + two clock reads", lambda: _typed(floor_programs(clocks=True))),
         Attachment("collector_btf", "schedtop, everything, btf", lambda: _collector("btf")),
+        Attachment("collector_btf_clock", "schedtop, everything, btf by clock", lambda: _collector(BY_CLOCK)),
         Attachment("collector_tracepoint", "schedtop, everything, tracepoint", lambda: _collector("tracepoint")),
         Attachment("capture_btf", "schedtop capture, btf", lambda: _capture("btf")),
         Attachment("capture_tracepoint", "schedtop capture, tracepoint", lambda: _capture("tracepoint")),

@@ -23,10 +23,9 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
-from schedtop.ui.terminal.urgent import PRIORITY
 from tests.bench import loads, tools
 from tests.bench.report import Goal, Options, Table, Topic, number
 from tests.bench.tools import NotHere
@@ -34,6 +33,9 @@ from tests.bench.tools import NotHere
 GOAL_MS = 50.0
 ROUNDS, QUICK_ROUNDS = 8, 3
 """How often all KEYS are pressed for each load."""
+
+PRIORITY = 1
+"""Real-time priority of the echo."""
 
 _SIZE = (160, 50)
 _TIMEOUT_S = 5.0
@@ -48,7 +50,7 @@ _BODY = re.compile(rb"\x1b\[(?:[5-9]|[1-9]\d+);\d+H")
 _WINDOW = re.compile(rb"\x1b\[2;(?:9|10)H")
 """The first or second character of `1 s`, `10 s`, `60 s` in the header: only what changes is sent."""
 
-_LIVE, _FROZEN = re.compile(rb"LIVE"), re.compile(rb"FROZEN")
+LIVE, _FROZEN = re.compile(rb"LIVE"), re.compile(rb"FROZEN")
 
 KEYS: tuple[tuple[str, bytes, re.Pattern[bytes]], ...] = (
     ("w", b"w", _WINDOW),
@@ -63,7 +65,7 @@ KEYS: tuple[tuple[str, bytes, re.Pattern[bytes]], ...] = (
     ("1", b"1", _BODY),
     ("z", b"z", _BODY),
     ("z", b"z", _BODY),
-    ("space", b" ", _LIVE),
+    ("space", b" ", LIVE),
 )
 """Name, bytes, and what shows that the key has been drawn. After all of them the screen is as before."""
 
@@ -108,6 +110,17 @@ class Typed:
                 return (time.monotonic() - begin) * 1e3
         raise NotHere(f"no answer to {data!r}")
 
+    def ended_by(self, data: bytes, timeout_s: float = _TIMEOUT_S) -> float:
+        """Types and gives the seconds until the process has ended. Raises NotHere."""
+        begin = time.monotonic()
+        os.write(self._master, data)
+        while self.process.poll() is None:
+            if time.monotonic() - begin > timeout_s:
+                raise NotHere(f"it does not end by {data!r}")
+            with suppress(NotHere):  # the terminal may be gone before the process is
+                self._read(0.005)
+        return time.monotonic() - begin
+
     def drain(self, duration_s: float) -> None:
         """Takes what comes meanwhile."""
         end = time.monotonic() + duration_s
@@ -129,7 +142,7 @@ class Typed:
 
 
 @contextmanager
-def _typed(command: Sequence[str], first: bool = False) -> Iterator[Typed]:
+def typed(command: Sequence[str], first: bool = False) -> Iterator[Typed]:
     """The program while the block lasts; it must take what comes until it has ended."""
     terminal = Typed(command, first)
     taker = threading.Thread(target=_take_all, args=(terminal,), daemon=True)
@@ -154,10 +167,10 @@ def latencies(command: Sequence[str], rounds: int, load: AbstractContextManager[
     """All KEYS so many times, alternating with the echo. Raises NotHere."""
     found = Latencies()
     chance = random.Random(1)
-    with _typed(command) as dashboard, _typed([sys.executable, "-I", "-S", "-c", _ECHO], first=True) as echo:
+    with typed(command) as dashboard, typed([sys.executable, "-I", "-S", "-c", _ECHO], first=True) as echo:
         echo.press(b"", re.compile(rb"ready"), _FIRST_TIMEOUT_S)
-        dashboard.press(b"", _LIVE, _FIRST_TIMEOUT_S)
-        with load, _first_of_all():
+        dashboard.press(b"", LIVE, _FIRST_TIMEOUT_S)
+        with load, first_of_all():
             dashboard.drain(warm_s)
             for _ in range(rounds):
                 for name, data, shown in KEYS:
@@ -169,7 +182,7 @@ def latencies(command: Sequence[str], rounds: int, load: AbstractContextManager[
 
 
 @contextmanager
-def _first_of_all() -> Iterator[None]:
+def first_of_all() -> Iterator[None]:
     """This thread measures: it must not wait for a CPU itself, as far as that can be had. Loads keep theirs."""
     thread = threading.get_native_id()
     if os.geteuid():

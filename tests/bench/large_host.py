@@ -43,7 +43,7 @@ def main() -> int:
     raise_priority()
     from schedtop.ui.app import run
 
-    return run(LargeSource(Scenario(cpus=options.cpus, tasks=options.tasks, slow_waits=30)), goes_first=True)
+    return run(LargeSource(Scenario(cpus=options.cpus, tasks=options.tasks, slow_waits=30)))
 
 
 if __name__ == "__main__":
