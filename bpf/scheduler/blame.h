@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "changes.h"
 #include "maps.h"
 #include "queue.h"
 #include "tasks.h"
@@ -46,7 +47,8 @@ static __always_inline struct pair *pair_of(u32 victim, u32 other, u64 epoch)
 	if (pair->epoch[parity] != (u32)epoch) {
 		pair->epoch[parity] = epoch;
 		pair->preemptions[parity] = pair->waits[parity] = 0;
-		pair->preempted_ns[parity] = pair->blocked_ns[parity] = 0;
+		pair->preempted_ns[parity] = pair->blocked_ns[parity] = pair->longest_ns[parity] = 0;
+		note_pair(&key, epoch);
 	}
 	return pair;
 }
@@ -64,6 +66,8 @@ static __always_inline void blame_pairs(struct cpu_state *cpu, struct slow_wait 
 		if (pair) {
 			pair->waits[parity]++;
 			pair->blocked_ns[parity] += event->blocker_ns[place];
+			if (pair->longest_ns[parity] < event->blocker_ns[place])
+				pair->longest_ns[parity] = event->blocker_ns[place];
 		} else {
 			cpu->unpaired_ns += event->blocker_ns[place];
 		}
@@ -106,7 +110,7 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 }
 
 /* What had the CPU that the wait ends on. If it has moved, what is known of the CPUs before is in `moved_waits`. */
-static __always_inline void find_blockers(struct slow_wait *event)
+static __always_inline void find_blockers(struct cpu_state *cpu, struct slow_wait *event)
 {
 	struct timeline *timeline = timeline_of(event->cpu);
 	u64 start = event->end_ns - event->wait_ns;
@@ -125,7 +129,7 @@ static __always_inline void find_blockers(struct slow_wait *event)
 	}
 	asm volatile("" ::: "memory");
 	if (timeline)
-		add_blockers(event, timeline, 0, event->enqueued_ns, event->end_ns);
+		add_blockers(event, cpu, timeline, 0, event->enqueued_ns, event->end_ns);
 }
 
 /* The task leaves a run queue that it has waited on: keeps what had that CPU meanwhile. Its lock is held. */
@@ -148,7 +152,7 @@ static __always_inline void keep_blockers(struct task_slot *slot, u64 now)
 	if (!event || !timeline || !cpu || now < since)
 		return;
 	event->end_ns = now;
-	add_blockers(event, timeline, cpu->current_tid, since, now);
+	add_blockers(event, cpu, timeline, cpu->current_tid, since, now);
 }
 
 static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_wait *event, struct task_id *victim)
@@ -172,7 +176,7 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
 {
 	if (event->kind >= LATENCY_KINDS)
 		return;
-	find_blockers(event);
+	find_blockers(cpu, event);
 	cpu->looks_in_window += event->switches >> SLICES_A_LOOK_SHIFT;
 	cpu->looked_at_ns += event->wait_ns;
 	cpu->uncovered_ns += event->wait_ns - event->covered_ns;

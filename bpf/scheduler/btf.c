@@ -174,7 +174,7 @@ static __always_inline bool is_throttled(u64 task)
 
 int btf_sched_switch(u64 *ctx)
 {
-	struct switch_event event = {};
+	struct switch_event event;
 	bool preempt = ctx[0];
 	u64 prev = ctx[1];
 	u32 state;
@@ -188,6 +188,7 @@ int btf_sched_switch(u64 *ctx)
 #endif
 	event.involuntary = preempt || !state;
 	event.dead = state & STATE_DEAD;
+	event.throttled = event.yielded = false;
 	if (event.involuntary && event.prev.tid) {
 		event.throttled = is_throttled(prev);
 		event.yielded = !preempt && !event.throttled && is_yield(prev);
@@ -214,7 +215,7 @@ static __always_inline bool is_being_woken(struct task_id *id, struct task_slot 
 
 int btf_sched_waking(u64 *ctx)
 {
-	struct task_id id = {};
+	struct task_id id;
 
 	identify(&id, ctx[0]);
 	on_waking(&id);
@@ -223,16 +224,16 @@ int btf_sched_waking(u64 *ctx)
 
 int btf_sched_wakeup_new(u64 *ctx)
 {
-	struct task_id id = {};
+	struct task_id id;
 
 	identify(&id, ctx[0]);
-	on_waking(&id);
+	on_waking_new(&id);
 	return 0;
 }
 
 int btf_sched_migrate_task(u64 *ctx)
 {
-	struct task_id id = {};
+	struct task_id id;
 
 	identify(&id, ctx[0]);
 	on_migrate(&id, FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
@@ -241,7 +242,7 @@ int btf_sched_migrate_task(u64 *ctx)
 
 int btf_sched_process_exit(u64 *ctx)
 {
-	struct task_id id = {};
+	struct task_id id;
 
 	identify(&id, ctx[0]);
 	on_exit(&id);
@@ -250,7 +251,7 @@ int btf_sched_process_exit(u64 *ctx)
 
 int btf_sched_process_exec(u64 *ctx)
 {
-	struct task_id id = {};
+	struct task_id id;
 
 	identify(&id, ctx[0]);
 	on_exec(&id, ctx[1]);

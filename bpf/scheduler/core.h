@@ -8,9 +8,11 @@
 
 #include "../histogram.h"
 #include "blame.h"
+#include "changes.h"
 #include "maps.h"
 #include "tasks.h"
 #include "timeline.h"
+#include "waits.h"
 
 static __always_inline struct cpu_state *this_cpu(void)
 {
@@ -37,9 +39,10 @@ static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot
 		cpu->longest_ns[parity * LATENCY_KINDS + kind] = wait;
 }
 
-static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *event, u64 now)
+static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *event,
+				     struct wait *ended, u64 now)
 {
-	u64 wait = now - slot->wait_start_ns;
+	u64 wait = ended->ns;
 	u32 kind = slot->wait_kind;
 	u32 zero = 0, bucket = 0;
 	struct config *settings = config.lookup(&zero);
@@ -53,7 +56,7 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 	}
 	/* A throttled task is on no run queue: the kernel, too, leaves it out of the run delay. */
 	if (kind < LATENCY_KINDS) {
-		slot->run_delay_ns += wait;
+		slot->run_delay_ns += ended->run_delay_ns;
 		cpu->wait_sum_ns[kind] += wait;
 		bucket = latency_bucket(wait);
 		if (settings->grouping)
@@ -67,22 +70,19 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		look_for_blame(cpu, slot, event, settings, wait, now);
 }
 
-/*
- * The slice of a task that was not seen to be switched in (or before our time). How long it waited is not known; but on a
- * CPU that was idle, it can only have run since it was woken.
- */
+/* The slice of a task that was not seen to be switched in (or before our time), on a CPU that was idle. */
 static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *timeline, struct task_slot *slot,
-					u64 now)
+					struct task_id *id, u64 now)
 {
-	u64 woken = slot->wait_start_ns;
+	u64 came = unseen_arrival(id, slot, cpu);
 
 	slot->wait_start_ns = 0;
-	if (!cpu->slice_start_ns || cpu->current_tid || woken < cpu->slice_start_ns)
+	if (!cpu->slice_start_ns || cpu->current_tid || came < cpu->slice_start_ns || came > now)
 		return 0;
-	cpu->idle_ns += woken - cpu->slice_start_ns;
-	if (woken - cpu->slice_start_ns >= IDLE_PERIOD_NS)
-		add_idle_period(timeline, cpu->slice_start_ns, woken);
-	return now - woken;
+	cpu->idle_ns += came - cpu->slice_start_ns;
+	if (came - cpu->slice_start_ns >= IDLE_PERIOD_NS)
+		add_idle_period(timeline, cpu->slice_start_ns, came);
+	return now - came;
 }
 
 /* The entry of the short-lived tasks like this one; NULL if there is no room. */
@@ -166,14 +166,16 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		cpu->voluntary++;
 	if (!slot)
 		return;
+	note_change(slot);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
-		slice = unseen_slice(cpu, timeline, slot, now);
+		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
 		slot->timeslices += new_timeslices(&event->prev, slot, 0);
+		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
 	}
-	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED);
+	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED | TASK_MOVED);
 	slot->run_ns += slice;
 	slot->last_cpu = cpu_id;
 	if (!slot->tgid)
@@ -203,15 +205,16 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		end_task(cpu, slot, now);
 }
 
-static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, u64 now)
+static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event *event, u32 cpu_id, struct moment *at)
 {
 	struct task_slot *slot = task_slot(&event->next, cpu);
+	struct wait wait;
 	u32 timeslices;
 
 	if (!slot)
 		return;
+	note_change(slot);
 	slot->last_cpu = cpu_id;
-	slot->flags |= TASK_RUNNING_NOW;
 	timeslices = new_timeslices(&event->next, slot, 1);
 	slot->timeslices += timeslices;
 	if (timeslices > 1) {
@@ -220,25 +223,32 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 		cpu->switches += 2 * (timeslices - 1);
 		slot->wait_start_ns = 0;
 	}
-	if (slot->wait_start_ns)
-		end_wait(cpu, slot, event, now);
-	else if (slot->timeslices > timeslices)
+	measure_wait(&wait, &event->next, slot, at);
+	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
+	if (slot->wait_start_ns) {
+		end_wait(cpu, slot, event, &wait, at->now);
+	} else if (slot->timeslices > timeslices) {
 		cpu->waits_unseen++;
+		slot->run_delay_ns += is_selected(slot) ? wait.run_delay_ns : 0;
+	}
 }
 
 static __always_inline void on_switch(struct switch_event *event)
 {
-	u64 now = bpf_ktime_get_ns();
 	u32 cpu_id = bpf_get_smp_processor_id();
 	struct cpu_state *cpu = cpus.lookup(&cpu_id);
 	struct timeline *timeline = timeline_of(cpu_id);
-	u64 slice;
+	struct moment at;
+	u64 slice, now;
 
 	if (!cpu || !timeline)
 		return;
+	read_clocks(&at, &event->next, cpu, cpu_id);
+	now = at.now;
 	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
-	add_slice(timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
-	mark_steal(timeline, &event->next, now);
+	add_slice(cpu, timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
+	if (now >= cpu->steal_due_ns)
+		mark_steal(cpu, timeline, &event->next, now);
 	/* Some guest kernels leave idle without passing the tracepoint, a few times a second. */
 	if (cpu->current_tid != event->prev.tid) {
 		if (slice) {
@@ -255,18 +265,19 @@ static __always_inline void on_switch(struct switch_event *event)
 	cpu->slice_start_ns = now;
 	cpu->current_tid = event->next.tid;
 	if (event->next.tid)
-		switch_in(cpu, event, cpu_id, now);
+		switch_in(cpu, event, cpu_id, &at);
 }
 
-static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot)
+static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
 {
+	note_change(slot);
 	slot->wait_kind = WAIT_WAKEUP;
 	slot->waker_or_preemptor_tid = (u32)bpf_get_current_pid_tgid();
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
-	slot->wait_start_ns = bpf_ktime_get_ns();
+	slot->wait_start_ns = time_of_wakeup(cpu);
 }
 
-static __always_inline void on_waking(struct task_id *id)
+static __always_inline void count_wakeup(struct task_id *id, bool is_new)
 {
 	struct cpu_state *cpu = this_cpu();
 	struct task_slot *slot;
@@ -275,8 +286,19 @@ static __always_inline void on_waking(struct task_id *id)
 		return;
 	cpu->wakeups++;
 	slot = task_slot(id, cpu);
-	if (slot && !slot->wait_start_ns && !is_queued(id, slot))
-		begin_wakeup_wait(id, slot);
+	/* A task that was just forked is queued already, and waits since then. */
+	if (slot && !slot->wait_start_ns && (is_new || !is_queued(id, slot)))
+		begin_wakeup_wait(id, slot, cpu);
+}
+
+static __always_inline void on_waking(struct task_id *id)
+{
+	count_wakeup(id, false);
+}
+
+static __always_inline void on_waking_new(struct task_id *id)
+{
+	count_wakeup(id, true);
 }
 
 /* Only for a front end that cannot see at sched_waking whether the task is queued. */
@@ -286,7 +308,7 @@ static __always_inline void on_wakeup(struct task_id *id)
 	struct task_slot *slot = cpu ? task_slot(id, cpu) : NULL;
 
 	if (slot && !slot->wait_start_ns && !is_queued(id, slot))
-		begin_wakeup_wait(id, slot);
+		begin_wakeup_wait(id, slot, cpu);
 }
 
 static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_cpu)
@@ -321,6 +343,7 @@ static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_
 		slot->enqueue_cpu = to_cpu;
 	} else if (slot->wait_start_ns) {
 		now = bpf_ktime_get_ns();
+		note_move(id, slot, now);
 		if (now - slot->wait_start_ns >= LOOK_NS && slot->wait_kind < LATENCY_KINDS)
 			keep_blockers(slot, now);
 		slot->moved_ns = now;
@@ -374,6 +397,7 @@ static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 	if (slot) {
 		/* Its own timeslices count from here on, not those of the leader. */
 		new_timeslices(id, slot, 0);
+		note_account(id, slot);
 		slot->wait_start_ns = 0;
 		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
 	}

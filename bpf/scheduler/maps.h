@@ -4,8 +4,8 @@
  * compiled module, so each is written once, here.
  *
  * Given as flags (schedtop/sources/scheduler/programs.py): CPUS (possible CPUs), TASK_SLOTS (a power of two),
- * OVERFLOW_TASKS, PAIRS, LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVED, SLOW_WAITS_PER_WINDOW, EVENT_PAGES; FILTERED and
- * what belongs to it (tasks.h). include/flags.h names all flags.
+ * OVERFLOW_TASKS, PAIRS, LATENCY_GROUPS, MOVED_WAITS, SHORT_LIVED, SLOW_WAITS_PER_WINDOW, EVENT_PAGES, CHANGED_SLOTS,
+ * CHANGED_PAIRS; FILTERED and what belongs to it (tasks.h). include/flags.h names all flags.
  */
 #ifndef SCHEDTOP_SCHEDULER_MAPS_H
 #define SCHEDTOP_SCHEDULER_MAPS_H
@@ -27,7 +27,7 @@
 
 /* How far back a CPU's timeline reaches (powers of two), and how short an idle time or a pause is left out of it. */
 #define SLICES 256
-#define IDLE_PERIODS 256
+#define IDLE_PERIODS 1024
 #define IDLE_PERIOD_NS 1000000
 #define STEAL_MARKS 64
 #define STEAL_MARK_NS 1000000
@@ -51,6 +51,7 @@ enum wait_kind {
 #define TASK_YIELDED 8 /* the wait began with sched_yield: no task took the CPU */
 #define TASK_SELECTED 16 /* passes the filter: only such waits count */
 #define TASK_IN_CGROUP 32 /* is below the cgroup of the filter */
+#define TASK_MOVED 64 /* has moved to another CPU since its wait began */
 
 /*
  * One task. Written by the CPU that runs it, and by its waker while it sleeps. The first cache line is what a switch
@@ -60,7 +61,7 @@ struct task_slot {
 	u32 tid;
 	u32 tgid;
 	u64 start_ns;
-	u64 wait_start_ns; /* 0: does not wait */
+	u64 wait_start_ns; /* 0: does not wait. By account a woken task's is exact to a tick (waits.h) */
 	u64 run_ns;
 	u64 run_delay_ns;
 	u32 voluntary;
@@ -75,34 +76,35 @@ struct task_slot {
 
 	char comm[COMM_BYTES];
 	u64 css_set; /* task_struct.cgroups that cgroup_id was read from */
-	u64 cgroup_id;
+	u64 account_ns; /* run delay by the kernel's accounting, up to its last switch in (waits.h) */
 	u64 longest_ns[2]; /* longest wait of an epoch, by its parity */
 	u16 longest_epoch[2];
-	u32 exit_epoch;
+	u32 noted_epoch; /* the last one in which it was noted as changed (changes.h) */
 	u32 waker_or_preemptor_tid; /* by wait_kind */
 	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
 	u64 moved_ns;
+	u64 cgroup_id;
 	u32 cache_migrations;
 	u32 numa_migrations;
 	u32 pid_namespace;
 	u32 parent_tgid; /* what started it: of a thread its own process */
 	char parent_comm[COMM_BYTES];
 	u32 exit_code; /* once TASK_EXITING is set */
-	u32 reserved_line[3];
+	u32 exit_epoch;
 };
 
-/* One CPU. Written by that CPU alone, except for the migrations. */
+/* One CPU. Written by that CPU alone, except for the migrations. A switch touches the first line, and the last. */
 struct cpu_state {
 	u64 slice_start_ns; /* 0: no switch seen yet */
 	u64 switches;
 	u64 voluntary;
 	u64 involuntary;
-	u64 wakeups;
 	u64 idle_ns;
 	u64 current_tid;
-	u64 waits_unseen; /* switched in with no reliable start of its wait */
+	u64 slice_count; /* of its timeline, whose newest slice ends at slice_start_ns */
+	u64 clock_offset; /* what takes rq->clock to CLOCK_MONOTONIC (waits.h) */
 
 	u64 slow_window;
 	u64 slow_in_window;
@@ -119,7 +121,8 @@ struct cpu_state {
 	u64 numa_migrations;
 	u64 short_lived; /* those that ended here, and of them those that found no room in short_lived */
 	u64 short_lived_dropped;
-	u64 reserved_line[2];
+	u64 reserved_line[1];
+	u64 overflowed; /* tasks that this CPU put into the overflow map */
 
 	u64 look_window; /* what became of waits when their blockers were looked for */
 	u64 looks_in_window;
@@ -136,12 +139,22 @@ struct cpu_state {
 
 	u64 latency[LATENCY_KINDS * LATENCY_BUCKETS];
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
+
+	u64 clock_window; /* where the newer of two windows begins, and the least difference of the clocks in each */
+	u64 clock_least;
+	u64 clock_former;
+	u64 steal_due_ns; /* when the next steal_mark is made */
+	u64 wakeups;
+	u64 waits_unseen; /* switched in with no reliable start of its wait */
+	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
+	u64 reserved_clocks[1];
 };
 
-/* One CPU's recent past. Written by that CPU alone; the counts tell where the next entry of each ring goes. */
+/*
+ * One CPU's recent past. Written by that CPU alone; the counts tell where the next entry of each ring goes, that of the
+ * slices is in cpu_state.
+ */
 struct timeline {
-	u64 end_ns; /* where the newest slice ends: the start of what runs now */
-	u64 slice_count;
 	u64 slices[SLICES]; /* SLICE_UNKNOWN, nanoseconds, tid */
 
 	u64 steal_mark_count;
@@ -201,6 +214,7 @@ struct pair {
 	u32 waits[2];
 	u64 preempted_ns[2];
 	u64 blocked_ns[2];
+	u64 longest_ns[2]; /* the largest share in one wait */
 };
 
 /*

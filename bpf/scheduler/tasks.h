@@ -53,6 +53,9 @@ static __always_inline bool is_being_woken(struct task_id *id, struct task_slot 
 /* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
 static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one);
 
+/* waits.h */
+static __always_inline void note_account(struct task_id *id, struct task_slot *slot);
+
 static __always_inline bool same_task(struct task_slot *slot, struct task_id *id)
 {
 	return slot->tid == id->tid && (!id->start_ns || slot->start_ns == id->start_ns);
@@ -91,6 +94,7 @@ static __always_inline void init_slot(struct task_slot *slot, struct task_id *id
 	task_parent(id, slot);
 	slot->exit_code = EXIT_UNKNOWN;
 	new_timeslices(id, slot, 0);
+	note_account(id, slot);
 	slot->tid = id->tid;
 	slot->flags = selected_flags(slot, slot->flags);
 }
@@ -167,7 +171,9 @@ static __always_inline struct task_slot *task_slot(struct task_id *id, struct cp
 	if (claim_slot(slot, index, id, cpu))
 		return slot;
 	other = overflow_slot(id);
-	if (!other)
+	if (other)
+		cpu->overflowed++;
+	else
 		cpu->untracked++;
 	return other;
 }

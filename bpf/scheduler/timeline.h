@@ -27,25 +27,24 @@ static __always_inline void add_idle_period(struct timeline *timeline, u64 start
 }
 
 /* The slice that ends now. `known`: the task that leaves is the one that was seen to come. */
-static __always_inline void add_slice(struct timeline *timeline, u32 tid, u64 ns, bool known, u64 now)
+static __always_inline void add_slice(struct cpu_state *cpu, struct timeline *timeline, u32 tid, u64 ns, bool known,
+				      u64 now)
 {
 	u64 slice = (ns << SLICE_TID_BITS) | tid;
 
-	timeline->slices[timeline->slice_count & (SLICES - 1)] = known ? slice & ~SLICE_UNKNOWN : slice | SLICE_UNKNOWN;
-	timeline->slice_count++;
-	timeline->end_ns = now;
+	timeline->slices[cpu->slice_count & (SLICES - 1)] = known ? slice & ~SLICE_UNKNOWN : slice | SLICE_UNKNOWN;
+	cpu->slice_count++;
 	if (known && !tid && ns >= IDLE_PERIOD_NS)
 		add_idle_period(timeline, now - ns, now);
 }
 
 /* What the hypervisor had taken so far, noted now and then: it is known at switches only. */
-static __always_inline void mark_steal(struct timeline *timeline, struct task_id *id, u64 now)
+static __always_inline void mark_steal(struct cpu_state *cpu, struct timeline *timeline, struct task_id *id, u64 now)
 {
 	u64 count = timeline->steal_mark_count;
-	struct steal_mark *mark = &timeline->steal_marks[(count - 1) & (STEAL_MARKS - 1)];
+	struct steal_mark *mark;
 
-	if (now - mark->time_ns < STEAL_MARK_NS)
-		return;
+	cpu->steal_due_ns = now + STEAL_MARK_NS;
 	mark = &timeline->steal_marks[count & (STEAL_MARKS - 1)];
 	mark->time_ns = now;
 	mark->steal_ns = steal_of_cpu(id);
@@ -141,10 +140,10 @@ static __always_inline void add_blocker(struct slow_wait *event, u64 tid, u64 ns
 }
 
 /* What had a CPU between two moments, as far back as its timeline reaches. `running`: what has had it since end_ns. */
-static __always_inline void add_blockers(struct slow_wait *event, struct timeline *timeline, u64 running, u64 from,
-					 u64 to)
+static __always_inline void add_blockers(struct slow_wait *event, struct cpu_state *cpu, struct timeline *timeline,
+					 u64 running, u64 from, u64 to)
 {
-	u64 count = timeline->slice_count, start = timeline->end_ns, end = to, slice = running, ns;
+	u64 count = cpu->slice_count, start = cpu->slice_start_ns, end = to, slice = running, ns;
 
 #pragma clang loop unroll(disable)
 	for (u64 back = 0; back < SLICES; back++) {

@@ -153,7 +153,7 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	/* The only sign that a tid has a new user. */
 	id.start_ns = bpf_ktime_get_ns();
 	id.newborn = true;
-	on_waking(&id);
+	on_waking_new(&id);
 	return 1;
 }
 #endif

@@ -23,7 +23,8 @@ _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH, _MAP_DELETE_BATCH = 17, 24, 27
 _NO_EXIST = 1
 _OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
-_PROG_INFO_BYTES, _RUN_TIME_OFFSET, _MISSES_OFFSET = 216, 192, 208
+_PROG_INFO_BYTES, _RUN_TIME_OFFSET = 216, 192
+_RUN_NUMBERS = struct.Struct("<3Q")  # run_time_ns, run_cnt, recursion_misses
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
 NUMBERS = {
@@ -94,16 +95,24 @@ def all_values(map_fd: int, key_bytes: int, value_bytes: int, entries: int) -> b
     """The values of a hash, one after the other (kernel 5.6 and later)."""
     keys = ctypes.create_string_buffer(key_bytes * entries)
     values = ctypes.create_string_buffer(value_bytes * entries)
+    count = lookup_batch(map_fd, ctypes.addressof(keys), ctypes.addressof(values), entries)
+    return ctypes.string_at(values, count * value_bytes)
+
+
+def lookup_batch(map_fd: int, keys_at: int, values_at: int, entries: int) -> int:
+    """Copies the keys and values of a hash to memory with room for `entries`; how many (kernel 5.6 and later)."""
     position = ctypes.create_string_buffer(8)
     attr = bytearray(_ATTR_BYTES)
-    struct.pack_into(
-        "<4Q2I2Q", attr, 0, 0, ctypes.addressof(position), ctypes.addressof(keys), ctypes.addressof(values),
-        entries, map_fd, 0, 0,
-    )  # fmt: skip
+    struct.pack_into("<4Q2I2Q", attr, 0, 0, ctypes.addressof(position), keys_at, values_at, entries, map_fd, 0, 0)
     with suppress(FileNotFoundError):  # the end of the map was reached
         _bpf(_MAP_LOOKUP_BATCH, attr)
-    count = struct.unpack_from("<I", attr, 32)[0]
-    return ctypes.string_at(values, count * value_bytes)
+    count: int = struct.unpack_from("<I", attr, 32)[0]
+    return count
+
+
+def prepared_lookup(map_fd: int, key_at: int, value_at: int) -> Prepared:
+    """A call that copies the value of the key at one address to another one; FileNotFoundError without one."""
+    return Prepared(_MAP_LOOKUP, struct.pack("<IxxxxQQ", map_fd, key_at, value_at))
 
 
 def load_program(
@@ -143,23 +152,44 @@ def enable_stats() -> int:
     return _bpf(_ENABLE_STATS, struct.pack("<I", 0))
 
 
-def program_run_ns(program_fd: int) -> int:
-    """How long a program has run while it was timed (`run_time_ns` of struct bpf_prog_info)."""
-    return _program_info(program_fd, _RUN_TIME_OFFSET)
+class Prepared:
+    """A call of bpf(2) that is made again and again: its arguments are put together once."""
+
+    def __init__(self, command: int, attr: bytes) -> None:
+        self._attr = ctypes.create_string_buffer(attr, _ATTR_BYTES)
+        numbers = (_number()[0], command, ctypes.addressof(self._attr), _ATTR_BYTES)
+        self._arguments = tuple(map(ctypes.c_long, numbers))
+
+    def __call__(self) -> None:
+        """Raises OSError."""
+        if _libc.syscall(*self._arguments) < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def program_misses(program_fd: int) -> int:
-    """How often a program was not run, because a CPU was just running it (or, at a perf tracepoint, any program).
+class ProgramInfo:
+    """What the kernel counts of a program (struct bpf_prog_info). Raises OSError."""
 
-    `recursion_misses` of struct bpf_prog_info; 0 before kernel 5.12, which does not count them.
-    """
-    return _program_info(program_fd, _MISSES_OFFSET)
+    def __init__(self, program_fd: int) -> None:
+        self._info = ctypes.create_string_buffer(_PROG_INFO_BYTES)
+        attr = struct.pack("<2IQ", program_fd, _PROG_INFO_BYTES, ctypes.addressof(self._info))
+        self._ask = Prepared(_OBJ_GET_INFO, attr)
 
+    def run_ns(self) -> int:
+        """How long it has run while it was timed (`run_time_ns`)."""
+        return self._numbers()[0]
 
-def _program_info(program_fd: int, offset: int) -> int:
-    info = ctypes.create_string_buffer(_PROG_INFO_BYTES)
-    _bpf(_OBJ_GET_INFO, struct.pack("<2IQ", program_fd, _PROG_INFO_BYTES, ctypes.addressof(info)))
-    return int(struct.unpack_from("<Q", info, offset)[0])
+    def misses(self) -> int:
+        """How often it was not run, because a CPU was just running it (or, at a perf tracepoint, any program).
+
+        `recursion_misses`; 0 before kernel 5.12, which does not count them.
+        """
+        return self._numbers()[2]
+
+    def _numbers(self) -> tuple[int, int, int]:
+        # What the last call has left here would be taken for a question.
+        ctypes.memset(self._info, 0, _PROG_INFO_BYTES)
+        self._ask()
+        return _RUN_NUMBERS.unpack_from(self._info, _RUN_TIME_OFFSET)
 
 
 def attach_tracing(program_fd: int) -> int:

@@ -9,8 +9,6 @@ import struct
 from array import array
 from pathlib import Path
 
-import numpy as np
-
 KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
 
 _MAGIC = 0xEB9F
@@ -40,6 +38,8 @@ class Btf:
         types, strings = header + type_off, header + string_off
         if magic != _MAGIC or types + type_len > len(data) or strings + string_len > len(data) or type_len % 4:
             raise BtfError("the data is not BTF of this byte order, or is cut off")
+        import numpy as np  # late: a start with kept answers (kept_btf.py) needs neither this nor numpy
+
         self._words = memoryview(data[types : types + type_len]).cast("I")
         self._strings = data[strings : strings + string_len]
         self._at = self._index()
@@ -62,9 +62,9 @@ class Btf:
         """The id of the type of that name and kind (a struct, if not told)."""
         offset = self._strings.find(b"\0" + name.encode() + b"\0") + 1
         while offset:
-            for type_id in np.flatnonzero(self._names == offset).tolist():
+            for type_id in (self._names == offset).nonzero()[0].tolist():
                 if self._kind(type_id) == kind:
-                    return type_id
+                    return int(type_id)
             offset = self._strings.find(b"\0" + name.encode() + b"\0", offset) + 1
         raise BtfError(f"the kernel's BTF has no {name}")
 

@@ -14,10 +14,12 @@ from typing import TypeVar
 
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
+from schedtop.sources.kernel.accounts import account_flags
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
+from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.offsets import cgroup_flags, offset_flags, queued_flag
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
@@ -41,6 +43,9 @@ LOST_WITHOUT = {
 """What cannot be shown without an event; without sched_switch there is nothing to show."""
 
 Chosen = TypeVar("Chosen")
+
+BY_CLOCK = "btf-clock"
+"""The `btf` front end with waits measured by our own clock, as on kernels without accounting. For comparisons."""
 
 YIELDS_NOT_TOLD = "yields count as preemptions (before kernel 5.15)"
 
@@ -111,7 +116,9 @@ class FrontEnd:
 
 
 def choose_front_end(wanted: str = "auto") -> FrontEnd:
-    """The front end for this kernel; `wanted` is `auto`, `btf` or `tracepoint`. Raises SourceError."""
+    """The front end for this kernel; `wanted` is `auto`, `btf`, BY_CLOCK or `tracepoint`. Raises SourceError."""
+    if wanted == BY_CLOCK:
+        return choose("btf", lambda btf: btf_front_end(btf, by_account=False), tracepoint_front_end)
     return choose(wanted, btf_front_end, tracepoint_front_end)
 
 
@@ -122,7 +129,7 @@ def choose(wanted: str, of_btf: Callable[[Btf], Chosen], of_tracepoints: Callabl
     """
     if wanted != "tracepoint":
         try:
-            return of_btf(Btf.of_kernel(KERNEL_BTF))
+            return with_kept_btf(of_btf, KERNEL_BTF)
         except BtfError as error:
             if wanted == "btf":
                 raise SourceError(no_btf(str(error)).error) from error
@@ -146,8 +153,11 @@ def read_records(
         raise (NotPermitted if denied else SourceError)(str(error)) from error
 
 
-def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
-    """The front end for a kernel with BTF. Raises BtfError where it lacks a field that nothing can replace."""
+def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool = True) -> FrontEnd:
+    """The front end for a kernel with BTF; `by_account`: waits are the kernel's, where it tells them.
+
+    Raises BtfError where it lacks a field that nothing can replace.
+    """
     events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
     if "sched_switch" not in events:
         raise BtfError("the kernel's BTF has no sched_switch")
@@ -160,7 +170,8 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None) -> FrontEnd:
     flags += yields + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
-    flags += [flag for flag in lengths if flag not in flags]
+    accounts = account_flags(btf) if by_account else []
+    flags += [flag for flag in dict.fromkeys((*lengths, *accounts)) if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
 
@@ -173,7 +184,7 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     missing = tuple(event for event in EVENTS if event not in events)
     try:
         # Events by tracepoint, but the run queues by BTF, if there is any.
-        lengths, why, notes = queue_lengths(Btf.of_kernel(KERNEL_BTF))
+        lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)

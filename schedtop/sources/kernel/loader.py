@@ -52,6 +52,7 @@ class Loader:
         self.refused: dict[str, str] = {}
         self._fds: dict[str, int] = {}
         self._attached: dict[str, list[int]] = {}
+        self._infos: dict[str, calls.ProgramInfo] = {}
 
     def close(self) -> None:
         """Detaches the programs and releases what the kernel holds for them."""
@@ -63,7 +64,13 @@ class Loader:
 
     def misses(self) -> int:
         """Events so far that the kernel kept from our programs, because one was running on that CPU already."""
-        return sum(calls.program_misses(self._fds[name]) for name in self._hooks)
+        return sum(self._info(name).misses() for name in self._hooks)
+
+    def _info(self, name: str) -> calls.ProgramInfo:
+        """What the kernel knows of a loaded program."""
+        if name not in self._infos:
+            self._infos[name] = calls.ProgramInfo(self._fds[name])
+        return self._infos[name]
 
     @contextmanager
     def _opening(self) -> Iterator[None]:

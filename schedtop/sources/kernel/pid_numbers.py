@@ -16,6 +16,7 @@ from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.front_end import Hook
+from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
@@ -35,7 +36,7 @@ class TranslatedNumbers(Loader):
 
     def __init__(self, namespace: int) -> None:
         """`namespace`: the inode number of ours. Raises SourceError, BtfError."""
-        flags, target = _flags(Btf.of_kernel())
+        flags, target = with_kept_btf(_flags)
         super().__init__(_build(flags), {"iter_task": Hook("iter", target)})
         with self._opening():
             self._create_maps()

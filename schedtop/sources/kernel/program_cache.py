@@ -5,7 +5,6 @@ What is kept are instructions and layouts; the kernel verifies them at every sta
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -13,7 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from schedtop.base.lean import without
 from schedtop.sources.kernel.compiler import Compiled
+
+with without("_hashlib"):
+    import hashlib
 
 DIRECTORY_VARIABLE = "SCHEDTOP_CACHE"
 """Names another directory; empty: nothing is kept."""
@@ -33,11 +36,11 @@ def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Co
     )
     if path and is_ours(path.parent):
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            return Compiled.from_json(_read(path))
+            return Compiled.from_json(read_kept(path))
     compiled = compiler()
     if path:
         with suppress(OSError):
-            _keep(path, compiled.to_json().encode())
+            keep(path, compiled.to_json().encode())
     return compiled
 
 
@@ -65,7 +68,8 @@ def is_ours(directory: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
-def _read(path: Path) -> bytes:
+def read_kept(path: Path) -> bytes:
+    """What a file of our own holds. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         if os.fstat(descriptor).st_uid != os.geteuid():
@@ -73,7 +77,8 @@ def _read(path: Path) -> bytes:
         return file.read()
 
 
-def _keep(path: Path, data: bytes) -> None:
+def keep(path: Path, data: bytes) -> None:
+    """Writes a file into the directory of what is kept, if that is ours; the oldest programs go. Raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_ours(path.parent):
         return

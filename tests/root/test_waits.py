@@ -1,0 +1,122 @@
+"""Run delay is the kernel's: to the nanosecond where its accounting can be read, and close to it elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from loads import KernelNumbers, ended, kernel_numbers, load_share, python, stop_all, stopped_whole_life
+
+from schedtop.model.frame import Frame
+from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
+
+CPU = 1
+CHILDREN = 60
+
+_FORKS = f"""
+import os, time
+os.sched_setaffinity(0, {{{CPU}}})
+for _ in range({CHILDREN}):
+    if not os.fork():
+        end = time.thread_time_ns() + 3_000_000
+        while time.thread_time_ns() < end: pass
+        os.kill(os.getpid(), 19)
+        os._exit(0)
+time.sleep(90)
+"""
+_TIMER = f"""
+import os, time
+os.sched_setaffinity(0, {{{CPU}}})
+for _ in range(1500): time.sleep(0.0005)
+os.kill(os.getpid(), 19)
+"""
+
+
+@pytest.fixture
+def by_account() -> str:
+    """The name of the front end that measures by the kernel's accounting."""
+    if not any(flag.startswith("-DRQ_CLOCK_OFFSET") for flag in choose_front_end().flags):
+        pytest.skip("this kernel's accounting of waits cannot be read at a switch")
+    return "btf"
+
+
+def stopped(pids: list[int]) -> dict[int, KernelNumbers]:
+    """Waits for tasks that stop themselves; the kernel's numbers of each."""
+    for pid in pids:
+        while Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            time.sleep(0.01)
+    time.sleep(0.05)  # the last switch out comes a little after the state changes
+    return {pid: kernel_numbers(pid) for pid in pids}
+
+
+@contextmanager
+def forked() -> Iterator[dict[int, KernelNumbers]]:
+    """Children forked onto one CPU that work one after the other and stop; they stand still until the block ends."""
+    parent = python(_FORKS)
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    pids: list[int] = []
+    with ended(parent):
+        try:
+            while len(pids) < CHILDREN and parent.poll() is None:
+                time.sleep(0.01)
+                pids = [int(pid) for pid in children.read_text().split()]
+            yield stopped(pids)
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+
+def run_delays(frame: Frame, truth: dict[int, KernelNumbers]) -> dict[int, int]:
+    """The run delay of each of these tasks by schedtop."""
+    return {int(row["tid"]): int(row["run_delay_ns"]) for row in frame.tasks if int(row["tid"]) in truth}
+
+
+@pytest.mark.parametrize("front_end", ["btf", BY_CLOCK, "tracepoint"])
+def test_forked_children_wait_from_their_fork_on(collect, front_end: str) -> None:
+    """They were counted from the first preemption on, and 7 % of their run delay was missing."""
+    with ExitStack() as stack, collect(front_end) as collector:
+        truth = stack.enter_context(forked())
+    delays = run_delays(collector.frame, truth)
+    assert delays.keys() == truth.keys()
+    kernel = sum(numbers.run_delay_ns for numbers in truth.values())
+    assert kernel > CHILDREN * 1_000_000 * load_share()
+    assert sum(delays.values()) == pytest.approx(kernel, rel=0.02)
+
+
+def sleepers(stack: ExitStack) -> dict[int, KernelNumbers]:
+    timers = [python(_TIMER) for _ in range(2)]
+    stack.enter_context(ended(*timers))
+    return stopped([timer.pid for timer in timers])
+
+
+def movers(stack: ExitStack) -> dict[int, KernelNumbers]:
+    """Three tasks that may run on every CPU, beside a loop on one."""
+    hogs = [python("while True: pass") for _ in range(3)]
+    pinned = subprocess.Popen(["taskset", "-c", str(CPU), "sh", "-c", "while :; do :; done"])
+    stack.enter_context(ended(*hogs, pinned))
+    time.sleep(1.5)
+    return stop_all(hogs)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param(lambda stack: stack.enter_context(stopped_whole_life(2, CPU, 3)), id="loops"),
+        pytest.param(sleepers, id="sleepers"),
+        pytest.param(movers, id="movers"),
+        pytest.param(lambda stack: stack.enter_context(forked()), id="forks"),
+    ],
+)
+def test_run_delay_over_a_whole_life_is_schedstats(collect, by_account: str, load) -> None:
+    """By our own clock sleepers had up to 85 % more, because the kernel counts from when its clock was last updated."""
+    with ExitStack() as stack, collect(by_account) as collector:
+        truth = load(stack)
+    delays = run_delays(collector.frame, truth)
+    assert delays == {tid: numbers.run_delay_ns for tid, numbers in truth.items()}
+    assert all(delays.values())
