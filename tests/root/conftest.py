@@ -14,6 +14,7 @@ import pytest
 from loads import load_share
 
 from schedtop.model.frame import Frame, merge
+from schedtop.sources.kernel.front_end import BY_CLOCK
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from schedtop.sources.scheduler.source import LiveSource
 
@@ -55,6 +56,12 @@ def kept_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(params=["btf", "tracepoint"])
 def front_end(request: pytest.FixtureRequest) -> str:
     """Both ways to see the events."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["btf", BY_CLOCK, "tracepoint"])
+def any_front_end(request: pytest.FixtureRequest) -> str:
+    """The same, and with BTF both ways to measure a wait."""
     return str(request.param)
 
 

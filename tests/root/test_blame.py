@@ -139,9 +139,9 @@ def assert_reconciled(frame: Frame) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 3])
-def test_hogs_block_each_other_equally(watch, front_end, number) -> None:
+def test_hogs_block_each_other_equally(watch, any_front_end, number) -> None:
     names = [f"hog-{index}" for index in range(number)]
-    for take in played([*(Role(name, HOG) for name in names), BUSY], 1.2, lambda _: watch(front_end, NS_PER_MS)):
+    for take in played([*(Role(name, HOG) for name in names), BUSY], 1.2, lambda _: watch(any_front_end, NS_PER_MS)):
         with take:
             for name in names:
                 others = [other for other in names if other != name]
@@ -201,11 +201,11 @@ def test_a_real_time_task_is_the_one_to_blame(watch, front_end) -> None:
             assert take.pair("victim", "urgent")["preemptions"] == pytest.approx(25, abs=2)
 
 
-def test_two_blockers_with_known_unequal_shares(watch, front_end) -> None:
+def test_two_blockers_with_known_unequal_shares(watch, any_front_end) -> None:
     first = "while True:\n    burn(12)\n    tell('second')\n    time.sleep(0.040)"
     second = "while True:\n    hear()\n    burn(8)"
     roles = [Role("victim", HOG), Role("first", first, fifo=10), Role("second", second, fifo=10), BUSY]
-    for take in played(roles, 1.3, lambda _: watch(front_end, 5 * NS_PER_MS)):
+    for take in played(roles, 1.3, lambda _: watch(any_front_end, 5 * NS_PER_MS)):
         with take:
             tids = take.cast.tids
             rounds = take.kernel["first"].run_ns / 12e6
@@ -327,7 +327,7 @@ def test_a_storm_of_wakeups(watch, front_end, waker_cpu) -> None:
             assert_reconciled(take.frame)
 
 
-def test_a_wait_that_moves_to_another_cpu(watch, front_end) -> None:
+def test_a_wait_that_moves_to_another_cpu(watch, any_front_end) -> None:
     """30 ms behind one real-time task on CPU 1, then 60 ms behind another on CPU 0, which are two NUMA nodes here."""
     controller = """
 time.sleep(0.05)
@@ -346,7 +346,7 @@ hear()
         Role("there", "while True:\n    hear()\n    burn(90)", cpu=0, fifo=10),
         Role("controller", controller, cpu=0, fifo=20),
     ]
-    for take in played(roles, 1.4, lambda _: watch(front_end, 5 * NS_PER_MS)):
+    for take in played(roles, 1.4, lambda _: watch(any_front_end, 5 * NS_PER_MS)):
         with take:
             tids = take.cast.tids
             take.needs(take.kernel["there"].voluntary >= 6, "there was no time for all rounds")
@@ -404,11 +404,11 @@ def test_many_short_slices_are_covered_in_part(watch, front_end) -> None:
             assert_reconciled(take.frame)
 
 
-def test_the_waits_of_tasks_are_the_sum(watch, front_end) -> None:
+def test_the_waits_of_tasks_are_the_sum(watch, any_front_end) -> None:
     """Many kinds of waits at once; everything that ended is accounted for, and by whom it was suffered."""
     ticks = "while True:\n    burn(0.3)\n    time.sleep(0.002)"
     roles = [Role("hog-0", HOG), Role("hog-1", HOG), Role("ticks-0", ticks), Role("ticks-1", ticks), BUSY]
-    for take in played(roles, 1.5, lambda _: watch(front_end, 2 * NS_PER_MS)):
+    for take in played(roles, 1.5, lambda _: watch(any_front_end, 2 * NS_PER_MS)):
         with take:
             frame = take.frame
             assert_reconciled(frame)

@@ -19,8 +19,8 @@ from schedtop.sources.kernel.front_end import YIELDS_NOT_TOLD
 CPU = 1
 
 
-def test_switches_match_ctxt(collect, front_end) -> None:
-    with collect(front_end) as collector:
+def test_switches_match_ctxt(collect, any_front_end) -> None:
+    with collect(any_front_end) as collector:
         hackbench(2000, groups=4)
         time.sleep(0.5)
     frame = collector.frame
@@ -30,8 +30,8 @@ def test_switches_match_ctxt(collect, front_end) -> None:
     assert not frame.loss.tasks_evicted
 
 
-def test_pinned_hogs_over_their_whole_life(collect, front_end) -> None:
-    with ExitStack() as stack, collect(front_end, threshold_ns=1_000_000) as collector:
+def test_pinned_hogs_over_their_whole_life(collect, any_front_end) -> None:
+    with ExitStack() as stack, collect(any_front_end, threshold_ns=1_000_000) as collector:
         truth = stack.enter_context(stopped_whole_life(3, CPU, 2))
     frame = collector.frame
     rows = {int(row["tid"]): row for row in frame.tasks if int(row["tid"]) in truth}
@@ -73,12 +73,12 @@ def test_a_wait_under_way_is_seen_before_it_ends(collect) -> None:
     assert longest > 200_000_000
 
 
-def test_idle_is_no_task_and_no_victim(collect, front_end) -> None:
+def test_idle_is_no_task_and_no_victim(collect, any_front_end) -> None:
     sleeper = (
         f"import os, time; os.sched_setaffinity(0, {{{CPU}}})\n"
         "for _ in range(1500): time.sleep(0.0005)\nos.kill(os.getpid(), 19)"
     )
-    with collect(front_end) as collector:
+    with collect(any_front_end) as collector:
         process = python(sleeper)
         with ended(process):
             process_stopped(process.pid)

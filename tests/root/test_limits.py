@@ -17,7 +17,7 @@ from loads import ended, hackbench, load_share, python, stop_all
 
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import bpf_syscall
-from schedtop.sources.kernel.front_end import choose_front_end
+from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
 from schedtop.sources.scheduler.programs import Limits, Programs, build
 from schedtop.sources.scheduler.source import LiveSource
 
@@ -36,13 +36,13 @@ def update_element(map_fd: int, key: bytes, value: bytes) -> None:
     bpf_syscall._bpf(2, struct.pack("<IxxxxQQQ", map_fd, *map(ctypes.addressof, buffers), 0))
 
 
-def test_two_live_tasks_in_one_slot_stay_exact(front_end: str) -> None:
+def test_two_live_tasks_in_one_slot_stay_exact(any_front_end: str) -> None:
     last_pid = Path("/proc/sys/kernel/ns_last_pid")
     if not last_pid.exists():
         pytest.skip("this kernel cannot be asked for a certain pid (no ns_last_pid)")
     limits = Limits(task_slots=1024)
     # They stand still until the end of the window: how they die is not in the kernel's numbers.
-    with ExitStack() as stack, collector_with(limits, front_end) as source, Collector(source) as collector:
+    with ExitStack() as stack, collector_with(limits, any_front_end) as source, Collector(source) as collector:
         hogs = []
         for pid in (21_000, 21_000 + 1024):
             last_pid.write_text(str(pid - 1))
@@ -112,16 +112,17 @@ def test_a_flood_of_slow_waits_is_bounded(collect) -> None:
     assert len(frame.slow_waits) + frame.loss.slow_waits_suppressed >= 0.8 * slow[60:].sum()
 
 
-def test_a_negative_wait_is_dropped_and_counted() -> None:
-    """As if the clock of the waker's CPU were ahead: a wait that begins in the future."""
-    with collector_with(Limits()) as source, Collector(source) as collector:
+@pytest.mark.parametrize(("front_end", "field"), [("btf", "account_ns"), (BY_CLOCK, "wait_start_ns")])
+def test_a_negative_wait_is_dropped_and_counted(front_end: str, field: str) -> None:
+    """As if the clock of another CPU were ahead: a wait that begins, or is accounted for, in the future."""
+    with collector_with(Limits(), front_end) as source, Collector(source) as collector:
         sleeper = python("import time\ntime.sleep(1.5)\nwhile True: time.sleep(10)")
         time.sleep(0.5)
         slots = source._programs.tasks
         index = sleeper.pid % len(slots)
         slot = slots[index : index + 1].copy()
         assert slot["tid"][0] == sleeper.pid
-        slot["wait_start_ns"] = time.monotonic_ns() + 60 * 1000 * NS_PER_MS
+        slot[field] = time.monotonic_ns() + 60 * 1000 * NS_PER_MS
         update_element(source._programs._fds["tasks"], index.to_bytes(4, "little"), slot.tobytes())
         with ended(sleeper):
             time.sleep(1.5)

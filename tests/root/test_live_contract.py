@@ -11,7 +11,7 @@ from tests.unit.sources.contract import check_source, check_stop
 NS_PER_MS = 1_000_000
 
 
-def test_the_live_source_is_a_source(front_end: str) -> None:
+def test_the_live_source_is_a_source(any_front_end: str) -> None:
     load = subprocess.Popen(
         [
             sys.executable,
@@ -22,7 +22,7 @@ def test_the_live_source_is_a_source(front_end: str) -> None:
         ],
     )
     try:
-        with LiveSource(200 * NS_PER_MS, 100_000, front_end) as source:
+        with LiveSource(200 * NS_PER_MS, 100_000, any_front_end) as source:
             frames = check_source(source, 6)
     finally:
         load.kill()

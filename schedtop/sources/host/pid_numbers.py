@@ -68,6 +68,17 @@ class UnknownNumbers:
         return 0
 
 
+def highest_tid(proc: Path = PROC) -> int | None:
+    """The tid that the host's kernel will not exceed (`pid_max`; it can be raised), `None` where /proc does not tell.
+
+    Up to 32 CPUs the kernel's own is 32,768 (pid_idr_init() in kernel/pid.c); systemd raises it to 4 million.
+    """
+    try:
+        return int((proc / "sys/kernel/pid_max").read_bytes()) if shows_host(proc) else None
+    except (OSError, ValueError):
+        return None
+
+
 def shows_host(proc: Path = PROC) -> bool:
     """Whether a /proc has the numbers of the host: we are in its pid namespace, or it is the host's mounted here."""
     try:

@@ -6,6 +6,7 @@ import os
 import platform
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,7 @@ from schedtop.sources.host.topology import cpu_list
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 _MOST_TICKS = (1 << 62) // _TICK_NS  # 146 years: more is not told by a kernel
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Columns of a cpu line in /proc/stat (man 5 proc); guest time is inside user, guest_nice inside nice.
-_USER, _NICE, _SYSTEM, _IDLE, _IOWAIT, _IRQ, _SOFTIRQ, _STEAL = range(8)
-_BUSY = (_USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ)
+_NO_TICKS = (0,) * 8  # an old kernel has fewer columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,24 +40,28 @@ class StatReading:
 
 def parse_stat(text: bytes, possible_cpus: int) -> StatReading:
     """The reading of the text of /proc/stat; CPUs without a line are offline. Raises ValueError."""
-    times = np.zeros((possible_cpus, 8), np.int64)
-    online = np.zeros(possible_cpus, bool)
-    switches = -1
-    for line in text.split(b"\n"):
+    online = [False] * possible_cpus
+    busy, steal, accounted = ([0] * possible_cpus for _ in range(3))
+    # The line of interrupts between the CPUs and ctxt is the longest by far: it is not looked through.
+    head, found, rest = text.partition(b"\nctxt ")
+    if not found:
+        raise ValueError("/proc/stat has no ctxt line")
+    switches = int(rest.split(b"\n", 1)[0])
+    for line in head.partition(b"\nintr ")[0].split(b"\n"):
         if line.startswith(b"cpu") and line[3:4].isdigit():
             name, *ticks = line.split(maxsplit=9)
             cpu = int(name[3:])
             if cpu < possible_cpus:
-                known = [min(int(tick), _MOST_TICKS) for tick in ticks[:8]]
-                times[cpu, : len(known)] = known
+                # man 5 proc; the guest time that follows is inside user, guest_nice inside nice.
+                user, nice, system, idle, iowait, irq, softirq, stolen = [*map(int, ticks[:8]), *_NO_TICKS][:8]
+                busy[cpu], steal[cpu] = user + nice + system + irq + softirq, stolen
+                accounted[cpu] = busy[cpu] + idle + iowait + stolen
                 online[cpu] = True
-        elif line.startswith(b"ctxt "):
-            switches = int(line[5:])
-            break
-    if switches < 0:
-        raise ValueError("/proc/stat has no ctxt line")
-    times *= _TICK_NS
-    return StatReading(online, times[:, _BUSY].sum(axis=1), times[:, _STEAL], times.sum(axis=1), switches)
+    return StatReading(np.array(online), _nanoseconds(busy), _nanoseconds(steal), _nanoseconds(accounted), switches)
+
+
+def _nanoseconds(ticks: list[int]) -> npt.NDArray[np.int64]:
+    return np.array([min(number, _MOST_TICKS) * _TICK_NS for number in ticks], np.int64)
 
 
 def read_stat(possible_cpus: int, path: Path = Path("/proc/stat")) -> StatReading:
@@ -85,6 +88,50 @@ def read_pressure(path: Path = Path("/proc/pressure/cpu")) -> Pressure | None:
         return None
 
 
+class HostFiles:
+    """The files of /proc that are read each time, kept open: opening one takes longer than reading it."""
+
+    def __init__(self, possible_cpus: int, proc: Path = Path("/proc")) -> None:
+        """Raises OSError where there is no /proc."""
+        self._possible_cpus = possible_cpus
+        self._files: list[int] = []
+        self._stat, self._statm = self._open(proc / "stat"), self._open(proc / "self" / "statm")
+        self._pressure: int | None = None
+        with suppress(OSError):  # a kernel that does not keep it
+            self._pressure = self._open(proc / "pressure" / "cpu")
+        self._room = 1 << 14
+
+    def close(self) -> None:
+        """Closes them all; none can be read afterwards."""
+        while self._files:
+            os.close(self._files.pop())
+
+    def stat(self) -> StatReading:
+        """/proc/stat now. Raises OSError."""
+        # More than a read gives at a time would be of two moments.
+        while len(text := os.pread(self._stat, self._room, 0)) == self._room:
+            self._room *= 2
+        return parse_stat(text, self._possible_cpus)
+
+    def pressure(self) -> Pressure | None:
+        """CPU pressure now, `None` where the kernel does not keep it."""
+        if self._pressure is None:
+            return None
+        try:
+            return parse_pressure(os.pread(self._pressure, 4096, 0).decode("ascii", "replace"))
+        except OSError:
+            return None
+
+    def own_cost(self, bpf_ns: int | None = None) -> Overhead:
+        """CPU time of this process since its start, and its resident memory; BPF time as given. Raises OSError."""
+        pages = int(os.pread(self._statm, 256, 0).split(maxsplit=2)[1])
+        return Overhead(time.process_time_ns(), pages * _PAGE_BYTES, bpf_ns)
+
+    def _open(self, path: Path) -> int:
+        self._files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        return self._files[-1]
+
+
 def possible_cpus(path: Path = Path("/sys/devices/system/cpu/possible")) -> int:
     """How many CPU ids the kernel may ever use."""
     try:
@@ -94,8 +141,9 @@ def possible_cpus(path: Path = Path("/sys/devices/system/cpu/possible")) -> int:
 
 
 def own_cost(path: Path = Path("/proc/self/statm")) -> Overhead:
-    """CPU time of this process since its start, and its resident memory."""
-    return Overhead(time.process_time_ns(), int(path.read_bytes().split()[1]) * _PAGE_BYTES)
+    """CPU time of this process since its start, its resident memory, and the priority of the calling thread."""
+    memory = int(path.read_bytes().split()[1]) * _PAGE_BYTES
+    return Overhead(time.process_time_ns(), memory, nice=os.getpriority(os.PRIO_PROCESS, 0))
 
 
 def is_virtualised(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedtop.model.counts import Loss, Overhead, Pressure, subtract_pressure
+from schedtop.model.counts import Loss, Overhead, Pressure, subtract_overhead, subtract_pressure
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
@@ -54,7 +54,7 @@ def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unav
         kernel_switches=max(0, later.stat.switches - earlier.stat.switches),
         pressure=subtract_pressure(earlier.pressure, later.pressure),
         loss=_loss(earlier, later),
-        overhead=Overhead(later.own.cpu_ns - earlier.own.cpu_ns, later.own.rss_bytes),
+        overhead=subtract_overhead(earlier.own, later.own),
         throttling=subtract_throttling(earlier.throttling, later.throttling),
         cgroups=later.cgroups,
         unavailable=unavailable,

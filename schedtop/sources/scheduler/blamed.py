@@ -21,6 +21,8 @@ from schedtop.sources.scheduler.names import TaskNames
 MOST_PAIRS = 1024
 """How many pairs an interval keeps, the heaviest."""
 
+_NO_PAIRS = np.zeros(0, PAIR_DTYPE)
+
 _AS_THEY_ARE = (
     "wait_ns",
     "tid",
@@ -73,6 +75,8 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
 def pair_rows(pairs: Rows, epoch: int, names: TaskNames) -> tuple[Rows, int]:
     """PAIR_DTYPE rows of the interval `epoch`, and the blocked nanoseconds of the pairs beyond MOST_PAIRS."""
     parity = epoch & 1
+    if not len(pairs):
+        return _NO_PAIRS, 0
     pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
     blocked_ns = pairs["blocked_ns"][:, parity].astype(np.int64)
     small_ns = 0
@@ -82,10 +86,10 @@ def pair_rows(pairs: Rows, epoch: int, names: TaskNames) -> tuple[Rows, int]:
         small_ns = int(blocked_ns.sum() - blocked_ns[heaviest].sum())
         pairs = pairs[heaviest]
     rows = np.zeros(len(pairs), PAIR_DTYPE)
-    for role in ROLES:
-        found = names.find(pairs[f"{role}_tid"])
+    found = names.find(np.concatenate([pairs[f"{role}_tid"] for role in ROLES])).reshape(len(ROLES), -1)
+    for place, role in enumerate(ROLES):
         for name in TASK_NAME_FIELDS:
-            rows[f"{role}_{name}"] = found[name]
+            rows[f"{role}_{name}"] = found[name][place]
     for name in PAIR_SUMS:
         rows[name] = pairs[name][:, parity]
     return take_rows(rows, np.lexsort((rows["other_tid"], rows["victim_tid"]))), small_ns

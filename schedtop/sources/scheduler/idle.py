@@ -22,7 +22,7 @@ Times = npt.NDArray[np.int64]
 
 
 class IdleTimes:
-    """Idle periods since a while ago. `collect` must be called several times a second, or some are missed.
+    """Idle periods since a while ago. `collect` must be called once a second, or some are missed.
 
     A missed or shorter period counts as busy: what is found idle was idle, never the other way round.
     """
@@ -39,19 +39,21 @@ class IdleTimes:
         before, self._counts = self._counts, counts
         if before is None:
             return
-        places = timelines["idle_start_ns"].shape[1]
-        # The entry that is written next may be half written.
-        fresh = np.minimum(counts - before, places - 1)
-        cpus = np.flatnonzero(fresh)
+        starts_of, ends_of = timelines["idle_start_ns"], timelines["idle_end_ns"]
+        places = starts_of.shape[1]
+        cpus = np.flatnonzero(counts != before)
         if not len(cpus):
             return
-        back = np.arange(int(fresh.max()))
-        chosen = back < fresh[cpus, None]
-        entries = (counts[cpus, None] - 1 - back) % places
-        rows = np.broadcast_to(cpus[:, None], entries.shape)
-        starts = timelines["idle_start_ns"][rows[chosen], entries[chosen]].astype(np.int64)
-        ends = timelines["idle_end_ns"][rows[chosen], entries[chosen]].astype(np.int64)
-        self._taken.append((rows[chosen], starts, ends))
+        lengths, rings = [], []
+        for cpu, old, new in zip(cpus.tolist(), before[cpus].tolist(), counts[cpus].tolist(), strict=True):
+            # The entry that is written next may be half written.
+            old = max(old, new - places + 1)
+            lengths.append(new - old)
+            first, end = old % places, new % places
+            for part in (slice(first, end),) if first < end else (slice(first, places), slice(0, end)):
+                rings.append((starts_of[cpu, part], ends_of[cpu, part]))
+        starts, ends = (np.concatenate(parts).astype(np.int64) for parts in zip(*rings, strict=True))
+        self._taken.append((np.repeat(cpus, lengths), starts, ends))
         self._count += len(starts)
         horizon = int(ends.max()) - KEEP_NS
         while len(self._taken) > 1 and (self._count > KEEP_PERIODS or int(self._taken[0][2].max()) < horizon):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +21,9 @@ _COUNTERS = {
     "cache_migrations": "cache_migrations",
     "numa_migrations": "numa_migrations",
 }
-# Fields of TASK_DTYPE by their names in `struct task_slot`, 32 bits each.
+# Fields of TASK_DTYPE, in its order and next to each other, with their names in `struct task_slot`; 32 bits each there.
+_FIELDS: Mapping[str, Any] = TASK_DTYPE.fields or {}
+_FIRST_COUNTER = _FIELDS["timeslices"][1] // 8
 
 MOST_STATUS = 0xFFFF
 """Wait statuses are 16 bits."""
@@ -30,12 +34,7 @@ LEDGER_DTYPE = np.dtype(
         ("start_ns", "<u8"),
         ("run_ns", "<i8"),
         ("run_delay_ns", "<i8"),
-        ("voluntary", "<u4"),
-        ("involuntary", "<u4"),
-        ("timeslices", "<u4"),
-        ("migrations", "<u4"),
-        ("cache_migrations", "<u4"),
-        ("numa_migrations", "<u4"),
+        ("counters", "<u4", (len(_COUNTERS),)),
         ("padding", "<u4"),
     ]
 )
@@ -53,20 +52,21 @@ class TaskLedger:
         self._slots = np.zeros(slots, LEDGER_DTYPE)
         self._overflow: Rows = np.zeros(0, LEDGER_DTYPE)
 
-    def moved(self, slots: Rows, running_tids: Integers) -> Integers:
-        """Indices of the slots that changed since the last Reading, or that are waiting or running now.
+    def moved(
+        self, slots: Rows, running_tids: Integers, among: npt.NDArray[np.int64] | None = None
+    ) -> tuple[Integers, Rows]:
+        """The slots that changed since the last Reading, or that are waiting or running now: indices, and copies.
 
-        `slots`: rows of `struct task_slot`; `running_tids`: the tid on each CPU.
+        `slots`: rows of `struct task_slot`; `running_tids`: the tid on each CPU; `among`: indices of all slots that can
+        have changed, sorted, those of `running_tids` with them (`None`: it may be any).
         """
-        last = self._slots
-        changed = slots["timeslices"] != last["timeslices"]
-        changed |= slots["voluntary"] + slots["involuntary"] != last["voluntary"] + last["involuntary"]
-        changed |= slots["wait_start_ns"] != 0
-        changed |= slots["tid"] != last["tid"]
-        changed |= slots["start_ns"] != last["start_ns"]
-        changed[running_tids & (len(slots) - 1)] = True
-        changed &= slots["tid"] != 0
-        return np.flatnonzero(changed)
+        running = running_tids & (len(slots) - 1)
+        if among is None:
+            moved = np.flatnonzero(_changed(slots, self._slots, running))
+            return moved, take_rows(slots, moved)
+        rows = take_rows(slots, among)
+        moved = np.flatnonzero(_changed(rows, take_rows(self._slots, among), np.searchsorted(among, running)))
+        return among[moved], take_rows(rows, moved)
 
     def settle(self, indices: Integers, rows: Rows, overflow: Rows, now: Moment) -> Rows:
         """The tasks (TASK_DTYPE) that did something since the last Reading; remembers their counters for the next one.
@@ -107,14 +107,16 @@ class Moment:
 
     @classmethod
     def of(cls, time_ns: int, epoch: int, cpus: Rows) -> Moment:
-        """The moment `time_ns`, taken before the slots were read, by CPU rows that were read after them.
+        """The moment `time_ns`, taken before the slots were read, by CPU rows that were not read before them.
 
-        A slice that began before and is still the same after did not touch its slot in between.
+        A slice that began before and is still the same after did not touch its slot in between. `cpus` may be the
+        kernel's own memory: the tid is read first, so it is of that slice, if the slice began before.
         """
-        live = (cpus["slice_start_ns"] > 0) & (cpus["slice_start_ns"] <= time_ns) & (cpus["current_tid"] > 0)
-        tids = cpus["current_tid"][live].astype(np.int64)
-        order = np.argsort(tids)
-        return cls(time_ns, epoch, tids[order], cpus["slice_start_ns"][live].astype(np.int64)[order])
+        tids = cpus["current_tid"].astype(np.int64)
+        starts = cpus["slice_start_ns"].astype(np.int64)
+        live = np.flatnonzero((starts > 0) & (starts <= time_ns) & (tids > 0))
+        live = live[np.argsort(tids[live])]
+        return cls(time_ns, epoch, tids[live], starts[live])
 
     def slice_ns(self, tids: Integers) -> npt.NDArray[np.int64]:
         """How long each task has been running in the slice under way, 0 if it does not run."""
@@ -131,6 +133,19 @@ class Moment:
         return np.where(waits, self.time_ns - start, 0)
 
 
+def _changed(slots: Rows, last: Rows, running: Integers) -> npt.NDArray[np.bool_]:
+    """Which slots differ from what is remembered of them, or wait; `running`: the places of those that run."""
+    counters = last["counters"]
+    changed: npt.NDArray[np.bool_] = slots["timeslices"] != counters[:, 0]
+    changed |= slots["voluntary"] + slots["involuntary"] != counters[:, 1] + counters[:, 2]
+    changed |= slots["wait_start_ns"] != 0
+    changed |= slots["tid"] != last["tid"]
+    changed |= slots["start_ns"] != last["start_ns"]
+    changed[running] = True
+    changed &= slots["tid"] != 0
+    return changed
+
+
 def queue_length(rows: Rows, cpus: int) -> Integers:
     """How many tasks of `rows` wait on each CPU's run queue, shape (cpus,)."""
     waits = (rows["wait_start_ns"] > 0) & (rows["wait_kind"] < len(WAIT_KINDS))
@@ -139,8 +154,10 @@ def queue_length(rows: Rows, cpus: int) -> Integers:
 
 def _ledger_rows(rows: Rows, now: Moment) -> Rows:
     latest = np.zeros(len(rows), LEDGER_DTYPE)
-    for name in (*_COUNTERS.values(), "tid", "start_ns"):
-        latest[name] = rows[name]
+    latest["tid"], latest["start_ns"] = rows["tid"], rows["start_ns"]
+    counters = latest["counters"]
+    for place, name in enumerate(_COUNTERS.values()):
+        counters[:, place] = rows[name]
     latest["run_ns"] = rows["run_ns"].astype(np.int64) + now.slice_ns(rows["tid"])
     latest["run_delay_ns"] = rows["run_delay_ns"].astype(np.int64) + now.waiting_ns(rows)
     return latest
@@ -157,14 +174,17 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
         earlier = np.where(same, before[name], 0)
         latest[name] = np.maximum(latest[name], earlier)
         tasks[name] = latest[name] - earlier
-    for name, kernel_name in _COUNTERS.items():
-        # Unsigned, so right even when the kernel's 32 bits wrapped.
-        tasks[name] = latest[kernel_name] - np.where(same, before[kernel_name], 0).astype(np.uint32)
+    # Unsigned, so right even when the kernel's 32 bits wrapped.
+    counts = latest["counters"] - before["counters"] * same[:, None]
+    as_words(tasks)[:, _FIRST_COUNTER : _FIRST_COUNTER + len(_COUNTERS)] = counts
     tasks["waiting_ns"] = now.waiting_ns(rows)
-    tasks["ended"] = rows["flags"] & SCHEDULER.TASK_EXITED != 0
-    # Of a thread it is between it and its process; what is no wait status is a reason why there is none.
-    known = (rows["exit_code"] <= MOST_STATUS) & (rows["tid"] == rows["tgid"])
-    tasks["exit_code"] = np.where(tasks["ended"], np.where(known, rows["exit_code"].astype(np.int64), EXIT_UNKNOWN), 0)
+    ended = np.flatnonzero(rows["flags"] & SCHEDULER.TASK_EXITED)
+    if len(ended):
+        # Of a thread it is between it and its process; what is no wait status is a reason why there is none.
+        gone = rows[["tid", "tgid", "exit_code"]][ended]
+        known = (gone["exit_code"] <= MOST_STATUS) & (gone["tid"] == gone["tgid"])
+        tasks["ended"][ended] = 1
+        tasks["exit_code"][ended] = np.where(known, gone["exit_code"].astype(np.int64), EXIT_UNKNOWN)
     parity = now.epoch & 1
     current = rows["longest_epoch"][:, parity] == (now.epoch & 0xFFFF)
     longest = np.where(current, rows["longest_ns"][:, parity], 0).astype(np.int64)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpu_list
+from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import TASK_NAME_DTYPE, Integers, Rows, take_rows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
@@ -19,6 +19,9 @@ _FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
 
 MOST_MASKS = 16
 """Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
+
+KEEP_MASKS_NS = 3 * NS_PER_S
+"""How long a task keeps the mask that it was found with."""
 
 
 class TaskNames:
@@ -62,11 +65,15 @@ class TaskNames:
 
     def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
         """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
-        leads = tids == tgids
+        led = np.flatnonzero(tids != tgids)
+        names: npt.NDArray[np.bytes_] = comms.copy()
+        if not len(led):
+            return names
+        tgids = tgids[led]
         leaders = tgids.astype(np.int64) & (len(self._slots) - 1)
-        names: npt.NDArray[np.bytes_] = np.where(leads, comms, self._slots["comm"][leaders])
-        for index in np.flatnonzero((self._slots["tid"][leaders] != tgids) & ~leads):
-            names[index] = self._names.name(int(tgids[index]))
+        names[led] = self._slots["comm"][leaders]
+        for index in np.flatnonzero(self._slots["tid"][leaders] != tgids).tolist():
+            names[led[index]] = self._names.name(int(tgids[index]))
         return names
 
     @staticmethod
@@ -75,14 +82,33 @@ class TaskNames:
             found[name][known] = rows[name][known]
 
 
-def note_allowed_cpus(tasks: Rows) -> None:
-    """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; of one that is gone it stays 0."""
-    delays = tasks["run_delay_ns"]
-    first = max(0, len(tasks) - MOST_MASKS)
-    for index in np.argpartition(delays, first)[first:] if len(tasks) else ():
-        if delays[index]:
-            with suppress(OSError):
-                tasks["allowed_cpus"][index] = len(allowed_cpus(int(tasks["tid"][index])))
+class Affinities:
+    """How many CPUs the affinity masks of tasks allow; each answer holds for KEEP_MASKS_NS."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def note(self, tasks: Rows, now_ns: int) -> None:
+        """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; 0 for one that is gone."""
+        chosen = np.flatnonzero(tasks["run_delay_ns"])
+        if len(chosen) > MOST_MASKS:
+            chosen = chosen[np.argpartition(tasks["run_delay_ns"][chosen], -MOST_MASKS)[-MOST_MASKS:]]
+        noted, counts = {}, []
+        for task in zip(tasks["tid"][chosen].tolist(), tasks["start_ns"][chosen].tolist(), strict=True):
+            known = self._known.get(task)
+            if known is None or now_ns - known[0] >= KEEP_MASKS_NS:
+                known = now_ns, _count_allowed(task[0])
+            noted[task] = known
+            counts.append(known[1])
+        tasks["allowed_cpus"][chosen] = counts
+        self._known = noted
+
+
+def _count_allowed(tid: int) -> int:
+    try:
+        return len(allowed_cpus(tid))
+    except OSError:
+        return 0
 
 
 def allowed_cpus(tid: int) -> set[int]:

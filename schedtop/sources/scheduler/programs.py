@@ -9,51 +9,72 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
+from schedtop.sources.host.pid_numbers import highest_tid
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
+from schedtop.sources.kernel.hash_reader import HashReader
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
-from schedtop.sources.kernel.ring import Ring
+from schedtop.sources.kernel.ring import EventQueue, Ring, record_bytes
+from schedtop.sources.scheduler.noted import Lists
+from schedtop.sources.scheduler.overflow import OverflowReader
 
 LRU_SPARE = 256
+
+MOST_SLOTS = 1 << 16
+"""How many tasks the table holds at most, without the overflow map."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much the kernel side holds. The defaults serve every host; tests make them small to reach them.
 
-    `task_slots` and `event_pages` are powers of two. `slow_waits_per_s` is for all CPUs together; each gets its share,
-    but never less than 8 in a window of 134 ms.
+    `task_slots` (0: by the highest tid), `event_pages` and `changed_slots` (of each CPU; 0: by how many CPUs there are)
+    are powers of two. Of `changed_pairs` (of each CPU) more make a reading look at all of the map.
+    `slow_waits_per_s` is for all CPUs together; each gets its share, but never less than 8 in a window of 134 ms.
     """
 
-    task_slots: int = 1 << 16
+    task_slots: int = 0
     overflow_tasks: int = 8192
     event_pages: int = 1024
     slow_waits_per_s: int = 4000
     pairs: int = 16384
     latency_groups: int = 2048
     short_lived: int = 8192
+    changed_slots: int = 0
+    changed_pairs: int = 256
+
+
+def task_slots(highest_tid: int | None) -> int:
+    """How many slots leave no two tasks with the same one, if MOST_SLOTS are enough for that; a power of two."""
+    return MOST_SLOTS if highest_tid is None else min(MOST_SLOTS, 1 << max(10, (highest_tid - 1).bit_length()))
+
+
+def changed_slots(cpus: int) -> int:
+    """How many slots a CPU may note in an interval: a power of two, with more of them on a host with few CPUs."""
+    return max(1 << 10, min(1 << 13, (1 << 14) >> (cpus - 1).bit_length()))
 
 
 def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
     """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
     directory = source_directory()
-    windows_per_s = NS_PER_S / (1 << SCHEDULER.SLOW_WINDOW_SHIFT)
     flags = (
         f"-DCPUS={cpus}",
-        f"-DTASK_SLOTS={limits.task_slots}",
+        f"-DTASK_SLOTS={limits.task_slots or task_slots(highest_tid())}",
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
         f"-DEVENT_PAGES={limits.event_pages}",
         # An LRU map of a kernel before 6.16 needs 128 free entries for each CPU, or forgets what is new.
         f"-DPAIRS={max(limits.pairs, LRU_SPARE * cpus)}",
         f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
         f"-DSHORT_LIVED={limits.short_lived}",
+        f"-DCHANGED_SLOTS={limits.changed_slots or changed_slots(cpus)}",
+        f"-DCHANGED_PAIRS={limits.changed_pairs}",
         f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
-        f"-DSLOW_WAITS_PER_WINDOW={max(8, round(limits.slow_waits_per_s / windows_per_s / cpus))}",
+        f"-DSLOW_WAITS_PER_WINDOW={_slow_waits_per_window(cpus, limits)}",
         *front_end.flags,
         *scope,
     )
@@ -61,18 +82,31 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))
 
 
+def _slow_waits_per_window(cpus: int, limits: Limits) -> int:
+    """How many slow waits a CPU may report in a window."""
+    return max(8, (limits.slow_waits_per_s << SCHEDULER.SLOW_WINDOW_SHIFT) // NS_PER_S // cpus)
+
+
+def ring_lasts_ns(compiled: Compiled, cpus: int, limits: Limits) -> int:
+    """How long the ring of slow waits takes what all CPUs may report, with a third of it to spare."""
+    ring = compiled.maps["slow_waits"]
+    windows = ring.entries // record_bytes(ring.dtype.itemsize) / (_slow_waits_per_window(cpus, limits) * cpus)
+    return int(windows * (1 << SCHEDULER.SLOW_WINDOW_SHIFT)) * 2 // 3
+
+
 class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
-    `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the kernel's own
-    memory, read only, with the fields of bpf/scheduler/maps.h. `config` (1,) and `domains` (possible CPUs,): written by
-    us. `sampled_cpus`: those of sampled run queues. `selected_flag`: the bit in a task's `flags` that says that it is
-    within the scope.
+    `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the
+    kernel's own memory, read only, with the fields of bpf/scheduler/maps.h. `config` (1,) and
+    `domains` (possible CPUs,): written by us. `sampled_cpus`: those of sampled run queues. `selected_flag`: the bit in
+    a task's `flags` that says that it is within the scope.
     """
 
     tasks: Rows
     cpus: Rows
     timelines: Rows
+    changes: Lists
     queues: Rows
     config: Rows
     domains: Rows
@@ -81,8 +115,7 @@ class Programs(Loader):
         """Loads and attaches what was compiled for the front end. Raises SourceError."""
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
         self.selected_flag = SCHEDULER.TASK_SELECTED
-        self._exited: set[tuple[int, int]] = set()
-        self._taken: list[bytes] = []
+        self._hashes: dict[str, HashReader] = {}
         self.sampled_cpus: tuple[int, ...] = ()
         with self._opening():
             self._create_maps()
@@ -106,31 +139,25 @@ class Programs(Loader):
 
     def slow_waits(self) -> Rows:
         """The slow waits since the last call, as rows of `struct slow_wait`."""
-        self.drain()
-        taken, self._taken = self._taken, []
-        return np.frombuffer(b"".join(taken), self._compiled.maps["slow_waits"].dtype)
+        return self._events.all()
 
     def drain(self) -> None:
         """Empties the ring buffer into our memory, so that a long interval cannot overrun it."""
-        if taken := self._ring.take():
-            self._taken.append(taken)
+        self._events.drain()
 
     def overflow(self) -> Rows:
         """The tasks that had to move into the overflow map, with the fields of `tasks`.
 
         One that has exited and was returned by the call before is taken out of the map: nothing else ever is.
         """
-        fd, rows = self._fds["overflow"], self._values("overflow")
-        gone = rows[rows["flags"] & SCHEDULER.TASK_EXITED != 0]
-        exited = set(zip(gone["tid"].tolist(), gone["start_ns"].tolist(), strict=True))
-        for tid, _ in exited & self._exited:
-            calls.delete_element(fd, tid.to_bytes(4, "little"))
-        self._exited = exited
-        return rows
+        return self._overflow.read(int(self.cpus["overflowed"].sum()))
 
-    def pairs(self) -> Rows:
-        """The pairs of victim and other task of the last intervals, as rows of `struct pair`."""
-        return self._values("pairs")
+    def pairs(self, keys: list[bytes] | None) -> Rows:
+        """The pairs of victim and other task of those keys that are there still, as rows of `struct pair`.
+
+        `None`: all of the last intervals.
+        """
+        return self._values("pairs") if keys is None else self._hash("pairs").some(keys)
 
     def group_latency(self) -> Rows:
         """The latency of groups so far, as rows of `struct group_latency`."""
@@ -160,19 +187,26 @@ class Programs(Loader):
         """The time our programs have run while it was measured, `None` while it is not."""
         if "stats" not in self._fds:
             return None
-        return sum(calls.program_run_ns(self._fds[name]) for name in self._hooks)
+        return sum(self._info(name).run_ns() for name in self._hooks)
 
     def _values(self, name: str) -> Rows:
-        spec = self._compiled.maps[name]
-        values = calls.all_values(self._fds[name], spec.key_bytes, spec.value_bytes, spec.entries)
-        return np.frombuffer(values, spec.dtype)
+        return self._hash(name).all()
+
+    def _hash(self, name: str) -> HashReader:
+        if name not in self._hashes:
+            spec = self._compiled.maps[name]
+            self._hashes[name] = HashReader(self._fds[name], spec.key_bytes, spec.entries, spec.dtype)
+        return self._hashes[name]
 
     def _map(self) -> None:
         self.config = self._view("config", writable=True)
         self.domains = self._view("domains", writable=True)
         self.timelines = self._view("timelines")
+        slots, pairs = (self._view(name)["value"] for name in ("changed_slots", "changed_pairs"))
+        self.changes = Lists(self._view("changes"), slots, pairs)
         self.queues = self._view("queues")
         self.tasks = self._view("tasks")
         self.cpus = self._view("cpus")
         ring = self._compiled.maps["slow_waits"]
-        self._ring = Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize)
+        self._events = EventQueue(Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize), ring.dtype)
+        self._overflow = OverflowReader(self._fds["overflow"], self._hash("overflow"))

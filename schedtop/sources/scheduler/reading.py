@@ -27,6 +27,7 @@ from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTL
 from schedtop.model.short_lived import no_short_lived
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.kernel.front_end import SAMPLING_HZ
+from schedtop.sources.scheduler.caused import Caused, longest_caused_ns
 from schedtop.sources.scheduler.causes import assign_causes, infer_throttled, stolen_at_least
 
 _KERNEL_CPU_COUNTERS = {
@@ -63,7 +64,8 @@ class SinceLast:
     """What is of the interval that ends at a Reading alone: differences already, or events of it.
 
     `tasks`, `slow_waits`, `short_lived` and `pairs` are rows as in a Frame, `small_pairs_ns` what the pairs that were
-    too many had.
+    too many had,
+    `caused` what is known of the waits that schedtop caused.
     """
 
     tasks: Rows = field(default_factory=lambda: np.zeros(0, TASK_DTYPE))
@@ -71,6 +73,7 @@ class SinceLast:
     short_lived: Rows = field(default_factory=no_short_lived)
     pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
     small_pairs_ns: int = 0
+    caused: Caused | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,8 +83,9 @@ class Reading:
     Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
     `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`). Gauges: `queue_length`
     and `cgroups`. `epoch` is the number of the interval that ends here, `since_last` what is of that interval alone,
-    `threshold_ns` what held in it. `sampled_cpus`: their run queues are sampled from here on. `infers_throttling`: the
-    kernel does not tell which waits are of throttled tasks.
+    `threshold_ns` what held in it. `blocked` lacks `small_pairs_ns`; `idle_ns` (CPUs,) includes the idle period under
+    way; `overhead` is `own` with the switches that the time of our programs is for. `sampled_cpus`: their run queues
+    are sampled from here on. `infers_throttling`: the kernel does not tell which waits are of throttled tasks.
     """
 
     time_ns: int
@@ -104,37 +108,40 @@ class Reading:
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    # What is made of these fields, once: each Reading is the later one of a Frame, and the earlier one of the next.
+    loss: Loss = field(init=False)
+    blocked: Attribution = field(init=False)
+    overhead: Overhead = field(init=False)
+    idle_ns: npt.NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = self.own
+        if own.bpf_ns is not None:
+            own = replace(own, bpf_switches=int(self.cpus["switches"].sum()))
+        losses = self._sums(_KERNEL_LOSS)
+        for name, value in (
+            ("loss", Loss(**losses, late_ticks=self.late_ticks, events_missed=self.events_missed)),
+            ("blocked", Attribution(**self._sums(_KERNEL_ATTRIBUTION))),
+            ("overhead", own),
+            ("idle_ns", _idle_ns(self.cpus, self.time_ns)),
+        ):
+            object.__setattr__(self, name, value)
+
     @property
     def kernel_switches(self) -> int | None:
         """Switches by the kernel's own count."""
         return self.stat.switches if self.stat else None
 
-    @property
-    def loss(self) -> Loss:
-        """All that was lost up to now."""
-        return Loss(**self._sums(_KERNEL_LOSS), late_ticks=self.late_ticks, events_missed=self.events_missed)
-
-    @property
-    def overhead(self) -> Overhead:
-        """What all of it has cost, with the switches that the time of our programs is for."""
-        return self.own if self.own.bpf_ns is None else replace(self.own, bpf_switches=int(self.cpus["switches"].sum()))
-
-    @property
-    def blocked(self) -> Attribution:
-        """What became of all waits up to now, without `small_pairs_ns`."""
-        return Attribution(**self._sums(_KERNEL_ATTRIBUTION))
-
-    @property
-    def idle_ns(self) -> npt.NDArray[np.int64]:
-        """Idle time of each CPU, the idle period under way included."""
-        cpus = self.cpus
-        start = cpus["slice_start_ns"].astype(np.int64)
-        idles_now = (cpus["current_tid"] == 0) & (start > 0) & (start < self.time_ns)
-        return np.where(idles_now, self.time_ns - start, 0) + cpus["idle_ns"].astype(np.int64)
-
     def _sums(self, names: Mapping[str, str]) -> dict[str, int]:
         """Counters of all CPUs together, by the names of a Frame."""
-        return {name: int(self.cpus[kernel].sum()) for name, kernel in names.items()}
+        return {name: int(np.add.reduce(self.cpus[kernel])) for name, kernel in names.items()}
+
+
+def _idle_ns(cpus: Rows, time_ns: int) -> npt.NDArray[np.int64]:
+    """Idle time of each CPU, the idle period under way included."""
+    start = cpus["slice_start_ns"].astype(np.int64)
+    idles_now = (cpus["current_tid"] == 0) & (start > 0) & (start < time_ns)
+    return np.where(idles_now, time_ns - start, 0) + cpus["idle_ns"].astype(np.int64)
 
 
 def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> Frame:
@@ -158,6 +165,10 @@ def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> F
         elif name not in parts:
             parts[name] = part.difference(getattr(earlier, name), getattr(later, name))
     parts["slow_waits"] = _slow_waits(earlier, later, parts["cpus"], parts["throttling"])
+    if (caused := later.since_last.caused) is not None:
+        longest_ns = int(parts["latency"].max_ns.max(initial=0))
+        bound_ns = longest_caused_ns(caused, subtract(earlier.blocked, later.blocked), longest_ns, interval_ns)
+        parts["overhead"] = replace(parts["overhead"], longest_caused_wait_ns=bound_ns)
     return kind(**parts)
 
 
@@ -165,7 +176,7 @@ def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
     counters = np.zeros((len(later.cpus), len(CPU_COUNTERS)), np.int64)
     columns = {name: counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
     for name, kernel_name in _KERNEL_CPU_COUNTERS.items():
-        columns[name][:] = later.cpus[kernel_name].astype(np.int64) - earlier.cpus[kernel_name].astype(np.int64)
+        columns[name][:] = later.cpus[kernel_name] - earlier.cpus[kernel_name]
     idle = later.idle_ns - earlier.idle_ns
     columns["idle_ns"][:] = np.clip(idle, 0, later.time_ns - earlier.time_ns)
     online = np.ones(len(later.cpus), bool)
@@ -198,7 +209,10 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
 
 def _slow_waits(earlier: Reading, later: Reading, cpus: CpuTable, throttling: Rows) -> Rows:
     """The slow waits with what only both Readings tell: steal by /proc/stat, and which cgroups were throttled."""
-    rows = later.since_last.slow_waits.copy()
+    rows = later.since_last.slow_waits
+    if not len(rows):
+        return rows
+    rows = rows.copy()
     if later.stat:
         stolen = stolen_at_least(rows, cpus.column("steal_ns"), later.time_ns - earlier.time_ns)
         rows["stolen_ns"] = np.maximum(rows["stolen_ns"], stolen)
@@ -235,6 +249,8 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
 
 def _attribution(earlier: Reading, later: Reading) -> Attribution:
     blocked = subtract(earlier.blocked, later.blocked)
+    if not later.since_last.small_pairs_ns:
+        return blocked
     return replace(blocked, others_ns=blocked.others_ns + later.since_last.small_pairs_ns)
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host, Topology
-from schedtop.model.rows import ROLES, Integers, Rows, take_rows
+from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.task_cgroups import TaskCgroups
@@ -24,12 +25,14 @@ from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.caused import OwnTasks, caused
 from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.scheduler.names import TaskNames, allowed_cpus, note_allowed_cpus
+from schedtop.sources.scheduler.names import Affinities, TaskNames, allowed_cpus
+from schedtop.sources.scheduler.noted import ChangedSlots, Noted
 from schedtop.sources.scheduler.process_names import ProcessNames
-from schedtop.sources.scheduler.programs import Limits, Programs, build
+from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_lasts_ns
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scope import Scope
@@ -37,14 +40,21 @@ from schedtop.sources.scope import Scope
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
 """Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/scheduler/maps.h."""
 
-DRAIN_NS = NS_PER_S // 4
-"""The ring buffer is emptied at least this often, however long the interval."""
+DRAIN_NS, SHORTEST_DRAIN_NS = NS_PER_S, NS_PER_S // 4
+"""The ring buffer is emptied and idle periods are taken at least this often, however long the interval.
+
+A second is what the idle periods of a CPU have room for; a ring that may be full earlier is emptied more often.
+"""
+
+
+NO_SLOW_WAITS = np.zeros(0, SLOW_WAIT_DTYPE)
 
 
 class LiveSource:
     """The running kernel. Opening compiles and attaches the programs; only the thread that takes Frames reads them.
 
-    `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter; `source`: `auto`,
+    `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter: it
+    begins when the source is opened, and lasts at least that long; `source`: `auto`,
     `btf` or `tracepoint`; `scope`: tasks with waits that count; `topology`: another one than the kernel's, for tests.
     """
 
@@ -80,21 +90,32 @@ class LiveSource:
         self.host = replace(self.host, notes=(*self.host.notes, *front_end.notes))
         self._unavailable = MappingProxyType(front_end.unavailable)
         self._infers_throttling = not front_end.tells_throttled
-        self._ledger = TaskLedger(self._limits.task_slots)
         self._open_cgroups(front_end)
         self._processes = ProcessNames()
+        self._affinities = Affinities()
         self._idle = IdleTimes()
+        self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
+        self._breath = Breath()
         compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns)
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
+        self._drain_ns = max(
+            SHORTEST_DRAIN_NS, min(DRAIN_NS, ring_lasts_ns(compiled, self._possible_cpus, self._limits))
+        )
+        self._ledger = TaskLedger(len(self._programs.tasks))
+        self._files = proc.HostFiles(self._possible_cpus)
+        self._noted = Noted(self._programs.changes)
+        self._changed = ChangedSlots(self._noted, len(self._programs.tasks))
         self._short_lived = ShortLivedReader(self._programs)
         self._later_waits = self._programs.slow_waits()
         self._programs.domains["cache"] = topology.caches
         self._programs.domains["node"] = topology.nodes
+        # For the eye: what happens while the screen is built is in the first Frame.
+        self._opened = self._read() if self._first_ns < self.interval_ns else None
         return self
 
     def _open_cgroups(self, front_end: FrontEnd) -> None:
@@ -106,6 +127,7 @@ class LiveSource:
 
     def __exit__(self, *exc: Any) -> None:
         self._programs.close()
+        self._files.close()
 
     def set_threshold(self, threshold_ns: int) -> None:
         """Asks for another slow-wait threshold; the kernel side has it from the next reading on."""
@@ -125,11 +147,15 @@ class LiveSource:
 
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
-        earlier = self._read()
+        earlier, self._opened = self._opened or self._read(), None
         deadline = earlier.time_ns + self._first_ns
         while self._wait_until(deadline, stop):
+            self._breath.begin()
             later = self._read()
-            yield difference(earlier, later)
+            self._breath.take()
+            frame = difference(earlier, later)
+            self._breath.take()
+            yield frame
             earlier = later
             deadline += self.interval_ns
             missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
@@ -139,10 +165,11 @@ class LiveSource:
     def _wait_until(self, deadline: int, stop: threading.Event) -> bool:
         """False if `stop` came first."""
         while (rest := deadline - time.monotonic_ns()) > 0:
-            if stop.wait(min(rest, DRAIN_NS) / NS_PER_S):
+            if stop.wait(min(rest, self._drain_ns) / NS_PER_S):
                 return False
-            self._programs.drain()
-            self._idle.collect(self._programs.timelines)
+            if deadline > time.monotonic_ns():
+                self._programs.drain()
+                self._idle.collect(self._programs.timelines)
         return not stop.is_set()
 
     def _read(self) -> Reading:
@@ -150,15 +177,18 @@ class LiveSource:
         threshold_ns = self._begin_epoch(epoch + 1)
         sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
-        cpus, stat = programs.cpus.copy(), proc.read_stat(self._possible_cpus)
+        cpus, stat = copy_rows(programs.cpus), self._files.stat()
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, names, queued = self._tasks(time_ns, epoch)
-        pairs, small_pairs_ns = pair_rows(programs.pairs(), epoch, names)
+        self._breath.take()
+        kernel_pairs = programs.pairs(self._noted.pairs(epoch))
+        pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
         if self._task_cgroups:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
-        cgroups = self._cgroups.resolve(np.unique(tasks["cgroup_id"]).tolist())
+        cgroups = self._cgroups.resolve(set(tasks["cgroup_id"].tolist()))
+        self._breath.take()
         return Reading(
             time_ns=time_ns,
             wall_ns=wall_ns,
@@ -170,11 +200,12 @@ class LiveSource:
                 slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, names, stat),
                 pairs=pairs,
                 small_pairs_ns=small_pairs_ns,
+                caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
             ),
             threshold_ns=threshold_ns,
             stat=stat,
-            pressure=proc.read_pressure(),
-            own=replace(proc.own_cost(), bpf_ns=programs.run_ns()),
+            pressure=self._files.pressure(),
+            own=self._files.own_cost(programs.run_ns()),
             late_ticks=self._late_ticks,
             events_missed=programs.misses(),
             queue_length=queued,
@@ -193,6 +224,7 @@ class LiveSource:
         From here on it notes longest waits and pairs under the new epoch; those of the one before stay.
         """
         self._epoch = epoch
+        self._changed.look_back(epoch - 1)
         config = self._programs.config
         threshold_ns = int(config["threshold_ns"][0])
         config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
@@ -223,9 +255,11 @@ class LiveSource:
         """The tasks that did something (TASK_DTYPE), the names of all, and how many wait on each CPU."""
         programs = self._programs
         slots = programs.tasks
-        moved = self._ledger.moved(slots, programs.cpus["current_tid"].astype(np.int64))
-        rows, overflow = take_rows(slots, moved), programs.overflow()
-        now = Moment.of(time_ns, epoch, programs.cpus.copy())
+        running_tids = programs.cpus["current_tid"].astype(np.int64)
+        moved, rows = self._ledger.moved(slots, running_tids, self._changed.among(epoch, running_tids))
+        overflow = programs.overflow()
+        now = Moment.of(time_ns, epoch, programs.cpus)
+        self._changed.waiting = moved[rows["wait_start_ns"] != 0]
         names = TaskNames(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
         if self._scope:
@@ -233,15 +267,19 @@ class LiveSource:
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
         tasks = self._ledger.settle(moved, rows, overflow, now)
+        self._breath.take()
         tasks["process"] = names.processes(tasks["tid"], tasks["tgid"], tasks["comm"])
-        note_allowed_cpus(tasks)
+        self._affinities.note(tasks, time_ns)
         if self._task_cgroups:
             tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
         return tasks, names, queued
 
     def _slow_waits(self, until_ns: int, wall_offset_ns: int, names: TaskNames, stat: proc.StatReading) -> Rows:
         """The slow waits that ended up to `until_ns`, as the histograms do; later ones are of the next interval."""
-        events = np.concatenate((self._later_waits, self._programs.slow_waits()))
+        events = self._programs.slow_waits()
+        if not len(events) and not len(self._later_waits):
+            return NO_SLOW_WAITS
+        events = np.concatenate((self._later_waits, events))
         now = events["end_ns"] <= until_ns
         self._later_waits = events[~now]
         rows = slow_wait_rows(events[now], wall_offset_ns, names)

@@ -169,3 +169,34 @@ def test_process_names_are_read_once_and_unknown_ones_are_empty(tmp_path: Path) 
     assert (names.name(7), names.name(8)) == (b"nginx", b"")
     (tmp_path / "7" / "comm").write_bytes(b"other\n")
     assert names.name(7) == b"nginx"
+
+
+def test_files_that_are_kept_open_tell_what_holds_now(tmp_path: Path) -> None:
+    for name, text in (
+        ("stat", "cpu  1 0 0 1 0 0 0 0\ncpu0 1 0 0 1 0 0 0 0\nintr 5 1 2\nctxt 7\n"),
+        ("self/statm", "10 2 1 1 0 1 0\n"),
+        ("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    files = proc.HostFiles(2, tmp_path)
+    assert (files.stat().switches, files.stat().online.tolist()) == (7, [True, False])
+    assert files.pressure() == Pressure(3000, 0)
+    assert files.own_cost(5).rss_bytes == 2 * os.sysconf("SC_PAGE_SIZE")
+    assert files.own_cost(5).bpf_ns == 5
+    # As long as many CPUs and interrupts make it.
+    more = "cpu0 2 0 0 1 0 0 0 0\nintr " + "1 " * 20_000 + "\nctxt 8\n"
+    (tmp_path / "stat").write_text(more)
+    assert files.stat().switches == 8
+    files.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        files.stat()
+
+
+def test_a_kernel_without_pressure_has_none_among_the_open_files(tmp_path: Path) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "stat").write_text("cpu0 1 0 0 1 0 0 0 0\nctxt 7\n")
+    (tmp_path / "self" / "statm").write_text("10 2 1 1 0 1 0\n")
+    files = proc.HostFiles(1, tmp_path)
+    assert files.pressure() is None
+    files.close()

@@ -12,6 +12,7 @@ from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.host.proc import StatReading
+from schedtop.sources.scheduler.caused import Caused
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 
@@ -30,7 +31,7 @@ TASK_SLOT = layout(
         "tid tgid voluntary involuntary timeslices migrations cache_migrations numa_migrations pid_namespace "
         "parent_tgid exit_code",
     ),
-    ("<u8", "start_ns wait_start_ns run_ns run_delay_ns cgroup_id"),
+    ("<u8", "start_ns wait_start_ns run_ns run_delay_ns cgroup_id account_ns"),
     ("<u2", "last_cpu enqueue_cpu queue_cpu"),
     ("u1", "wait_kind flags"),
     ("S16", "comm parent_comm"),
@@ -65,9 +66,9 @@ class Kernel:
 
     def settle(self, time_ns: int, epoch: int = 1) -> dict[int, Rows]:
         """What the ledger reports, by tid."""
-        moved = self.ledger.moved(self.slots, self.cpus["current_tid"].astype(np.int64))
+        moved, slots = self.ledger.moved(self.slots, self.cpus["current_tid"].astype(np.int64))
         now = Moment.of(time_ns, epoch, self.cpus)
-        rows = self.ledger.settle(moved, self.slots[moved], self.overflow, now)
+        rows = self.ledger.settle(moved, slots, self.overflow, now)
         return {int(row["tid"]): row for row in rows}
 
 
@@ -366,3 +367,10 @@ def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
 def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:
     frame = difference(reading(0, own=Overhead(100, 7)), reading(MS, own=Overhead(130, 9)))
     assert (frame.overhead.cpu_ns, frame.overhead.rss_bytes) == (30, 9)
+
+
+def test_the_longest_wait_that_we_caused_is_of_the_interval() -> None:
+    own = Overhead(nice=-10)
+    later = reading(MS, own=own, caused=Caused(7, 7, False, 9))
+    assert difference(reading(0, own=own), later).overhead == Overhead(nice=-10, longest_caused_wait_ns=7)
+    assert difference(reading(0), reading(MS)).overhead.longest_caused_wait_ns is None

@@ -1,0 +1,97 @@
+"""The longest time that schedtop had the CPU while another task waited for it: an upper bound, by its own blame.
+
+Of each pair of a victim and one of our threads the kernel side keeps the longest share in one wait. In one wait several
+of our threads may have had the CPU: their longest shares add up. What blame did not look at is added, unless that is
+more than any wait, or more than our whole run time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedtop.model.counts import Attribution
+from schedtop.model.rows import Integers, Rows
+from schedtop.sources.kernel.constants import SCHEDULER
+
+
+@dataclass(frozen=True, slots=True)
+class Caused:
+    """What is known of one interval: the longest share in a wait of others, and our run time.
+
+    `longest_ns`: of all our threads in one wait, at most; `least_ns`: of one thread, which is certain.
+    `pairs_lost`: there may have been other pairs. `run_ns`: of all our tasks, in this interval and the one before.
+    """
+
+    longest_ns: int = 0
+    least_ns: int = 0
+    pairs_lost: bool = False
+    run_ns: int = 0
+
+
+class OwnTasks:
+    """The threads of schedtop and of what it has started, as the kernel numbers them."""
+
+    def __init__(self, tgid: int) -> None:
+        """`tgid`: this process, 0 if that is not known."""
+        self._own = tgid
+        self._tgids = {tgid} if tgid else set()
+        self._tids = set(self._tgids)
+        self._run_ns = 0
+
+    def learn(self, tasks: Rows) -> int:
+        """Looks at the tasks that ran in an interval (TASK_DTYPE); run time of ours in it and the one before."""
+        if not self._own:
+            return 0
+        tgids = tasks["tgid"]
+        started = np.isin(tasks["parent_tgid"], list(self._tgids))
+        # A number that another process has by now is ours no longer.
+        self._tgids -= set(tgids[~started & (tgids != self._own)].tolist())
+        self._tgids |= set(tgids[started].tolist())
+        ours = np.isin(tgids, list(self._tgids))
+        self._tids -= set(tasks["tid"][~ours].tolist())
+        self._tids |= set(tasks["tid"][ours].tolist())
+        before, self._run_ns = self._run_ns, int(tasks["run_ns"][ours].sum())
+        return before + self._run_ns
+
+    @property
+    def tids(self) -> Integers:
+        """Of all that are known; empty: nothing is known."""
+        return np.array(sorted(self._tids), np.int64)
+
+
+def caused(pairs: Rows, epoch: int, own: OwnTasks, tasks: Rows, most_pairs: int) -> Caused | None:
+    """What is known of the interval `epoch`; `None` if not even our own number is.
+
+    `pairs`: rows of `struct pair`, of which the kernel side keeps `most_pairs`; it drops old ones for new ones.
+    """
+    run_ns, tids = own.learn(tasks), own.tids
+    if not len(tids):
+        return None
+    lost = 2 * len(pairs) > most_pairs
+    parity = epoch & 1
+    pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
+    pairs = pairs[np.isin(pairs["other_tid"], tids) & ~np.isin(pairs["victim_tid"], tids)]
+    if not len(pairs):
+        return Caused(0, 0, lost, run_ns)
+    _, victims = np.unique(pairs["victim_tid"], return_inverse=True)
+    longest = pairs["longest_ns"][:, parity].astype(np.int64)
+    shares = np.bincount(victims, weights=longest)
+    return Caused(int(shares.max()), int(longest.max()), lost, run_ns)
+
+
+def longest_caused_ns(known: Caused, attribution: Attribution, longest_wait_ns: int, interval_ns: int) -> int:
+    """The least upper bound of a wait's part that was ours, with what else is known of the interval.
+
+    `attribution`: what became of its waits; `longest_wait_ns`: the longest of them, whatever blocked it.
+    """
+    unseen = attribution.over_budget_ns + attribution.uncovered_ns + attribution.others_ns + attribution.unpaired_ns
+    bounds = [longest_wait_ns]
+    if longest_wait_ns <= interval_ns:  # a longer one began before what run_ns is for
+        bounds.append(known.run_ns)
+    if not known.pairs_lost:
+        # Shorter waits than LOOK_NS are not looked at, so no bound is below.
+        bounds.append(max(known.longest_ns, SCHEDULER.LOOK_NS) + unseen)
+    # A wait that ends while it is read may be counted in the one interval and its longest share in the other.
+    return max(known.least_ns, min(bounds))
