@@ -8,6 +8,7 @@ from textual import events
 from textual.message import Message
 
 from schedtop.base.units import (
+    NS_PER_MS,
     format_bytes,
     format_clock,
     format_count,
@@ -66,11 +67,15 @@ VERDICT_LEVELS = {
     "notice": Level("!", "NOTICE", "notice"),
     "alarm": Level("!!", "ALARM", "alarm"),
     "unknown": Level("?", "UNKNOWN", "dim"),
+    "measuring": Level("…", "MEASURING", "dim"),
 }
 """The levels of a verdict: sign, word, style."""
 
 
 VERDICT_LINE = 2
+
+CAUSED_STEP_NS = NS_PER_MS // 10
+"""To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
 
 
 class HeaderPane(Canvas, can_focus=False):
@@ -163,7 +168,7 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _shown(self, view: View, width: int) -> Parts:
         """What is shown, what was lost and what schedtop costs: in fewer words where there is less room."""
-        for loss_level, self_level in ((0, 0), (1, 0), (1, 1), (2, 1)):
+        for loss_level, self_level in ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 3)):
             parts = self._worded(view, loss_level, self_level)
             if sum(spans_width(part) for part in parts) + len(SEPARATOR[0]) * (len(parts) - 1) <= width:
                 break
@@ -217,7 +222,10 @@ def verdict_line(verdict: Verdict | None, width: int) -> list[Span]:
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
-    """What schedtop itself takes, or the recorder took; at level 1 without the word CPU."""
+    """What schedtop itself takes, or the recorder took, and what it does to others.
+
+    At level 1 without the word CPU, at 2 in fewer words, at 3 without others.
+    """
     share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
     word = "" if level else "CPU "
     spans: list[Span] = [
@@ -226,11 +234,18 @@ def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
     ]
     if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
         spans.append((f" {per_switch:.0f} ns/switch", "text"))
+    if frame.overhead.nice and level < 2:
+        spans.append((f" nice {frame.overhead.nice}", "text"))
+    if (caused_ns := frame.overhead.longest_caused_wait_ns) is not None and level < 3:
+        words = " · delayed others ≤ " if level < 2 else " others ≤ "
+        spans += [(words, "dim"), (format_ns(-(-caused_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
     return spans
 
 
 def _loss_parts(loss: Loss, level: int) -> Parts:
     """What was lost. Rows that the past keeps no longer are no loss of what happened then."""
+    if not loss.any:
+        return []
     lost = replace(loss, tasks_forgotten=0, slow_waits_forgotten=0)
     parts: Parts = []
     if lost.serious.any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 
-from schedtop.widgets.canvas import Canvas
+from schedtop.widgets.canvas import Canvas, surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped
 
@@ -66,6 +66,7 @@ class Pane(Canvas, Generic[Moment]):
         self.hint = ""
         self._title = ""
         self._subtitle = ""
+        self._is_titling = False
         self.set_title()
 
     def show(self, view: Moment) -> None:
@@ -117,17 +118,31 @@ class Pane(Canvas, Generic[Moment]):
         return [[], *lines] if self.inner.height > len(lines) + 1 else lines
 
     def set_title(self, detail: str = "", subtitle: str = "") -> None:
-        """The border's texts. Set only when they change, because that repaints the whole pane."""
+        """The border's texts; set only when they change."""
         name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
         number = f"{self.NUMBER} " if self.NUMBER else ""
         title = f"{number}{name}{f' · {detail}' if detail else ''}"
+        subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
+        if title == self._title and subtitle == self._subtitle:
+            return
+        painted, self._is_titling = True, True
         if title != self._title:
             self._title = title
             self.border_title = Content(title)
-        subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
+            painted = surface_of(self).paint_edge(self, title, top=True)
         if subtitle != self._subtitle:
             self._subtitle = subtitle
             self.border_subtitle = Content(subtitle)
+            painted = surface_of(self).paint_edge(self, subtitle, top=False) and painted
+        self._is_titling = False
+        if not painted:
+            self.refresh()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        if self._is_titling:
+            # The framework would paint the whole pane for one word in its border.
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def position_text(self) -> str:
         """Which rows are visible, empty if all are."""

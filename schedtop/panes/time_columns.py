@@ -99,20 +99,33 @@ class TimeColumns:
         at = grid.column(now)
         right = self._edge.column(grid, newest, at, width)
         first = right - width + 1
-        seen: list[tuple[int, int, Frame]] = []
-        for frame in reversed(frames):
-            begin, last = grid.columns((frame.end_ns - frame.interval_ns, frame.end_ns))
-            if last < first:
-                break
-            if begin <= right:
-                seen.append((begin - first, last - first, frame))
+        seen = self._seen(frames, grid, first, right)
         cursor = None
         if is_moment(view):
             begin = min(at, grid.column(view.begin_ns) + 1)
             cursor = (begin - first, at - first)
         self._margin = margin
-        self.placed = Placed(grid, first, width, seen[::-1], newest - first, cursor)
+        self.placed = Placed(grid, first, width, seen, newest - first, cursor)
         return self.placed
+
+    def _seen(self, frames: tuple[Frame, ...], grid: TimeGrid, first: int, right: int) -> list[tuple[int, int, Frame]]:
+        """The Frames from the column `first` to `right`, with their columns from there on. Those of the last time are
+        taken over: mostly one has come."""
+        before = self.placed
+        known: dict[int, tuple[int, int, Frame]] = {}
+        if before is not None and before.grid == grid and before.first == first:
+            known = {id(one[2]): one for one in before.frames}
+        seen: list[tuple[int, int, Frame]] = []
+        for frame in reversed(frames):
+            if (one := known.get(id(frame))) is not None:
+                seen.append(one)
+                continue
+            begin, last = grid.columns((frame.end_ns - frame.interval_ns, frame.end_ns))
+            if last < first:
+                break
+            if begin <= right:
+                seen.append((begin - first, last - first, frame))
+        return seen[::-1]
 
     def axis_spans(self, view: View, placed: Placed, margin: str) -> Spans:
         """The line under the columns: how long ago, or the clock beside the mark of the window that is shown."""

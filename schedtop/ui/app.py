@@ -16,9 +16,12 @@ from rich.console import RenderableType
 from textual import events, on
 from textual.app import App
 from textual.binding import BindingType
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.notifications import SeverityLevel
 
+from schedtop.base import session_nice
 from schedtop.base.units import printable
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source
@@ -26,17 +29,24 @@ from schedtop.ui.changes import Changes
 from schedtop.ui.feed import Feed, FeedEnded, FrameArrived, stop_feeds
 from schedtop.ui.keys.app_keys import APP_KEYS
 from schedtop.ui.keys.order import KeyOrder
-from schedtop.ui.memory import return_large_arrays
+from schedtop.ui.memory import Collector, return_large_arrays
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.preferences import NO_PREFERENCES, Choices, Preferences
 from schedtop.ui.problems import problems_of
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.terminal.appearance import FULL, Appearance
+from schedtop.ui.terminal.keyboard import QuietDriver, end_keyboard
 from schedtop.ui.terminal.painter import Difference, Painter
-from schedtop.ui.terminal.terminal import drawing_on_output, ending_with_terminal, off_signals, on_signals
+from schedtop.ui.terminal.surface import Surface
+from schedtop.ui.terminal.terminal import (
+    drawing_on_output,
+    ending_with_terminal,
+    give_back_when_stopped,
+    off_signals,
+    on_signals,
+)
 from schedtop.ui.terminal.textual_private import CompositorUpdate, OpenApp, PartialUpdate
 from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
-from schedtop.ui.terminal.urgent import Urgency, urgent
 from schedtop.widgets.ascii_filter import AsciiFilter
 from schedtop.widgets.parts import made_of
 
@@ -74,11 +84,13 @@ class SchedtopApp(OpenApp[int]):
             self.register_theme(theme)
         self.appearance = appearance
         self._painter = Painter()
+        self.collector: Collector | None = None
+        """Set where the whole process is the app's."""
         self._ascii = (AsciiFilter(),) if appearance.ascii else ()
+        self.surface = Surface(self, self._painter, self.keys_wait, ascii_only=appearance.ascii)
         self.theme = appearance.theme
         self.animation_level = "none"
         self.failure = ""
-        self.urgency = Urgency()
         self._errors_until = 0.0
         self._feed = Feed(source.frames, self.post_message, FrameArrived)
         # The place of a file is told in full: it does not depend on where schedtop was started.
@@ -96,6 +108,16 @@ class SchedtopApp(OpenApp[int]):
         """What is to be remembered, by the config's keys, when the app has ended."""
         return self._changes.kept
 
+    def get_driver_class(self) -> type[Driver]:
+        found = super().get_driver_class()
+        return QuietDriver if found is LinuxDriver else found
+
+    def keys_wait(self, of_any: bool) -> bool:
+        """Whether a key or a click has come that is not looked at yet; `of_any`: or with an effect still to come."""
+        return (isinstance(self.driver, QuietDriver) and self.driver.has_input) or (
+            of_any and not self.key_order.is_settled
+        )
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         # The panes' style sheets name them, so they must exist whatever theme is active.
         return dict(DARK.variables)
@@ -105,13 +127,15 @@ class SchedtopApp(OpenApp[int]):
 
     def on_mount(self, _event: events.Mount) -> None:
         on_signals(self.stop)
+        give_back_when_stopped()
         self.app_resume_signal.subscribe(self, self._resumed)
         self._feed.start()
-        self.urgency.keep()
         if self.problems.every:
             self.notify(self.problems.words, title=self.problems.file, severity="warning", timeout=12, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(self.driver, QuietDriver):
+            self.driver.has_input = False
         if isinstance(event, events.Key | events.MouseDown):
             self._changes.drop_hint()
         await self.key_order.take(event)
@@ -139,8 +163,13 @@ class SchedtopApp(OpenApp[int]):
 
     @on(FrameArrived)
     def _frame_arrived(self, event: FrameArrived) -> None:
-        self.urgency.keep()
         self.dashboard.add(event.frame)
+        self.call_later(self._frame_drawn, event.frame.overhead.rss_bytes)
+
+    def _frame_drawn(self, held_bytes: int) -> None:
+        self.surface.flush()
+        if self.collector is not None:
+            self.collector.frame_drawn(held_bytes)
 
     @on(FeedEnded)
     def _feed_ended(self, event: FeedEnded) -> None:
@@ -169,7 +198,7 @@ class SchedtopApp(OpenApp[int]):
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""
         if self.can_suspend:
             # Textual would also answer the signal that brings us back, perhaps late, and so begin twice.
-            with self.suspend(), _unanswered(signal.SIGCONT):
+            with self.suspend(), _unanswered(signal.SIGCONT), session_nice.OWN.given_back():
                 os.killpg(os.getpgrp(), signal.SIGSTOP)
             # The shell has written over the screen.
             self.action_redraw()
@@ -185,6 +214,7 @@ class SchedtopApp(OpenApp[int]):
 
     def replaced(self, renderable: RenderableType | None) -> RenderableType | CompositorUpdate | None:
         """Only what differs from what the terminal shows."""
+        self.surface.flush()
         if isinstance(renderable, PartialUpdate):
             return Difference(self._painter, renderable, (self.size.width, self.size.height))
         if renderable is not None:
@@ -234,7 +264,6 @@ def run(
     own_pid: int | None = None,
     make_screen: Callable[..., Dashboard] = Dashboard,
     on_demand: OnDemand = NOTHING,
-    goes_first: bool = False,
     preferences: Preferences = NO_PREFERENCES,
     appearance: Appearance = FULL,
 ) -> int:
@@ -242,8 +271,8 @@ def run(
 
     0 quit, 1 the source failed (said on standard error), 130 ctrl-c, 143 SIGTERM, 129 SIGHUP. The caller closes the
     source. `own_pid` is the process to mark as schedtop's own in the task table, `make_screen` another dashboard.
-    `on_demand`: what keys open, if there is a live kernel; `goes_first`: with real-time priority, see `urgent`;
-    `preferences`: how it begins; `appearance`: colours and characters. Raises what went wrong in the app itself.
+    `on_demand`: what keys open, if there is a live kernel; `preferences`: how it begins; `appearance`: colours and
+    characters. Raises what went wrong in the app itself.
     """
     # What is loaded by now stays until the end: the collector need not look at it again and again.
     gc.freeze()
@@ -258,10 +287,14 @@ def run(
         preferences=preferences,
         appearance=appearance,
     )
+    app.collector = Collector()
     for problem in app.problems.of_keys:
         print(f"schedtop: {printable(problem)}", file=sys.stderr)
-    with drawing_on_output(), ending_with_terminal(), urgent(goes_first) as app.urgency:
-        app.run()
+    with drawing_on_output(), ending_with_terminal():
+        try:
+            app.run()
+        finally:
+            end_keyboard(app.driver)
     if not app.wait_for_source():
         print("schedtop: the source did not stop in time", file=sys.stderr)
     for line in app.dashboard.close_recordings(RECORDING_TIMEOUT_S):

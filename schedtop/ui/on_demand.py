@@ -6,19 +6,21 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from schedtop.offcpu.measurement import OffCpuSource, Wakers
-from schedtop.task import TaskSource
+if TYPE_CHECKING:
+    from schedtop.offcpu.measurement import OffCpuSource, Wakers
+    from schedtop.task import TaskSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
 """Captures the live kernel for a while into files in a directory, less if the event is set; lines for the user.
 
 Raises SourceError or OutputError."""
 
-MakeOffCpu = Callable[[int, Wakers], OffCpuSource]
+MakeOffCpu = Callable[[int, "Wakers"], "OffCpuSource"]
 """The source of off-CPU time, not open yet, of waits of so many nanoseconds and more; what is kept of wakers."""
 
-MakeTaskSource = Callable[[int, bool], TaskSource]
+MakeTaskSource = Callable[[int, bool], "TaskSource"]
 """The source of a task view, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
 
 

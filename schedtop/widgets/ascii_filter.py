@@ -15,12 +15,13 @@ class AsciiFilter(LineFilter):
 
     def apply(self, segments: list[Segment], _background: Color) -> list[Segment]:
         return [
-            segment if segment.text.isascii() else Segment(_same_width(segment.text), segment.style, segment.control)
+            segment if segment.text.isascii() else Segment(in_ascii(segment.text), segment.style, segment.control)
             for segment in segments
         ]
 
 
-def _same_width(text: str) -> str:
+def in_ascii(text: str) -> str:
+    """The text in ASCII, as wide as it is."""
     plain = to_ascii(text)
     # What the screen takes for the width of rare characters may be something else.
     return plain if len(plain) == (width := cell_len(text)) else plain[:width].ljust(width)

@@ -1,20 +1,27 @@
-"""A widget that shows lines: it keeps the Strip of a line that did not change and repaints only the others."""
+"""A widget that shows lines: what did not change is neither made nor painted again.
+
+Lines that change go to the app's `surface`, if it has one that takes them: straight to the terminal. The framework
+makes Strips of them only when it paints the widget itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.color import Color
+from textual.dom import NoScreen
+from textual.errors import NoWidget
 from textual.geometry import Region, Size
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from schedtop.widgets.strips import Span, Spans, marked_spans, strip_of
+from schedtop.widgets.strips import Span, Spans, fitted, marked_spans, strip_of
 
 LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -47,6 +54,43 @@ framework makes a node for each name and each widget, again at each change of fo
 STYLES = tuple(LOOKS)
 
 
+class Surface(Protocol):
+    """What paints lines past the framework."""
+
+    def breathe(self) -> None:
+        """Gives the CPU away for a moment, if it was kept for a while."""
+
+    def paint(self, canvas: Canvas, rows: Sequence[tuple[int, Spans]]) -> bool:
+        """Paints other lines in place of those before; false if they have to go through the framework now."""
+
+    def paint_edge(self, canvas: Canvas, label: str, *, top: bool) -> bool:
+        """Paints the border's first or last line with another label; false as above."""
+
+
+class NoSurface:
+    """Everything goes through the framework."""
+
+    def breathe(self) -> None:
+        """Keeps the CPU."""
+
+    def paint(self, _canvas: Canvas, _rows: Sequence[tuple[int, Spans]]) -> bool:
+        """Paints nothing."""
+        return False
+
+    def paint_edge(self, _canvas: Canvas, _label: str, *, top: bool) -> bool:
+        """Paints nothing."""
+        return False
+
+
+NO_SURFACE = NoSurface()
+
+
+def surface_of(canvas: Canvas) -> Surface:
+    """What paints the lines of a canvas: the app's surface, if it has one."""
+    surface: Surface = getattr(canvas.app, "surface", NO_SURFACE) if canvas.is_attached else NO_SURFACE
+    return surface
+
+
 class Canvas(Widget, can_focus=True):
     """Lines of text with styles, and a scroll position over them.
 
@@ -73,14 +117,22 @@ class Canvas(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         # Before super: it calls notify_style_update.
         self._styles_by_name: dict[str, Style] = {}
+        self.inks: dict[str, Any] = {}
+        """What the surface knows of the styles, until they change."""
+        self._home: Screen[Any] | None = None
+        self._measured: tuple[object, Size] = (None, Size(0, 0))
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.marked = ""
         """What is searched for: shown wherever it stands."""
         self.total_rows = 0
         self._lines: list[tuple[Span, ...]] = []
-        self._strips: list[Strip] = []
+        self._fitted: list[Spans | None] = []
+        self._strips: list[Strip | None] = []
+        """Both are made when they are asked for."""
         self._strips_width = 0
+        self.catch_up: Callable[[Widget], None] | None = None
+        """Has the framework drop the lines that it keeps, because newer ones have been painted past it."""
 
     def draw(self) -> None:
         """Computes the visible lines and puts them; called when the data, the size or the position changed."""
@@ -88,7 +140,15 @@ class Canvas(Widget, can_focus=True):
     @property
     def inner(self) -> Size:
         """The cells inside the border."""
-        return self.content_size
+        try:
+            if self._home is None:
+                self._home = self.screen
+            place = self._home.find_widget(self)
+        except (NoScreen, NoWidget):
+            return Size(0, 0)
+        if place is not self._measured[0]:
+            self._measured = (place, place.region.shrink(self.styles.gutter).size)
+        return self._measured[1]
 
     @property
     def page_rows(self) -> int:
@@ -96,36 +156,34 @@ class Canvas(Widget, can_focus=True):
         return max(1, self.inner.height)
 
     def put(self, lines: Sequence[Spans]) -> None:
-        """Shows these lines from the first row on; lines that are the same keep their Strips."""
+        """Shows these lines from the first row on; only those that are others are made anew."""
         width, height = self.inner
         wanted = [tuple(line) for line in lines[:height]]
         wanted.extend(() for _ in range(height - len(wanted)))
-        keep = width == self._strips_width and height == len(self._lines)
-        changed: list[int] = []
-        strips: list[Strip] = []
-        for row, line in enumerate(wanted):
-            if keep and self._lines[row] == line:
-                strips.append(self._strips[row])
-            else:
-                shown = marked_spans(line, self.marked) if self.marked and row >= self.HEAD_ROWS else line
-                strips.append(strip_of(shown, width, self.style_named))
-                changed.append(row)
-        self._lines, self._strips, self._strips_width = wanted, strips, width
+        before, keep = self._lines, width == self._strips_width and height == len(self._lines)
+        self._lines = wanted
         if not keep:
+            self._strips, self._fitted, self._strips_width = [None] * height, [None] * height, width
             self.refresh()
-        elif changed:
-            self.refresh(*self._regions(changed))
+            return
+        changed = [row for row, line in enumerate(wanted) if line != before[row]]
+        if not changed:
+            return
+        fitted_before = [(row, self._fitted[row] or fitted(before[row], width)) for row in changed]
+        for row in changed:
+            self._fitted[row] = self._strips[row] = None
+        if self.marked or not surface_of(self).paint(self, fitted_before):
+            self.refresh(*_regions(changed, width))
 
-    def _regions(self, rows: Sequence[int]) -> list[Region]:
-        """The regions of changed rows, neighbours joined; their origin is the content, not the border."""
-        regions: list[Region] = []
-        start = previous = rows[0]
-        for row in (*rows[1:], -1):
-            if row != previous + 1:
-                regions.append(Region(0, start, self._strips_width, previous - start + 1))
-                start = row
-            previous = row
-        return regions
+    def line_at(self, row: int) -> Spans:
+        """A line as it is shown: exactly as wide as the canvas."""
+        line = self._fitted[row]
+        if line is None:
+            spans: Spans = self._lines[row]
+            if self.marked and row >= self.HEAD_ROWS:
+                spans = marked_spans(spans, self.marked)
+            line = self._fitted[row] = fitted(spans, self._strips_width)
+        return line
 
     # What is searched.
 
@@ -160,9 +218,19 @@ class Canvas(Widget, can_focus=True):
         self.draw()
 
     def render_line(self, y: int) -> Strip:
-        if y < len(self._strips) and self._strips_width == self.size.width:
-            return self._strips[y]
-        return Strip.blank(self.size.width, self.rich_style)
+        width = self.inner.width
+        if y >= len(self._strips) or self._strips_width != width:
+            return Strip.blank(width, self.rich_style)
+        strip = self._strips[y]
+        if strip is None:
+            strip = self._strips[y] = strip_of(self.line_at(y), width, self.style_named)
+        return strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.catch_up is not None:
+            self.catch_up(self)
+            self.catch_up = None
+        return super().render_lines(crop)
 
     def style_named(self, name: str) -> Style:
         """The theme's style of one of STYLES."""
@@ -176,6 +244,8 @@ class Canvas(Widget, can_focus=True):
         # The Strips carry the colours of the old theme or focus.
         self._strips_width = -1
         self._styles_by_name.clear()
+        self.inks.clear()
+        self._measured = (None, Size(0, 0))
         if self.is_attached and self.is_running:
             self.call_later(self.draw)
 
@@ -209,13 +279,23 @@ class Canvas(Widget, can_focus=True):
     def on_show(self, _event: events.Show) -> None:
         self.draw()
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def _mouse_scrolled(self, event: events.MouseScrollDown | events.MouseScrollUp) -> None:
         event.stop()
-        self.scroll_rows(3)
+        self.scroll_rows(3 if isinstance(event, events.MouseScrollDown) else -3)
 
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.scroll_rows(-3)
+
+def _regions(rows: Sequence[int], width: int) -> list[Region]:
+    """The regions of changed rows, neighbours joined; their origin is the content, not the border."""
+    regions: list[Region] = []
+    start = previous = rows[0]
+    for row in (*rows[1:], -1):
+        if row != previous + 1:
+            regions.append(Region(0, start, width, previous - start + 1))
+            start = row
+        previous = row
+    return regions
 
 
 def _style(name: str, theme: Mapping[str, str]) -> Style:

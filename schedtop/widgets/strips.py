@@ -85,23 +85,35 @@ def spans_width(spans: Iterable[Span]) -> int:
     return sum(width_of(text) for text, _ in spans)
 
 
-def strip_of(spans: Spans, width: int, style_of: StyleOf) -> Strip:
-    """A Strip of exactly `width` cells: the line padded with the style `text`, or cut."""
-    segments: list[Segment] = []
+def fitted(spans: Spans, width: int) -> list[Span]:
+    """The line in exactly `width` cells: padded with the style `text`, or cut."""
+    line = [span for span in spans if span[0]]
+    left = width - sum([len(text) if text.isascii() else cell_len(text) for text, _ in line])
+    if left >= 0:
+        if left:
+            line.append((" " * left, "text"))
+        return line
+    return _cut(line, width)
+
+
+def _cut(spans: Spans, width: int) -> list[Span]:
+    line: list[Span] = []
     left = width
-    for text, name in spans:
+    for span in spans:
         if left <= 0:
             break
-        cells = width_of(text)
+        cells = width_of(span[0])
         if cells > left:
-            text = fit(_head(text, left), left)
+            span = (fit(_head(span[0], left), left), span[1])
             cells = left
-        if text:
-            segments.append(Segment(text, style_of(name)))
-            left -= cells
-    if left > 0:
-        segments.append(Segment(" " * left, style_of("text")))
-    return Strip(segments, width)
+        line.append(span)
+        left -= cells
+    return line
+
+
+def strip_of(spans: Spans, width: int, style_of: StyleOf) -> Strip:
+    """A Strip of exactly `width` cells: the line padded with the style `text`, or cut."""
+    return Strip([Segment(text, style_of(name)) for text, name in fitted(spans, width)], width)
 
 
 def whole_parts(parts: Iterable[Spans], width: int, separator: Span) -> list[Span]:

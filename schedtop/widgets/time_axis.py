@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 
@@ -68,7 +67,7 @@ class GridKeeper:
             grid = TimeGrid(grid.anchor_ns, grid.interval_ns, grid.interval_ns * per_column)
         interval_ns = grid.interval_ns
         half = interval_ns // 2
-        off = median(abs((end - grid.anchor_ns + half) % interval_ns - half) for _, end in recent)
+        off = sorted(abs((end - grid.anchor_ns + half) % interval_ns - half) for _, end in recent)[len(recent) // 2]
         if off > interval_ns / 3:
             grid = TimeGrid(recent[-1][1], interval_ns, grid.column_ns)
         self._grid = grid

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 
 from schedtop.base.finding import Finding
+from schedtop.base.session_nice import OWN
 
 LEAST_COLUMNS, LEAST_LINES = 60, 15
 
@@ -73,6 +74,7 @@ def _watch(done: threading.Event, terminal: int) -> None:
             os.kill(os.getpid(), signal.SIGHUP)
             if not done.wait(GRACE_S):
                 # There is no terminal to restore; programs and maps of the kernel go with their descriptors.
+                OWN.end()
                 os._exit(128 + signal.SIGHUP)
             return
 
@@ -97,6 +99,8 @@ def on_signals(stop: Callable[[int], object]) -> None:
 
     Without this they end the program and leave the terminal in raw mode.
     """
+    import asyncio  # late, here and below: whether there is a terminal is asked before anything large is imported
+
     loop = asyncio.get_running_loop()
     for number in ENDING_SIGNALS:
         try:
@@ -106,8 +110,23 @@ def on_signals(stop: Callable[[int], object]) -> None:
             return
 
 
+def give_back_when_stopped() -> None:
+    """The framework's handler of SIGTSTP stops the process: the session has its own nice value then."""
+    stop = signal.getsignal(signal.SIGTSTP)
+    if not callable(stop) or threading.current_thread() is not threading.main_thread():
+        return  # no terminal, or a test
+
+    def given_back(number: int, frame: FrameType | None) -> None:
+        with OWN.given_back():
+            stop(number, frame)
+
+    signal.signal(signal.SIGTSTP, given_back)
+
+
 def off_signals() -> None:
     """Gives the signals back."""
+    import asyncio  # late, as above
+
     loop = asyncio.get_running_loop()
     for number in ENDING_SIGNALS:
         loop.remove_signal_handler(number)

@@ -88,8 +88,21 @@ class Drawing(SchedtopApp):
         super().__init__(*arguments, **options)
         self.sent: list[str] = []
         self.emulator: Emulator | None = None
+        self.past_framework = 0
+        """How often something was sent that the framework knows nothing of."""
+
+    @property
+    def is_painting(self) -> bool:
+        return self.emulator is not None
+
+    def send(self, sequences: str) -> None:
+        assert self.emulator is not None
+        self.past_framework += 1
+        self.sent.append(sequences)
+        self.emulator.feed(sequences)
 
     def _display(self, screen: Any, renderable: Any) -> None:
+        self.surface.flush()
         if isinstance(renderable, ChopsUpdate | LayoutUpdate) and self.screen is screen:
             size = self.size
             if self.emulator is None or (len(self.emulator.cells[0]), len(self.emulator.cells)) != size:

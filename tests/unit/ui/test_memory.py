@@ -1,9 +1,15 @@
 """Memory of large arrays goes back to the system, also when something small was made after them."""
 
+import gc
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
 
 import pytest
+
+from schedtop.ui import memory
+from schedtop.ui.memory import GIVE_BACK_FRAMES, GROWN_BYTES, MIDDLE_FRAMES, SETTLED_FRAMES, Collector
 
 _CODE = """
 import sys
@@ -35,3 +41,53 @@ def left(told: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
 def test_large_arrays_leave_nothing_behind() -> None:
     assert left("told") < 20 << 10
+
+
+class Knot:
+    """What refers to itself, and so is left to the collector."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    """One that does not freeze what the other tests leave."""
+    thresholds = gc.get_threshold()
+    monkeypatch.setattr(memory.gc, "freeze", lambda: None)
+    try:
+        yield Collector()
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def test_garbage_of_frames_is_collected_between_them(collector: Collector) -> None:
+    for _ in range(SETTLED_FRAMES):
+        collector.frame_drawn()
+    gone = weakref.ref(Knot())
+    kept = [[] for _ in range(2 * memory.YOUNG_OBJECTS)]
+    assert gone() is not None
+    collector.frame_drawn()
+    assert gone() is None
+    del kept
+
+
+def test_garbage_that_has_survived_a_frame_is_collected_later(collector: Collector) -> None:
+    knot = Knot()
+    gone = weakref.ref(knot)
+    gc.collect(0)
+    del knot
+    for _ in range(MIDDLE_FRAMES):
+        collector.frame_drawn()
+    assert gone() is None
+
+
+def test_free_pages_are_returned_once_much_has_been_held(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[int] = []
+    monkeypatch.setattr(memory, "give_back", lambda: returned.append(1))
+    for _ in range(2 * GIVE_BACK_FRAMES):
+        collector.frame_drawn(70 << 20)
+    assert not returned
+    for _ in range(3 * GIVE_BACK_FRAMES):
+        collector.frame_drawn((70 << 20) + 2 * GROWN_BYTES)
+    assert len(returned) == 1

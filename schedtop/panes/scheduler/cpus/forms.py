@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -125,9 +126,7 @@ def listed(picture: Picture) -> Form:
     order = ordered_cpus(view, ids, picture.values)
     tall = max(1, min(TALL_MOST, (height - 1) // (len(ids) + 1)))
     page = max(1, (height - 1 - tall) // tall)
-    placed = _placed(
-        list_columns(ids, view.settings.cpu_sort, view.frame.unavailable), width, HISTORY_LEAST, HISTORY_GOOD
-    )
+    placed = _placed_list(max(ids, default=0), view.settings.cpu_sort, frozenset(view.frame.unavailable), width)
     table_width = sum(column_width + 1 for _, column_width in placed)
     room = min(width - table_width, HISTORY_MOST)
     measure = picture.measure
@@ -230,6 +229,12 @@ def folded(picture: Picture, kind: str) -> Form:
         return lines
 
     return Form([fold.cpus for fold in folds], len(folds), page, 2, draw, step=tall, placed=placed)
+
+
+@lru_cache(8)
+def _placed_list(last: int, sort: str, lacks: frozenset[str], width: int) -> Placed[CpuRows]:
+    """The columns of a row a CPU; `last` is the CPU with the longest number."""
+    return _placed(list_columns((last,), sort, lacks), width, HISTORY_LEAST, HISTORY_GOOD)
 
 
 def _placed(columns: Sequence[Column[CpuRows]], width: int, least: int, good: int) -> Placed[CpuRows]:

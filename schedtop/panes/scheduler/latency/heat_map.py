@@ -115,15 +115,32 @@ class Columns:
     share: Floats
     max_ns: Counts
     known: npt.NDArray[np.bool_]
+    total: Counts
+    """All of them together, shape (BUCKETS,)."""
+    running: Counts
+    """Sums over the buckets below, shape (columns, BUCKETS + 1)."""
 
     @classmethod
     def of(cls, width: int, placed: Iterable[tuple[int, int, Histogram]]) -> Columns:
         """Columns 0 to `width - 1`; each histogram with its first and its last column, which may be outside."""
-        counts = np.zeros((width, BUCKETS), np.int64)
-        share, max_ns, known = [1.0] * width, [0] * width, [False] * width
+        columns = cls(
+            counts=np.zeros((width, BUCKETS), np.int64),
+            share=np.ones(width),
+            max_ns=np.zeros(width, np.int64),
+            known=np.zeros(width, bool),
+            total=np.zeros(BUCKETS, np.int64),
+            running=np.zeros((width, BUCKETS + 1), np.int64),
+        )
+        columns.add(placed)
+        return columns
+
+    def add(self, placed: Iterable[tuple[int, int, Histogram]]) -> None:
+        """Adds more histograms, newer ones."""
+        counts, share, known = self.counts, self.share, self.known
+        changed: set[int] = set()
         for first, last, waits in placed:
             part = 1 / (last - first + 1)
-            for column in range(max(first, 0), min(last, width - 1) + 1):
+            for column in range(max(first, 0), min(last, len(known) - 1) + 1):
                 if not known[column]:
                     counts[column], share[column] = waits.counts, part
                 else:
@@ -132,9 +149,12 @@ class Columns:
                         before, count = int(counts[column].sum()), waits.count
                         share[column] = (share[column] * before + part * count) / max(before + count, 1)
                     counts[column] += waits.counts
-                max_ns[column] = max(max_ns[column], waits.max_ns)
+                self.max_ns[column] = max(int(self.max_ns[column]), waits.max_ns)
                 known[column] = True
-        return cls(counts, np.array(share), np.array(max_ns, np.int64), np.array(known))
+                self.total[:] += waits.counts
+                changed.add(column)
+        for column in changed:
+            np.cumsum(counts[column], out=self.running[column, 1:])
 
     def histogram(self, column: int) -> Histogram:
         """All waits of a column."""
@@ -152,8 +172,7 @@ class HeatMap:
 
 def heat_map(columns: Columns, scale: LogScale, ratios: Sequence[float]) -> HeatMap:
     """The map of these columns."""
-    running = np.zeros((len(columns.counts), BUCKETS + 1), np.int64)
-    np.cumsum(columns.counts, axis=1, out=running[:, 1:])
+    running = columns.running
     edges = np.searchsorted(scale.rows_of(_LOG_VALUES), np.arange(scale.rows + 1))
     cells = np.diff(running[:, edges], axis=1).T * columns.share
     lines = np.empty((len(ratios), len(columns.counts)), np.int64)

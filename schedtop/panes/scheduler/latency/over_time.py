@@ -13,6 +13,7 @@ from textual.geometry import Size
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
 from schedtop.history.view import View
+from schedtop.model.frame import Frame
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,
@@ -27,6 +28,7 @@ from schedtop.panes.scheduler.latency.heat_map import (
 from schedtop.panes.scheduler.latency.pane import scope
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
+from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.glyphs import SHADES, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
@@ -84,6 +86,7 @@ class OverTimePane(Pane[View]):
         self.time = TimeColumns(self)
         self._scale: LogScale | None = None
         self._factor = 0
+        self._counted: tuple[object, Sequence[tuple[int, int, Frame]], Columns] | None = None
 
     def show(self, view: View) -> None:
         if self.hidden:
@@ -94,6 +97,7 @@ class OverTimePane(Pane[View]):
     def forget(self) -> None:
         """Drops what is kept of Frames."""
         self.time.forget()
+        self._counted = None
 
     def view_glance(self, view: View) -> Spans:
         cpus = view.settings.shown_filter.cpus or None
@@ -107,16 +111,26 @@ class OverTimePane(Pane[View]):
         readout = height >= READOUT_LEAST
         placed = self.time.place(view, MARGIN, max(1, width - MARGIN))
         cpus = view.settings.shown_filter.cpus or None
-        waits = [(begin, last, frame.latency.histogram(None, cpus)) for begin, last, frame in placed.frames]
-        columns = Columns.of(placed.width, waits)
+        columns = self._columns(placed, cpus)
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
-        scale = self._scale = log_scale(columns.counts.sum(axis=0), threshold_ns, rows, self._scale)
+        scale = self._scale = log_scale(columns.total, threshold_ns, rows, self._scale)
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
+        surface_of(self).breathe()
         self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
         self._set_titles(view)
         lines = [*self._map(view, placed, columns, scale, drawn), self.time.axis_spans(view, placed, " " * MARGIN)]
         return [self._readout(view, placed, columns), *lines] if readout else lines
+
+    def _columns(self, placed: Placed, cpus: tuple[int, ...] | None) -> Columns:
+        """The waits of each column; the newest are added to those of the last time while nothing else changes."""
+        before, key, frames = self._counted, (placed.grid, placed.first, placed.width, cpus), placed.frames
+        if before is None or before[0] != key or before[1] != frames[: len(before[1])]:
+            before = (key, [], Columns.of(placed.width, ()))
+        columns, new = before[2], frames[len(before[1]) :]
+        columns.add((begin, last, frame.latency.histogram(None, cpus)) for begin, last, frame in new)
+        self._counted = (key, frames, columns)
+        return columns
 
     # Far moves of the cursor; the dashboard steps by intervals.
 

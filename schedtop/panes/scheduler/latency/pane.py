@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from textual.geometry import Size
 
@@ -14,7 +15,7 @@ from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
 from schedtop.panes.scheduler.tasks.selected import selected_group
-from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
+from schedtop.widgets.columns import Column, Placed, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, fit
 
 PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
@@ -117,7 +118,7 @@ class LatencyPane(Pane[View]):
         every = sum(waits.values(), Histogram.empty())
         kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
         self.set_title(scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
-        placed = place(columns_for(width), width)
+        placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
             lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
@@ -130,13 +131,18 @@ class LatencyPane(Pane[View]):
         """The waits of one group, of both kinds together: more is not known of groups."""
         width, height = self.inner
         self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")
-        placed = place(columns_for(width), width)
+        placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))
         lines.append([(fit("of the selected row, both kinds together", width), "dim")])
         room = height - len(lines)
         threshold_ns = view.frame.threshold_ns
         return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]
+
+
+@lru_cache(4)
+def _placed(width: int) -> Placed[Kinds]:
+    return place(columns_for(width), width)
 
 
 def _per_s(view: View, histogram: Histogram) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from textual.geometry import Size
 
@@ -13,7 +14,7 @@ from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.queue.rows import COLUMNS, QueueRows
 from schedtop.widgets.bars import thin_bar
-from schedtop.widgets.columns import header_spans, place, row_lines
+from schedtop.widgets.columns import Placed, header_spans, place, row_lines
 from schedtop.widgets.strips import Span, Spans, fit, whole_parts
 
 BESIDE = 60
@@ -98,8 +99,13 @@ class QueuePane(Pane[View]):
         position = f"CPUs {self.top + 1}-{self.top + len(rows.ids)} of {len(ids)}" if hidden else ""
         detail = _detail(queue, ids)
         self.set_title(detail if len(self.TITLE) + len(detail) + TITLE_FRAME <= self.size.width else "", position)
-        placed = place(COLUMNS, width)
+        placed = _placed(width)
         return [header_spans(placed, None), *row_lines(placed, rows, len(rows.ids))]
+
+
+@lru_cache(4)
+def _placed(width: int) -> Placed[QueueRows]:
+    return place(COLUMNS, width)
 
 
 def _why_none(view: View) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -96,20 +98,24 @@ class Past:
     def __init__(self) -> None:
         self._values: dict[tuple[int, int], tuple[float, ...]] = {}
         self._cpus: Cpus = None
+        self._frames: tuple[Frame, ...] = ()
+        self._known = np.empty((0, len(SERIES) + 2))
+        """Values, end and length of each of them."""
 
     def table(self, frames: Sequence[Frame], places: int, cpus: Cpus = None) -> Values:
         """The largest value of each series in `places` equal parts, shape (series, places), NaN without data."""
         if cpus != self._cpus:
             self._cpus = cpus
             self._values.clear()
+            self._frames = ()
         table = np.full((places, len(SERIES)), np.nan)
         end = frames[-1].end_ns if frames else 0
-        recent = [frame for frame in frames if end - frame.end_ns < SPAN_NS]
+        recent = frames[bisect_right(frames, end - SPAN_NS, key=attrgetter("end_ns")) :]
         if not recent or places <= 0:
             return table.T
-        values = np.array([self._of(frame) for frame in recent])
-        age = end - np.array([frame.end_ns for frame in recent])
-        begun = age + np.array([frame.interval_ns for frame in recent])
+        values, ends, lengths = self._known_of(recent)
+        age = end - ends
+        begun = age + lengths
         last = places - 1 - (age / SPAN_NS * places).astype(int)
         first = places - 1 - np.minimum(places - 1, (begun / SPAN_NS * places - 1e-9).astype(int))
         np.fmax.at(table, last, values)
@@ -117,6 +123,20 @@ class Past:
             part = slice(first[index], last[index] + 1)
             table[part] = np.fmax(table[part], values[index])
         return table.T
+
+    def _known_of(self, frames: Sequence[Frame]) -> tuple[Values, Values, Values]:
+        """Values, ends and lengths of these Frames; those of the last time are kept."""
+        ends = [frame.end_ns for frame in frames[:1]]
+        before, known = self._frames, self._known
+        gone = bisect_left(before, ends[0], key=attrgetter("end_ns"))
+        kept = len(before) - gone
+        if kept <= 0 or tuple(frames[:kept]) != before[gone:]:
+            gone = kept = 0
+            known = np.empty((0, len(SERIES) + 2))
+        new = [(*self._of(frame), frame.end_ns, frame.interval_ns) for frame in frames[kept:]]
+        known = np.concatenate((known[gone:], np.array(new, float).reshape(-1, len(SERIES) + 2)))
+        self._frames, self._known = tuple(frames), known
+        return known[:, :-2], known[:, -2], known[:, -1]
 
     def _of(self, frame: Frame) -> tuple[float, ...]:
         key = (frame.end_ns, frame.interval_ns)

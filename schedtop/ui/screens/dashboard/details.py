@@ -20,9 +20,6 @@ from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
-from schedtop.ui.screens.help.screen import HelpScreen
-from schedtop.ui.screens.help.topics import topics_of
-from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from schedtop.ui.screens.text import TextScreen
 
 
@@ -59,6 +56,10 @@ class Details:
 
     def action_help(self) -> None:
         """The help, beginning with the pane that has the focus."""
+        # Late, here and below: a start need not wait for the modules of other screens, nor hold them.
+        from schedtop.ui.screens.help.screen import HelpScreen
+        from schedtop.ui.screens.help.topics import topics_of
+
         layout, notes = self._layout, self._shown.live.host.notes
         topics = topics_of(layout.panes, self._actions.for_help(), self._actions.of_pane, notes)
         self._screen.app.push_screen(HelpScreen(topics, layout.current.SHORT or layout.current.TITLE))
@@ -93,6 +94,9 @@ class Details:
             words = f": {why}" if why else " needs the live kernel: here there is none"
             self._screen.notify(f"off-CPU time{words}", severity="warning", markup=False)
             return
+        # Late, as above.
+        from schedtop.ui.screens.offcpu.screen import OffCpuScreen
+
         tid = selected_tid(self._shown.view) if self._shown.view is not None else 0
         screen = OffCpuScreen(make, self._export_dir, wanted=self._shown.settings.filter, tid=tid)
         self._screen.app.push_screen(screen)

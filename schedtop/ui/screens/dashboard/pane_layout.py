@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from textual.geometry import Size
@@ -16,6 +17,7 @@ from schedtop.ui.layout.grid import PaneGrid
 from schedtop.ui.layout.presets import PRESETS, Preset
 from schedtop.ui.layout.strip import PaneStrip
 from schedtop.ui.screens.dashboard.hint import Hint
+from schedtop.ui.slices import Step
 
 
 class PaneLayout:
@@ -131,14 +133,17 @@ class PaneLayout:
             if self._screen.is_mounted:
                 self.arrange()
 
-    def show(self, view: View) -> None:
-        """Hands the View to every pane."""
+    def steps(self, view: View) -> Iterator[Step]:
+        """Hands the View to every pane: to each that is seen in a step of its own, the one with the focus first."""
         self.grid.set_cpus(len(view.frame.cpus.ids))
         lacks = view.frame.unavailable.keys()
         self._set_absent(frozenset(pane.id or "" for pane in self.panes if not lacks.isdisjoint(pane.PARTS)))
-        for pane in self.panes:
-            pane.show(view)
-        self._show_strip()
+        for pane in sorted(self.panes, key=lambda pane: pane is not self._current):
+            if pane.hidden:
+                pane.show(view)
+            else:
+                yield partial(pane.show, view)
+        yield self._show_strip
 
     def _show_strip(self) -> None:
         """Tells of the panes that are not seen."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -42,6 +42,7 @@ from schedtop.ui.screens.dashboard.time_keys import TimeKeys
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.ui.screens.dashboard.view_keys import ViewKeys
 from schedtop.ui.screens.search import Search
+from schedtop.ui.slices import Step
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import keys_of, made_of
 
@@ -219,17 +220,21 @@ class Dashboard(Screen[None]):
 
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
-        self.shown.make()
+        app: Any = self.app
+        app.surface.slices.run(self._steps())
+
+    def _steps(self) -> Iterator[Step]:
+        yield self.shown.make
         view = self.shown.view
         if view is not None and (task := self.task_opener.task_screen) is not None:
             task.follow(view)
         if self.is_covered:
             # What changes under another screen would have all of that drawn anew.
             return
-        self.shown.judge()
-        self.show_header()
+        yield from self.shown.judging()
+        yield self.show_header
         if view is not None:
-            self.pane_layout.show(view)
+            yield from self.pane_layout.steps(view)
 
     def show_header(self) -> None:
         """Hands the header what it says of all this."""

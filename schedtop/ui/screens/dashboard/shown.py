@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from schedtop.history.history import History
@@ -10,8 +10,10 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.ui.screens.dashboard.timeline import Timeline
-from schedtop.verdict.engine import judge
-from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.engine import verdict_on
+from schedtop.verdict.facts import Facts, gather
+from schedtop.verdict.limits import FIRST_VERDICT_NS
+from schedtop.verdict.verdict import MEASURING, Verdict
 
 
 class Shown:
@@ -30,6 +32,8 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
+        self._unjudged_ns = 0
+        """How much more a screen that was just opened has to see before it judges."""
 
     @property
     def settings(self) -> ViewSettings:
@@ -38,6 +42,9 @@ class Shown:
 
     def add(self, frame: Frame) -> bool:
         """Takes a new Frame; whether it is to be drawn."""
+        if not self.live.frames:
+            self._unjudged_ns = FIRST_VERDICT_NS
+        self._unjudged_ns -= frame.interval_ns
         self.live.append(frame)
         return True
 
@@ -62,9 +69,19 @@ class Shown:
         """Makes the View of the moment."""
         self.view = self.timeline.view(self.live)
 
-    def judge(self) -> None:
-        """Makes the verdict of the View."""
-        self.verdict = judge(self.view) if self.view is not None else None
+    def judging(self) -> Iterator[Callable[[], None]]:
+        """Makes the verdict of the View, in two steps."""
+        facts: list[Facts] = []
+
+        def ask() -> None:
+            if self.view is not None and self._unjudged_ns <= 0:
+                facts.append(gather(self.view))
+
+        def answer() -> None:
+            early = None if self.view is None else MEASURING
+            self.verdict = verdict_on(facts[0]) if facts else early
+
+        return iter((ask, answer))
 
     def grow_older(self) -> bool:
         """Tells a View that stands still how far behind it is; false if it does not stand still."""

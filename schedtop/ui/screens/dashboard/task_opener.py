@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -19,8 +19,10 @@ from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
 from schedtop.ui.screens.dashboard.shown import Shown
-from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.widgets.strips import steady
+
+if TYPE_CHECKING:
+    from schedtop.ui.screens.task.screen import TaskScreen
 
 NEITHER = "the task view is for tasks and processes: g groups by thread or process"
 
@@ -71,6 +73,7 @@ class TaskOpener:
         self._layout = layout
         self._clock = clock
         self._on_demand = on_demand
+        self._opened: list[TaskScreen] = []
 
     def action_look(self) -> None:
         """The task view on what is selected, the zoom where nothing is."""
@@ -96,13 +99,19 @@ class TaskOpener:
         make = self._on_demand.make_task
         number = subject.tgid if subject.is_process else subject.tid
         source = make(number, subject.is_process) if make is not None else None
-        self._screen.app.push_screen(TaskScreen(subject, source, self, self._shown.view))
+        # Late: a start need not wait for the modules of the task view, nor hold them.
+        from schedtop.ui.screens.task.screen import TaskScreen
+
+        screen = TaskScreen(subject, source, self, self._shown.view)
+        self._screen.app.push_screen(screen)
+        self._opened.append(screen)
 
     @property
     def task_screen(self) -> TaskScreen | None:
         """The task view that is over the panes, `None` if there is none."""
-        over = (screen for screen in reversed(self._screen.app.screen_stack) if isinstance(screen, TaskScreen))
-        return next(over, None)
+        over = self._screen.app.screen_stack
+        self._opened = [screen for screen in self._opened if screen in over]
+        return self._opened[-1] if self._opened else None
 
     @property
     def stands_still(self) -> bool:

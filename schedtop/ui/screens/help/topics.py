@@ -47,6 +47,7 @@ LEVELS = {
     "notice": "worth a look: tasks wait, and the line says for whom or why",
     "alarm": "act: waits are long, or somebody takes the CPU time away; the line ends with what to do",
     "unknown": "not enough is known to judge: too early, or the source lacks what it needs",
+    "measuring": "schedtop has just started: a second of data makes the first verdict",
 }
 
 FILES = (

@@ -33,6 +33,7 @@ async def test_the_terminal_shows_what_the_screen_is(size: tuple[int, int]) -> N
             await collected(pilot, source)
             assert app.emulator is not None
             assert app.emulator.lines == lines(app), keys
+        assert app.past_framework > 5
         shown = [list(line) for line in app.emulator.cells]
         app.action_redraw()
         await pilot.pause()

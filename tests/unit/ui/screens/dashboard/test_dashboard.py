@@ -428,6 +428,24 @@ async def test_own_cost_is_shown() -> None:
         assert "self 1.1 % CPU 140 MiB" in text(pilot.app)
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (160, "self 1.1 % CPU 140 MiB nice -10 · delayed others ≤ 1.30 ms"),
+        (100, "self 1.1 % 140 MiB nice -10 · delayed others ≤ 1.30 ms"),
+        (80, "self 1.1 % 140 MiB others ≤ 1.30 ms"),
+        (70, "self 1.1 % 140 MiB"),
+    ],
+)
+async def test_what_we_do_to_others_is_rounded_up_and_shortened(columns: int, words: str) -> None:
+    async with running((columns, 40), frames=0) as (pilot, source, _dashboard):
+        frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
+        overhead = replace(frame.overhead, nice=-10, longest_caused_wait_ns=1_200_001)
+        source.put(replace(frame, overhead=overhead))
+        await until(pilot, lambda: words in text(pilot.app))
+        assert ("others" in text(pilot.app)) == ("others" in words)
+
+
 async def test_source_that_ends_leaves_the_screen() -> None:
     async with running() as (pilot, source, _dashboard):
         source.put(None)
@@ -527,3 +545,14 @@ async def test_messages_do_not_pile_up_and_escape_drops_them(tmp_path: Path) -> 
         assert dashboard.pane_layout.is_zoomed, "the message only"
         await pilot.press("escape")
         assert not dashboard.pane_layout.is_zoomed
+
+
+async def test_a_dashboard_that_has_just_started_judges_after_a_second_of_data() -> None:
+    async with running((160, 48), frames=0, interval_ns=NS_PER_S // 5) as (pilot, source, dashboard):
+        verdicts = []
+        for _ in range(6):
+            await collected(pilot, source, 1)
+            assert dashboard.shown.verdict is not None
+            verdicts.append(dashboard.shown.verdict.rule == "measuring")
+        assert verdicts == [True] * 4 + [False] * 2
+        assert "MEASURING" not in text(pilot.app)
