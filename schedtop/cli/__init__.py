@@ -26,7 +26,6 @@ from schedtop.cli.task import task
 from schedtop.cli.watch import watch
 from schedtop.outputs.files import OutputError
 from schedtop.run.errors import complain, report_crash
-from schedtop.run.priority import raise_priority
 from schedtop.run.signals import Interrupted, Signals
 
 
@@ -41,8 +40,6 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
     Without a command it shows the dashboard; press ? there for its keys.
     """
     if context.invoked_subcommand is None:
-        if not options["no_renice"]:
-            raise_priority()
         from schedtop.commands.dashboard import run  # late: --help and completion need only what stands above
 
         return run(context, options)

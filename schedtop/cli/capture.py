@@ -8,7 +8,6 @@ import click
 
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.types import Duration, Size
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -35,8 +34,6 @@ def capture(signals: Signals, /, **options: Any) -> int:
     Writes a trace for ui.perfetto.dev (NAME.perfetto-trace) and one in Chrome's JSON (NAME.json): tracks of CPUs,
     states of tasks, and arrows from wakers. Lost events are counted in them.
     """
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.capture.command import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

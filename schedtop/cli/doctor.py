@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from schedtop.run.priority import raise_priority
-
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
 
@@ -18,9 +16,14 @@ if TYPE_CHECKING:
               help="Each field of the tracepoints, and the self-test through both front ends.")  # fmt: skip
 @click.option("--self-test/--no-self-test", "tests", default=True, help="A second of counting beside the kernel.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Print ASCII characters only.")
-@click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised for the self-test.")
+@click.option(
+    "--no-renice",
+    is_flag=True,
+    expose_value=False,
+    help="Leave the priority alone; as root it is raised for the self-test.",
+)
 @click.pass_obj
-def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool, no_renice: bool) -> int:
+def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool) -> int:
     """Tells what this host has of what schedtop needs.
 
     Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what is lost and
@@ -28,8 +31,6 @@ def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, as
 
     The exit status is 0 if the kernel programs work here, degraded or not, and 1 if something is missing for them.
     """
-    if tests and not no_renice:
-        raise_priority()
     from schedtop.commands.doctor import run  # late: --help and completion need only what stands above
 
     return run(signals, as_json=as_json, verbose=verbose, tests=tests, ascii_only=ascii_only)

@@ -9,7 +9,6 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import source_options
 from schedtop.cli.types import Duration, Number
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -33,8 +32,6 @@ MOST_SERIES = 1000
 @click.pass_obj
 def metrics(signals: Signals, /, **options: Any) -> int:
     """Serves counters and latency histograms to Prometheus, until it is ended."""
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.metrics import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

@@ -9,7 +9,6 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import output_options
 from schedtop.cli.types import Duration, Number
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -43,8 +42,6 @@ def offcpu(signals: Signals, /, **options: Any) -> int:
 
     Time without a CPU is split into runnable (run delay) and blocked, by the stacks with which threads left their CPU.
     """
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.offcpu import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

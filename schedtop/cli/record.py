@@ -9,7 +9,6 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import condition_option, source_options
 from schedtop.cli.types import Duration, Size
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -37,8 +36,6 @@ def record(signals: Signals, /, **options: Any) -> int:
     Each interval is in the file, whole, the moment it has ended: whatever kills the recorder, what was written is
     there. The interval under way at the end is not recorded.
     """
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.record import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

@@ -9,7 +9,6 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import output_options, source_options
 from schedtop.cli.types import Duration, Number
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -30,8 +29,6 @@ ALL_TASKS = -1
 @click.pass_obj
 def snapshot(signals: Signals, /, **options: Any) -> int:
     """Collects for a while and writes one snapshot as data."""
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.snapshot import run  # late: --help and completion need only what stands above
 
     tasks = None if options["tasks"] == ALL_TASKS else options["tasks"]

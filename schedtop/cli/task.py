@@ -9,7 +9,6 @@ import click
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.cli.options import output_options
 from schedtop.cli.types import Duration, Number
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -41,8 +40,6 @@ def task(signals: Signals, /, **options: Any) -> int:
     number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
     early and writes what there is.
     """
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.task.command import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

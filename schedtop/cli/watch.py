@@ -10,7 +10,6 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import source_options, trigger_options
 from schedtop.cli.types import Duration, Number
-from schedtop.run.priority import raise_priority
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -37,8 +36,6 @@ def watch(signals: Signals, /, **options: Any) -> int:
     A line has time, condition and values, with tabs between them. What became of files and commands goes to standard
     error. It goes on until it is ended, or as --count and --duration say.
     """
-    if not options["no_renice"]:
-        raise_priority()
     from schedtop.commands.watch import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

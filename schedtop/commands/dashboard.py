@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedtop.commands.on_demand import on_demand
 from schedtop.commands.opening import numbers_of, settings_of, source_of
 from schedtop.commands.preferences import config_of, fill, looks, preferences_of, preferred
 from schedtop.commands.screen import check_screen, show
-from schedtop.commands.triggers import plan_of
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source
 from schedtop.run.opening import opening_words
 from schedtop.run.signals import Signals
 from schedtop.sources.kernel.pid_numbers import own_tgid
-from schedtop.triggers.plan import Plan
 
 if TYPE_CHECKING:
+    from schedtop.triggers.plan import Plan
+    from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 
 
@@ -32,7 +31,7 @@ def run(context: click.Context, options: dict[str, Any]) -> int:
     config = config_of(options)
     fill(options, context, config)
     export_dir = Path(options["export_dir"])
-    plan = plan_of(options, screen=True)
+    plan = _plan_of(options)
     check_screen(export_dir if chosen_dir else None)
     return show(
         signals,
@@ -41,12 +40,29 @@ def run(context: click.Context, options: dict[str, Any]) -> int:
         settings=preferred(settings_of(options), config),
         export_dir=export_dir,
         own_pid=own_tgid(numbers_of(options)) or None,
-        make_screen=partial(triggered, plan) if plan.conditions else None,
-        on_demand=lambda: on_demand(options),
-        goes_first=not options["no_renice"],
+        make_screen=partial(triggered, plan) if plan else None,
+        on_demand=partial(on_demand_of, options),
         preferences=lambda: preferences_of(config),
         **looks(options, config),
     )
+
+
+def _plan_of(options: dict[str, Any]) -> Plan | None:
+    """What is to be done when conditions come true, if there are any."""
+    if not options["conditions"] and not options["actions"]:
+        return None
+    # Late: few dashboards have conditions, and none shall wait for them before its source is opened.
+    from schedtop.commands.triggers import plan_of
+
+    return plan_of(options, screen=True)
+
+
+def on_demand_of(options: dict[str, Any]) -> OnDemand:
+    """What keys open in the kernel, by the options."""
+    # Late: needed when the source is open.
+    from schedtop.commands.on_demand import on_demand
+
+    return on_demand(options)
 
 
 def triggered(

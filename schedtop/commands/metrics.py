@@ -16,6 +16,7 @@ from schedtop.model.source import Source, SourceError
 from schedtop.outputs.metrics.server import Endpoint
 from schedtop.outputs.metrics.totals import Totals
 from schedtop.run.errors import complain
+from schedtop.run.garbage import set_aside
 from schedtop.run.opening import opening_words
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
@@ -91,6 +92,7 @@ def serve(
         with progress(opening):
             source.__enter__()
         try:
+            set_aside()
             totals = Totals(source.host, settings, options["by"], options["top"])
             host = options["listen"].rpartition(":")[0]
             for number, frame in enumerate(source.frames(signals.stop)):

@@ -28,6 +28,7 @@ from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.triggers.recordings import event_of
 from schedtop.recording.lines import Event, Header, filters_of
 from schedtop.run.errors import complain
+from schedtop.run.garbage import set_aside
 from schedtop.run.opening import opening_words
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
@@ -139,6 +140,7 @@ class Work:
         tally.opening = opening
         watch = Watch(self.conditions)
         with self.source:
+            set_aside()
             tally.started_s = time.monotonic()
             recorder: Recorder | None = None
             try:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedtop.base.lean import without
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source
 from schedtop.outputs.files import OutputError, check_directory
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
-from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.terminal.terminal import check_terminal
 
 if TYPE_CHECKING:
+    from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.preferences import Preferences
 
 
@@ -47,7 +48,6 @@ def show(
     own_pid: int | None = None,
     make_screen: Callable[..., Any] | None = None,
     on_demand: Callable[[], OnDemand] | None = None,
-    goes_first: bool = False,
     preferences: Callable[[], Preferences] | None = None,
     theme: str = "auto",
     insists: bool = True,
@@ -56,16 +56,24 @@ def show(
     """Opens a source, shows it until the user leaves, and gives the exit status.
 
     `own_pid`: our process, where the source shows it; `make_screen`: another dashboard; `on_demand`: gives what
-    its keys open; `goes_first`: with a priority that no load keeps waiting, if we may; `preferences`: how it begins;
-    `theme`, `insists`, `ascii_only`: as in `ui.appearance`.
+    its keys open; `preferences`: how it begins; `theme`, `insists`, `ascii_only`: as in `ui.appearance`.
     """
+    chosen: dict[str, Any] = {"make_screen": make_screen} if make_screen else {}
+
+    def prepare() -> None:
+        """What takes a quarter of a second, too: the screen's modules, and all that can be chosen beforehand."""
+        with without("ssl"):
+            import asyncio  # noqa: F401  late: textual brings it, and would bring OpenSSL with it
+        import_module("schedtop.ui.app")
+        if on_demand:
+            chosen["on_demand"] = on_demand()
+        if preferences:
+            chosen["preferences"] = preferences()
+
     with progress(opening):
-        # The screen's modules take a quarter of a second, too.
-        in_thread(source.__enter__, signals, meanwhile=lambda: import_module("schedtop.ui.app"))
+        in_thread(source.__enter__, signals, meanwhile=prepare)
     # Late: they were imported while the source opened.
     from schedtop.ui.app import run
-    from schedtop.ui.preferences import NO_PREFERENCES
-    from schedtop.ui.screens.dashboard.screen import Dashboard
     from schedtop.ui.terminal.appearance import appearance
 
     try:
@@ -75,11 +83,8 @@ def show(
                 settings=settings,
                 export_dir=export_dir,
                 own_pid=own_pid,
-                make_screen=make_screen or Dashboard,
-                on_demand=on_demand() if on_demand else NOTHING,
-                goes_first=goes_first,
-                preferences=preferences() if preferences else NO_PREFERENCES,
                 appearance=appearance(theme, ascii_only, insists=insists),
+                **chosen,
             )
     finally:
         source.__exit__(None, None, None)

@@ -18,6 +18,7 @@ from schedtop.model.source import Source
 from schedtop.outputs.triggers.recordings import FileRecordings, event_of
 from schedtop.outputs.triggers.work import TriggerActions
 from schedtop.run.errors import complain
+from schedtop.run.garbage import set_aside
 from schedtop.run.opening import opening_words
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
@@ -64,6 +65,7 @@ class Vigil:
         with progress(opening):
             self.source.__enter__()
         try:
+            set_aside()
             complain(f"watching for {', or '.join(map(str, self.plan.conditions))}")
             return self._watch(stop)
         finally:

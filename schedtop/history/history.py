@@ -113,7 +113,9 @@ class History:
 
     def view(self, settings: ViewSettings, end_ns: int | None = None, latest_ns: int | None = None) -> View:
         """The View of the window that ends at `end_ns` (`None`: now). Raises ValueError without Frames."""
-        frames = [frame for frame in self._frames if end_ns is None or frame.end_ns <= end_ns] or list(self._frames)[:1]
+        frames = self._frames
+        if end_ns is not None:
+            frames = [frame for frame in frames if frame.end_ns <= end_ns] or frames[:1]
         if not frames:
             raise ValueError("there is no data yet")
         frame = self._merger.merge(window_of(frames, settings.window_ns), settings.window_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
@@ -85,12 +85,18 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """What schedtop itself cost: CPU time of its process, resident memory (a gauge), and BPF time if measured."""
+    """What schedtop itself cost: CPU time of its process, resident memory (a gauge), and BPF time if measured.
+
+    `nice`: its priority (a gauge); `longest_caused_wait_ns`: at most so long it had the CPU while another task waited.
+    Both are `None` where they are not known.
+    """
 
     cpu_ns: int = 0
     rss_bytes: int = 0
     bpf_ns: int | None = None
     bpf_switches: int | None = None
+    nice: int | None = None
+    longest_caused_wait_ns: int | None = None
 
     def __add__(self, later: Overhead) -> Overhead:
         return Overhead(
@@ -98,6 +104,8 @@ class Overhead:
             later.rss_bytes,
             _add_optional(self.bpf_ns, later.bpf_ns),
             _add_optional(self.bpf_switches, later.bpf_switches),
+            later.nice,
+            _most_known(self.longest_caused_wait_ns, later.longest_caused_wait_ns),
         )
 
     @property
@@ -114,7 +122,7 @@ def sum_if_known(values: Sequence[Addable | None]) -> Addable | None:
 
 def subtract(earlier: Counts, later: Counts) -> Counts:
     """Field by field."""
-    return type(later)(*(getattr(later, f.name) - getattr(earlier, f.name) for f in fields(later)))
+    return type(later)(*[getattr(later, name) - getattr(earlier, name) for name in later.__slots__])
 
 
 def subtract_pressure(earlier: Pressure | None, later: Pressure | None) -> Pressure | None:
@@ -126,7 +134,7 @@ def subtract_pressure(earlier: Pressure | None, later: Pressure | None) -> Press
 
 def subtract_overhead(earlier: Overhead, later: Overhead) -> Overhead:
     """What came between, with the later memory; of the kernel programs only if both have measured them."""
-    cost = Overhead(later.cpu_ns - earlier.cpu_ns, later.rss_bytes)
+    cost = Overhead(later.cpu_ns - earlier.cpu_ns, later.rss_bytes, nice=later.nice)
     if None in (earlier.bpf_ns, later.bpf_ns, earlier.bpf_switches, later.bpf_switches):
         return cost
     return replace(
@@ -138,7 +146,7 @@ def subtract_overhead(earlier: Overhead, later: Overhead) -> Overhead:
 
 def encode_counts(counts: Loss | Attribution | Pressure | Overhead, *, zeros: bool = False) -> dict[str, int | None]:
     """Plain values of JSON by name, those that are zero (or unknown) only if `zeros`."""
-    return {name: count for name, count in asdict(counts).items() if count or zeros}
+    return {name: count for name in counts.__slots__ if (count := getattr(counts, name)) or zeros}
 
 
 def decode_counts(data: dict[str, Any], kind: type[Any]) -> Any:
@@ -150,7 +158,12 @@ def decode_counts(data: dict[str, Any], kind: type[Any]) -> Any:
 
 def _added(one: Counts, other: Counts) -> Counts:
     """Field by field."""
-    return type(one)(*(getattr(one, f.name) + getattr(other, f.name) for f in fields(one)))
+    return type(one)(*[getattr(one, name) + getattr(other, name) for name in one.__slots__])
+
+
+def _most_known(one: int | None, other: int | None) -> int | None:
+    """The larger one. An upper bound of which one part is not known is none."""
+    return None if one is None or other is None else max(one, other)
 
 
 def _add_optional(one: int | None, other: int | None) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.model.encoding import MOST_COUNT, is_within
 from schedtop.model.rows import UNKNOWN, Rows
@@ -24,13 +25,22 @@ _WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": D
 
 def encode_rows(rows: Rows) -> dict[str, Any]:
     """Rows as a list for each field that is not zero (or unknown) everywhere; none at all has no fields."""
-    columns = {}
+    if not len(rows):
+        return {}
+    columns: dict[str, Any] = {"rows": len(rows)}
     for name in rows.dtype.names or ():
         values = rows[name]
-        told = (values != UNKNOWN[name]).any() if name in UNKNOWN else values.any()
-        if name not in _SKIPPED and len(rows) and told:
-            columns[name] = np.char.decode(values, NAME_CODE).tolist() if values.dtype.kind == "S" else values.tolist()
-    return {"rows": len(rows), **columns} if len(rows) else {}
+        if name in _SKIPPED or not ((values != UNKNOWN[name]).any() if name in UNKNOWN else values.any()):
+            continue
+        columns[name] = _names(values) if values.dtype.kind == "S" else values.tolist()
+    return columns
+
+
+def _names(values: npt.NDArray[np.bytes_]) -> list[Any]:
+    """Names as text, in lists of the shape of `values`."""
+    if values.ndim > 1:
+        return [_names(row) for row in values]
+    return [name.decode(NAME_CODE) for name in values.tolist()]
 
 
 def decode_rows(data: dict[str, Any] | None, dtype: np.dtype[np.void]) -> Rows:

@@ -177,6 +177,11 @@ def take_rows(rows: Rows, indices: Integers) -> Rows:
     return as_words(rows).take(indices, axis=0).view(rows.dtype).reshape(len(indices))
 
 
+def copy_rows(rows: Rows) -> Rows:
+    """A copy, also word by word; rows must be a whole number of words."""
+    return as_words(rows).copy().view(rows.dtype).reshape(len(rows))
+
+
 def as_words(rows: Rows) -> Integers:
     """The same memory as 64-bit words, shape (rows, words of a row); a row must be a whole number of them."""
     return np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), rows.dtype.itemsize // 8)
@@ -214,6 +219,8 @@ def subtract_throttling(earlier: Rows, later: Rows) -> Rows:
 
     Never negative. A group that is new in `later` has no row yet: its counters are those of its whole life.
     """
+    if not len(earlier) or not len(later):
+        return np.zeros(0, THROTTLING_DTYPE)
     cgroups, before, after = np.intersect1d(earlier["cgroup_id"], later["cgroup_id"], return_indices=True)
     rows = np.zeros(len(cgroups), THROTTLING_DTYPE)
     rows["cgroup_id"] = cgroups

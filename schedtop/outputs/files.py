@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -138,7 +137,7 @@ def _walked(path: Path) -> int:
 @contextmanager
 def _temporary(name: str, directory: int) -> Iterator[tuple[BinaryIO, str]]:
     """A new file beside `name`, opened, and its name; it is gone afterwards, whatever happens."""
-    temporary = f".{name[:200]}.{secrets.token_hex(6)}"
+    temporary = f".{name[:200]}.{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # What root sees of a host is not for every user; others have their umask.
     descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666, dir_fd=directory)

@@ -258,8 +258,7 @@ def _line(data: dict[str, Any]) -> str:
     return "{" + ",".join(f"{_json(key)}:{_json(value)}" for key, value in data.items()) + "}\n"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 def _parsed(line: str | bytes) -> dict[str, Any]:

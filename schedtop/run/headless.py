@@ -15,6 +15,7 @@ from schedtop.outputs.files import check_target, write_file
 from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.text import to_text
+from schedtop.run.garbage import set_aside
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.stdout import write_stdout
@@ -62,6 +63,7 @@ def _collect(source: Source, opening: str, stop: threading.Event, settings: View
     with progress(opening):
         source.__enter__()
     try:
+        set_aside()
         for frame in source.frames(stop):
             total = total + frame if total else frame
             if total.interval_ns + frame.interval_ns / 2 > settings.window_ns:

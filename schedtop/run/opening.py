@@ -11,8 +11,11 @@ from schedtop.model.source import Source
 from schedtop.sources.choice import AutoSource, may_load_programs
 from schedtop.sources.scope import Scope
 
-FIRST_NS = NS_PER_S // 4
-"""The dashboard's first interval: on a host that is on fire something must be seen soon."""
+FIRST_NS = NS_PER_S // 10
+"""The dashboard's first interval is at least this: something must be seen soon. The verdict waits for more."""
+
+PROC_FIRST_NS = NS_PER_S // 4
+"""That of /proc, which has to read each task."""
 
 
 def make_source(
@@ -53,7 +56,7 @@ def make_source(
     from schedtop.sources.scheduler.source import LiveSource
 
     first_ns = FIRST_NS if paced else None
-    proc = ProcSource(interval_ns, threshold_ns, first_ns=first_ns, scope=scope)
+    proc = ProcSource(interval_ns, threshold_ns, first_ns=PROC_FIRST_NS if paced else None, scope=scope)
     if name == "proc":
         return proc
     live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope)

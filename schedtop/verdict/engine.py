@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedtop.history.view import View
-from schedtop.verdict.facts import gather
+from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.rule import BY_LOAD, Rule
 from schedtop.verdict.rules import (
     affinity,
@@ -57,6 +57,10 @@ RULES: Sequence[Rule] = (
 
 def judge(view: View) -> Verdict:
     """The verdict on a View."""
-    facts = gather(view)
+    return verdict_on(gather(view))
+
+
+def verdict_on(facts: Facts) -> Verdict:
+    """The verdict on the facts of a View."""
     # The last rule always applies.
     return next(verdict for rule in RULES if (verdict := rule.judge(facts)))

@@ -6,6 +6,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 
 # Whether there is enough to judge
 SHORTEST_NS = 100 * NS_PER_MS  # the usual period of a quota: shares of less are chance
+FIRST_VERDICT_NS = NS_PER_S  # for a screen that was just opened: its own start is in its first interval
 FEW_WAITS = 20  # of fewer, one alone decides the percentiles
 FEW_SLOW = 5  # fewer slow waits show no common cause,
 LITTLE_LOAD = 0.1  # unless they are long: so many tasks were waiting on average

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Verdict:
     """What is wrong (`headline`), why we say so (most important first), and one sentence on what to do.
 
-    `level`: `ok`, `notice`, `alarm`, or `unknown` (it cannot be told); `rule`: the id of the rule, see docs/blame.md.
+    `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
+    yet); `rule`: the id of the rule, see docs/blame.md.
     """
 
     level: str
@@ -22,3 +23,7 @@ class Verdict:
         """All of it as prose."""
         evidence = f"Evidence: {'; '.join(self.evidence)}" if self.evidence else ""
         return " ".join(f"{part}." for part in (self.headline, evidence, self.action) if part)
+
+
+MEASURING = Verdict("measuring", "measuring", "The first second is being measured, schedtop's own start in it")
+"""While a screen that has just been opened has less than `limits.FIRST_VERDICT_NS` of data."""

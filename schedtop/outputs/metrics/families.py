@@ -271,6 +271,9 @@ def _honesty(data: Published) -> Iterator[Metric]:
     own = data.overhead
     yield _counter("schedtop_own_cpu_seconds", "CPU time of schedtop itself.", own.cpu_ns / NS_PER_S)
     yield _gauge("schedtop_own_resident_memory_bytes", "Resident memory of schedtop itself.", own.rss_bytes)
+    if (caused_ns := data.last.overhead.longest_caused_wait_ns) is not None:
+        words = "At most so long schedtop had a CPU while another task waited for it, in the last interval."
+        yield _gauge("schedtop_own_longest_caused_wait_seconds", words, caused_ns / NS_PER_S)
     if own.bpf_ns is not None and own.bpf_switches is not None:
         words = "Time in the kernel programs (--measure-overhead)."
         yield _counter("schedtop_own_bpf_seconds", words, own.bpf_ns / NS_PER_S)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import selectors
 import socket
 import sys
 import threading
@@ -30,7 +32,7 @@ CLIENT_S = 10.0
 """How long a client may take for request and answer together."""
 
 POLL_S = 0.2
-"""How often it looks for clients that take too long, and whether it is to end."""
+"""How often it looks for clients that take too long, while there are any."""
 
 STALE_INTERVALS, STALE_S = 3, 10.0
 """Data that are older are not served: so many intervals, and at least so long."""
@@ -55,9 +57,7 @@ class Endpoint:
 
     def start(self) -> None:
         """Begins to answer."""
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(POLL_S,), name="schedtop-http", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.serve, name="schedtop-http", daemon=True)
         self._thread.start()
 
     def publish(self, data: Published) -> None:
@@ -67,7 +67,8 @@ class Endpoint:
     def close(self) -> None:
         """Ends; clients that are being served are cut off with the process."""
         if self._thread:
-            self._server.shutdown()
+            self._server.end()
+            self._thread.join()
         self._server.server_close()
 
     def _latest(self) -> Published | None:
@@ -147,12 +148,36 @@ class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 2 * MOST_CLIENTS
+    timeout = 0  # of handle_request: it is called when there is something, or nothing to wait for
 
     def __init__(self, family: socket.AddressFamily, address: tuple[Any, ...]) -> None:
         self.address_family = family
         self._clients: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._awake, self._wake = os.pipe2(os.O_CLOEXEC)
         super().__init__(address, _Request)
+
+    def serve(self) -> None:
+        """Answers until `end`. Without clients it sleeps: the base class would wake up several times a second."""
+        with selectors.DefaultSelector() as selector:
+            for waited_for in (self.fileno(), self._awake):
+                selector.register(waited_for, selectors.EVENT_READ)
+            while not self._ending.is_set():
+                selector.select(POLL_S if self._clients else None)
+                self.handle_request()
+                self.service_actions()
+
+    def end(self) -> None:
+        """Has `serve` end."""
+        self._ending.set()
+        os.write(self._wake, b"\0")
+
+    def server_close(self) -> None:
+        """Ends listening, after `serve` has ended."""
+        super().server_close()
+        for descriptor in (self._awake, self._wake):
+            os.close(descriptor)
 
     def server_bind(self) -> None:
         """Binds; the base class would ask a name server for the name of the address."""

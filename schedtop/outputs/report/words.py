@@ -166,8 +166,11 @@ def overhead_words(data: Data) -> str:
     """What schedtop itself cost."""
     cost = data["overhead"]
     parts = [f"{format_ratio(cost['cpu_ratio'])} of one CPU", f"{format_bytes(cost['rss_bytes'])} of memory"]
-    per_switch = cost["bpf_ns_per_switch"]
-    return ", ".join(parts + ([f"{format_ns(per_switch)} a switch in the kernel"] if per_switch is not None else []))
+    if (per_switch := cost["bpf_ns_per_switch"]) is not None:
+        parts.append(f"{format_ns(per_switch)} a switch in the kernel")
+    if (caused_ns := cost.get("longest_caused_wait_ns")) is not None:  # old snapshots lack it
+        parts.append(f"others delayed by at most {format_ns(caused_ns)}")
+    return ", ".join(parts)
 
 
 def time_cells(row: Data, span_ns: int) -> dict[str, str]:

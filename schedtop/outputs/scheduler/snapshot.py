@@ -242,6 +242,8 @@ def _overhead(overhead: Overhead, interval_ns: int) -> dict[str, Any]:
         "bpf_ns_per_switch": None if per_switch is None else round(per_switch, 1),
         "cpu_ratio": _ratio(overhead.cpu_ns, interval_ns),
         "rss_bytes": overhead.rss_bytes,
+        "nice": overhead.nice,
+        "longest_caused_wait_ns": overhead.longest_caused_wait_ns,
     }
 
 

@@ -22,12 +22,13 @@ from schedtop.verdict.words import (
 
 def one_blocker(f: Facts) -> Finding | None:
     """One task had the CPU for most of it."""
+    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING):
+        return None
     rows = f.slow.of(Explanation.QUEUEING)
     blockers = blockers_of(rows)
-    whole = int(rows["wait_ns"].sum())
-    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING) or not blockers:
+    if not blockers:
         return None
-    top = blockers[0]
+    top, whole = blockers[0], int(rows["wait_ns"].sum())
     if top.ns < MAIN_SHARE * whole:
         return None
     kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
@@ -42,12 +43,13 @@ def one_blocker(f: Facts) -> Finding | None:
 
 def one_waker(f: Facts) -> Finding | None:
     """One task wakes many at a time."""
+    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING):
+        return None
     rows = f.slow.of(Explanation.QUEUEING)
     wakers = wakers_of(rows)
-    whole = int(rows["wait_ns"].sum())
-    if not f.mostly_seen or not f.slow.main_is(Explanation.QUEUEING) or not wakers:
+    if not wakers:
         return None
-    top = wakers[0]
+    top, whole = wakers[0], int(rows["wait_ns"].sum())
     victims = len(set(rows["tid"][rows["waker_tid"] == top.tid].tolist()))
     if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
         return None
@@ -59,19 +61,21 @@ def one_waker(f: Facts) -> Finding | None:
 
 def saturated(f: Facts) -> Finding | None:
     """Every CPU is busy and tasks wait: counters alone tell, so that it does not matter how many waits were seen."""
-    if f.slow.enough and f.slow.main is not Explanation.QUEUEING:
+    if not _is_saturated(f) or (f.slow.enough and f.slow.main is not Explanation.QUEUEING):
         return None
     return _saturated(f, (*slow_words(f, f.slow.of(Explanation.QUEUEING)), *p99_words(f), *context_words(f)))
 
 
 def saturated_by_sums(f: Facts) -> Finding | None:
     """The same by run delays."""
-    return _saturated(f, (*context_words(f), *(f.sums.lacks if f.sums else ())))
+    return None if not _is_saturated(f) else _saturated(f, (*context_words(f), *(f.sums.lacks if f.sums else ())))
 
 
-def _saturated(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
-    if not f.full or round(f.waiting) < 1:
-        return None
+def _is_saturated(f: Facts) -> bool:
+    return f.full and round(f.waiting) >= 1
+
+
+def _saturated(f: Facts, evidence: tuple[str, ...]) -> Finding:
     cpus = f"{counted(len(f.busy), 'CPU')} {verb(len(f.busy), 'is', 'are')}"
     busy = percent(sum(f.busy.values()) / len(f.busy))
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"

@@ -168,6 +168,10 @@ def test_bpf_time_is_known_if_it_was_ever_measured() -> None:
     assert (Overhead(1, 1) + measured).bpf_ns_per_switch == 100
     assert (measured + Overhead(1, 1)).bpf_ns_per_switch == 100
     assert (Overhead() + Overhead()).bpf_ns_per_switch is None
+    assert (Overhead(nice=0, longest_caused_wait_ns=4) + Overhead(nice=-9, longest_caused_wait_ns=3)) == Overhead(
+        nice=-9, longest_caused_wait_ns=4
+    )
+    assert (Overhead(longest_caused_wait_ns=4) + Overhead()).longest_caused_wait_ns is None, "no bound of both"
     assert Overhead(0, 0, 0, 0).bpf_ns_per_switch is None
 
 

@@ -78,7 +78,7 @@ class WiderSinceLast(SinceLast):
 
 
 def values(thing: object) -> dict[str, Any]:
-    return {each.name: getattr(thing, each.name) for each in fields(thing)}  # type: ignore[arg-type]
+    return {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}  # type: ignore[arg-type]
 
 
 def wider(number: int, *counts: tuple[int, int]) -> WiderFrame:

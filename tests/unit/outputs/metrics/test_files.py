@@ -37,7 +37,7 @@ def data() -> Published:
     source.set_sampling(True)
     totals = Totals(source.host, ViewSettings(), "cgroup", 50)
     for frame in source.frames(threading.Event()):
-        cost = replace(frame.overhead, bpf_ns=1000, bpf_switches=10)
+        cost = replace(frame.overhead, bpf_ns=1000, bpf_switches=10, longest_caused_wait_ns=5)
         last = totals.add(replace(frame, overhead=cost, unavailable={"execs": "this kernel has no such event"}))
     return last
 

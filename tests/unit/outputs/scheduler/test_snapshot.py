@@ -106,7 +106,9 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]
     assert list(data["blockings"][0]) == ["victim", "blocker", "count", "blocked_ns"]
     assert list(data["loss"]) == [field.name for field in fields(Loss)]
-    assert list(data["overhead"]) == ["bpf_ns_per_switch", "cpu_ratio", "rss_bytes"]
+    assert list(data["overhead"]) == [
+        *("bpf_ns_per_switch", "cpu_ratio", "rss_bytes", "nice", "longest_caused_wait_ns"),
+    ]
     assert data["schema"] == "schedtop.snapshot/1"
     assert data["groups"] is None
 
@@ -211,11 +213,16 @@ def test_run_delay_without_wakeup_events_is_null() -> None:
 
 
 def test_pressure_and_what_was_measured_of_our_own_cost() -> None:
-    overhead = Overhead(cpu_ns=10, rss_bytes=7, bpf_ns=150, bpf_switches=2)
+    overhead = Overhead(cpu_ns=10, rss_bytes=7, bpf_ns=150, bpf_switches=2, nice=0, longest_caused_wait_ns=5)
     data = snapshot(view(pressure=Pressure(5, 3), overhead=overhead))
     assert data["pressure"]["full_ns"] == 3
     assert data["overhead"]["bpf_ns_per_switch"] == 75.0
     assert data["overhead"]["rss_bytes"] == 7
+    assert data["overhead"]["nice"] == 0
+    assert data["overhead"]["longest_caused_wait_ns"] is None, "it is not known of the first Frame"
+    shown = view()
+    shown = replace(shown, frame=replace(shown.frame, overhead=overhead))
+    assert snapshot(shown)["overhead"]["longest_caused_wait_ns"] == 5
     assert snapshot(view())["overhead"]["bpf_ns_per_switch"] is None
     assert snapshot(view(pressure=None))["pressure"] is None
 
