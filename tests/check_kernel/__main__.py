@@ -78,7 +78,7 @@ def main() -> int:
     if os.geteuid():
         sys.exit("make check-kernel: it loads BPF programs: use sudo")
     actions = set(options.only or ACTIONS) - set(options.without)
-    if not options.hotplug:
+    if not options.hotplug and "hotplug" not in options.only:
         actions.discard("hotplug")
     front_ends = [options.front_end] if options.front_end else FRONT_ENDS
     end = time.monotonic() + options.seconds

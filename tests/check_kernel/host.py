@@ -67,8 +67,8 @@ class Quotas:
 
 
 def removable_cpus() -> list[Path]:
-    """The switches of CPUs that can be taken away: all but one."""
-    return sorted(_CPUS.glob("cpu[0-9]*/online"))[-(len(os.sched_getaffinity(0)) - 1) :]
+    """The switches of CPUs that can be taken away: all but the first."""
+    return [switch for switch in sorted(_CPUS.glob("cpu[0-9]*/online")) if switch.parent.name != "cpu0"]
 
 
 def all_online(switches: list[Path]) -> None:

@@ -50,6 +50,8 @@ class Mix:
         self._leader = subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: os.setpgid(0, 0))
         self._group = self._leader.pid
         self._grouped: set[int] = set()
+        if not self._switches:
+            actions = actions - {"hotplug"}
         known: dict[str, Callable[[], None]] = {name: getattr(self, f"_{name}") for name in ACTIONS if name in actions}
         if not self._quotas:
             known = {name: action for name, action in known.items() if name not in ("quota", "regroup")}
