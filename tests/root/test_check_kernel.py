@@ -1,4 +1,4 @@
-"""A few seconds of `make check-kernel`. Its quotas need minutes to show something; in guests CPUs go and come as well."""
+"""A few seconds of `make check-kernel`: quotas need minutes to show something. In guests CPUs go and come as well."""
 
 from __future__ import annotations
 
