@@ -23,9 +23,8 @@ def differences(frames: Sequence[Frame], truth: dict[int, Truth], by_account: bo
     ours, kernels = frame.total("switches"), frame.kernel_switches or 0
     if abs(ours - kernels) > _SWITCHES_SHARE * kernels + _SWITCHES_MORE:
         yield f"switches of all CPUs: {ours:,}, by ctxt {kernels:,}"
-    for name in ("tasks_untracked", "tasks_evicted"):
-        if count := getattr(frame.loss, name):
-            yield f"{name}: {count}, so what follows may be no fault"
+    if count := frame.loss.tasks_untracked:  # those that are evicted have ended, and may be anybody's
+        yield f"tasks_untracked: {count}, so what follows may be no fault"
     rows = {int(tid): frame.tasks[frame.tasks["tid"] == tid] for tid in np.unique(frame.tasks["tid"])}
     for tid, kernel in truth.items():
         if tid not in rows:
