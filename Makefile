@@ -9,6 +9,7 @@
 # sudo make test-bcc                      does every available bcc compile what the kernel loads? docs/bcc.md
 # make fuzz [SECONDS=300]                 a fuzzer over all that reads files and names: docs/security.md
 # sudo make test-kernels                  the kernel side on stock kernels, 5.10 to the newest, in virtual machines
+# sudo make check-kernel [SECONDS=180]    random mixes of tasks: is every number the kernel's?
 # make check                              lint and test
 # make dist                               wheel and sdist of the last commit into dist/, the same bytes each time
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
@@ -22,7 +23,7 @@ BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
 PARSE_BPF := cd bpf && clang @compile_flags.txt -fsyntax-only -Werror
 BPF_PROGRAMS := $(patsubst bpf/%,%,$(filter %.c,$(BPF_SOURCES)))
 
-.PHONY: run test stress test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
+.PHONY: run test stress check-kernel test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -74,6 +75,10 @@ soak:
 monkey:
 	@$(SETUP) test
 	@status=0; $(BIN)/python -m tests.monkey --seconds $(or $(SECONDS),120) $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
+
+check-kernel:
+	@$(SETUP) run
+	@status=0; $(BIN)/python -m tests.check_kernel --seconds $(or $(SECONDS),180) $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 test-bcc:
 	@$(SETUP) run

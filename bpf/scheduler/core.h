@@ -154,10 +154,34 @@ static __always_inline void end_task(struct cpu_state *cpu, struct task_slot *sl
 	__sync_fetch_and_add(&entry->switches, slot->voluntary + slot->involuntary);
 }
 
+/*
+ * Each switch is the arrival of one task, which the kernel counts (pcount), or of idle, which it does not: then, and where
+ * there is no such count, on_switch() sees that another task leaves than came.
+ */
+#ifdef TASK_PCOUNT_OFFSET
+#define ARRIVALS_ARE_COUNTED 1
+#else
+#define ARRIVALS_ARE_COUNTED 0
+#endif
+
+static __always_inline void count_unseen_switches(struct cpu_state *cpu, u32 count)
+{
+	cpu->switches_unseen += count;
+	cpu->switches += count;
+}
+
+static __always_inline void count_unseen_arrivals(struct cpu_state *cpu, struct task_slot *slot, u32 count)
+{
+	slot->timeslices += count;
+	if (ARRIVALS_ARE_COUNTED)
+		count_unseen_switches(cpu, count);
+}
+
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
 				       u64 slice, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->prev, cpu);
+	u64 run_delay;
 	u8 flags;
 
 	if (event->involuntary)
@@ -172,8 +196,10 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
-		slot->timeslices += new_timeslices(&event->prev, slot, 0);
-		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
+		count_unseen_arrivals(cpu, slot, new_timeslices(&event->prev, slot, 0));
+		run_delay = unseen_run_delay(&event->prev, slot);
+		cpu->waits_unseen += !!run_delay;
+		slot->run_delay_ns += is_selected(slot) ? run_delay : 0;
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED | TASK_MOVED);
 	slot->run_ns += slice;
@@ -216,11 +242,10 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	note_change(slot);
 	slot->last_cpu = cpu_id;
 	timeslices = new_timeslices(&event->next, slot, 1);
-	slot->timeslices += timeslices;
+	slot->timeslices++;
 	if (timeslices > 1) {
 		/* It came and went unseen in between, and so did its wait. */
-		cpu->switches_unseen += 2 * (timeslices - 1);
-		cpu->switches += 2 * (timeslices - 1);
+		count_unseen_arrivals(cpu, slot, timeslices - 1);
 		slot->wait_start_ns = 0;
 	}
 	measure_wait(&wait, &event->next, slot, at);
@@ -249,12 +274,10 @@ static __always_inline void on_switch(struct switch_event *event)
 	add_slice(cpu, timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
 	if (now >= cpu->steal_due_ns)
 		mark_steal(cpu, timeline, &event->next, now);
-	/* Some guest kernels leave idle without passing the tracepoint, a few times a second. */
+	/* Some kernels keep switches from the tracepoint (docs/kernels.md). */
 	if (cpu->current_tid != event->prev.tid) {
-		if (slice) {
-			cpu->switches_unseen++;
-			cpu->switches++;
-		}
+		if (slice && !(ARRIVALS_ARE_COUNTED && event->prev.tid))
+			count_unseen_switches(cpu, 1);
 		slice = 0;
 	}
 	cpu->switches++;

@@ -2,6 +2,7 @@
 
     .venv/bin/python -m tests.kernels [--kernels 5.10,6.1,newest] [--cpus 2,2/64] [--compile-inside]
     [--quick] [--only WORDS] [--mirror Debian=ADDRESS]
+    [--control] [--installed-qemu] [--accel tcg,thread=single] [--bare]
 
 As root, because bcc, which compiles for the guests, wants to be. The results go into docs/kernels.md, a row for each
 kernel, number of CPUs and front end. Exits with 1 if a test has failed, and with 2 if a kernel could not be tried.
@@ -24,6 +25,7 @@ from schedtop.base.cpu_lists import cpu_list
 from tests.apt import mirror, mirrors
 from tests.kernels import guest_root, machine, table
 from tests.kernels.chosen import FRONT_ENDS, chosen, front_end_of
+from tests.kernels.emulator import Emulator, find
 from tests.kernels.machine import Processors, Silent
 from tests.kernels.packages import NEWEST, Archive, Kernel, Unavailable
 
@@ -31,6 +33,9 @@ KERNELS = ("5.10", "6.1", "6.12", "6.18", NEWEST)
 PAGE = guest_root.ROOT / "docs/kernels.md"
 SILENCE_S = 300.0
 """A guest that says nothing for so long is taken for dead."""
+
+CONTROL_S = 60.0
+"""For so long the control lasts."""
 
 BOOTS = 2
 """An emulated machine stands still now and then (docs/kernels.md): so often it is booted in all; its row says why."""
@@ -43,19 +48,29 @@ def main() -> None:
         sys.exit("make test-kernels: bcc compiles for root only: use sudo")
     place = _place()
     archive, failed, untried = Archive(place, mirrors() | dict(options.mirror)), False, False
+    try:
+        emulator = find(archive, place, options.accel, options.installed_qemu)
+    except Unavailable as error:
+        sys.exit(f"make test-kernels: {error}")
+    print(f"qemu {emulator}, -accel {emulator.accel}", flush=True)
     for series in options.kernels:
         for cpus in options.cpus:
             try:
                 kernel = archive.kernel(series)
-                results, told = _tried(kernel, cpus, place, options)
+                if options.control:
+                    _stands_patching(kernel, cpus, place, emulator, options.bare)
+                results, told = _tried(kernel, cpus, place, emulator, options)
             except (Unavailable, Silent) as error:
                 untried = True
                 print(f"kernel {series}, {cpus} CPUs: {error}", flush=True)
                 continue
             failed |= any(result.failed for result in results.values())
             tried = {name: result for name, result in results.items() if result.tests}
+            if options.bare:  # no row: it is about the emulation
+                continue
             table.write(PAGE, [result.row(told | {"front end": name}) for name, result in tried.items()])
-    print(f"the results are in {PAGE}")
+    if not options.bare:
+        print(f"the results are in {PAGE}")
     sys.exit(1 if failed else 2 if untried else 0)
 
 
@@ -71,6 +86,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mirror", type=mirror, action="append", default=[], metavar="LABEL=ADDRESS",
                         help="where Debian's packages are; by default what apt says here")  # fmt: skip
     parser.add_argument("--only", default="", metavar="WORDS", help="only tests with this in their names")
+    parser.add_argument("--control", action="store_true", help="first: does the emulation stand patched code? (a boot)")
+    parser.add_argument("--installed-qemu", action="store_true", help="not a newer one of backports")
+    parser.add_argument("--accel", default="", help="instead of tcg, with one thread before qemu 10")
+    parser.add_argument("--bare", action="store_true", help="without nohz=off and clearcpuid=141 (docs/kernels.md)")
     return parser.parse_args()
 
 
@@ -91,13 +110,13 @@ def _place() -> Path:
 
 
 def _tried(
-    kernel: Kernel, cpus: Processors, place: Path, options: argparse.Namespace
+    kernel: Kernel, cpus: Processors, place: Path, emulator: Emulator, options: argparse.Namespace
 ) -> tuple[dict[str, table.Result], dict[str, str]]:
     """Boots a kernel; its results by front end, and what else a row says. Raises Unavailable, Silent."""
     ended_early: list[str] = []
     while True:
         console = place / f"console-{kernel.release}{'-again' * len(ended_early)}.log"
-        results, told, silence = _booted(kernel, cpus, place, console, options)
+        results, told, silence = _booted(kernel, cpus, place, console, emulator, options)
         for result in results.values():
             result.boots_lost = ended_early
         if not silence:
@@ -111,11 +130,12 @@ def _tried(
 
 
 def _booted(
-    kernel: Kernel, cpus: Processors, place: Path, console: Path, options: argparse.Namespace
+    kernel: Kernel, cpus: Processors, place: Path, console: Path, emulator: Emulator, options: argparse.Namespace
 ) -> tuple[dict[str, table.Result], dict[str, str], str]:
     """One boot: what came out of it, what else a row says, and why it fell silent, if it did. Raises Unavailable."""
     print(f"\n{kernel.release} ({kernel.package}), {cpus} CPUs", flush=True)
-    request = {"compile_inside": options.compile_inside, "tests": chosen(options.quick, options.only)}
+    tests = chosen(options.quick, options.only)
+    request = {"compile_inside": options.compile_inside, "tests": tests, "control_s": 0}
     disks = (guest_root.root_image(place), guest_root.tree(place, request))
     initramfs = guest_root.initramfs(kernel, place)
     results = {name: table.Result() for name in FRONT_ENDS}
@@ -125,11 +145,11 @@ def _booted(
         "tests": f"only {options.only}" if options.only else "quick" if options.quick else "all",
         "compiled": "in the guest" if options.compile_inside else "outside",
         "date": date.today().isoformat(),
-        "qemu": _version(machine.QEMU, "--version"),
+        "qemu": str(emulator),
         "bcc": _version("/usr/bin/python3", "-Ic", "import bcc; print(bcc.__version__)"),
     }
     left: list[str] = []
-    with machine.booted(kernel.image, initramfs, disks, cpus, console) as guest:
+    with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, options.bare) as guest:
         try:
             for message in guest.messages(SILENCE_S * (10 if options.compile_inside else 1)):
                 _take(message, told, left, results)
@@ -138,6 +158,23 @@ def _booted(
                 results[front_end_of(test)].failed[_short(test)] = f"no result: {silent}"
             return results, told, str(silent)
     return results, told, ""
+
+
+def _stands_patching(kernel: Kernel, cpus: Processors, place: Path, emulator: Emulator, bare: bool) -> None:
+    """The control: no result counts of an emulation under which a kernel dies of patching itself. Raises Silent."""
+    print(
+        f"\n{kernel.release}, {cpus} CPUs: the control, {CONTROL_S:.0f} s of switching kernel.sched_schedstats",
+        flush=True,
+    )
+    disks = (guest_root.root_image(place), guest_root.tree(place, {"control_s": CONTROL_S}))
+    initramfs, console, writes = guest_root.initramfs(kernel, place), place / f"console-{kernel.release}.log", 0
+    with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, bare) as guest:
+        try:
+            for message in guest.messages(SILENCE_S):
+                writes = message.get("writes", writes)
+        except Silent as silent:
+            raise Silent(f"qemu {emulator} fails the control after {writes} writes: {silent}") from None
+    print(f"  stood {writes} writes", flush=True)
 
 
 def _take(message: dict[str, Any], told: dict[str, str], left: list[str], results: dict[str, table.Result]) -> None:

@@ -32,6 +32,7 @@ _MORE = {
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
+    "test_check_kernel": ("test_a_mix_has_the_kernels_numbers",),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

@@ -90,11 +90,26 @@ def _log(reason: str) -> str:
     return Path(named[1]).read_text(errors="replace")[-_LONGEST_LOG:] if named and Path(named[1]).exists() else ""
 
 
+def _control(host: Host, seconds: float) -> None:
+    """Has the kernel patch its own code, over and over, without any program of ours: does the emulation stand it?"""
+    switch, end, count = Path("/proc/sys/kernel/sched_schedstats"), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        for value in "10" * 10:
+            switch.write_text(value)
+            count += 1
+        host.tell("control", writes=count)
+    host.tell("ended", status=0)
+    time.sleep(1)  # the port is emptied
+
+
 def main() -> None:
     """Runs what the request says."""
     host, request = Host(), json.loads(REQUEST.read_text())
     cpus = {name: Path(f"/sys/devices/system/cpu/{name}").read_text().strip() for name in ("online", "possible")}
     host.tell("booted", release=platform.release(), btf=Path("/sys/kernel/btf/vmlinux").exists(), **cpus)
+    if request["control_s"]:
+        _control(host, request["control_s"])
+        return
     if not request["compile_inside"]:
 
         def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> compiler.Compiled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import mmap
-import shutil
+import re
 import signal
 import socket
 import subprocess
@@ -20,14 +20,14 @@ from typing import Any
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.program_text import source_directory
+from tests.kernels.emulator import Emulator
 from tests.kernels.guest import PORT
 from tests.kernels.packages import Unavailable
-
-QEMU = "qemu-system-x86_64"
 
 _CX16 = 4 * 32 + 13
 """The kernel's number of the feature; not taken from the processor itself, as numpy insists on it."""
 _MEMORY = "2048M"
+_STAMP = re.compile(r"^\[ *\d+\.\d+\] ")
 _PR_SET_PDEATHSIG = 1
 _RDTSC = bytes.fromhex("0f31 48c1e220 4809d0 c3")  # rdtsc; shl rdx, 32; or rax, rdx; ret
 
@@ -95,21 +95,38 @@ class Guest:
 
     def last_words(self) -> str:
         """The end of the kernel's console, or why it panicked."""
-        lines = self._console.read_bytes().decode(errors="replace").split("\n") if self._console.exists() else []
-        told = [line.strip() for line in lines if line.strip()]
-        return next((line for line in told if "Kernel panic" in line), told[-1] if told else "nothing")
+        return last_words(self._console.read_text(errors="replace") if self._console.exists() else "")
+
+
+def last_words(console: str) -> str:
+    """The last line of a console; of one with a panic the first oops, where it was, and the panic."""
+    lines = [_STAMP.sub("", line).strip() for line in console.split("\n")]
+    told = [line for line in lines if line]
+    panics = [line for line in told if "Kernel panic" in line]
+    if not panics:
+        return told[-1] if told else "nothing"
+    found = (next((line for line in told if mark in line), "") for mark in ("Oops:", "RIP:"))
+    return "; ".join(line for line in (*found, panics[0]) if line)
 
 
 @contextmanager
-def booted(image: Path, initramfs: Path, disks: tuple[Path, ...], cpus: Processors, console: Path) -> Iterator[Guest]:
-    """A machine that runs as long as the block. The first disk is the root, read-only. Raises Unavailable."""
-    program = shutil.which(QEMU)
-    if not program:
-        raise Unavailable(f"{QEMU} is not installed: scripts/setup.sh packages kernels says what is needed")
+def booted(
+    emulator: Emulator,
+    image: Path,
+    initramfs: Path,
+    disks: tuple[Path, ...],
+    cpus: Processors,
+    console: Path,
+    bare: bool = False,
+) -> Iterator[Guest]:
+    """A machine that runs as long as the block. The first disk is the root, read-only. Raises Unavailable.
+
+    `bare`: the kernel is not told to keep its ticks and to do without cmpxchg16b.
+    """
     console.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/port"
-        command = _command(program, image, initramfs, disks, cpus, console, path)
+        command = _command(emulator, image, initramfs, disks, cpus, console, path, bare)
         words = Path(directory) / "words"
         with words.open("wb") as sink:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, preexec_fn=_mortal)
@@ -127,16 +144,24 @@ def _mortal() -> None:
 
 
 def _command(
-    program: str, image: Path, initramfs: Path, disks: tuple[Path, ...], cpus: Processors, console: Path, port: str
+    emulator: Emulator,
+    image: Path,
+    initramfs: Path,
+    disks: tuple[Path, ...],
+    cpus: Processors,
+    console: Path,
+    port: str,
+    bare: bool,
 ) -> list[str]:
     # The guest cannot measure its clock on a host that is busy, and then runs at another speed. With more than two CPUs
     # one sleeps on now and then although it is called, if it has no tick (docs/kernels.md). cmpxchg16b, as qemu
     # emulates it, can leave half a pointer in the flags (docs/kernels.md): the kernel is to do without it.
-    clock = f"nowatchdog nohz=off tsc=reliable tsc_early_khz={_tsc_khz()}"
-    line = f"console=ttyS0 panic=-1 mitigations=off clearcpuid={_CX16} {clock}"
+    careful = "" if bare else f" nohz=off clearcpuid={_CX16}"
+    clock = f"nowatchdog tsc=reliable tsc_early_khz={_tsc_khz()}"
+    line = f"console=ttyS0 panic=-1 mitigations=off {clock}{careful}"
     drives = (f"file={disk},format=raw,if=virtio,readonly=on" for disk in disks)
     return [
-        program, "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", _MEMORY,
+        *emulator.command, "-machine", "q35", "-cpu", "max", "-m", _MEMORY,
         "-smp", f"{cpus.online},maxcpus={cpus.possible}",
         "-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{console}",
         "-kernel", str(image), "-initrd", str(initramfs), "-append", line,

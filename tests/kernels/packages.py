@@ -65,12 +65,17 @@ class Archive:
     def kernel(self, series: str) -> Kernel:
         """The newest kernel of a series (5.10), or of all (newest), unpacked. Raises Unavailable."""
         release = choose(series, self._all_releases())
-        description = self._apt("apt-cache", "show", "--no-all-versions", f"linux-image-{release}-cloud-amd64")
+        description = self.ask("apt-cache", "show", "--no-all-versions", f"linux-image-{release}-cloud-amd64")
         version = next(line.split()[1] for line in description.splitlines() if line.startswith("Version:"))
         kernel = Kernel(f"{release}-cloud-amd64", version, self._place / "kernels" / f"{release}_{version}")
         if not kernel.place.is_dir():
-            self._unpack(packages(description), kernel.place)
+            self.unpack(packages(description), kernel.place)
         return kernel
+
+    def ask(self, *command: str) -> str:
+        """What a command of apt says about this archive. Raises Unavailable."""
+        self._all_releases()
+        return self._apt(*command)
 
     def _all_releases(self) -> list[str]:
         if not self._releases:
@@ -90,8 +95,9 @@ class Archive:
         self._apt("apt-get", "update")
         updated.write_text(asked)
 
-    def _unpack(self, names: Iterable[str], place: Path) -> None:
-        downloads, fresh = place.with_suffix(".debs"), place.with_suffix(".new")
+    def unpack(self, names: Iterable[str], place: Path) -> None:
+        """Downloads packages (NAME or NAME=VERSION) and unpacks them together. Raises Unavailable."""
+        downloads, fresh = (place.with_name(f"{place.name}.{end}") for end in ("debs", "new"))
         for directory in (downloads, fresh):
             shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir(parents=True)

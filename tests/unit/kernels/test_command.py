@@ -6,7 +6,8 @@ import pytest
 
 from tests import ROOT
 from tests.kernels.chosen import chosen, front_end_of
-from tests.kernels.machine import Processors
+from tests.kernels.emulator import backport
+from tests.kernels.machine import Processors, last_words
 from tests.kernels.packages import Unavailable, choose, packages
 from tests.kernels.table import BEGIN, END, Result, updated
 
@@ -91,3 +92,28 @@ def test_processors() -> None:
     assert [str(Processors.parse(text)) for text in ("2", "2/64")] == ["2", "2/64"]
     with pytest.raises(ValueError, match="invalid literal"):
         Processors.parse("many")
+
+
+def test_qemu_comes_from_the_backports_of_this_release() -> None:
+    told = (
+        " qemu-system-x86 | 1:10.0.13-1 | http://archive trixie/main amd64 Packages\n"
+        " qemu-system-x86 | 1:10.0.2-2~bpo12+1 | http://archive bookworm-backports/main amd64 Packages\n"
+        " qemu-system-x86 | 1:7.2-7 | http://archive bookworm/main amd64 Packages\n"
+    )
+    assert backport(told, "bookworm") == "1:10.0.2-2~bpo12+1"
+    with pytest.raises(Unavailable, match="trixie-backports has none"):
+        backport(told, "trixie")
+
+
+def test_a_panic_is_told_with_its_oops() -> None:
+    console = (
+        "[    1.0] Run /init\n\n[   34.1] Oops: int3: 0000 [#1] PREEMPT SMP\n[   34.2] RIP: 0010:__schedule+0x99\n"
+        "[   34.3] RIP: 0010:later\n[   34.4] Kernel panic - not syncing: Fatal exception\n[   34.5] Rebooting\n"
+    )
+    assert last_words(console).split("; ") == [
+        "Oops: int3: 0000 [#1] PREEMPT SMP",
+        "RIP: 0010:__schedule+0x99",
+        "Kernel panic - not syncing: Fatal exception",
+    ]
+    assert last_words("[ 1.0] one\n[ 2.0] two\n\n") == "two"
+    assert last_words("") == "nothing"

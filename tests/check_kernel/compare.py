@@ -1,0 +1,61 @@
+"""What schedtop says of tasks beside what the kernel says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from schedtop.model.frame import Frame, merge
+from tests.check_kernel.mix import Truth
+
+_SWITCHES_SHARE, _SWITCHES_MORE = 0.001, 100
+"""The two counts are not read in the same instant."""
+
+_TIMESLICES_MORE = 2
+_BY_CLOCK_SHARE, _BY_CLOCK_EACH_NS, _BY_CLOCK_MORE_NS = 0.05, 20_000, 2_000_000
+"""By our own clock a wait begins at the wakeup, by the kernel's when its clock was last updated: that adds up."""
+
+
+def differences(frames: Sequence[Frame], truth: dict[int, Truth], by_account: bool) -> Iterator[str]:
+    """Each number that is not the kernel's, in words. `by_account`: run delay has to be equal, not close."""
+    frame = merge(frames)
+    ours, kernels = frame.total("switches"), frame.kernel_switches or 0
+    if abs(ours - kernels) > _SWITCHES_SHARE * kernels + _SWITCHES_MORE:
+        yield f"switches of all CPUs: {ours:,}, by ctxt {kernels:,}"
+    if count := frame.loss.tasks_untracked:  # those that are evicted have ended, and may be anybody's
+        yield f"tasks_untracked: {count}, so what follows may be no fault"
+    rows = {int(tid): frame.tasks[frame.tasks["tid"] == tid] for tid in np.unique(frame.tasks["tid"])}
+    for tid, kernel in truth.items():
+        if tid not in rows:
+            if kernel.timeslices:
+                yield f"{kernel.comm} {tid}: it was not seen at all"
+            continue
+        yield from _of_task(f"{kernel.comm} {tid}", rows[tid][-1], kernel, by_account, frame.loss.switches_unseen)
+    yield from _eternal(frames[-1], truth)
+
+
+def _of_task(name: str, row: np.void, kernel: Truth, by_account: bool, unseen: int) -> Iterator[str]:
+    slices, delay = int(row["timeslices"]), int(row["run_delay_ns"])
+    # Through tracepoints and by clock a switch that the kernel hides (switches_unseen) may be of any task.
+    missing = 0 if by_account else unseen
+    if not -_TIMESLICES_MORE - missing <= slices - kernel.timeslices <= _TIMESLICES_MORE:
+        yield f"{name}: {slices:,} timeslices, by schedstat {kernel.timeslices:,}"
+    allowed = _BY_CLOCK_SHARE * kernel.run_delay_ns + _BY_CLOCK_EACH_NS * kernel.timeslices + _BY_CLOCK_MORE_NS
+    # With a hidden switch the whole wait before it is gone, which may be a long one.
+    allowed = 0 if by_account else allowed + (2 * int(row["max_wait_ns"]) if unseen else 0)
+    # What a task waits for its quota is no run delay of ours where the kernel tells one from the other.
+    if not -allowed - kernel.throttled_ns <= delay - kernel.run_delay_ns <= allowed:
+        more = (delay - kernel.run_delay_ns) / 1e6
+        yield (
+            f"{name}: run delay {delay / 1e6:,.3f} ms, by schedstat {kernel.run_delay_ns / 1e6:,.3f} ms "
+            f"({more:+,.3f} ms in {kernel.timeslices:,} timeslices)"
+        )
+
+
+def _eternal(last: Frame, truth: dict[int, Truth]) -> Iterator[str]:
+    """At the end the tasks stand still: none of them waits for a CPU."""
+    for row in last.tasks:
+        if int(row["tid"]) in truth and row["waiting_ns"]:
+            waited = row["waiting_ns"] / 1e6
+            yield f"{truth[int(row['tid'])].comm} {row['tid']}: it is stopped, and said to wait since {waited:,.0f} ms"

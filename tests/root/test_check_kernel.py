@@ -1,0 +1,18 @@
+"""A few seconds of `make check-kernel`: quotas need minutes to show something. In guests CPUs go and come as well."""
+
+from __future__ import annotations
+
+import pytest
+from loads import load_share
+
+from tests.check_kernel.__main__ import round_of
+
+SEED = 17
+
+
+@pytest.mark.parametrize("front_end", ["btf", "btf-clock", "tracepoint"])
+def test_a_mix_has_the_kernels_numbers(front_end: str) -> None:
+    actions = {"start", "end", "pin", "nice", "stop"}
+    alone = load_share() < 1  # an emulated processor, and slow: nothing else is disturbed
+    told, wrong = round_of(front_end, SEED, 10 if alone else 4, actions | {"hotplug"} if alone else actions)
+    assert not wrong, f"{told}: {wrong}"
