@@ -32,6 +32,10 @@ _MORE = {
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
+    "test_quota": (
+        "test_a_wakeup_into_a_throttled_group_is_throttled",
+        "test_what_follows_the_return_of_the_quota_is_queueing",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 
