@@ -86,8 +86,8 @@ def test_what_follows_the_return_of_the_quota_is_queueing(collect, front_end: st
     assert len(rows) >= (5 if load_share() == 1 else 1), (every, (small_group / "cpu.stat").read_text())
     assert np.all(rows["throttled_ns"] <= rows["wait_ns"])
     queued = rows["wait_ns"] - rows["throttled_ns"]
-    # Something of it passes behind the rivals, and they are blamed for no more than that.
-    assert queued.max() > NS_PER_MS
+    # How long the rivals keep the CPU then is the scheduler's choice; they are blamed for no more than that.
+    assert np.any(queued > 0)
     assert np.all(rows["blocker_ns"].sum(axis=1) + rows["others_ns"] + rows["cpu_idle_ns"] <= queued + NS_PER_MS)
     mine = collector.frame.tasks[collector.frame.tasks["tid"] == cast.tids["limited"]]
     # What the kernel accounts for is all of it: the quota's part, too.
