@@ -11,6 +11,7 @@
 #include "queue.h"
 #include "tasks.h"
 #include "timeline.h"
+#include "waits.h"
 
 static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
 {
@@ -83,11 +84,12 @@ static __always_inline void blame_pairs(struct cpu_state *cpu, struct slow_wait 
 
 /* All that is asked of the slot and of the task before, so that the rest depends on little but the event. */
 static __always_inline void describe_wait(struct slow_wait *event, struct task_slot *slot, struct task_id *previous,
-					  u64 wait, u64 now)
+					  struct wait *ended, u64 now)
 {
 	__builtin_memset(event, 0, sizeof(*event));
 	event->end_ns = now;
-	event->wait_ns = wait;
+	event->wait_ns = ended->ns;
+	event->throttled_ns = ended->throttled_ns;
 	event->tid = slot->tid;
 	event->tgid = slot->tgid;
 	event->kind = slot->wait_kind;
@@ -104,7 +106,7 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->previous_tid = previous->tid;
 	if (previous->tid)
 		task_name(previous, event->previous_comm);
-	event->enqueued_ns = now - wait;
+	event->enqueued_ns = now - (ended->ns - ended->throttled_ns);
 	if (slot->left_ns > event->enqueued_ns)
 		event->enqueued_ns = slot->moved_ns;
 }
@@ -113,7 +115,7 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 static __always_inline void find_blockers(struct cpu_state *cpu, struct slow_wait *event)
 {
 	struct timeline *timeline = timeline_of(event->cpu);
-	u64 start = event->end_ns - event->wait_ns;
+	u64 start = event->end_ns - (event->wait_ns - event->throttled_ns);
 	struct slow_wait *before;
 
 	if (event->enqueued_ns > start) {
@@ -171,15 +173,17 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 		cpu->ring_dropped++;
 }
 
-/* A throttled task was on no run queue: nothing blocked it. */
+/* Before its quota came back a throttled task was on no run queue: nothing blocked it. */
 static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event, struct config *settings)
 {
-	if (event->kind >= LATENCY_KINDS)
+	u64 queued = event->wait_ns - event->throttled_ns;
+
+	if (!queued)
 		return;
 	find_blockers(cpu, event);
 	cpu->looks_in_window += event->switches >> SLICES_A_LOOK_SHIFT;
-	cpu->looked_at_ns += event->wait_ns;
-	cpu->uncovered_ns += event->wait_ns - event->covered_ns;
+	cpu->looked_at_ns += queued;
+	cpu->uncovered_ns += queued - event->covered_ns;
 	cpu->blocked_idle_ns += event->cpu_idle_ns;
 	cpu->others_ns += event->others_ns;
 	blame_pairs(cpu, event, settings->epoch);
@@ -190,9 +194,9 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
  * else the verifier follows the walk anew for each way to come here.
  */
 static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *change,
-					   struct config *settings, u64 wait, u64 now)
+					   struct config *settings, struct wait *ended, u64 now)
 {
-	bool reported = wait >= settings->threshold_ns;
+	bool reported = ended->ns >= settings->threshold_ns;
 	u32 cpu_id = slot->last_cpu;
 	struct slow_wait *event = scratch.lookup(&cpu_id);
 
@@ -203,10 +207,10 @@ static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_sl
 		reported = false;
 	}
 	if (!reported && !within_budget(&cpu->look_window, &cpu->looks_in_window, LOOKS_PER_WINDOW, now)) {
-		cpu->over_budget_ns += slot->wait_kind < LATENCY_KINDS ? wait : 0;
+		cpu->over_budget_ns += ended->ns - ended->throttled_ns;
 		return;
 	}
-	describe_wait(event, slot, &change->prev, wait, now);
+	describe_wait(event, slot, &change->prev, ended, now);
 	event->reported = reported;
 	asm volatile("" ::: "memory");
 	blame(cpu, event, settings);

@@ -14,6 +14,7 @@
 #include "../task_struct.h"
 #include "core.h"
 #include "maps.h"
+#include "quota.h"
 #include "tasks.h"
 
 static __always_inline u32 task_tgid(struct task_id *id)
@@ -163,15 +164,6 @@ static __always_inline bool is_yield(u64 task)
 #endif
 }
 
-static __always_inline bool is_throttled(u64 task)
-{
-#ifdef TASK_THROTTLED_OFFSET
-	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
-#else
-	return false;
-#endif
-}
-
 int btf_sched_switch(u64 *ctx)
 {
 	struct switch_event event;
@@ -190,7 +182,7 @@ int btf_sched_switch(u64 *ctx)
 	event.dead = state & STATE_DEAD;
 	event.throttled = event.yielded = false;
 	if (event.involuntary && event.prev.tid) {
-		event.throttled = is_throttled(prev);
+		event.throttled = leaves_throttled(prev);
 		event.yielded = !preempt && !event.throttled && is_yield(prev);
 	}
 	on_switch(&event);

@@ -10,6 +10,7 @@
 #include "blame.h"
 #include "changes.h"
 #include "maps.h"
+#include "quota.h"
 #include "tasks.h"
 #include "timeline.h"
 #include "waits.h"
@@ -22,7 +23,8 @@ static __always_inline struct cpu_state *this_cpu(void)
 }
 
 /* The longest wait of each interval: two places in turn, so that user space can read the last one in peace. */
-static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot *slot, u32 kind, u64 wait, u64 epoch)
+static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot *slot, u32 kind, u64 wait, u64 queued,
+					 u64 epoch)
 {
 	u32 parity = epoch & 1;
 
@@ -35,14 +37,14 @@ static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot
 		cpu->longest_ns[parity * LATENCY_KINDS] = 0;
 		cpu->longest_ns[parity * LATENCY_KINDS + 1] = 0;
 	}
-	if (kind < LATENCY_KINDS && cpu->longest_ns[parity * LATENCY_KINDS + kind] < wait)
-		cpu->longest_ns[parity * LATENCY_KINDS + kind] = wait;
+	if (kind < LATENCY_KINDS && cpu->longest_ns[parity * LATENCY_KINDS + kind] < queued)
+		cpu->longest_ns[parity * LATENCY_KINDS + kind] = queued;
 }
 
 static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *event,
 				     struct wait *ended, u64 now)
 {
-	u64 wait = ended->ns;
+	u64 wait = ended->ns, queued = wait - ended->throttled_ns;
 	u32 kind = slot->wait_kind;
 	u32 zero = 0, bucket = 0;
 	struct config *settings = config.lookup(&zero);
@@ -54,20 +56,24 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		cpu->negative_waits++;
 		return;
 	}
-	/* A throttled task is on no run queue: the kernel, too, leaves it out of the run delay. */
+	/* Once its quota is back, a throttled task waits like one that was preempted. */
+	if (kind == WAIT_THROTTLED && queued)
+		kind = WAIT_PREEMPTION;
+	/* The kernel's account includes what the quota took, but no CPU would have ended that. */
 	if (kind < LATENCY_KINDS) {
-		slot->run_delay_ns += ended->run_delay_ns;
-		cpu->wait_sum_ns[kind] += wait;
-		bucket = latency_bucket(wait);
+		if (ended->run_delay_ns > ended->throttled_ns)
+			slot->run_delay_ns += ended->run_delay_ns - ended->throttled_ns;
+		cpu->wait_sum_ns[kind] += queued;
+		bucket = latency_bucket(queued);
 		if (settings->grouping)
-			count_in_group(slot, settings->grouping, bucket, wait);
+			count_in_group(slot, settings->grouping, bucket, queued);
 		bucket += kind * LATENCY_BUCKETS;
 		if (bucket < LATENCY_KINDS * LATENCY_BUCKETS)
 			cpu->latency[bucket]++;
 	}
-	note_longest(cpu, slot, kind, wait, settings->epoch);
+	note_longest(cpu, slot, kind, wait, queued, settings->epoch);
 	if (wait >= LOOK_NS || wait >= settings->threshold_ns)
-		look_for_blame(cpu, slot, event, settings, wait, now);
+		look_for_blame(cpu, slot, event, settings, ended, now);
 }
 
 /* The slice of a task that was not seen to be switched in (or before our time), on a CPU that was idle. */
@@ -213,13 +219,16 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
 		slot->waker_or_preemptor_tid = event->yielded || event->throttled ? 0 : event->next.tid;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
+		note_quota(&event->prev, slot);
 		if (event->yielded)
 			flags |= TASK_YIELDED;
 	} else {
 		slot->voluntary++;
 		/* Woken while on its way out: it waits from now on. */
-		if (slot->wait_start_ns)
+		if (slot->wait_start_ns) {
 			slot->wait_start_ns = now;
+			note_quota(&event->prev, slot);
+		}
 		if (event->dead) {
 			slot->exit_epoch = current_epoch();
 			slot->wait_start_ns = 0;
@@ -249,6 +258,8 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 		slot->wait_start_ns = 0;
 	}
 	measure_wait(&wait, &event->next, slot, at);
+	wait.throttled_ns = slot->wait_start_ns ? throttled_part(&event->next, slot, wait.ns, at->now) : 0;
+	restore_kind(slot);
 	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
 	if (slot->wait_start_ns) {
 		end_wait(cpu, slot, event, &wait, at->now);
@@ -298,6 +309,7 @@ static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_sl
 	slot->waker_or_preemptor_tid = (u32)bpf_get_current_pid_tgid();
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
 	slot->wait_start_ns = time_of_wakeup(cpu);
+	note_quota(id, slot);
 }
 
 static __always_inline void count_wakeup(struct task_id *id, bool is_new)
@@ -343,7 +355,7 @@ static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_
 	struct domain *far = domains.lookup(&to_cpu);
 	bool other_cache, other_node;
 	struct task_slot *slot;
-	u64 now;
+	u64 throttled, now;
 
 	if (!cpu || !from || !to || !near || !far)
 		return;
@@ -364,9 +376,13 @@ static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_
 	/* The move of a task that is being woken is the choice of its queue. */
 	if (is_being_woken(id, slot)) {
 		slot->enqueue_cpu = to_cpu;
+		if (slot->wait_start_ns)
+			move_quota(id, slot, to_cpu, 0, 0);
 	} else if (slot->wait_start_ns) {
 		now = bpf_ktime_get_ns();
+		throttled = throttled_so_far(id, slot, now);
 		note_move(id, slot, now);
+		move_quota(id, slot, to_cpu, throttled, now);
 		if (now - slot->wait_start_ns >= LOOK_NS && slot->wait_kind < LATENCY_KINDS)
 			keep_blockers(slot, now);
 		slot->moved_ns = now;

@@ -282,6 +282,7 @@ struct config {
 	u64 epoch; /* number of the current interval */
 	u64 grouping;
 	u64 interval_ns; /* a task that lived no longer was short-lived */
+	u64 quotas; /* whether some cgroup may have a CPU quota (quota.h) */
 };
 
 struct slow_wait {
@@ -300,6 +301,7 @@ struct slow_wait {
 	u32 allowed_cpus; /* 0: unknown */
 	u64 cgroup_id;
 	u64 stolen_ns; /* at least */
+	u64 throttled_ns; /* of the wait; the rest is queueing */
 	u64 covered_ns; /* what follows is about this much of the wait */
 	u64 cpu_idle_ns;
 	u64 others_ns;

@@ -30,6 +30,7 @@ struct moment {
 struct wait {
 	u64 ns;
 	u64 run_delay_ns; /* what the kernel makes of it */
+	u64 throttled_ns; /* what a quota took of both (quota.h) */
 };
 
 #ifdef RQ_CLOCK_OFFSET
@@ -138,15 +139,15 @@ static __always_inline u64 time_of_wakeup(struct cpu_state *cpu)
 /* On its way between two queues a task is in none: all that it has waited so far is accounted for. */
 static __always_inline void note_move(struct task_id *id, struct task_slot *slot, u64 now)
 {
-	if (!(slot->flags & TASK_MOVED) && slot->wait_kind < LATENCY_KINDS)
+	if (!(slot->flags & TASK_MOVED))
 		slot->wait_start_ns = now - (FIELD(u64, id->task, TASK_RUN_DELAY_OFFSET) - slot->account_ns);
 	slot->flags |= TASK_MOVED;
 }
 
 /*
  * Some waits are longer than the kernel's account of them, and go by when they began: of a task that has moved, because
- * blockers are looked for on either side of its time between two queues; of one that was throttled, because the account is
- * about run queues; of one that was preempted on its way to sleep, which sched_info_depart() does not take for waiting.
+ * blockers are looked for on either side of its time between two queues; of one that was preempted on its way to sleep,
+ * which sched_info_depart() does not take for waiting.
  */
 static __always_inline void measure_wait(struct wait *wait, struct task_id *id, struct task_slot *slot,
 					 struct moment *at)
@@ -159,8 +160,8 @@ static __always_inline void measure_wait(struct wait *wait, struct task_id *id, 
 	wait->run_delay_ns = total - slot->account_ns;
 	slot->account_ns = total;
 	wait->ns = wait->run_delay_ns + at->late;
-	if (slot->flags & TASK_MOVED || slot->wait_kind >= LATENCY_KINDS ||
-	    (!queued && slot->wait_kind == WAIT_PREEMPTION))
+	if (slot->flags & TASK_MOVED ||
+	    (!queued && (slot->wait_kind == WAIT_PREEMPTION || slot->wait_kind == WAIT_THROTTLED)))
 		wait->ns = at->now - slot->wait_start_ns;
 }
 

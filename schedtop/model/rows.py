@@ -100,6 +100,7 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("fair_queue_length", "<i4"),
         ("idle_cpu_ns", "<i8"),
         ("stolen_ns", "<i8"),
+        ("throttled_ns", "<i8"),
         ("covered_ns", "<i8"),
         ("cpu_idle_ns", "<i8"),
         ("others_ns", "<i8"),
@@ -120,7 +121,8 @@ is no such task. `kind`, `cause`, `evidence` and `domain` are decoded in model/w
 
 The blockers: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
-`stolen_ns`: what the hypervisor had of the wait, at least. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
+`stolen_ns`: what the hypervisor had of the wait, at least. `throttled_ns`: how much of it passed before a quota came
+back, 0 where that is inferred. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
 although it was not the task's. `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
 `queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
 at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""

@@ -37,7 +37,7 @@ class Beginning(_Labeled):
 
     WAKEUP = 0, "wakeup"
     PREEMPTION = 1, "preemption"  # another task was given the CPU
-    THROTTLED = 2, "throttled"  # the quota of its cgroup took it off the run queue
+    THROTTLED = 2, "throttled"  # it left the CPU because of the quota of its cgroup
     YIELD = 3, "yield"  # the task called sched_yield
 
 

@@ -73,7 +73,7 @@ def _main(weights: Mapping[Explanation, int]) -> Explanation | None:
 def missing_share(frame: Frame) -> float:
     """The share of slow waits that was not seen: what the kernel side counted as lost, or the histogram has besides.
 
-    The histogram counts all but throttled waits.
+    The histogram counts of throttled waits what followed the return of the quota.
     """
     seen = int((frame.slow_waits["wait_ns"] >= frame.threshold_ns).sum())
     counts = frame.latency.histogram().counts[np.searchsorted(LOW_NS, frame.threshold_ns) :]

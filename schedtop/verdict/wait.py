@@ -83,7 +83,8 @@ def _why(row: np.void, why: Reason, cpus: int) -> str:
     wait = format_ns(int(row["wait_ns"]))
     if why.cause is Cause.THROTTLED:
         inferred = " (inferred from cpu.stat)" if why.evidence is Evidence.INFERRED else ""
-        return f"Its cgroup had used up its CPU quota{inferred}"
+        until = f" for {format_ns(int(row['throttled_ns']))} of {wait}" if row["throttled_ns"] > 0 else ""
+        return f"Its cgroup had used up its CPU quota{until}{inferred}"
     if why.cause is Cause.STOLEN:
         return f"The hypervisor had the CPU for at least {format_ns(int(row['stolen_ns']))} of {wait}"
     if why.cause is Cause.IDLE_CPU:
@@ -114,7 +115,8 @@ def _mask_words(allowed: int, cpus: int) -> str:
 def _blockers_ran(row: np.void, why: Reason) -> str:
     """Which tasks had the CPU for which share of the wait, and how much of it is known."""
     wait, covered = int(row["wait_ns"]), int(row["covered_ns"])
-    if why.began is Beginning.THROTTLED:
+    queued = wait - int(row["throttled_ns"])
+    if why.began is Beginning.THROTTLED and not covered:
         return ""  # It was on no run queue: no task kept it waiting.
     if covered <= 0 or wait <= 0:
         return "Who had the CPU is not known"
@@ -126,7 +128,7 @@ def _blockers_ran(row: np.void, why: Reason) -> str:
         ran += " (stolen time included)"
     idle = f"was idle for {percent(int(row['cpu_idle_ns']) / wait)}" if row["cpu_idle_ns"] > 0 else ""
     had = f"Meanwhile its CPU {' and '.join(part for part in (ran, idle) if part)}" if ran or idle else ""
-    unknown = f"only {percent(covered / wait)} of the wait is known" if covered < KNOWN_RATIO * wait else ""
+    unknown = f"only {percent(covered / wait)} of the wait is known" if covered < KNOWN_RATIO * queued else ""
     return "; ".join(part for part in (had, unknown) if part)
 
 

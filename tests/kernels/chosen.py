@@ -33,6 +33,10 @@ _MORE = {
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
     "test_check_kernel": ("test_a_mix_has_the_kernels_numbers",),
+    "test_quota": (
+        "test_a_wakeup_into_a_throttled_group_is_throttled",
+        "test_what_follows_the_return_of_the_quota_is_queueing",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

@@ -257,8 +257,8 @@ def test_a_quota_throttles(front_end) -> None:
 
 
 def assert_throttled(rows: Rows, front_end: str) -> None:
-    """The kernel says so since 6.18; else it is inferred from the statistics."""
-    inferred = front_end != "btf" or not np.any(rows["kind"] == THROTTLED)
+    """With BTF the kernel says so; else it is inferred from the statistics."""
+    inferred = front_end != "btf"
     told = is_cause(rows, "throttled")
     assert most(told, 0.8), all_causes(rows)
     assert np.all(rows["evidence"][told] == (EVIDENCE.index("inferred") if inferred else 0))

@@ -23,6 +23,7 @@ WAIT_FIELDS = (
         "idle_cpu",
         "idle_cpu_ns",
         "stolen_ns",
+        "throttled_ns",
         "preemptor",
         "previous",
         "waker",

@@ -39,6 +39,7 @@ def slow_wait_fields(view: View) -> list[dict[str, Any]]:
 
 def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
     blockers = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
+    queued_ns = wait["wait_ns"] - wait["throttled_ns"]
     return {
         "time": iso_time(wait["time_ns"]),
         "tid": wait["tid"],
@@ -57,6 +58,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "idle_cpu": wait["idle_cpu"] if wait["idle_cpu"] >= 0 else None,
         "idle_cpu_ns": wait["idle_cpu_ns"],
         "stolen_ns": wait["stolen_ns"],
+        "throttled_ns": wait["throttled_ns"],
         "preemptor": task_ref(wait["preemptor_tid"], wait["preemptor_comm"]),
         "previous": task_ref(wait["previous_tid"], wait["previous_comm"]),
         "waker": task_ref(wait["waker_tid"], wait["waker_comm"]),
@@ -65,7 +67,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
         "switches": wait["switches"],
         **{name: wait[name] if wait[name] != unknown else None for name, unknown in UNKNOWN.items()},
-        "blockers_cover_ratio": round(min(1.0, wait["covered_ns"] / wait["wait_ns"]), 6) if wait["wait_ns"] else None,
+        "blockers_cover_ratio": round(min(1.0, wait["covered_ns"] / queued_ns), 6) if queued_ns else None,
     }
 
 

@@ -62,6 +62,11 @@ class Throttling:
         """The quota of each group that has one, by id, as a number of CPUs; as of the last `read`."""
         return MappingProxyType(dict(self._quotas))
 
+    @property
+    def may_hold_back(self) -> bool:
+        """Whether some group may have a quota, as of the last `read`: one has, or not all were looked at yet."""
+        return self._root is None or bool(self._quotas) or len(self._checked) < len(self._paths)
+
     def _take(self, paths: dict[int, str]) -> None:
         self._paths = paths
         self._checked = {cgroup: when for cgroup, when in self._checked.items() if cgroup in paths}

@@ -22,6 +22,7 @@ from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.offsets import cgroup_flags, offset_flags, queued_flag
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
+from schedtop.sources.kernel.quotas import quota_flags
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -171,7 +172,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []
-    flags += [flag for flag in dict.fromkeys((*lengths, *accounts)) if flag not in flags]
+    flags += [flag for flag in dict.fromkeys((*lengths, *accounts, *quota_flags(btf))) if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
 

@@ -35,6 +35,7 @@ _AS_THEY_ARE = (
     "allowed_cpus",
     "switches",
     "stolen_ns",
+    "throttled_ns",
     "covered_ns",
     "cpu_idle_ns",
     "others_ns",

@@ -33,7 +33,7 @@ def stolen_at_least(rows: Rows, steal_ns: Integers, interval_ns: int) -> npt.NDA
 
 
 def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> npt.NDArray[np.bool_]:
-    """Which waits look like a throttled cgroup, where the kernel does not say so.
+    """Which waits look like a throttled cgroup, where the kernel did not say so (`throttled_ns` is 0).
 
     The task could run and its CPU was idle for most of the wait, which else does not happen, and its group (or one
     above it) was throttled in the interval for as long, summed over CPUs.
@@ -45,7 +45,8 @@ def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> n
         if int(group) in paths and ns
     }
     idle = rows["cpu_idle_ns"] >= MOST * rows["wait_ns"]
-    for index in np.flatnonzero(idle & (rows["kind"] == Beginning.PREEMPTION)):
+    began = (rows["kind"] == Beginning.PREEMPTION) | (rows["kind"] == Beginning.WAKEUP)
+    for index in np.flatnonzero(idle & began & (rows["throttled_ns"] == 0)):
         path = paths.get(int(rows["cgroup_id"][index]), "")
         above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
         throttled[index] = above >= MOST * rows["wait_ns"][index]
@@ -118,12 +119,16 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
 
     `throttled`: inferred for each row, `None` where the kernel tells itself.
     """
+    held_back = rows["throttled_ns"]
     began = CAUSE_BY_BEGINNING[rows["kind"]]
+    # Its quota came back soon: then it waited for others like a task that was preempted.
+    began = np.where((began == Cause.THROTTLED) & (held_back > 0), Cause.PREEMPTION, began)
     idle = (rows["idle_cpu"] >= 0) & (rows["idle_cpu_ns"] >= MOST * rows["wait_ns"])
     stolen = rows["stolen_ns"] >= MOST * rows["wait_ns"]
+    told = (held_back > 0) & (held_back >= MOST * rows["wait_ns"])
     cause = np.where(idle, Cause.IDLE_CPU, began)
     cause = np.where(stolen, Cause.STOLEN, cause)
-    cause = np.where(rows["kind"] == Beginning.THROTTLED, Cause.THROTTLED, cause)
+    cause = np.where(told | (began == Cause.THROTTLED), Cause.THROTTLED, cause)
     rows["evidence"][cause != Cause.IDLE_CPU] = Evidence.NONE
     if throttled is not None:
         cause[throttled] = Cause.THROTTLED

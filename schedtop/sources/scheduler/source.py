@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -103,6 +103,7 @@ class LiveSource:
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
+        self._programs.config["quotas"] = True  # until we know
         self._drain_ns = max(
             SHORTEST_DRAIN_NS, min(DRAIN_NS, ring_lasts_ns(compiled, self._possible_cpus, self._limits))
         )
@@ -209,7 +210,7 @@ class LiveSource:
             late_ticks=self._late_ticks,
             events_missed=programs.misses(),
             queue_length=queued,
-            throttling=self._throttling.read(cgroups),
+            throttling=self._quota_statistics(cgroups),
             groups=groups,
             queues=queues,
             sampled_cpus=sampled_cpus,
@@ -217,6 +218,12 @@ class LiveSource:
             cgroups=cgroups,
             unavailable=self._unavailable,
         )
+
+    def _quota_statistics(self, cgroups: Mapping[int, str]) -> Rows:
+        """Of the cgroups with a quota; the kernel side looks for throttled tasks only if there may be some."""
+        statistics = self._throttling.read(cgroups)
+        self._programs.config["quotas"] = self._throttling.may_hold_back
+        return statistics
 
     def _begin_epoch(self, epoch: int) -> int:
         """Hands the kernel side what was asked for; the threshold that held until now.

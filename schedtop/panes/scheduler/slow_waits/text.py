@@ -67,6 +67,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
         yield "queue", _queue_text(int(row["queue_length"]), int(row["fair_queue_length"]))
     if row["stolen_ns"] > 0:
         yield "steal", f"at least {format_ns(int(row['stolen_ns']))} of the wait"
+    if row["throttled_ns"] > 0:
+        yield "throttled", f"{format_ns(int(row['throttled_ns']))} of the wait, until its quota came back"
     if row["idle_cpu"] >= 0:
         yield "idle CPU", f"CPU {int(row['idle_cpu'])} was idle for {format_ns(int(row['idle_cpu_ns']))} of the wait"
     if row["allowed_cpus"]:

@@ -24,7 +24,16 @@ PAIR = np.dtype(
 EVENT = np.dtype(
     [
         (name, "<u8")
-        for name in ("end_ns", "wait_ns", "cgroup_id", "stolen_ns", "covered_ns", "cpu_idle_ns", "others_ns")
+        for name in (
+            "end_ns",
+            "wait_ns",
+            "cgroup_id",
+            "stolen_ns",
+            "throttled_ns",
+            "covered_ns",
+            "cpu_idle_ns",
+            "others_ns",
+        )
     ]
     + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
     + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]

@@ -49,6 +49,17 @@ def test_causes_exclude_each_other_in_their_order() -> None:
     assert cause(wait(**idle), throttled=False) == ("idle-cpu", "pinned")
 
 
+@pytest.mark.parametrize("began", ["wakeup", "preemption", "throttled"])
+def test_a_wait_is_throttled_if_its_quota_took_most_of_it(began: str) -> None:
+    idle = {"idle_cpu": 0, "idle_cpu_ns": 9 * MS, "evidence": EVIDENCE.index("not balanced")}
+    assert cause(wait(began, throttled_ns=5 * MS, **idle)) == ("throttled", "")
+    assert cause(wait(began, throttled_ns=5 * MS - 1, **idle)) == ("idle-cpu", "not balanced")
+
+
+def test_a_wait_that_queued_for_longer_than_its_quota_took_is_queueing() -> None:
+    assert cause(wait("throttled", throttled_ns=5 * MS - 1)) == ("preemption", "")
+
+
 def test_less_than_half_of_a_wait_is_no_cause() -> None:
     assert cause(wait(idle_cpu=0, idle_cpu_ns=5 * MS - 1, evidence=2)) == ("preemption", "")
     assert cause(wait(stolen_ns=5 * MS - 1)) == ("preemption", "")
@@ -120,9 +131,14 @@ PATHS = {1: "/", 2: "/a", 3: "/a/b", 4: "/ab"}
 def test_a_group_above_throttles_too_but_not_one_of_a_similar_name() -> None:
     idle = {"cpu_idle_ns": 6 * MS}
     rows = [wait(cgroup_id=3, **idle), wait(cgroup_id=4, **idle), wait(cgroup_id=99, **idle)]
-    rows = np.concatenate([*rows, wait("wakeup", cgroup_id=3, **idle)])
-    assert infer_throttled(rows, throttling(g2=6 * MS), PATHS).tolist() == [True, False, False, False]
-    assert infer_throttled(rows, throttling(g2=4 * MS), PATHS).tolist() == [False] * 4
+    rows = np.concatenate([*rows, wait("wakeup", cgroup_id=3, **idle), wait("yield", cgroup_id=3, **idle)])
+    assert infer_throttled(rows, throttling(g2=6 * MS), PATHS).tolist() == [True, False, False, True, False]
+    assert infer_throttled(rows, throttling(g2=4 * MS), PATHS).tolist() == [False] * 5
+
+
+def test_what_the_kernel_told_is_not_inferred() -> None:
+    row = wait(cgroup_id=3, cpu_idle_ns=6 * MS, throttled_ns=4 * MS)
+    assert infer_throttled(row, throttling(g2=9 * MS), PATHS).tolist() == [False]
 
 
 def test_a_wait_that_others_explain_was_not_throttled() -> None:

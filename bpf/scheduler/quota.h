@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * How much of a wait the quota of a cgroup took (CONFIG_CFS_BANDWIDTH). Each cfs_rq has a clock that runs while it is
+ * throttled: since when it is (SINCE), and the sum of the times before (SUM), by a clock of its run queue (CLOCK). The
+ * QUOTA_* flags name those of the running kernel (schedtop/sources/kernel/quotas.py). A wait notes them when it begins,
+ * and its end tells when the quota came back: at SINCE + what SUM has grown by.
+ *
+ * Before 6.18 a throttled cfs_rq leaves the run queue with all tasks in it, however they came there. Since 6.18 each
+ * task leaves on its way to user space, and task_struct.throttled tells it.
+ *
+ * The lines of a cfs_rq may be cold, so nothing here is read unless user space has found a quota (config.quotas).
+ */
+#ifndef SCHEDTOP_SCHEDULER_QUOTA_H
+#define SCHEDTOP_SCHEDULER_QUOTA_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "maps.h"
+#include "tasks.h"
+
+#ifdef QUOTA_SUM_OFFSET
+
+/* The wait under way of a task. Written as its slot is. */
+struct quota_mark {
+	u64 wait_start_ns; /* of the slot: else this is about an earlier wait */
+	u64 cfs_rq; /* where it waits */
+	u64 sum;
+	u64 since; /* 0: was not throttled then */
+	u64 from_ns; /* when the task came here, 0: its wait began here */
+	u64 before_ns; /* throttled on the queues before */
+	u32 tid;
+	u32 began; /* what slot->wait_kind was: while its queue is throttled that says so */
+	u32 reserved[2];
+};
+
+BPF_TABLE("array", u32, struct quota_mark, quota_marks, TASK_SLOTS);
+
+/* MAX_RT_PRIO (include/linux/sched/prio.h): below are the real-time classes, which no such quota holds back. */
+#define FIRST_FAIR_PRIO 100
+
+static __always_inline bool has_quotas(void)
+{
+	u32 zero = 0;
+	struct config *settings = config.lookup(&zero);
+
+	return settings && settings->quotas;
+}
+
+static __always_inline struct quota_mark *quota_mark_of(struct task_slot *slot)
+{
+	u32 index = slot->tid & (TASK_SLOTS - 1);
+
+	return quota_marks.lookup(&index);
+}
+
+static __always_inline bool in_throttled_queue(u64 task)
+{
+	u64 cfs_rq = FIELD(u64, task, TASK_CFS_RQ_OFFSET);
+
+	return (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 &&
+	       (s32)FIELD(u32, task, TASK_PRIO_OFFSET) >= FIRST_FAIR_PRIO;
+}
+
+/* Leaves the CPU because of a quota. */
+static __always_inline bool leaves_throttled(u64 task)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
+#else
+	return has_quotas() && in_throttled_queue(task);
+#endif
+}
+
+/* Of the queue; what the others are is read by the caller. */
+static __always_inline void write_mark(struct quota_mark *mark, struct task_slot *slot, u64 cfs_rq, bool throttled)
+{
+	mark->cfs_rq = cfs_rq;
+	mark->from_ns = mark->before_ns = 0;
+	mark->tid = slot->tid;
+	mark->wait_start_ns = slot->wait_start_ns;
+	mark->began = slot->wait_kind;
+	if (throttled)
+		slot->wait_kind = WAIT_THROTTLED;
+}
+
+static __always_inline bool is_of_this_wait(struct quota_mark *mark, struct task_slot *slot)
+{
+	return mark->tid == slot->tid && mark->wait_start_ns == slot->wait_start_ns;
+}
+
+/* A wait begins, and slot->wait_start_ns is set. */
+static __always_inline void note_quota(struct task_id *id, struct task_slot *slot)
+{
+	struct quota_mark *mark;
+	bool throttled;
+	u64 cfs_rq;
+
+#ifdef TASK_THROTTLED_OFFSET
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return;
+#else
+	if (!has_quotas() || (s32)FIELD(u32, id->task, TASK_PRIO_OFFSET) < FIRST_FAIR_PRIO)
+		return;
+#endif
+	mark = quota_mark_of(slot);
+	if (!mark)
+		return;
+	cfs_rq = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
+	throttled = (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0;
+	mark->since = throttled ? FIELD(u64, cfs_rq, QUOTA_SINCE_OFFSET) : 0;
+	mark->sum = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET);
+	write_mark(mark, slot, cfs_rq, throttled);
+}
+
+static __always_inline u64 quota_clock(u64 cfs_rq)
+{
+	u64 queue = FIELD(u64, cfs_rq, CFS_RQ_RQ_OFFSET);
+	u64 clock = FIELD(u64, queue, QUOTA_CLOCK_OFFSET);
+
+#ifdef QUOTA_LOST_OFFSET
+	clock -= FIELD(u64, queue, QUOTA_LOST_OFFSET);
+#endif
+	return clock;
+}
+
+/* How much of a wait that has lasted for `wait` its quota took, given that it is `now`. */
+static __always_inline u64 throttled_part(struct task_id *id, struct task_slot *slot, u64 wait, u64 now)
+{
+	struct quota_mark *mark;
+	u64 here = wait, cfs_rq, grown, queued, ns;
+
+#ifdef TASK_THROTTLED_OFFSET
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return 0;
+#else
+	if (!has_quotas())
+		return slot->wait_kind == WAIT_THROTTLED ? wait : 0;
+#endif
+	mark = quota_mark_of(slot);
+	if (!mark || !is_of_this_wait(mark, slot))
+		return slot->wait_kind == WAIT_THROTTLED ? wait : 0;
+	if (mark->from_ns)
+		here = now - mark->from_ns;
+	cfs_rq = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
+	/* Put into another cgroup meanwhile: of the former one's queue nothing is known any more. */
+	if (cfs_rq != mark->cfs_rq)
+		return 0;
+	ns = grown = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET) - mark->sum;
+	if (mark->since) {
+		queued = quota_clock(cfs_rq) - (mark->since + grown);
+		/* Still throttled. */
+		if ((s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 && !grown)
+			queued = 0;
+		ns = queued < here ? here - queued : 0;
+	}
+	ns = mark->before_ns + (ns < here ? ns : here);
+	return ns < wait ? ns : wait;
+}
+
+/* How the wait that ends began. */
+static __always_inline void restore_kind(struct task_slot *slot)
+{
+	struct quota_mark *mark;
+
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return;
+	mark = quota_mark_of(slot);
+	if (mark && is_of_this_wait(mark, slot))
+		slot->wait_kind = mark->began;
+}
+
+/* The same before it has ended: at a move. */
+static __always_inline u64 throttled_so_far(struct task_id *id, struct task_slot *slot, u64 now)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return 0;
+#else
+	if (!has_quotas())
+		return 0;
+#endif
+	return throttled_part(id, slot, now - slot->wait_start_ns, now);
+}
+
+/* The queue of its group on another CPU, read with what it says. */
+static __always_inline void note_quota_there(struct task_id *id, struct task_slot *slot, u32 cpu)
+{
+	struct quota_mark *mark = quota_mark_of(slot);
+	u64 group = FIELD(u64, FIELD(u64, id->task, TASK_CFS_RQ_OFFSET), CFS_RQ_GROUP_OFFSET);
+	u64 cfs_rq = pointer_at(pointer_at(group + GROUP_QUEUES_OFFSET) + 8 * (u64)cpu);
+	bool throttled;
+
+	if (!mark || !cfs_rq)
+		return;
+	throttled = (s32)(u32)pointer_at(cfs_rq + QUOTA_COUNT_OFFSET) > 0;
+	mark->since = throttled ? pointer_at(cfs_rq + QUOTA_SINCE_OFFSET) : 0;
+	mark->sum = pointer_at(cfs_rq + QUOTA_SUM_OFFSET);
+	write_mark(mark, slot, cfs_rq, throttled);
+}
+
+/*
+ * The task moves to another CPU's queue. `before_ns`: what throttled_part() says of the wait so far; 0 in a wakeup, whose
+ * wait begins there.
+ */
+static __always_inline void move_quota(struct task_id *id, struct task_slot *slot, u32 cpu, u64 before_ns, u64 now)
+{
+	struct quota_mark *mark;
+
+#ifdef TASK_THROTTLED_OFFSET
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return;
+#else
+	if (!has_quotas() || (s32)FIELD(u32, id->task, TASK_PRIO_OFFSET) < FIRST_FAIR_PRIO)
+		return;
+#endif
+	mark = quota_mark_of(slot);
+	if (!mark)
+		return;
+	if (mark->tid == slot->tid && slot->wait_kind == WAIT_THROTTLED)
+		slot->wait_kind = mark->began;
+	note_quota_there(id, slot, cpu);
+	mark->before_ns = before_ns;
+	mark->from_ns = now;
+#ifdef TASK_THROTTLED_OFFSET
+	/* It gets its quota back on the way, or waits for that of the other queue. */
+	if (!FIELD(u8, id->task, TASK_THROTTLED_OFFSET))
+		mark->since = 0;
+#endif
+}
+
+#else
+
+static __always_inline bool leaves_throttled(u64 task)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
+#else
+	return false;
+#endif
+}
+
+static __always_inline void note_quota(struct task_id *id, struct task_slot *slot)
+{
+}
+
+static __always_inline u64 throttled_part(struct task_id *id, struct task_slot *slot, u64 wait, u64 now)
+{
+	return slot->wait_kind == WAIT_THROTTLED ? wait : 0;
+}
+
+static __always_inline void restore_kind(struct task_slot *slot)
+{
+}
+
+static __always_inline u64 throttled_so_far(struct task_id *id, struct task_slot *slot, u64 now)
+{
+	return 0;
+}
+
+static __always_inline void move_quota(struct task_id *id, struct task_slot *slot, u32 cpu, u64 before_ns, u64 now)
+{
+}
+
+#endif
+
+#endif
