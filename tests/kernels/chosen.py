@@ -32,6 +32,10 @@ _MORE = {
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
+    "test_new_tasks": (
+        "test_new_tasks_wait_from_their_fork_on",
+        "test_a_wait_that_begins_on_the_way_out_is_seen",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 
