@@ -99,7 +99,7 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->pid_namespace = slot->pid_namespace;
 	event->cgroup_id = slot->cgroup_id;
 	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
-	if (slot->wait_kind == WAIT_WAKEUP)
+	if (slot->wait_kind == WAIT_WAKEUP || slot->wait_kind == WAIT_FORK)
 		event->waker_tid = slot->waker_or_preemptor_tid;
 	else
 		event->preemptor_tid = slot->waker_or_preemptor_tid;

@@ -178,7 +178,8 @@ int btf_sched_switch(u64 *ctx)
 #else
 	state = FIELD(u32, prev, TASK_STATE_OFFSET);
 #endif
-	event.involuntary = preempt || !state;
+	/* Before 6.16 this is not told of a task that stays queued because a signal is pending (try_to_block_task()). */
+	event.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
 	event.dead = state & STATE_DEAD;
 	event.throttled = event.yielded = false;
 	if (event.involuntary && event.prev.tid) {
@@ -213,6 +214,17 @@ int btf_sched_waking(u64 *ctx)
 	on_waking(&id);
 	return 0;
 }
+
+#ifndef RQ_CLOCK_OFFSET
+int btf_sched_wakeup(u64 *ctx)
+{
+	struct task_id id;
+
+	identify(&id, ctx[0]);
+	on_wakeup(&id);
+	return 0;
+}
+#endif
 
 int btf_sched_wakeup_new(u64 *ctx)
 {

@@ -36,6 +36,7 @@ static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot
 		cpu->longest_epoch[parity] = epoch;
 		cpu->longest_ns[parity * LATENCY_KINDS] = 0;
 		cpu->longest_ns[parity * LATENCY_KINDS + 1] = 0;
+		cpu->longest_ns[parity * LATENCY_KINDS + 2] = 0;
 	}
 	if (kind < LATENCY_KINDS && cpu->longest_ns[parity * LATENCY_KINDS + kind] < queued)
 		cpu->longest_ns[parity * LATENCY_KINDS + kind] = queued;
@@ -187,7 +188,6 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 				       u64 slice, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->prev, cpu);
-	u64 run_delay;
 	u8 flags;
 
 	if (event->involuntary)
@@ -201,11 +201,13 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
+		u32 timeslices = new_timeslices(&event->prev, slot, 0);
+
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
-		count_unseen_arrivals(cpu, slot, new_timeslices(&event->prev, slot, 0));
-		run_delay = unseen_run_delay(&event->prev, slot);
-		cpu->waits_unseen += !!run_delay;
-		slot->run_delay_ns += is_selected(slot) ? run_delay : 0;
+		/* Seen for the first time, it can have run since before our time. */
+		cpu->waits_unseen += slot->timeslices ? timeslices : 0;
+		count_unseen_arrivals(cpu, slot, timeslices);
+		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
 	}
 	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED | TASK_MOVED);
 	slot->run_ns += slice;
@@ -257,14 +259,23 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 		count_unseen_arrivals(cpu, slot, timeslices - 1);
 		slot->wait_start_ns = 0;
 	}
+	if (!slot->wait_start_ns)
+		slot->wait_kind = WAIT_WAKEUP; /* not that of an earlier one */
 	measure_wait(&wait, &event->next, slot, at);
 	wait.throttled_ns = slot->wait_start_ns ? throttled_part(&event->next, slot, wait.ns, at->now) : 0;
 	restore_kind(slot);
 	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
+	/* Woken on its way out, when sched_waking still found it queued. */
+	if (!slot->wait_start_ns && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
+		slot->wait_kind = WAIT_WAKEUP;
+		slot->waker_or_preemptor_tid = 0;
+		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
+		slot->wait_start_ns = at->now - wait.ns;
+	}
 	if (slot->wait_start_ns) {
 		end_wait(cpu, slot, event, &wait, at->now);
 	} else if (slot->timeslices > timeslices) {
-		cpu->waits_unseen++;
+		cpu->waits_unseen += timeslices;
 		slot->run_delay_ns += is_selected(slot) ? wait.run_delay_ns : 0;
 	}
 }
@@ -302,10 +313,11 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, &at);
 }
 
-static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
+static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,
+					      u8 kind)
 {
 	note_change(slot);
-	slot->wait_kind = WAIT_WAKEUP;
+	slot->wait_kind = kind;
 	slot->waker_or_preemptor_tid = (u32)bpf_get_current_pid_tgid();
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
 	slot->wait_start_ns = time_of_wakeup(cpu);
@@ -323,7 +335,7 @@ static __always_inline void count_wakeup(struct task_id *id, bool is_new)
 	slot = task_slot(id, cpu);
 	/* A task that was just forked is queued already, and waits since then. */
 	if (slot && !slot->wait_start_ns && (is_new || !is_queued(id, slot)))
-		begin_wakeup_wait(id, slot, cpu);
+		begin_wakeup_wait(id, slot, cpu, is_new ? WAIT_FORK : WAIT_WAKEUP);
 }
 
 static __always_inline void on_waking(struct task_id *id)
@@ -336,14 +348,17 @@ static __always_inline void on_waking_new(struct task_id *id)
 	count_wakeup(id, true);
 }
 
-/* Only for a front end that cannot see at sched_waking whether the task is queued. */
+/*
+ * A task that is woken on its way out still looks queued at sched_waking. At sched_wakeup it is queued for sure, and one
+ * that has left the CPU of its own accord did not wait before. By account such a wait is found at its end.
+ */
 static __always_inline void on_wakeup(struct task_id *id)
 {
 	struct cpu_state *cpu = this_cpu();
 	struct task_slot *slot = cpu ? task_slot(id, cpu) : NULL;
 
-	if (slot && !slot->wait_start_ns && !is_queued(id, slot))
-		begin_wakeup_wait(id, slot, cpu);
+	if (slot && !slot->wait_start_ns && slot->voluntary && !(slot->flags & TASK_RUNNING_NOW))
+		begin_wakeup_wait(id, slot, cpu, WAIT_WAKEUP);
 }
 
 static __always_inline void on_migrate(struct task_id *id, u32 from_cpu, u32 to_cpu)

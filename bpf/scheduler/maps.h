@@ -35,14 +35,15 @@
 /* How many blockers are told apart in one wait (a power of two). */
 #define BLOCKERS_SEEN 8
 
-/* Why a task waits. The first two are the rows of the latency histogram. */
+/* Why a task waits. The first three are the rows of the latency histogram. */
 enum wait_kind {
 	WAIT_WAKEUP,
 	WAIT_PREEMPTION,
+	WAIT_FORK, /* new: from its creation until it first runs */
 	WAIT_THROTTLED,
 };
 
-#define LATENCY_KINDS 2
+#define LATENCY_KINDS 3
 
 /* task_slot.flags */
 #define TASK_RUNNING_NOW 1 /* between its switch in and its switch out */
@@ -80,7 +81,7 @@ struct task_slot {
 	u64 longest_ns[2]; /* longest wait of an epoch, by its parity */
 	u16 longest_epoch[2];
 	u32 noted_epoch; /* the last one in which it was noted as changed (changes.h) */
-	u32 waker_or_preemptor_tid; /* by wait_kind */
+	u32 waker_or_preemptor_tid; /* by wait_kind; of a new task what started it */
 	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
@@ -136,6 +137,7 @@ struct cpu_state {
 	u64 wait_sum_ns[LATENCY_KINDS];
 	u64 longest_epoch[2];
 	u64 longest_ns[2 * LATENCY_KINDS]; /* by parity of the epoch, then by kind */
+	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 2) % 8) % 8];
 
 	u64 latency[LATENCY_KINDS * LATENCY_BUCKETS];
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
@@ -145,7 +147,7 @@ struct cpu_state {
 	u64 clock_former;
 	u64 steal_due_ns; /* when the next steal_mark is made */
 	u64 wakeups;
-	u64 waits_unseen; /* switched in with no reliable start of its wait */
+	u64 waits_unseen; /* that ended, but began unseen: in no histogram */
 	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
 	u64 reserved_clocks[1];
 };

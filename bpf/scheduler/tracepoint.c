@@ -126,10 +126,6 @@ int tracepoint_sched_waking(void *ctx)
 #endif
 
 #ifdef HAVE_SCHED_WAKEUP
-/*
- * A task that is woken on its way out still looks as if it ran at sched_waking. At sched_wakeup it is queued for sure;
- * for all others this is too late to change anything.
- */
 int tracepoint_sched_wakeup(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));

@@ -165,6 +165,12 @@ static __always_inline void measure_wait(struct wait *wait, struct task_id *id, 
 		wait->ns = at->now - slot->wait_start_ns;
 }
 
+/* Does a wait tell at its end when it began, although that was not seen? */
+static __always_inline bool tells_begin(struct wait *wait)
+{
+	return true;
+}
+
 #else
 
 static __always_inline void read_clocks(struct moment *at, struct task_id *next, struct cpu_state *cpu, u32 cpu_id)
@@ -201,6 +207,11 @@ static __always_inline void measure_wait(struct wait *wait, struct task_id *id, 
 {
 	wait->ns = slot->wait_start_ns ? at->now - slot->wait_start_ns : 0;
 	wait->run_delay_ns = wait->ns;
+}
+
+static __always_inline bool tells_begin(struct wait *wait)
+{
+	return false;
 }
 
 #endif

@@ -44,7 +44,14 @@ FAR_OFF = 10
 
 _REPORT = "please report it with the output of schedtop doctor --json"
 
-HARMLESS = ("switches_unseen", "late_ticks", "slow_waits_suppressed", "tasks_forgotten", "slow_waits_forgotten")
+HARMLESS = (
+    "switches_unseen",
+    "waits_unseen",
+    "late_ticks",
+    "slow_waits_suppressed",
+    "tasks_forgotten",
+    "slow_waits_forgotten",
+)
 """Losses that leave every count right."""
 
 POLLED = ("ends_unseen", "lives_unseen")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 Addable = TypeVar("Addable", int, "Pressure")
 
-HARMLESS_LOSS = ("switches_unseen", "tasks_late", "ends_unseen", "lives_unseen")
+HARMLESS_LOSS = ("switches_unseen", "waits_unseen", "tasks_late", "ends_unseen", "lives_unseen")
 """Counts of Loss that cost nothing (the switches are counted, late tasks come later) or that cannot be helped."""
 
 
@@ -27,6 +27,7 @@ class Loss:
     tasks_evicted: int = 0
     negative_waits: int = 0
     switches_unseen: int = 0
+    waits_unseen: int = 0
     late_ticks: int = 0
     events_missed: int = 0
     tasks_forgotten: int = 0

@@ -123,9 +123,12 @@ def encode_latency(table: LatencyTable) -> dict[str, Any]:
 
 
 def decode_latency(data: dict[str, Any], cpus: int) -> LatencyTable:
-    """The table of what `encode_latency` gave."""
-    return LatencyTable(
-        decode_sparse(data["counts"], (len(WAIT_KINDS), cpus, BUCKETS)),
-        decode_integers(data["sum_ns"], (len(WAIT_KINDS), cpus)),
-        decode_integers(data["max_ns"], (len(WAIT_KINDS), cpus)),
-    )
+    """The table of what `encode_latency` gave. Older recordings have fewer kinds: what they lack is zero."""
+    kinds = len(data["sum_ns"])
+    if not 0 < kinds <= len(WAIT_KINDS):
+        raise ValueError("a kind of wait that is not known")
+    table = LatencyTable.empty(cpus)
+    table.counts[:kinds] = decode_sparse(data["counts"], (kinds, cpus, BUCKETS))
+    table.sum_ns[:kinds] = decode_integers(data["sum_ns"], (kinds, cpus))
+    table.max_ns[:kinds] = decode_integers(data["max_ns"], (kinds, cpus))
+    return table

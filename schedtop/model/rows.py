@@ -15,8 +15,8 @@ from schedtop.base.units import printable
 Integers = npt.NDArray[np.integer]
 Rows = npt.NDArray[np.void]
 
-WAIT_KINDS = ("wakeup", "preemption")
-"""First axis of `LatencyTable.counts`: why the task was queued."""
+WAIT_KINDS = ("wakeup", "preemption", "fork")
+"""First axis of `LatencyTable.counts`: why the task was queued. `fork`: it is new, and has not run yet."""
 
 GROUPS = {
     "thread": "tid",

@@ -33,16 +33,17 @@ class _Labeled(IntEnum):
 
 
 class Beginning(_Labeled):
-    """How a wait began (`kind`). The first two are WAIT_KINDS."""
+    """How a wait began (`kind`), in the order of recordings; WAIT_KINDS are among them."""
 
     WAKEUP = 0, "wakeup"
     PREEMPTION = 1, "preemption"  # another task was given the CPU
     THROTTLED = 2, "throttled"  # it left the CPU because of the quota of its cgroup
     YIELD = 3, "yield"  # the task called sched_yield
+    FORK = 4, "fork"  # the task is new: until it first runs
 
 
 class Cause(_Labeled):
-    """Why a slow wait was slow, exclusive, see docs/blame.md. The first three only say how it began."""
+    """Why a slow wait was slow, exclusive, see docs/blame.md. The first three and the last only say how it began."""
 
     WAKEUP = 0, "wakeup"
     PREEMPTION = 1, "preemption"
@@ -50,6 +51,7 @@ class Cause(_Labeled):
     THROTTLED = 3, "throttled"
     STOLEN = 4, "stolen"  # the hypervisor had the CPU for most of it
     IDLE_CPU = 5, "idle-cpu"  # another CPU was idle for most of it
+    FORK = 6, "fork"
 
 
 class Evidence(_Labeled):
@@ -101,7 +103,7 @@ def reason(row: np.void) -> Reason:
 class Explanation(_Labeled):
     """Cause and evidence together: what slow waits are weighed by."""
 
-    QUEUEING = 0, "queueing"  # began with a wakeup or a preemption, and nothing else explains it
+    QUEUEING = 0, "queueing"  # began with a wakeup, a fork or a preemption, and nothing else explains it
     YIELD = 1, "yield"
     THROTTLED = 2, "throttled"
     STOLEN = 3, "stolen"

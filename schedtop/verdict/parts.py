@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.waits import Beginning
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
 
@@ -29,7 +30,8 @@ def victims_of(rows: Rows) -> list[Part]:
 
 def wakers_of(rows: Rows) -> list[Part]:
     """The tasks that woke those of these waits, by the time that these then waited."""
-    return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
+    woken = rows[rows["kind"] != Beginning.FORK]
+    return _parts(woken["waker_tid"], woken["waker_comm"], woken["wait_ns"])
 
 
 def blockers_of(rows: Rows) -> list[Part]:

@@ -62,7 +62,16 @@ def notable_short_lived(view: View) -> ShortLived | None:
         f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
     )
     named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
-    return ShortLived(words, named_share, share, (all_words, *_failures(rows)))
+    return ShortLived(words, named_share, share, (all_words, *_first_runs(view), *_failures(rows)))
+
+
+def _first_runs(view: View) -> tuple[str, ...]:
+    """How long new tasks waited to run at all, if that is known."""
+    waits = view.latency("fork")
+    if "latency" in view.frame.unavailable or not waits.count:
+        return ()
+    p99 = format_ns(waits.percentile_ns(0.99))
+    return (f"new tasks waited up to {format_ns(waits.max_ns)} for their first run, p99 {p99}",)
 
 
 def _short(rows: Rows) -> Rows:

@@ -23,6 +23,7 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
         "allowed and not used (not balanced)",
         "yield": "the task gave the CPU away itself with sched_yield and waited to get it back",
         "preemption": "the task wanted to run on, but the scheduler gave its CPU to another one",
+        "fork": "the task was new and had not run yet, while others had the CPU that it was queued on",
         "wakeup": "the task was woken while others had the CPU that it was queued on",
     }
 )
@@ -68,6 +69,8 @@ def _beginning(row: np.void, why: Reason) -> str:
     if why.began is Beginning.PREEMPTION:
         taken = _by(row, "preemptor", "to")
         return f"{task} lost CPU {first}{taken} and waited {wait}"
+    if why.began is Beginning.FORK:
+        return f"{task} was started{_by(row, 'waker', 'by')} and waited {wait} to run for the first time, on CPU {ran}"
     if why.began is Beginning.WAKEUP:
         return f"{task} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
     return f"{task} waited {wait} for CPU {ran}"

@@ -37,6 +37,10 @@ _MORE = {
         "test_a_wakeup_into_a_throttled_group_is_throttled",
         "test_what_follows_the_return_of_the_quota_is_queueing",
     ),
+    "test_new_tasks": (
+        "test_new_tasks_wait_from_their_fork_on",
+        "test_a_wait_that_begins_on_the_way_out_is_seen",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

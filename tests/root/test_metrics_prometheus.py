@@ -148,7 +148,7 @@ def quantile_ns(server: Prometheus, ratio: float, now_s: float, selector: str = 
     return server.number(f"histogram_quantile({ratio}, sum by (le) ({rate}))", now_s) * NS_PER_S
 
 
-@pytest.mark.parametrize("kind", [None, "wakeup", "preemption"])
+@pytest.mark.parametrize("kind", [None, "wakeup", "preemption", "fork"])
 @pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
 def test_its_quantile_is_our_percentile(
     run: tuple[Prometheus, list[Frame], float], ratio: float, kind: str | None

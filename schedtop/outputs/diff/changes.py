@@ -26,7 +26,7 @@ TICK_NS = 10 * NS_PER_MS
 
 LATENCY_FLOOR_NS, RATIO_FLOOR, DELAY_FLOOR_NS = 100 * NS_PER_US, 0.02, 20 * NS_PER_MS
 _WEIGHTS = {"p50_ns": 0.6, "p90_ns": 0.8, "p99_ns": 1.0, "p999_ns": 0.8, "max_ns": 0.4}
-_KINDS = {"wakeup": 1.0, "preemption": 1.0, "all": 0.7}  # that of all changes with the mixture of the two alone
+_KINDS = {"wakeup": 1.0, "preemption": 1.0, "fork": 0.7, "all": 0.7}  # that of all changes with the mixture alone
 _RATES = {
     "switches": ("context switches", 0.4, 100.0),
     "voluntary_switches": ("voluntary switches", 0.4, 100.0),
@@ -180,7 +180,7 @@ def _change(
 def _latencies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     changes = []
     for kind, kind_weight in _KINDS.items():
-        old, new = (data["runqueue_latency"][kind] or {} for data in (before, after))
+        old, new = (data["runqueue_latency"].get(kind) or {} for data in (before, after))
         fewest = min(old.get("count") or 0, new.get("count") or 0)
         for name in (*PERCENTILES, "max_ns"):
             # A percentile rests on the waits beyond it, the longest on one.

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from schedtop.base.units import NS_PER_S, format_count
+from schedtop.model.rows import WAIT_KINDS
 from schedtop.outputs.report.axes import (
     LINES,
     MOST_MARKS,
@@ -118,7 +119,7 @@ def _tasks(data: Data) -> Plot | None:
 
 def _histogram(data: Data) -> Plot | None:
     latency = data["runqueue_latency"]
-    kinds = [(kind, latency[kind]) for kind in ("wakeup", "preemption") if latency[kind] and latency[kind]["count"]]
+    kinds = [(kind, known) for kind in WAIT_KINDS if (known := latency.get(kind)) and known["count"]]
     if not kinds:
         return None
 

@@ -172,6 +172,8 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []
+    if not accounts and btf.has_typedef("btf_trace_sched_wakeup"):
+        events["sched_wakeup"] = btf.typedef_id("btf_trace_sched_wakeup")
     flags += [flag for flag in dict.fromkeys((*lengths, *accounts, *quota_flags(btf))) if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 

@@ -23,6 +23,9 @@ MOST_PAIRS = 1024
 
 _NO_PAIRS = np.zeros(0, PAIR_DTYPE)
 
+WAIT_KINDS_AS_BEGINNINGS = (Beginning.WAKEUP, Beginning.PREEMPTION, Beginning.FORK, Beginning.THROTTLED)
+"""In the order of `enum wait_kind`."""
+
 _AS_THEY_ARE = (
     "wait_ns",
     "tid",
@@ -62,7 +65,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
         lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
         rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
     rows["process"] = names.processes(rows["tid"], rows["tgid"], rows["comm"])
-    rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, events["kind"])
+    rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, np.array(WAIT_KINDS_AS_BEGINNINGS)[events["kind"]])
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
     times = np.take_along_axis(events["blocker_ns"].astype(np.int64), order, axis=1)

@@ -55,6 +55,7 @@ _KERNEL_LOSS = {
     "tasks_evicted": "evicted",
     "negative_waits": "negative_waits",
     "switches_unseen": "switches_unseen",
+    "waits_unseen": "waits_unseen",
     "short_lived_dropped": "short_lived_dropped",
 }
 

@@ -17,7 +17,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.host import Host, Topology
 from schedtop.model.latency import LatencyTable
 from schedtop.model.queue_lengths import QUEUE_KINDS, QueueTable
-from schedtop.model.rows import TASK_DTYPE, Rows
+from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS, Rows
 from schedtop.sources.synthetic import blame as synthetic_blame
 from schedtop.sources.synthetic.short_lived import short_lived
 
@@ -34,6 +34,10 @@ _NAMES = (
     b"node",
     b"cc1",
 )
+
+
+_FORK = WAIT_KINDS.index("fork")
+_FORKS, _FORK_NS = 20, 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +223,10 @@ def _latency(scenario: Scenario, rng: np.random.Generator) -> LatencyTable:
             table.counts[kind, cpu] = np.bincount(bucket_index(sample), minlength=BUCKETS)
             table.sum_ns[kind, cpu] = sample.sum()
             table.max_ns[kind, cpu] = sample.max()
+        # Few new tasks, the same number in each interval.
+        sample = _FORK_NS * (1 + np.arange(_FORKS) % 5)
+        table.counts[_FORK, cpu] = np.bincount(bucket_index(sample), minlength=BUCKETS)
+        table.sum_ns[_FORK, cpu], table.max_ns[_FORK, cpu] = sample.sum(), sample.max()
     return table
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedtop.base.units import format_ns, format_rate, rate
-from schedtop.model.waits import Explanation
+from schedtop.model.waits import Beginning, Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, wakers_of
@@ -50,7 +50,8 @@ def one_waker(f: Facts) -> Finding | None:
     if not wakers:
         return None
     top, whole = wakers[0], int(rows["wait_ns"].sum())
-    victims = len(set(rows["tid"][rows["waker_tid"] == top.tid].tolist()))
+    woken = rows[(rows["waker_tid"] == top.tid) & (rows["kind"] != Beginning.FORK)]
+    victims = len(set(woken["tid"].tolist()))
     if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
         return None
     share = percent(top.ns / whole)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from schedtop.model.counts import Loss, Overhead, Pressure
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.frame import Frame, merge
-from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import TASK_DTYPE, Rows, merge_tasks, text
+from schedtop.model.latency import LatencyTable, decode_latency, encode_latency
+from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS, Rows, merge_tasks, text
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 
@@ -68,9 +68,9 @@ def test_latency_adds_and_keeps_the_longest() -> None:
     assert whole.max_ns == max(one.max_ns, other.max_ns)
 
 
-def test_all_waits_are_those_of_both_kinds_on_all_cpus() -> None:
+def test_all_waits_are_those_of_each_kind_on_all_cpus() -> None:
     latency = frames(1, cpus=3)[0].latency
-    parts = [latency.histogram(kind, cpu) for kind in ("wakeup", "preemption") for cpu in range(3)]
+    parts = [latency.histogram(kind, cpu) for kind in WAIT_KINDS for cpu in range(3)]
     assert latency.histogram().count == sum(part.count for part in parts)
     assert latency.histogram().max_ns == max(part.max_ns for part in parts)
     assert latency.histogram("wakeup").count != latency.histogram("preemption").count
@@ -231,3 +231,17 @@ def test_a_minute_of_512_cpus_merges_in_milliseconds() -> None:
     whole = merge([big] * 60)
     assert whole.total("switches") == 60 * big.total("switches")
     assert len(whole.tasks) == len(big.tasks)
+
+
+def test_latency_of_an_older_recording_has_no_forks() -> None:
+    latency = frames(1, cpus=3)[0].latency
+    whole = encode_latency(latency)
+    assert decode_latency(whole, 3).histogram("fork").count == latency.histogram("fork").count > 0
+    older = encode_latency(LatencyTable(latency.counts[:2], latency.sum_ns[:2], latency.max_ns[:2]))
+    read = decode_latency(older, 3)
+    for kind in WAIT_KINDS[:2]:
+        assert read.histogram(kind).counts.tolist() == latency.histogram(kind).counts.tolist()
+    assert not read.histogram("fork").count
+    for kinds in ([], [[0] * 3] * 4):
+        with pytest.raises(ValueError, match="kind of wait"):
+            decode_latency(whole | {"sum_ns": kinds}, 3)

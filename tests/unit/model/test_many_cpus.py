@@ -25,7 +25,7 @@ def test_a_sum_of_tables_has_the_histograms_of_the_tables_added_up() -> None:
     narrow, wide = ([frame.latency for frame in frames(2, cpus=cpus)] for cpus in (3, 4))
     tables = [*narrow, LatencySum(wide)]
     light, whole = LatencySum(tables), merge_latency(tables)
-    for kind in (None, "wakeup", "preemption"):
+    for kind in (None, "wakeup", "preemption", "fork"):
         for cpus in (None, 3, (0, 3), (3, 900)):
             one, other = light.histogram(kind, cpus), whole.histogram(kind, cpus)
             assert np.array_equal(one.counts, other.counts)

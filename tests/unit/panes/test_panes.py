@@ -132,7 +132,7 @@ async def test_cpus_offline(make_view: MakeView) -> None:
 
 async def test_latency_numbers_and_kinds(make_view: MakeView) -> None:
     screen = await shown(LatencyPane(), make_view(), (90, 20))
-    for word in ("wakeup", "preemption", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
+    for word in ("wakeup", "preemption", "fork", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
         assert word in screen
     assert "all tasks" not in screen
 
@@ -145,15 +145,15 @@ async def test_latency_keeps_every_percentile_for_which_there_is_room(
     inner: int, expected: str, make_view: MakeView
 ) -> None:
     screen = await shown(LatencyPane(), make_view(), (inner + 4, 12))
-    header, *rows = (line.strip("│┃ ").split() for line in screen.splitlines()[1:5])
+    header, *rows = (line.strip("│┃ ").split() for line in screen.splitlines()[1:6])
     assert " ".join(header[1:6]).startswith(expected)
     assert [row[0] for row in rows] == (
-        ["wakeup", "preemption", "all"] if inner >= 50 else ["wakeup", "preempt", "all"]
+        ["wakeup", "preemption", "fork", "all"] if inner >= 50 else ["wakeup", "preempt", "fork", "all"]
     )
     assert "…" not in screen
 
 
-async def test_latency_shows_both_kinds_in_two_lines_under_a_filter(make_view: MakeView) -> None:
+async def test_latency_shows_both_halves_in_two_lines_under_a_filter(make_view: MakeView) -> None:
     by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
     screen = await shown(LatencyPane(), by_task, (41, 9))
     assert " wakeup " in screen.splitlines()[-3]
@@ -167,7 +167,7 @@ async def test_latency_says_that_a_task_filter_cannot_reach_it(make_view: MakeVi
     screen = await shown(LatencyPane(), by_cpu)
     assert "all tasks" not in screen
     assert "CPU 1" in screen
-    assert "1700 waits" in screen
+    assert "1720 waits" in screen
 
 
 def steal_of(ratio: float) -> Callable[[Frame], Frame]:

@@ -55,7 +55,7 @@ def check_cpus(frame: Frame) -> None:
 
 
 def check_latency(frame: Frame) -> None:
-    for kind in ("wakeup", "preemption", None):
+    for kind in ("wakeup", "preemption", "fork", None):
         histogram = frame.latency.histogram(kind)
         assert (np.asarray(histogram.counts) >= 0).all()
         assert (histogram.count == 0) == (histogram.max_ns == 0)

@@ -15,7 +15,7 @@ from schedtop.triggers.watch import PAUSE_NS, Fired
 
 REPOSITORY = Path(schedtop.__file__).parents[1]
 TEXT = (REPOSITORY / "docs/triggers.md").read_text(encoding="utf-8")
-ARGUMENTS = {"kind": "`wakeup`, `preemption`", "cpu": "`cpu:N`", "tasks": "tasks", "cgroup": "a cgroup"}
+ARGUMENTS = {"kind": "`wakeup`, `preemption`, `fork`", "cpu": "`cpu:N`", "tasks": "tasks", "cgroup": "a cgroup"}
 
 
 def section(title: str) -> str:

@@ -82,9 +82,9 @@ def test_values_are_in_base_units() -> None:
         ("queue_length > 4ms", 16, "queue_length is a number without a unit, not 4ms"),
         ("p99 > 100h", 7, "more than a day"),
         ("p99 > 12345678901234567ns", 7, "more than 16 digits"),
-        ("p99() > 1ms", 5, "expected wakeup or preemption or cpu:N in the brackets"),
+        ("p99() > 1ms", 5, "expected wakeup or preemption or fork or cpu:N in the brackets"),
         ("p99(wakeup > 1ms", 17, "expected ) to end what began at column 4"),
-        ("p99(nginx) > 1ms", 5, "p99 takes wakeup or preemption or cpu:N, not 'nginx'; --comm"),
+        ("p99(nginx) > 1ms", 5, "p99 takes wakeup or preemption or fork or cpu:N, not 'nginx'; --comm"),
         ("p99(cpu:x) > 1ms", 5, "cpu:x is not a number"),
         ("p99(cpu:1,2) > 1ms", 5, "p99 takes"),
         ("max(color:red) > 1ms", 5, "'color' is not a filter"),
@@ -122,7 +122,7 @@ TASKS = st.one_of(
     st.builds(lambda number: Filter(numbers=(number,)), NUMBERS),
 )
 BY_KIND = {
-    "kind": st.builds(lambda kind: Argument(kind=kind), st.sampled_from(("wakeup", "preemption"))),
+    "kind": st.builds(lambda kind: Argument(kind=kind), st.sampled_from(("wakeup", "preemption", "fork"))),
     "cpu": st.builds(lambda cpu: Argument(cpu=cpu), NUMBERS),
     "tasks": st.builds(lambda tasks: Argument(tasks=tasks), TASKS),
     "cgroup": st.builds(lambda name: Argument(cgroup=name), NAMES.filter(lambda name: not name.startswith("cgroup:"))),

@@ -64,6 +64,11 @@ def test_a_storm_of_wakeups() -> None:
     assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"
 
 
+def test_tasks_that_were_started_are_not_woken() -> None:
+    fields = {"waker_tid": 33, "waker_comm": b"main", "tid": 200 + np.arange(50) % 8}
+    assert judged(frame(waits(cause="fork", **fields))).rule == "queueing"
+
+
 def test_more_work_than_cpus() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
     verdict = judged(made)

@@ -52,6 +52,10 @@ def test_a_pinned_task_beside_an_idle_cpu() -> None:
         (wait(), "stress (4240) lost CPU 1 and waited 4.10 ms."),
         (wait("wakeup", waker_tid=9, waker_comm=b"cron"), "was woken by cron (9) and waited 4.10 ms for CPU 1."),
         (wait("wakeup"), "stress (4240) was woken and waited 4.10 ms for CPU 1."),
+        (
+            wait("fork", waker_tid=9, waker_comm=b"make"),
+            "was started by make (9) and waited 4.10 ms to run for the first",
+        ),
         (wait("yield"), "stress (4240) gave CPU 1 away with sched_yield and waited 4.10 ms."),
     ],
 )

@@ -22,6 +22,9 @@ PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.9
 """Name, ratio, and how early the column goes when there is no room."""
 
 AIRY_PLOT_HEIGHT = 7
+LEAST_WITH_FORKS = 8
+"""With fewer lines the plot needs the one of fork waits, which are the rarest: they are then among all alone."""
+
 NOT_BY_TASK = "all tasks"
 """What the title says under a filter by task: histograms are kept by CPU, and so cannot follow it."""
 
@@ -30,7 +33,8 @@ Kinds = Sequence[tuple[str, Histogram, str]]
 
 
 MEANINGS = {
-    "wait": "the kind: wakeup (a sleeper was woken: what a request feels), preemption (a runner lost its CPU), all",
+    "wait": "the kind: wakeup (a sleeper was woken: what a request feels), preemption (a runner lost its CPU), "
+    "fork (a new task, until it first runs), all",
     "p50": "half of the waits are shorter: the usual case",
     "p90": "one wait in ten is longer",
     "p99": "one wait in a hundred is longer",
@@ -65,7 +69,7 @@ FORMS = (
 )
 """From wide to narrow. Two digits do for percentiles that are exact to 6 %, so the narrowest has all of them, too."""
 
-STYLE_OF = {"wakeup": "wakeup", "preemption": "preemption", "all": "strong"}
+STYLE_OF = {"wakeup": "wakeup", "preemption": "preemption", "fork": "text", "all": "strong"}
 
 
 def columns_for(width: int) -> Sequence[Column[Kinds]]:
@@ -75,7 +79,7 @@ def columns_for(width: int) -> Sequence[Column[Kinds]]:
 
 
 class LatencyPane(Pane[View]):
-    """Percentiles of both kinds of wait, and their histogram: wakeup waits upwards, preemption waits downwards."""
+    """Percentiles of each kind of wait, and their histogram: wakeup and fork upwards, preemption downwards."""
 
     TITLE = "Runqueue latency"
     SHORT = "Latency"
@@ -83,14 +87,16 @@ class LatencyPane(Pane[View]):
     PARTS = ("latency",)
     READING = (
         "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
-        "when a sleeping task is woken; a preemption wait starts when a running task is preempted. "
-        "In the histogram wakeup waits grow upwards, preemption waits hang downwards; both axes are logarithmic, and "
-        "waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred is longer. While "
-        "a task is selected, or a group of them (g), its waits alone are shown, of both kinds together."
+        "when a sleeping task is woken; a preemption wait starts when a running task is preempted; "
+        "a fork wait is that of a new task until it first runs. "
+        "In the histogram wakeup and fork waits grow upwards, preemption waits hang downwards; both axes are "
+        "logarithmic, and waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred "
+        "is longer. While a task is selected, or a group of them (g), its waits alone are shown, of all kinds together."
     )
     ADVICE = (
         "A service feels its wakeup waits: p99 of some milliseconds is what its users feel, too; look at slow waits "
-        "for who. High preemption waits with low wakeup waits: many tasks that compute, as it should be in batch work. "
+        "for who. Long fork waits: more new tasks than the CPUs can start. High preemption waits with low wakeup "
+        "waits: many tasks that compute, as it should be in batch work. "
         "A second hump right of the first: a part of the tasks waits for whole time slices."
     )
     COLUMN_HELP = (("Columns", FORMS[0]),)
@@ -116,25 +122,27 @@ class LatencyPane(Pane[View]):
             return self._group_lines(view, *selected)
         waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
         every = sum(waits.values(), Histogram.empty())
-        kinds = [(name, histogram, _per_s(view, histogram)) for name, histogram in {**waits, "all": every}.items()]
+        names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
+        kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
         self.set_title(scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
-        for name, spans in zip((*WAIT_KINDS, "all"), row_lines(placed, kinds, len(kinds)), strict=True):
+        for name, spans in zip(names, row_lines(placed, kinds, len(kinds)), strict=True):
             lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
         if height - len(lines) > AIRY_PLOT_HEIGHT:
             lines.append([])
         room = height - len(lines)
-        return [*lines, *self._plot.lines(waits["wakeup"], waits["preemption"], width, room, view.frame.threshold_ns)]
+        up = waits["wakeup"] + waits["fork"]
+        return [*lines, *self._plot.lines(up, waits["preemption"], width, room, view.frame.threshold_ns)]
 
     def _group_lines(self, view: View, name: str, waits: Histogram) -> Sequence[Spans]:
-        """The waits of one group, of both kinds together: more is not known of groups."""
+        """The waits of one group, of all kinds together: more is not known of groups."""
         width, height = self.inner
         self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))
-        lines.append([(fit("of the selected row, both kinds together", width), "dim")])
+        lines.append([(fit("of the selected row, all kinds together", width), "dim")])
         room = height - len(lines)
         threshold_ns = view.frame.threshold_ns
         return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]

@@ -1,4 +1,4 @@
-"""The histogram of waits: logarithmic in time and in count, wakeup waits upwards and preemption waits downwards."""
+"""The histogram of waits: logarithmic in time and in count, wakeup and fork upwards, preemption downwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LatencyPlot:
     ) -> list[Spans]:
         """The plot in at most `height` lines of `width` cells. The same data and size cost nothing again.
 
-        `alone`: the upper half is all there is, and of both kinds of wait.
+        `alone`: the upper half is all there is, and of all kinds of wait.
         """
         key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns, alone)
         if key != self._key:

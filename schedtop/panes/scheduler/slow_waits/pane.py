@@ -32,13 +32,14 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about the "
         "selected one. cause says why it was slow. `blocked by` is who had the CPU longest meanwhile, after its share "
         "of the wait; `+2`: two more had it, too. `~`: less than 90 % of the wait is known. `woken by` names who "
-        "woke the task, `preempted by` who took the CPU from it, previous who ran last before it got the CPU (on its "
-        "own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1."
+        "woke the task (cause fork: who started it), `preempted by` who took the CPU from it, previous who ran last "
+        "before it got the CPU (on its own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on "
+        "CPU 1."
     )
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
-        "idle CPU, pinned: a wider affinity mask; wakeup and preemption: who had the CPU is the one to move, to slow "
-        "down or to split. Enter opens the task view on the victim."
+        "idle CPU, pinned: a wider affinity mask; wakeup, fork and preemption: who had the CPU is the one to move, to "
+        "slow down or to split. Enter opens the task view on the victim."
     )
     COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
 

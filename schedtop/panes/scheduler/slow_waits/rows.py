@@ -120,7 +120,7 @@ MEANINGS = {
     "cause": "why it was slow, one of the causes that the help lists",
     "blocked by": "who had the CPU longest meanwhile, with its share of the wait; +2: two more; ~: not all is known",
     "preempted by": "who took the CPU from it, if the wait began so",
-    "woken by": "who woke it, if the wait began so",
+    "woken by": "who woke it, or started it if it is new (cause fork), if the wait began so",
     "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
 }
 

@@ -57,7 +57,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     one: Rows = np.array([row], row.dtype)
     yield "ended", format_clock_ms(int(row["time_ns"]))
     yield "CPU", _cpu_text(row)
-    for field, term in (("preemptor", "preempted by"), ("waker", "woken by"), ("previous", "before it ran")):
+    waker = "started by" if reason(row).began is Beginning.FORK else "woken by"
+    for field, term in (("preemptor", "preempted by"), ("waker", waker), ("previous", "before it ran")):
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
         if name != "·":
             yield term, name

@@ -20,7 +20,7 @@ from schedtop.model.counts import Loss, Pressure
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.model.host import Host
-from schedtop.model.rows import TASK_DTYPE
+from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS
 from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets
 from schedtop.outputs.metrics.groups import MOST_CANDIDATES, OTHER, QUIET_NS, GroupTotals
@@ -222,11 +222,11 @@ def test_every_edge_is_one_of_ours_and_splits_no_count() -> None:
 def test_the_histogram_of_waits_by_kind() -> None:
     frames = frames_of(cpus=4)
     data, whole = served(frames), merge(frames)
-    for kind in ("wakeup", "preemption"):
+    for kind in WAIT_KINDS:
         histogram = whole.latency.histogram(kind)
         assert value(data, "schedtop_runqueue_latency_seconds_count", kind=kind) == histogram.count
         assert value(data, "schedtop_runqueue_latency_seconds_sum", kind=kind) == histogram.sum_ns / NS_PER_S
-    assert data.latency.shape == (2, BUCKETS)
+    assert data.latency.shape == (len(WAIT_KINDS), BUCKETS)
 
 
 def test_the_cpu_filter_holds_for_cpus_and_waits() -> None:

@@ -18,7 +18,7 @@ from schedtop.model.counts import Loss, Overhead, Pressure
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE
+from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, WAIT_KINDS
 from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import snapshot, to_json
 from schedtop.outputs.scheduler.text import to_text
@@ -78,7 +78,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         "queue_length",
     ]
     assert list(data["cpus"][0]) == ["cpu", *data["totals"]]
-    assert list(data["runqueue_latency"]) == ["wakeup", "preemption", "all"]
+    assert list(data["runqueue_latency"]) == ["wakeup", "preemption", "fork", "all"]
     percentiles = ["p50_ns", "p90_ns", "p99_ns", "p999_ns"]
     assert list(data["runqueue_latency"]["all"]) == ["count", "sum_ns", "max_ns", *percentiles, "buckets"]
     parts = ["samples", "expected_samples", "slept_samples", "all", "fair"]
@@ -155,7 +155,7 @@ def test_numbers_are_those_of_the_frame() -> None:
     assert data["cpus"][1]["busy_ratio"] == pytest.approx(frame.ratio("busy_ns", 1), abs=1e-6)
     assert data["totals"]["queue_length"] == int(frame.cpus.queue_length.sum())
     latency = data["runqueue_latency"]
-    assert latency["all"]["count"] == latency["wakeup"]["count"] + latency["preemption"]["count"]
+    assert latency["all"]["count"] == sum(latency[kind]["count"] for kind in WAIT_KINDS) > latency["fork"]["count"] > 0
     assert latency["all"]["p99_ns"] == shown.latency().percentile_ns(0.99)
     assert latency["all"]["max_ns"] == shown.latency().max_ns
     assert data["overhead"]["cpu_ratio"] == pytest.approx(1 / 90, abs=1e-4)
@@ -189,7 +189,7 @@ def test_snapshot_without_waits_has_no_percentiles() -> None:
 
 def test_unavailable_field_is_null_not_zero() -> None:
     data = snapshot(without("latency", "tasks", "slow_waits", "steal", "busy", "pressure", "migrations", "switches"))
-    assert data["runqueue_latency"] == {"wakeup": None, "preemption": None, "all": None}
+    assert data["runqueue_latency"] == {"wakeup": None, "preemption": None, "fork": None, "all": None}
     assert [data[name] for name in ("tasks", "slow_waits", "preemptions", "pressure")] == [None] * 4
     totals = data["totals"]
     assert totals.pop("switches") == view().frame.kernel_switches, "by the kernel's own count"

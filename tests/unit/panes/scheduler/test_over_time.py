@@ -66,7 +66,7 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
         "━ p50",
         "═ p99",
         "max",
-        "3400 waits",
+        "3440 waits",
         "▶ slow > 5 ms",
         "5ms▶",
         "10µs┤",
@@ -107,10 +107,10 @@ async def test_a_filter_by_cpu_holds_and_one_by_task_says_that_it_does_not() -> 
     past = history(20)
     by_cpu = await shown(OverTimePane(), past.view(ViewSettings(filter=Filter.parse("cpu:1"))))
     assert "Latency over time · CPU 1" in by_cpu[0]
-    assert "1700 waits" in by_cpu[1]
+    assert "1720 waits" in by_cpu[1]
     chosen = await shown(OverTimePane(), past.view(ViewSettings(selected_cpus=(0,))))
     assert "Latency over time · CPU 0" in chosen[0]
-    assert "1700 waits" in chosen[1]
+    assert "1720 waits" in chosen[1]
     by_task = await shown(OverTimePane(), past.view(ViewSettings(filter=Filter.parse("nginx"))))
     assert "all tasks" in by_task[0]
 

@@ -9,11 +9,12 @@ import pytest
 import schedtop
 from schedtop import task
 from schedtop.capture import events as capture
-from schedtop.model import queue_lengths, rows, waits
+from schedtop.model import queue_lengths, rows
 from schedtop.offcpu import measurement as offcpu
 from schedtop.sources.kernel import constants
 from schedtop.sources.kernel.constants import SCHEDULER, Header, constants_of, header_constants
 from schedtop.sources.kernel.program_text import source_directory
+from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler import source as live
 from schedtop.sources.task import tables as task_tables
 
@@ -47,7 +48,8 @@ def test_a_header_has_also_what_it_includes() -> None:
 @pytest.mark.parametrize(
     ("header", "enum", "names"),
     [
-        ("scheduler/maps.h", "WAIT", waits.BEGINNINGS[:-1]),
+        ("scheduler/maps.h", "WAIT", [*rows.WAIT_KINDS, "throttled"]),
+        ("scheduler/maps.h", "WAIT", [began.label for began in blamed.WAIT_KINDS_AS_BEGINNINGS]),
         ("scheduler/maps.h", "GROUP", [name.removesuffix("_id") or "none" for name in live.GROUPINGS]),
         ("scheduler/maps.h", "QUEUE", queue_lengths.QUEUE_KINDS),
         ("offcpu/offcpu.h", "OFF", offcpu.STATES),

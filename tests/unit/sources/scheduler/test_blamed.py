@@ -7,6 +7,7 @@ import numpy as np
 
 from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS
+from schedtop.sources.kernel.constants import header_constants
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.names import TaskNames
@@ -129,3 +130,11 @@ def test_blame_adds_up_the_lightest_of_many_pairs(tmp_path: Path, monkeypatch: A
     rows, small_ns = pair_rows(pairs, 8, names(tmp_path))
     assert rows["other_tid"].tolist() == [4, 5]
     assert small_ns == 50
+
+
+def test_each_kind_of_the_kernel_side_has_its_word(tmp_path: Path) -> None:
+    kinds = ["WAIT_WAKEUP", "WAIT_PREEMPTION", "WAIT_FORK", "WAIT_THROTTLED"]
+    in_c = header_constants("scheduler/maps.h")
+    events = np.concatenate([event(kind=in_c[kind]) for kind in kinds])
+    rows = slow_wait_rows(events, 0, names(tmp_path))
+    assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["wakeup", "preemption", "fork", "throttled"]

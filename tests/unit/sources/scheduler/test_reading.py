@@ -9,7 +9,7 @@ import pytest
 from schedtop.base.histogram import BUCKETS
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.group_latency import GroupLatency
-from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, Rows
+from schedtop.model.rows import SLOW_WAIT_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.sources.host.proc import StatReading
 from schedtop.sources.scheduler.caused import Caused
@@ -40,12 +40,13 @@ TASK_SLOT = layout(
 )
 CPU_STATE = layout(
     ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
-    ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen"),
+    ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen waits_unseen"),
     ("<u8", "cache_migrations numa_migrations looked_at_ns over_budget_ns uncovered_ns blocked_idle_ns"),
     ("<u8", "others_ns unpaired_ns short_lived short_lived_dropped"),
-    ("2<u8", "wait_sum_ns longest_epoch"),
-    ("4<u8", "longest_ns"),
-    (f"{2 * BUCKETS}<u8", "latency"),
+    ("2<u8", "longest_epoch"),
+    (f"{len(WAIT_KINDS)}<u8", "wait_sum_ns"),
+    (f"{2 * len(WAIT_KINDS)}<u8", "longest_ns"),
+    (f"{len(WAIT_KINDS) * BUCKETS}<u8", "latency"),
 )
 
 
@@ -267,34 +268,36 @@ def test_latency_is_by_kind_and_cpu() -> None:
     earlier["latency"][0, 10] = 4
     later["latency"][0, 10] = 9
     later["latency"][1, BUCKETS + 20] = 2
-    later["wait_sum_ns"][1, 1] = 77
+    later["latency"][0, 2 * BUCKETS + 30] = 3
+    later["wait_sum_ns"][1, 1], later["wait_sum_ns"][0, 2] = 77, 66
     frame = difference(reading(0, cpus=earlier), reading(MS, cpus=later))
     assert frame.latency.counts[0, 0, 10] == 5
     assert frame.latency.counts[1, 1, 20] == 2
-    assert frame.latency.counts.sum() == 7
-    assert frame.latency.sum_ns.tolist() == [[0, 0], [0, 77]]
+    assert frame.latency.counts[2, 0, 30] == 3
+    assert frame.latency.counts.sum() == 10
+    assert frame.latency.sum_ns.tolist() == [[0, 0], [0, 77], [66, 0]]
 
 
 def test_the_longest_wait_of_another_epoch_is_not_shown() -> None:
     later = np.zeros(2, CPU_STATE)
     later["longest_epoch"] = [[2, 3], [2, 1]]
-    later["longest_ns"] = [[10, 20, 30, 40], [50, 60, 70, 80]]
-    later["latency"][:, [5, BUCKETS + 5]] = 2
-    later["wait_sum_ns"] = [[45, 60], [21, 22]]
+    later["longest_ns"] = [[10, 20, 25, 30, 40, 45], [50, 60, 65, 70, 80, 85]]
+    later["latency"][:, [5, BUCKETS + 5, 2 * BUCKETS + 5]] = 2
+    later["wait_sum_ns"] = [[45, 60, 70], [21, 22, 23]]
     frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
     # The second CPU's are of another epoch: all that is known is that one wait was at least the average.
-    assert frame.latency.max_ns.tolist() == [[30, 11], [40, 11]]
+    assert frame.latency.max_ns.tolist() == [[30, 11], [40, 11], [45, 12]]
 
 
 def test_the_longest_wait_fits_the_count_even_at_the_edge_of_an_interval() -> None:
     """A wait that ends between the two readings of one tick is in the counts of one Frame, the longest of the other."""
     later = np.zeros(2, CPU_STATE)
-    later["longest_epoch"][0], later["longest_ns"][0] = [2, 3], [0, 0, 90, 40]
+    later["longest_epoch"][0], later["longest_ns"][0] = [2, 3], [0, 0, 0, 90, 40, 0]
     later["latency"][0, 5] = 1
-    later["wait_sum_ns"][0] = [50, 7]
+    later["wait_sum_ns"][0] = [50, 7, 0]
     frame = difference(reading(0), reading(MS, cpus=later, epoch=3))
-    assert frame.latency.max_ns.tolist() == [[50, 0], [0, 0]]
-    assert frame.latency.sum_ns.tolist() == [[50, 0], [0, 0]]
+    assert frame.latency.max_ns.tolist() == [[50, 0], [0, 0], [0, 0]]
+    assert frame.latency.sum_ns.tolist() == [[50, 0], [0, 0], [0, 0]]
 
 
 def slow_wait(**fields: Any) -> Rows:
@@ -357,11 +360,11 @@ def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
     earlier, later = np.zeros(2, CPU_STATE), np.zeros(2, CPU_STATE)
     for count, name in enumerate(("ring_dropped", "slow_suppressed", "untracked", "evicted", "negative_waits"), 1):
         earlier[name], later[name] = [1, 0], [1 + count, 10]
-    later["switches_unseen"] = [1, 2]
+    later["switches_unseen"], later["waits_unseen"] = [1, 2], [4, 5]
     frame = difference(
         reading(0, cpus=earlier, late_ticks=2, events_missed=1), reading(MS, cpus=later, late_ticks=5, events_missed=8)
     )
-    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 3, 7)
+    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 9, 3, 7)
 
 
 def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:

@@ -1,0 +1,126 @@
+"""Waits of new tasks, from their creation until they first run, are a kind of their own: `fork`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from loads import ended, python
+
+from schedtop.model.frame import Frame
+from schedtop.model.rows import WAIT_KINDS
+from schedtop.model.waits import Beginning, Cause
+
+CPU = 1
+
+_FORKS = """
+import os, sys, time
+cpu, children, work_ns = map(int, sys.argv[1:])
+os.sched_setaffinity(0, {cpu})
+for _ in range(children):
+    if not os.fork():
+        end = time.thread_time_ns() + work_ns
+        while time.thread_time_ns() < end: pass
+        os._exit(0)
+print("done", flush=True)
+time.sleep(600)
+"""
+"""Nothing waits for the children: the kernel's numbers of a dead one can be read until its parent ends."""
+
+
+@contextmanager
+def forked(children: int, work_ns: int) -> Iterator[dict[int, int]]:
+    """Children forked onto one CPU without a pause that work and end; the kernel's run delay of each, once all have."""
+    parent = python(_FORKS, str(CPU), str(children), str(work_ns), stdout=subprocess.PIPE)
+    with ended(parent):
+        assert parent.stdout
+        parent.stdout.readline()
+        pids = [int(pid) for pid in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()]
+        assert len(pids) == children
+        for pid in pids:
+            while Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                time.sleep(0.01)
+        time.sleep(0.05)  # the last switch out comes a little after the state changes
+        yield {pid: int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in pids}
+
+
+def our_delay(frame: Frame, truth: dict[int, int]) -> int:
+    """The run delay of all these tasks by schedtop."""
+    rows = frame.tasks[[int(tid) in truth for tid in frame.tasks["tid"]]]
+    return int(rows["run_delay_ns"].sum())
+
+
+@pytest.mark.parametrize(("children", "work_ns"), [(100, 3_000_000), (5000, 0)], ids=["pinned", "storm"])
+def test_new_tasks_wait_from_their_fork_on(collect, any_front_end: str, children: int, work_ns: int) -> None:
+    """Their first waits were in no histogram and no run delay, then among those of wakeups."""
+    with collect(any_front_end, threshold_ns=1_000_000) as collector, forked(children, work_ns) as truth:
+        pass
+    frame = collector.frame
+    kinds = {kind: frame.latency.histogram(kind) for kind in (*WAIT_KINDS, None)}
+    whole = kinds.pop(None)
+    # By our own clock a wait whose end the guest's kernel hides is lost, and counted.
+    hidden_ns = 0 if any_front_end == "btf" else frame.loss.waits_unseen * whole.max_ns
+    kernel_ns = sum(truth.values())
+    assert our_delay(frame, truth) == pytest.approx(kernel_ns, abs=0.02 * kernel_ns + hidden_ns)
+    assert kinds["fork"].count >= children
+    assert whole.count == sum(one.count for one in kinds.values())
+    assert whole.sum_ns == sum(one.sum_ns for one in kinds.values())
+    assert kinds["fork"].sum_ns > 0.02 * kernel_ns
+    slow = frame.slow_waits[frame.slow_waits["kind"] == Beginning.FORK]
+    assert len(slow)
+    assert (slow["cause"] == Cause.FORK).any()
+    assert (slow["waker_tid"] > 0).all()
+    assert not slow["preemptor_tid"].any()
+
+
+_SLEEPS = f"""
+import os, signal, sys, time
+os.sched_setaffinity(0, {{{CPU}}})
+signal.signal(signal.SIGUSR1, lambda *_: None)
+print("ready", flush=True)
+while True: time.sleep(1e-9)
+"""
+_SIGNALS = """
+import os, signal, sys
+os.sched_setaffinity(0, {0})
+while True: os.kill(int(sys.argv[1]), signal.SIGUSR1)
+"""
+_ANSWERS = f"""
+import os
+there, back = os.pipe(), os.pipe()
+if not os.fork():
+    os.close(there[1])
+    os.sched_setaffinity(0, {{0}})
+    while os.read(there[0], 1): os.write(back[1], b"x")
+    os._exit(0)
+os.close(there[0])
+os.sched_setaffinity(0, {{{CPU}}})
+while True:
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+"""
+
+
+def test_a_wait_that_begins_on_the_way_out_is_seen(collect, any_front_end: str) -> None:
+    """Woken, or signalled, after it has decided to sleep: the waits of such a task were neither seen nor counted."""
+    # Nothing of it runs while the counters of tasks and those of CPUs are read, one after the other.
+    with collect(any_front_end) as collector, ExitStack() as stack:
+        hog = python("while True: pass", preexec_fn=lambda: os.sched_setaffinity(0, {CPU}))
+        sleeper = python(_SLEEPS, stdout=subprocess.PIPE)
+        stack.enter_context(ended(hog, sleeper))
+        assert sleeper.stdout
+        sleeper.stdout.readline()
+        for script, arguments in ((_SIGNALS, [str(sleeper.pid)]), (_ANSWERS, [])):
+            with ended(python(script, *arguments)):
+                time.sleep(2)
+    frame = collector.frame
+    known = frame.latency.histogram().count + frame.loss.waits_unseen + frame.loss.negative_waits
+    # Of each task the first wait may have begun before our time.
+    assert int(frame.tasks["timeslices"].sum()) - known == pytest.approx(0, abs=len(frame.tasks))
+    if any_front_end != "tracepoint":
+        assert frame.loss.waits_unseen <= 2 * frame.loss.switches_unseen
