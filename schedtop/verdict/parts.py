@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.waits import WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
 
@@ -28,7 +29,8 @@ def victims_of(rows: Rows) -> list[Part]:
 
 
 def wakers_of(rows: Rows) -> list[Part]:
-    """The tasks that woke those of these waits, by the time that these then waited."""
+    """The tasks that woke those of these waits, by the time that these then waited. Interrupts are none."""
+    rows = rows[rows["woken_by"] == WokenBy.TASK]
     return _parts(rows["waker_tid"], rows["waker_comm"], rows["wait_ns"])
 
 
