@@ -37,4 +37,22 @@ static __always_inline u32 preempt_count(u32 unknown)
 #endif
 }
 
+/* The same in one read, where it is a variable of the CPU: `place` keeps its address for this CPU. */
+static __always_inline u32 preempt_count_by(u64 *place)
+{
+#ifdef RQ_TO_PREEMPT_COUNT
+	u64 queue;
+
+	if (!*place) {
+		queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+		if (!queue)
+			return 0;
+		*place = queue + RQ_TO_PREEMPT_COUNT;
+	}
+	return pointer_at(*place);
+#else
+	return preempt_count(0);
+#endif
+}
+
 #endif

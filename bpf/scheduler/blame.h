@@ -99,10 +99,12 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->pid_namespace = slot->pid_namespace;
 	event->cgroup_id = slot->cgroup_id;
 	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
-	if (slot->wait_kind == WAIT_WAKEUP || slot->wait_kind == WAIT_FORK)
-		event->waker_tid = slot->waker_or_preemptor_tid;
-	else
+	if (slot->wait_kind == WAIT_WAKEUP || slot->wait_kind == WAIT_FORK) {
+		event->waker_tid = slot->waker_or_preemptor_tid & ((1U << WOKEN_BY_SHIFT) - 1);
+		event->woken_by = slot->waker_or_preemptor_tid >> WOKEN_BY_SHIFT;
+	} else {
 		event->preemptor_tid = slot->waker_or_preemptor_tid;
+	}
 	event->previous_tid = previous->tid;
 	if (previous->tid)
 		task_name(previous, event->previous_comm);

@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include "../histogram.h"
+#include "../task_struct.h"
 #include "blame.h"
 #include "changes.h"
 #include "maps.h"
@@ -313,12 +314,23 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, &at);
 }
 
+/* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
+static __always_inline u32 waker(struct cpu_state *cpu)
+{
+	u32 count = preempt_count_by(&cpu->preempt_count_at);
+	u32 tid = bpf_get_current_pid_tgid();
+
+	if (count & INTERRUPT_MASK)
+		return BY_INTERRUPT << WOKEN_BY_SHIFT;
+	return count & SOFTIRQ_BIT ? BY_SOFTIRQ << WOKEN_BY_SHIFT | tid : tid;
+}
+
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,
 					      u8 kind)
 {
 	note_change(slot);
 	slot->wait_kind = kind;
-	slot->waker_or_preemptor_tid = (u32)bpf_get_current_pid_tgid();
+	slot->waker_or_preemptor_tid = waker(cpu);
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);
 	slot->wait_start_ns = time_of_wakeup(cpu);
 	note_quota(id, slot);

@@ -45,6 +45,16 @@ enum wait_kind {
 
 #define LATENCY_KINDS 3
 
+/* What woke a task. Of a softirq the current task is the source only if it is ksoftirqd; else it was interrupted. */
+enum woken_by {
+	BY_TASK,
+	BY_INTERRUPT,
+	BY_SOFTIRQ,
+};
+
+/* Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above. */
+#define WOKEN_BY_SHIFT 30
+
 /* task_slot.flags */
 #define TASK_RUNNING_NOW 1 /* between its switch in and its switch out */
 #define TASK_EXITING 2 /* sched_process_exit was seen; it may still run */
@@ -81,7 +91,7 @@ struct task_slot {
 	u64 longest_ns[2]; /* longest wait of an epoch, by its parity */
 	u16 longest_epoch[2];
 	u32 noted_epoch; /* the last one in which it was noted as changed (changes.h) */
-	u32 waker_or_preemptor_tid; /* by wait_kind; of a new task what started it */
+	u32 waker_or_preemptor_tid; /* by wait_kind; of a waker, or what started it, with its woken_by */
 	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
@@ -149,7 +159,7 @@ struct cpu_state {
 	u64 wakeups;
 	u64 waits_unseen; /* that ended, but began unseen: in no histogram */
 	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
-	u64 reserved_clocks[1];
+	u64 preempt_count_at; /* the address of its preempt_count, 0: not looked for yet */
 };
 
 /*
@@ -313,7 +323,7 @@ struct slow_wait {
 	u32 reported;
 	u32 queue_known; /* 0: what follows is not */
 	u32 queue_length[QUEUE_KINDS]; /* how many still wait on `cpu` when this wait ends */
-	u32 reserved;
+	u32 woken_by;
 	u64 enqueued_ns; /* since when it waited on `cpu` */
 	char comm[COMM_BYTES];
 	char preemptor_comm[COMM_BYTES];

@@ -63,6 +63,14 @@ class Evidence(_Labeled):
     NOT_BALANCED = 3, "not balanced"  # the affinity mask allows it
 
 
+class WokenBy(_Labeled):
+    """What woke a task (`woken_by`)."""
+
+    TASK = 0, "task"  # or not known, see `waker_tid`
+    INTERRUPT = 1, "interrupt"
+    SOFTIRQ = 2, "softirq"  # what an interrupt leaves to be done after it: the waker is told if it is ksoftirqd
+
+
 class Domain(_Labeled):
     """What a wait crossed from the CPU where it began to the one where it ended."""
 
@@ -74,6 +82,7 @@ class Domain(_Labeled):
 BEGINNINGS = tuple(each.label for each in Beginning)
 CAUSES = tuple(each.label for each in Cause)
 EVIDENCE = tuple(each.label for each in Evidence)
+WAKERS = tuple(each.label for each in WokenBy)
 DOMAINS = tuple(each.label for each in Domain)
 
 CAUSE_BY_BEGINNING = np.array([Cause[each.name] for each in Beginning])

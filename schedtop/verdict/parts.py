@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.rows import Integers, Rows, take_rows
-from schedtop.model.waits import Beginning
+from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
 
@@ -29,8 +29,8 @@ def victims_of(rows: Rows) -> list[Part]:
 
 
 def wakers_of(rows: Rows) -> list[Part]:
-    """The tasks that woke those of these waits, by the time that these then waited."""
-    woken = rows[rows["kind"] != Beginning.FORK]
+    """The tasks that woke those of these waits, by the time that these then waited. Interrupts are none."""
+    woken = rows[(rows["kind"] != Beginning.FORK) & (rows["woken_by"] == WokenBy.TASK)]
     return _parts(woken["waker_tid"], woken["waker_comm"], woken["wait_ns"])
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.waits import Beginning, Cause, Domain, Evidence, Reason, reason
+from schedtop.model.waits import Beginning, Cause, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
 from schedtop.verdict.phrases import listed, percent, task_words
 
@@ -72,13 +72,20 @@ def _beginning(row: np.void, why: Reason) -> str:
     if why.began is Beginning.FORK:
         return f"{task} was started{_by(row, 'waker', 'by')} and waited {wait} to run for the first time, on CPU {ran}"
     if why.began is Beginning.WAKEUP:
-        return f"{task} was woken{_by(row, 'waker', 'by')} and waited {wait} for CPU {ran}"
+        return f"{task} was woken{_woken_by(row)} and waited {wait} for CPU {ran}"
     return f"{task} waited {wait} for CPU {ran}"
 
 
 def _by(row: np.void, role: str, word: str) -> str:
     tid = int(row[f"{role}_tid"])
     return f" {word} {task_words(tid, row[f'{role}_comm'])}" if tid else ""
+
+
+def _woken_by(row: np.void) -> str:
+    source = WokenBy.known(row["woken_by"])
+    if source in (None, WokenBy.TASK):
+        return _by(row, "waker", "by")
+    return f" by an interrupt{' (softirq)' if source is WokenBy.SOFTIRQ else ''}"
 
 
 def _why(row: np.void, why: Reason, cpus: int) -> str:

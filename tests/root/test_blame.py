@@ -17,7 +17,7 @@ from schedtop.base.histogram import LOW_NS
 from schedtop.model.frame import Frame, merge
 from schedtop.model.host import Topology
 from schedtop.model.rows import Rows
-from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WokenBy
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
@@ -516,3 +516,20 @@ def test_groups_have_the_waits_of_their_tasks(watch, front_end, kind) -> None:
                 assert int(frame.groups.sum_ns.sum()) == pytest.approx(
                     total.sum_ns, rel=0.02, abs=int(frame.latency.max_ns.max())
                 )
+
+
+def test_a_timers_wakeup_names_no_waker_and_a_tasks_does(watch, front_end) -> None:
+    roles = [
+        Role("hog", HOG),
+        Role("callee", "while True: hear(); burn(3)"),
+        Role("caller", "while True: burn(3); tell('callee')"),
+        Role("sleeper", "while True: time.sleep(0.001); burn(3)"),
+    ]
+    for take in played(roles, 2, lambda _: watch(front_end, NS_PER_MS)):
+        with take:
+            rows, called = (waits[waits["kind"] == WAKEUP] for waits in map(take.waits, ("sleeper", "callee")))
+            by_timer = rows["woken_by"] != WokenBy.TASK
+            assert most(rows["woken_by"] == WokenBy.INTERRUPT), rows["woken_by"]
+            assert not rows["waker_tid"][by_timer].any()
+            assert most(called["waker_tid"] == take.cast.tids["caller"]), called["waker_tid"]
+            assert most(called["woken_by"] == WokenBy.TASK)

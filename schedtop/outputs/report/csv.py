@@ -27,6 +27,7 @@ WAIT_FIELDS = (
         "preemptor",
         "previous",
         "waker",
+        "woken_by",
     ),
     *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
     *("queue_length", "fair_queue_length", "blockers_cover_ratio", "words"),

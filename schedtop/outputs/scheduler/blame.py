@@ -15,7 +15,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.groups import group_members, group_tasks
 from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
-from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WAKERS
 
 GROUP_FIELDS = (
     "tasks",
@@ -62,6 +62,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "preemptor": task_ref(wait["preemptor_tid"], wait["preemptor_comm"]),
         "previous": task_ref(wait["previous_tid"], wait["previous_comm"]),
         "waker": task_ref(wait["waker_tid"], wait["waker_comm"]),
+        "woken_by": woken_by(wait["woken_by"], wait["waker_tid"]),
         "blockers": [{"tid": tid, "comm": text(comm), "run_ns": run_ns} for tid, comm, run_ns in blockers if run_ns],
         "other_blockers_ns": wait["others_ns"],
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
@@ -148,6 +149,11 @@ def cgroup_name(frame: Frame, number: int) -> str | None:
 def task_ref(tid: int, comm: bytes) -> dict[str, Any] | None:
     """A task by its tid and name, `None` for no task."""
     return {"tid": tid, "comm": text(comm)} if tid else None
+
+
+def woken_by(number: int, waker_tid: int) -> str | None:
+    """What woke a task in a word, `None` where nothing did, or it is not known."""
+    return WAKERS[number] if number or waker_tid else None
 
 
 def _pair(row: np.void, role: str) -> dict[str, Any]:

@@ -177,7 +177,8 @@ def _slow_waits(data: dict[str, Any]) -> str:
             str(wait["cpu"]) if wait["cpu"] == wait["enqueue_cpu"] else f"{wait['enqueue_cpu']}>{wait['cpu']}",
             format_ns(wait["wait_ns"]),
             wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
-            *(_name(wait[other]) for other in ("preemptor", "waker")),
+            _name(wait["preemptor"]),
+            _name(wait["waker"]) if wait["waker"] else wait["woken_by"] or _name(None),
             format_count(wait["queue_length"]),
             _blockers(wait),
         )

@@ -11,7 +11,7 @@ from schedtop.model.host import Host
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text
-from schedtop.outputs.scheduler.blame import task_ref
+from schedtop.outputs.scheduler.blame import task_ref, woken_by
 from schedtop.outputs.scheduler.snapshot import histogram_fields
 from schedtop.task import Attributes, StateTimes, TaskFrame, connection_counts, exit_words
 
@@ -139,6 +139,7 @@ def _slow_wait(row: Any) -> dict[str, Any]:
         "preemptor": task_ref(int(row["preemptor_tid"]), row["preemptor_comm"]),
         "previous": task_ref(int(row["previous_tid"]), row["previous_comm"]),
         "waker": task_ref(int(row["waker_tid"]), row["waker_comm"]),
+        "woken_by": woken_by(row["woken_by"], row["waker_tid"]),
         "blockers": [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in blockers if ns],
         "blockers_cover_ratio": round(min(1.0, int(row["covered_ns"]) / wait_ns), 6) if wait_ns else None,
     }

@@ -20,7 +20,14 @@ from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.kept_btf import with_kept_btf
-from schedtop.sources.kernel.offsets import cgroup_flags, offset_flags, queued_flag
+from schedtop.sources.kernel.offsets import (
+    INTERRUPTS_UNKNOWN,
+    cgroup_flags,
+    interrupt_flags,
+    offset_flags,
+    queued_flag,
+    tells_interrupts,
+)
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.kernel.quotas import quota_flags
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
@@ -113,6 +120,8 @@ class FrontEnd:
             lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
+        if self.no_queue != NOT_SAMPLED and not tells_interrupts(self.flags):
+            lost["interrupts"] = INTERRUPTS_UNKNOWN
         return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})
 
 
@@ -174,7 +183,8 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     accounts = account_flags(btf) if by_account else []
     if not accounts and btf.has_typedef("btf_trace_sched_wakeup"):
         events["sched_wakeup"] = btf.typedef_id("btf_trace_sched_wakeup")
-    flags += [flag for flag in dict.fromkeys((*lengths, *accounts, *quota_flags(btf))) if flag not in flags]
+    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf)))
+    flags += [flag for flag in more if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
 
@@ -186,8 +196,9 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     flags = record_flags(present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
-        # Events by tracepoint, but the run queues by BTF, if there is any.
+        # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
+        lengths = list(dict.fromkeys((*lengths, *with_kept_btf(interrupt_flags, KERNEL_BTF))))
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from schedtop.sources.kernel.btf import Btf, BtfError
 
 
@@ -39,6 +41,10 @@ def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
     return flags
 
 
+INTERRUPTS_UNKNOWN = "this kernel's BTF does not say where the CPU counts its interrupts: they bear a task's name"
+"""Why wakers may be bystanders."""
+
+
 def interrupt_flags(btf: Btf) -> list[str]:
     """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
 
@@ -48,10 +54,21 @@ def interrupt_flags(btf: Btf) -> list[str]:
     for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
         if btf.has_field("task_struct", field):
             return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
-    places = {"TASK_CFS_RQ": ("task_struct", "se.cfs_rq"), "CFS_RQ_RQ": ("cfs_rq", "rq")}
     try:
-        distance = btf.per_cpu_offset("__preempt_count") - btf.per_cpu_offset("runqueues")
+        distance = _preempt_count(btf) - btf.per_cpu_offset("runqueues")
     except BtfError:
         return []
-    flags = offset_flags(btf, **places)
+    flags = offset_flags(btf, TASK_CFS_RQ=("task_struct", "se.cfs_rq"), CFS_RQ_RQ=("cfs_rq", "rq"))
     return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
+
+
+def _preempt_count(btf: Btf) -> int:
+    """Where x86 has it among what each CPU has for itself: from 6.2 to 6.14 within pcpu_hot. Raises BtfError."""
+    if btf.has_field("pcpu_hot", "preempt_count"):
+        return btf.per_cpu_offset("pcpu_hot") + btf.offset("pcpu_hot", "preempt_count")
+    return btf.per_cpu_offset("__preempt_count")
+
+
+def tells_interrupts(flags: Iterable[str]) -> bool:
+    """Whether `interrupt_flags` are among these."""
+    return any(flag.startswith(("-DTASK_PREEMPT_COUNT_OFFSET", "-DRQ_TO_PREEMPT_COUNT")) for flag in flags)

@@ -15,7 +15,7 @@ from schedtop.model.rows import (
     Rows,
     take_rows,
 )
-from schedtop.model.waits import Beginning
+from schedtop.model.waits import Beginning, WokenBy
 from schedtop.sources.scheduler.names import TaskNames
 
 MOST_PAIRS = 1024
@@ -48,6 +48,7 @@ _AS_THEY_ARE = (
     "previous_comm",
     "waker_tid",
     "waker_comm",
+    "woken_by",
 )
 
 
@@ -61,6 +62,9 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
     rows["time_ns"] = events["end_ns"].astype(np.int64) + wall_offset_ns
     for name in _AS_THEY_ARE:
         rows[name] = events[name]
+    # What was interrupted is no waker; ksoftirqd, which does nothing else, is.
+    bystander = (rows["woken_by"] != WokenBy.TASK) & ~np.char.startswith(rows["waker_comm"], b"ksoftirqd/")
+    rows["waker_tid"][bystander], rows["waker_comm"][bystander] = 0, b""
     for kind, (name, unknown) in enumerate(UNKNOWN.items()):
         lengths = events["queue_length"][:, kind].astype(np.int64)  # which numpy 2.5 does not do for a negative other
         rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)

@@ -9,7 +9,7 @@ from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, read_records, record_flags
-from schedtop.sources.kernel.offsets import interrupt_flags, offset_flags, queued_flag
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, offset_flags, queued_flag
 
 MANDATORY = ("sched_switch",)
 
@@ -81,7 +81,7 @@ def tracepoint_task_front_end() -> TaskFrontEnd:
     unavailable = {
         TRACEPOINTS[event]: f"this kernel has no tracepoint {event}" for event in RECORDS if event not in present
     }
-    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
+    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes", "interrupts"), _NEEDS_BTF)
     parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
     flags = (*record_flags(present), "-DNEW_THREADS_ARE_YOUNG")
     return TaskFrontEnd("tracepoint", flags, hooks, parts, unavailable)
@@ -93,10 +93,11 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
     flags = _task_flags(btf)
     if not btf.has_field("task_struct", "throttled"):
         unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
+    interrupts = interrupt_flags(btf)
+    if not interrupts:
+        unavailable["interrupts"] = INTERRUPTS_UNKNOWN
     flags += (
-        interrupt_flags(btf)
-        + _file_flags(btf, unavailable)
-        + _argument_flags(btf, machine or platform.machine(), unavailable)
+        interrupts + _file_flags(btf, unavailable) + _argument_flags(btf, machine or platform.machine(), unavailable)
     )
     sockets = _socket_flags(btf)
     if btf.argument_count("btf_trace_sched_switch") >= 5:

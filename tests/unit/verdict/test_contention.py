@@ -4,6 +4,7 @@ import numpy as np
 
 from schedtop.model.counts import Loss
 from schedtop.model.rows import Rows
+from schedtop.model.waits import WokenBy
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
 
 
@@ -61,6 +62,7 @@ def test_a_storm_of_wakeups() -> None:
     assert verdict.rule == "wakeups"
     assert verdict.headline == "main (33) wakes 8 tasks that then wait for a CPU: 100 % of the slow waits"
     assert judged(frame(waits(cause="wakeup", **fields | {"tid": 200 + np.arange(50) % 7}))).rule == "queueing"
+    assert judged(frame(waits(cause="wakeup", **fields, woken_by=WokenBy.SOFTIRQ))).rule == "queueing"
     assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"
 
 

@@ -51,6 +51,8 @@ def test_a_pinned_task_beside_an_idle_cpu() -> None:
         (wait(**OTHER), "stress (4240) lost CPU 1 to stress (4241) and waited 4.10 ms."),
         (wait(), "stress (4240) lost CPU 1 and waited 4.10 ms."),
         (wait("wakeup", waker_tid=9, waker_comm=b"cron"), "was woken by cron (9) and waited 4.10 ms for CPU 1."),
+        (wait("wakeup", woken_by=1), "was woken by an interrupt and waited 4.10 ms for CPU 1."),
+        (wait("wakeup", woken_by=2), "was woken by an interrupt (softirq) and waited 4.10 ms for CPU 1."),
         (wait("wakeup"), "stress (4240) was woken and waited 4.10 ms for CPU 1."),
         (
             wait("fork", waker_tid=9, waker_comm=b"make"),

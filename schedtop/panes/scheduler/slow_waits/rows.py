@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
+from schedtop.model.waits import WAKERS
 from schedtop.verdict.wait import cause_words
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
@@ -30,6 +31,14 @@ class WaitRows:
         """`preemptor`, `previous` or `waker` as `name (tid)`; a dot where there is none."""
         pairs = zip(self.rows[f"{which}_tid"].tolist(), self.rows[f"{which}_comm"].tolist(), strict=True)
         return [task_text(tid, comm) for tid, comm in pairs]
+
+    def wakers(self) -> list[str]:
+        """As `task`, or what else it was."""
+        sources = self.rows["woken_by"].tolist()
+        return [
+            WAKERS[source] if source and name == "·" else name
+            for name, source in zip(self.task("waker"), sources, strict=True)
+        ]
 
 
 def task_text(tid: int, comm: bytes) -> str:
@@ -104,7 +113,7 @@ _REST: tuple[Column[WaitRows], ...] = (
     Column("cause", 17, _causes, right=False, rank=1, grow=1),
     Column(" blocked by", 24, _blockers, right=False, grow=12, style="preemption"),
     Column("preempted by", 16, lambda context: context.task("preemptor"), right=False, rank=7, grow=8),
-    Column("woken by", 16, lambda context: context.task("waker"), right=False, rank=8, grow=8, style="wakeup"),
+    Column("woken by", 16, lambda context: context.wakers(), right=False, rank=8, grow=8, style="wakeup"),
     Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=9, grow=8, style="dim"),
 )
 

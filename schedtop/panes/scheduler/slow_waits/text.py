@@ -9,7 +9,7 @@ import numpy as np
 from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
-from schedtop.model.waits import Beginning, reason
+from schedtop.model.waits import WAKERS, Beginning, WokenBy, reason
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.verdict.wait import explain
 from schedtop.widgets.bars import thin_bar
@@ -60,6 +60,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     waker = "started by" if reason(row).began is Beginning.FORK else "woken by"
     for field, term in (("preemptor", "preempted by"), ("waker", waker), ("previous", "before it ran")):
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
+        if field == "waker" and name == "·" and row["woken_by"]:
+            name = f"an {WAKERS[1]}{' (softirq)' if row['woken_by'] == WokenBy.SOFTIRQ else ''}"
         if name != "·":
             yield term, name
     if row["switches"]:

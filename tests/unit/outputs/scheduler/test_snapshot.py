@@ -100,7 +100,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "stolen_ns", "throttled_ns"),
-        *("preemptor", "previous", "waker", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+        *("preemptor", "previous", "waker", "woken_by", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
         *("queue_length", "fair_queue_length", "blockers_cover_ratio"),
     ]
     assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]

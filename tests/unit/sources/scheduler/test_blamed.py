@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from schedtop.model.rows import Rows
-from schedtop.model.waits import BEGINNINGS
+from schedtop.model.waits import BEGINNINGS, WokenBy
 from schedtop.sources.kernel.constants import header_constants
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
@@ -36,7 +37,10 @@ EVENT = np.dtype(
             "others_ns",
         )
     ]
-    + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
+    + [
+        (name, "<u4")
+        for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches", "woken_by")
+    ]
     + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]
     + [(f"{who}comm", "S16") for who in ("", "preemptor_", "previous_", "waker_")]
     + [("queue_known", "<u4"), ("queue_length", "<u4", (2,))]
@@ -138,3 +142,18 @@ def test_each_kind_of_the_kernel_side_has_its_word(tmp_path: Path) -> None:
     events = np.concatenate([event(kind=in_c[kind]) for kind in kinds])
     rows = slow_wait_rows(events, 0, names(tmp_path))
     assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["wakeup", "preemption", "fork", "throttled"]
+
+
+@pytest.mark.parametrize(
+    ("woken_by", "comm", "named"),
+    [
+        (WokenBy.TASK, b"postgres", 41),
+        (WokenBy.INTERRUPT, b"", 0),
+        (WokenBy.SOFTIRQ, b"postgres", 0),
+        (WokenBy.SOFTIRQ, b"ksoftirqd/1", 41),
+    ],
+)
+def test_an_interrupted_task_is_no_waker(tmp_path: Path, woken_by: WokenBy, comm: bytes, named: int) -> None:
+    events = event(woken_by=woken_by, waker_tid=41 if comm else 0, waker_comm=comm)
+    row = slow_wait_rows(events, 0, names(tmp_path))[0]
+    assert (row["waker_tid"], row["waker_comm"], row["woken_by"]) == (named, comm if named else b"", woken_by)

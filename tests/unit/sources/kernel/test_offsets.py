@@ -1,0 +1,52 @@
+"""Where the count of interrupts lies, by kernels' BTF."""
+
+import pytest
+
+from schedtop.sources.kernel.btf import Btf
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, tells_interrupts
+from schedtop.sources.task.front_end import btf_task_front_end
+from tests.unit.sources.kernel.test_btf import ENUM, INT, PTR, TYPEDEF, Blob
+
+VARIABLE, SECTION = 14, 15
+
+
+def kernel(*variables: tuple[str, int]) -> Btf:
+    """BTF of an x86 kernel with these variables of each CPU, each at its offset."""
+    blob = Blob()
+    number, pointer = blob.add("unsigned int", INT, 4, (0x20,)), blob.add("", PTR, 0)
+    entity = blob.struct("sched_entity", [("cfs_rq", pointer, 640)])
+    names = ("pid", "tgid", "comm", "__state", "on_rq", "min_flt", "maj_flt", "exit_code")
+    fields = [(name, number, 32 * place) for place, name in enumerate(names)]
+    blob.struct("task_struct", [*fields, ("se", entity, 2048)])
+    blob.struct("cfs_rq", [("rq", pointer, 4096)])
+    hot = number
+    if "pcpu_hot" in dict(variables):
+        hot = blob.struct("pcpu_hot", [("current_task", pointer, 0), ("preempt_count", number, 64)])
+    blob.add("btf_trace_sched_switch", TYPEDEF, blob.add("", PTR, blob.prototype(5)))
+    blob.add("bpf_func_id", ENUM, 4, (blob.name("BPF_FUNC_x"), 1), 1)
+    words: tuple[int, ...] = ()
+    for name, offset in variables:
+        words += (blob.add(name, VARIABLE, hot if name == "pcpu_hot" else number, (1,)), offset, 4)
+    blob.add(".data..percpu", SECTION, 0, words, len(variables))
+    return Btf(blob.bytes())
+
+
+@pytest.mark.parametrize(
+    ("variable", "distance"),
+    [
+        pytest.param("pcpu_hot", 0x1008 - 0x3000, id="6.2-to-6.14"),
+        pytest.param("__preempt_count", -0x2000, id="others"),
+    ],
+)
+def test_the_count_is_found_by_its_distance_from_the_run_queue(variable: str, distance: int) -> None:
+    flags = interrupt_flags(kernel((variable, 0x1000), ("runqueues", 0x3000)))
+    assert f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)" in flags
+    assert tells_interrupts(flags)
+
+
+def test_a_kernel_that_does_not_tell_where_it_is_says_so() -> None:
+    btf = kernel(("runqueues", 0x3000))
+    assert interrupt_flags(btf) == []
+    assert btf_task_front_end(btf, "x86_64").unavailable["interrupts"] == INTERRUPTS_UNKNOWN
+    known = kernel(("pcpu_hot", 0x1000), ("runqueues", 0x3000))
+    assert "interrupts" not in btf_task_front_end(known, "x86_64").unavailable
