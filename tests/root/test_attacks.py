@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -137,38 +139,143 @@ def test_a_user_still_sees_the_symbols_of_what_they_run(symbols: Symbols) -> Non
         assert "qsort" in symbols.of(pid, [at])[0].name
 
 
-def test_symbol_reader_cannot_reach_devices_and_pipes_of_the_host(symbols: Symbols) -> None:
-    """A container's root is root: a link of theirs would lead to our own /dev."""
+def reader_of(symbols: Symbols) -> int:
+    """The process that reads what others have made: the child's child."""
     assert symbols.remember(os.getpid())
-    for name in ("dev", "run"):
-        assert os.listdir(f"/proc/{symbols._child.pid}/root/{name}") == []
-    assert os.path.exists("/dev/null")
+    child = symbols._child.pid
+    return int(Path(f"/proc/{child}/task/{child}/children").read_text())
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--securebits", "+no_setuid_fixup"],
-        ["--reuid", "65534", "--clear-groups", "--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"],
-    ],
-)
-def test_capability_opens_no_file_that_the_user_may_not(words: list[str], tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.touch(0o600)
-    code = f"""
-from schedtop.sources.kernel import symbol_child
-def may_open():
-    try:
-        open({str(secret)!r}).close()
-    except PermissionError:
-        return False
-    return True
-with symbol_child._rights_of(1000, 1000):
-    inside = may_open()
-print(inside, may_open())
+def library(path: Path, build_id_bytes: int) -> Path:
+    """A shared object with a function `theirs` and a build id of any length, as a user may make it."""
+    source = path.with_suffix(".c")
+    source.write_text("int theirs(int a) { return a * 3; }")
+    build_id = f"-Wl,--build-id=0x{'ab' * build_id_bytes}"
+    subprocess.run(["clang", "-shared", "-fPIC", "-nostdlib", build_id, "-o", path, source], check=True)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("build_id_bytes", [20, 2200, 6000])
+def test_a_build_id_of_any_length_overwrites_nothing(symbols: Symbols, tmp_path: Path, build_id_bytes: int) -> None:
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    made = library(tmp_path / "theirs.so", build_id_bytes)
+    told = f"theirs = ctypes.CDLL({str(made)!r}).theirs; "
+    told += "print(ctypes.cast(theirs, ctypes.c_void_p).value, flush=True); "
+    with attacker(before=told) as (pid, address):
+        reader = reader_of(symbols)
+        (symbol,) = symbols.of(pid, [address])
+        assert (symbol.name, symbol.module) == ("theirs", str(made))
+        assert reader_of(symbols) == reader and not symbols.trouble, "it has ended"
+
+
+@pytest.mark.parametrize("words", [[], ["--securebits", "+no_setuid_fixup"], ["--ambient-caps", "+dac_read_search"]])
+def test_what_reads_files_of_others_has_nothing_to_lose(words: list[str]) -> None:
+    code = """
+import os
+from schedtop.sources.kernel.symbols import Symbols
+symbols = Symbols()
+assert symbols.remember(os.getpid())
+child = symbols._child.pid
+reader = open(f"/proc/{child}/task/{child}/children").read().strip()
+print(open(f"/proc/{reader}/status").read())
+print("root:", os.listdir(f"/proc/{reader}/root"))
+files = f"/proc/{reader}/fd"
+print("open:", sorted(os.readlink(f"{files}/{fd}").partition(":")[0] for fd in os.listdir(files)))
+print("net:", os.readlink(f"/proc/{reader}/ns/net") == os.readlink("/proc/self/ns/net"))
 """
-    run = subprocess.run(["setpriv", *words, sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False", "True"]
+    more = ["--inh-caps", "+dac_read_search"] if "--ambient-caps" in words else []
+    run = subprocess.run(
+        ["setpriv", *more, *words, sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    said = dict(line.split(":", 1) for line in run.stdout.splitlines() if ":" in line)
+    assert set(said["Uid"].split()) == set(said["Gid"].split()) == {str(NOBODY)} and not said["Groups"].strip()
+    assert {int(said[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert (said["NoNewPrivs"].strip(), said["Seccomp"].strip()) == ("1", "2")
+    assert (said["root"].strip(), said["net"].strip()) == ("[]", "False")
+    assert "/dev/null" not in said["open"] and "pipe" not in said["open"]
+
+
+FORBIDDEN = {
+    "a file": "open('/proc/self/status')",
+    "a socket": "import socket; socket.socket()",
+    "a process": "os.fork()",
+    "a program": "os.execv('/bin/true', ['true'])",
+    "a signal to root's": "os.kill(1, 0)",
+    "a priority": "os.setpriority(os.PRIO_PROCESS, 0, 0)",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_code_in_the_reader_gets(what: str) -> None:
+    """Nothing, whatever it tries."""
+    code = f"""
+import os, socket
+from schedtop.sources.kernel.sandbox import give_up_everything
+give_up_everything(1 << 30, 64)
+try:
+    {FORBIDDEN[what]}
+except (PermissionError, FileNotFoundError, BlockingIOError) as error:
+    print("refused", flush=True)
+os._exit(0)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "refused\n", run.stderr
+
+
+def test_containers_root_names_no_file_of_the_hosts(symbols: Symbols, trap: Trap, tmp_path: Path) -> None:
+    """What is mapped was unlinked, and a link stands where /proc/PID/maps seems to say that it is."""
+    copy = library(tmp_path / "x.so", 20)
+    told = f"copy = {str(copy)!r}; theirs = ctypes.CDLL(copy).theirs; import os; os.unlink(copy); "
+    told += f"os.symlink({str(trap.path)!r}, copy + ' (deleted)'); os.symlink({str(trap.path)!r}, copy); "
+    told += "print(ctypes.cast(theirs, ctypes.c_void_p).value, flush=True); "
+    tmp_path.chmod(0o777)
+    with attacker("unshare", "--user", "--map-root-user", "--mount", before=told) as (pid, address):
+        (symbol,) = symbols.of(pid, [address])
+        assert symbol.name == "theirs", "it is read by what is mapped, not by a name"
+        assert not trap.opened.is_set()
+
+
+def test_a_mapped_device_is_not_opened(symbols: Symbols) -> None:
+    """The kernel's list of what the reader was given has regular files, the one socket, and nothing else."""
+    told = "import os; fd = os.open('/dev/zero', os.O_RDWR); zero = mmap.mmap(fd, 4096, mmap.MAP_PRIVATE, prot=7); "
+    told += "print(ctypes.addressof(ctypes.c_char.from_buffer(zero)), flush=True); "
+    with attacker(before=told) as (pid, address):
+        reader = reader_of(symbols)
+        assert symbols.of(pid, [address])[0].name == ""
+        files = [os.stat(f"/proc/{reader}/fd/{fd}").st_mode for fd in os.listdir(f"/proc/{reader}/fd")]
+    assert {stat.S_IFMT(mode) for mode in files} <= {stat.S_IFREG, stat.S_IFSOCK}
+
+
+def test_names_of_a_process_with_a_tmp_of_its_own(symbols: Symbols) -> None:
+    """Its perf map is in its own /tmp, under its own number; one of the same name in ours says nothing."""
+    before = "import os, subprocess; subprocess.run(['mount', '-t', 'tmpfs', 'x', '/tmp'], check=True); "
+    before += "where = ctypes.addressof(ctypes.c_char.from_buffer(made)); "
+    before += "open(f'/tmp/perf-{os.getpid()}.map', 'w').write(f'{where:x} 1000 theirs\\n'); "
+    with attacker("unshare", "--user", "--map-root-user", "--mount", before=before) as (pid, address):
+        ours = Path(f"/tmp/perf-{pid}.map")
+        ours.write_text(f"{address:x} 1000 not theirs\n")
+        try:
+            assert symbols.of(pid, [address + 8])[0].name == "theirs"
+        finally:
+            ours.unlink()
+
+
+def test_a_perf_map_of_another_user_is_not_even_read(symbols: Symbols) -> None:
+    with attacker() as (pid, address):
+        strange = Path(f"/tmp/perf-{pid}.map")
+        strange.write_text(f"{address:x} 1000 a lie\n")
+        os.chown(strange, 1000, 1000)
+        try:
+            assert symbols.of(pid, [address])[0].name == ""
+            assert "qsort" in symbols.of(os.getpid(), [qsort()])[0].name
+        finally:
+            strange.unlink()
+
+
+def qsort() -> int:
+    return ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value or 0
 
 
 def test_root_follows_no_symlink_of_another_user_to_where_it_writes(tmp_path: Path) -> None:

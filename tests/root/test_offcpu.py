@@ -414,17 +414,17 @@ def test_the_command_and_all_forms(blocker: Blocker) -> None:
     assert "take_a_nap" in svg
 
 
-def symbol_children(pid: int) -> list[int]:
+def symbol_openers(pid: int) -> list[int]:
     found: list[int] = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with suppress(OSError):
             found += map(int, Path(f"/proc/{pid}/task/{tid}/children").read_text().split())
-    return [child for child in found if is_symbol_child(child)]
+    return [child for child in found if is_symbol_opener(child)]
 
 
-def is_symbol_child(pid: int) -> bool:
+def is_symbol_opener(pid: int) -> bool:
     with suppress(OSError):
-        return b"symbol_child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"symbol_opener" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 
@@ -438,7 +438,7 @@ def until(happens: Callable[[], object], seconds: float = 20) -> None:
 def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
     with ended(python("import time\nwhile True: time.sleep(0.01)")):
         process = command("--duration", "60s", "--format", "json", "-o", "out.json", cwd=tmp_path)
-        until(lambda: symbol_children(process.pid))
+        until(lambda: symbol_openers(process.pid))
         time.sleep(0.7)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=20)
@@ -451,8 +451,8 @@ def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
 
 def test_the_child_ends_with_us() -> None:
     process = command("--duration", "60s")
-    until(lambda: symbol_children(process.pid))
-    (child,) = symbol_children(process.pid)
+    until(lambda: symbol_openers(process.pid))
+    (child,) = symbol_openers(process.pid)
     process.kill()
     process.wait()
     until(lambda: not Path(f"/proc/{child}").exists())

@@ -193,7 +193,7 @@ def test_few_imports_stand_inside_functions() -> None:
     assert sum(len(list(late_imports(path))) for path in MODULES) <= LATE_IMPORTS
 
 
-CHILDREN = ["bcc_child", "compiler_child", "symbol_child"]
+CHILDREN = ["bcc_child", "compiler_child"]
 """What runs in child processes, maybe with another interpreter: the first has bcc, the others what it gives them."""
 
 
@@ -216,7 +216,7 @@ def test_textual_is_imported_only_by_the_screen(path: Path) -> None:
 
 
 OTHERS = {"schedtop", "numpy", "perfetto", "click", "prometheus_client", "jinja2", "markupsafe", "matplotlib", "bcc"}
-OTHERS |= {"tomlkit"}
+OTHERS |= {"elftools", "tomlkit"}
 """What else may be imported at all. Another one needs a reason in docs/dependencies.md."""
 
 

@@ -3,7 +3,7 @@
 The distribution installs bcc for its own interpreter alone. That one may be older than what schedtop needs, and ours
 may be in an environment that does not see the distribution's packages. So this runs by path, with any Python from 3.8
 on and nothing but its standard library: with ours, and where that has no bcc once more with the distribution's. The
-jobs are modules beside it, which are held to the same: `compiler_child`, `symbol_child`; `about` tells which bcc it is.
+jobs are modules beside it, which are held to the same: `compiler_child`; `about` tells which bcc it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Symbols of addresses, by a child process (symbol_child.py): bcc's libraries and caches stay out of ours."""
+"""Symbols of addresses, by a child process (symbol_opener.py), which has another one read what anybody has made."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import os
 import selectors
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.base.stacks import Symbol
-from schedtop.sources.kernel.bcc_child import NO_BCC
-from schedtop.sources.kernel.compiler import bcc_command
 
 KERNEL = 0
 """The pid that stands for the kernel."""
@@ -34,6 +33,10 @@ HURRY_S = 1.2
 """How long answers may take once the end is waited for (`session.GRACE_S`)."""
 
 _LOOK_S = 0.1
+
+_PACKAGES = str(Path(__file__).resolve().parents[3])
+_CHILD = f"import sys; sys.path.append({_PACKAGES!r}); from schedtop.sources.kernel.symbol_opener import main; main()"
+"""Isolated: neither our environment nor the directory in which we were started names its modules."""
 
 _KALLSYMS = Path("/proc/kallsyms")
 
@@ -56,10 +59,11 @@ class Symbols:
     def _start(self) -> None:
         self._children += 1
         self._child = subprocess.Popen(
-            bcc_command("symbol_child"),
+            [sys.executable, "-IBc", _CHILD],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={},
             process_group=0,  # ctrl-c is for us: we end it
         )
         self._selector = selectors.DefaultSelector()
@@ -117,9 +121,7 @@ class Symbols:
                 continue
             piece = os.read(self._child.stdout.fileno(), 1 << 16)
             if not piece:
-                status = self._child.wait()
-                why = "the bcc Python binding is missing" if status == NO_BCC else f"it ended with {status}"
-                raise ValueError(why)
+                raise ValueError(f"it ended with {self._child.wait()}")
             pieces.append(piece)
             size += len(piece)
             if size > MOST_ANSWER_BYTES:
@@ -130,7 +132,7 @@ class Symbols:
     def _give_up(self, pid: int, why: str) -> None:
         self._child.kill()
         self._refused.add(pid)
-        if pid == KERNEL or self._children >= MOST_CHILDREN or self.stop.is_set() or self._child.poll() == NO_BCC:
+        if pid == KERNEL or self._children >= MOST_CHILDREN or self.stop.is_set():
             self.failure = f"the process that reads symbols failed ({why}): what came after has none"
         else:
             self.close()
