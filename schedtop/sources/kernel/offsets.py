@@ -39,6 +39,16 @@ def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
     return flags
 
 
+def namespace_flags(btf: Btf) -> list[str]:
+    """Flags that find a task's pid namespace (bpf/pid_namespace.h), none in a kernel without namespaces."""
+    return offset_flags(
+        btf,
+        TASK_NSPROXY=("task_struct", "nsproxy"),
+        NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
+        PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
+    )
+
+
 def interrupt_flags(btf: Btf) -> list[str]:
     """-D flags that find the count which says whether an interrupt is being handled, none where it cannot be found.
 
