@@ -6,6 +6,7 @@
 
 #include "../cgroup.h"
 #include "../memory.h"
+#include "../pid_namespace.h"
 #include "../task_struct.h"
 #include "offcpu.h"
 
@@ -31,6 +32,13 @@ static __always_inline void describe(struct task_id *id, struct off_task *task)
 	task->tgid = id->tgid;
 	*(u64 *)task->comm = FIELD(u64, id->task, TASK_COMM_OFFSET);
 	*(u64 *)(task->comm + 8) = FIELD(u64, id->task, TASK_COMM_OFFSET + 8);
+#ifdef FILTERED
+	/* A task on its way out has none any more: it keeps the one that it was seen in. */
+	u32 space = pid_namespace_of(id->task);
+
+	if (space)
+		task->pid_namespace = space;
+#endif
 #ifdef SELECTED_CGROUP
 	u64 css_set = FIELD(u64, id->task, TASK_CGROUPS_OFFSET);
 	u64 group;

@@ -72,6 +72,8 @@ struct off_task {
 	char comm[COMM_BYTES];
 	char waker_comm[COMM_BYTES];
 	u64 css_set;
+	u32 pid_namespace;
+	u32 reserved;
 };
 
 struct off_key {

@@ -11,6 +11,7 @@
 
 #include "../cgroup.h"
 #include "../memory.h"
+#include "../pid_namespace.h"
 #include "../task_struct.h"
 #include "core.h"
 #include "maps.h"
@@ -46,20 +47,9 @@ static __always_inline void task_cgroup(struct task_id *id, struct task_slot *sl
 #endif
 }
 
-/* The namespace that its children are in: its own, unless it has just called unshare. */
 static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
-#ifdef TASK_NSPROXY_OFFSET
-	u64 proxy = FIELD(u64, id->task, TASK_NSPROXY_OFFSET);
-	u64 space;
-
-	if (!proxy)
-		return 0;
-	space = FIELD(u64, proxy, NSPROXY_PID_OFFSET);
-	return space ? FIELD(u32, space, PID_NAMESPACE_ID_OFFSET) : 0;
-#else
-	return 0;
-#endif
+	return pid_namespace_of(id->task);
 }
 
 /* The process that forked it (or adopted it before we looked); of a thread its own. Both names are of the leader. */

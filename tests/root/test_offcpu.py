@@ -20,6 +20,7 @@ from loads import ended, kernel_numbers, python, stop_all
 from scenarios import cgroup
 
 from schedtop.base.stacks import Symbol
+from schedtop.model.source import SourceError
 from schedtop.offcpu.measurement import OffCpu, OffCpuRow, ThreadSummary, Wakers
 from schedtop.offcpu.threads import measured as lists_of
 from schedtop.offcpu.threads import top_rows, top_threads
@@ -314,6 +315,28 @@ def test_scope_of_a_cgroup_and_a_name_measures_only_these() -> None:
             offcpu = source.take(NS_PER_S // 4, threading.Event())
     assert {row.tid for row in offcpu.rows} == {inside.pid}
     assert thread_of(offcpu, inside.pid).blocked.count > 10
+
+
+def test_scope_of_a_pid_namespace_measures_only_its_tasks() -> None:
+    nap = "import time\nwhile True: time.sleep(0.005)"
+    alone = ["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", nap]
+    with subprocess.Popen(alone) as parent, ended(parent), ended(python(nap)):
+        children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+        while not (inside := children.read_text().split()):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        scope = find_scope((), (), (), None, inside[0])
+        with LiveOffCpu(scope, source="btf") as source:
+            offcpu = source.take(NS_PER_S // 4, threading.Event())
+    # unshare itself stays outside; its children are inside, as its own link pid_for_children says.
+    assert {row.tid for row in offcpu.rows} <= {parent.pid, int(inside[0])}
+    assert thread_of(offcpu, int(inside[0])).blocked.count > 10
+
+
+def test_scope_of_a_pid_namespace_is_refused_where_no_event_tells_it() -> None:
+    scope = find_scope((), (), (), None, str(os.getpid()))
+    with pytest.raises(SourceError, match="--pidns needs a kernel with BTF"), LiveOffCpu(scope, source="tracepoint"):
+        pass
 
 
 STORM = "import subprocess\nwhile True: subprocess.run(['/bin/true'])"

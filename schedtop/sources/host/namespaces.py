@@ -25,6 +25,11 @@ def pid_namespace(text: str, proc: Path = Path("/proc")) -> int:
     return _by_inode(number, proc) if number > _GREATEST_PID else _by_pid(number, proc)
 
 
+def namespace_of_children(directory: Path) -> int:
+    """The namespace that the children of a task are in: `directory` is its own in /proc. Raises OSError, ValueError."""
+    return _inode(directory, "pid_for_children")
+
+
 def _by_pid(pid: int, proc: Path) -> int:
     try:
         return _inode(proc / str(pid))
@@ -56,8 +61,8 @@ def _processes(proc: Path) -> Iterator[Path]:
     yield from (proc / name for name in sorted(names, key=int))
 
 
-def _inode(process: Path) -> int:
-    found = _LINK.fullmatch(os.readlink(process / "ns" / "pid"))
+def _inode(process: Path, name: str = "pid") -> int:
+    found = _LINK.fullmatch(os.readlink(process / "ns" / name))
     if not found:
-        raise ValueError(f"{process}/ns/pid is no link to a pid namespace")
+        raise ValueError(f"{process}/ns/{name} is no link to a pid namespace")
     return int(found[1])

@@ -24,6 +24,7 @@ from schedtop.sources.kernel.offsets import (
     INTERRUPTS_UNKNOWN,
     cgroup_flags,
     interrupt_flags,
+    namespace_flags,
     offset_flags,
     queued_flag,
     tells_interrupts,
@@ -177,7 +178,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     yields = _yield_flags(btf)
-    flags += yields + _steal_flags(btf) + _namespace_flags(btf) + _exit_flags(btf)
+    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf)
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []
@@ -249,16 +250,6 @@ def _steal_flags(btf: Btf) -> list[str]:
         TASK_CFS_RQ=("task_struct", "se.cfs_rq"),
         CFS_RQ_RQ=("cfs_rq", "rq"),
         RQ_STEAL=("rq", "prev_steal_time_rq"),
-    )
-
-
-def _namespace_flags(btf: Btf) -> list[str]:
-    """Flags that find the inode number of a task's pid namespace, none in a kernel without namespaces."""
-    return offset_flags(
-        btf,
-        TASK_NSPROXY=("task_struct", "nsproxy"),
-        NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
-        PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
     )
 
 

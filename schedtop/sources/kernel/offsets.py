@@ -41,6 +41,16 @@ def cgroup_flags(btf: Btf, v1: bool) -> list[str]:
     return flags
 
 
+def namespace_flags(btf: Btf) -> list[str]:
+    """Flags that find a task's pid namespace (bpf/pid_namespace.h), none in a kernel without namespaces."""
+    return offset_flags(
+        btf,
+        TASK_NSPROXY=("task_struct", "nsproxy"),
+        NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
+        PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
+    )
+
+
 INTERRUPTS_UNKNOWN = "this kernel's BTF does not say where the CPU counts its interrupts: they bear a task's name"
 """Why wakers may be bystanders."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.base.stacks import Stack, Symbol
+from schedtop.sources.host.namespaces import namespace_of_children
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.kernel.pid_numbers import numbers_in
 from schedtop.sources.scope import Scope
@@ -88,7 +89,17 @@ def _is_in(scope: Scope, thread: Thread, root: Path) -> bool:
     name = thread.comm.lower()
     if scope.comms and not any(comm.encode().lower() in name for comm in scope.comms):
         return False
+    if scope.pid_namespace and not _is_in_namespace(thread, scope.pid_namespace, root):
+        return False
     return not scope.cgroup or _is_in_group(thread, scope.cgroup[0], root)
+
+
+def _is_in_namespace(thread: Thread, number: int, root: Path) -> bool:
+    """As the programs tell it (bpf/pid_namespace.h): that of its children."""
+    try:
+        return namespace_of_children(directory_of(thread.tgid, thread.tid, root)) == number
+    except (OSError, ValueError):
+        return False
 
 
 def _is_in_group(thread: Thread, path: str, root: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def _build(front_end: FrontEnd, scope: Scope) -> Compiled:
     if len(scope.tgids) > OFFCPU.WANTED_IDS or len(scope.tids) > OFFCPU.WANTED_IDS:
         raise SourceError(f"--pid and --tid take at most {OFFCPU.WANTED_IDS} numbers each here")
     # Numbers are told to the programs when they run: only what is compiled in makes programs of its own.
-    compiled_in = Scope(comms=scope.comms, cgroup=scope.cgroup)
+    compiled_in = replace(scope, tids=(), tgids=())
     if compiled_in:
         return compile_programs(text, (*flags, *compiled_in.flags(front_end)), directory)
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))

@@ -17,16 +17,27 @@ def root(tmp_path: Path) -> Path:
     """Two processes, one of them with two threads, and a kernel thread."""
     add(tmp_path, 10, 10, "app (x) y", "S", group="/web/one")
     add(tmp_path, 10, 11, "worker", "D", group="/web/one")
-    add(tmp_path, 20, 20, "Other", "R", group="/webster")
+    add(tmp_path, 20, 20, "Other", "R", group="/webster", space=4026532000)
     add(tmp_path, 2, 2, "kthreadd", "I", flags=0x00208040)
     (tmp_path / "self").mkdir()
     return tmp_path
 
 
-def add(root: Path, tgid: int, tid: int, comm: str, letter: str, flags: int = 0x400000, group: str = "/") -> None:
+def add(
+    root: Path,
+    tgid: int,
+    tid: int,
+    comm: str,
+    letter: str,
+    flags: int = 0x400000,
+    group: str = "/",
+    space: int = 4026531836,
+) -> None:
     directory = root / str(tgid) / "task" / str(tid)
     directory.mkdir(parents=True)
     (directory / "stat").write_text(f"{tid} ({comm}) {letter} 1 1 1 0 -1 {flags} 0 0 0\n")
+    (directory / "ns").mkdir()
+    (directory / "ns" / "pid_for_children").symlink_to(f"pid:[{space}]")
     (directory / "cgroup").write_text(f"3:cpu,cpuacct:{group}\n0::/other\n")
 
 
@@ -41,6 +52,9 @@ def add(root: Path, tgid: int, tid: int, comm: str, letter: str, flags: int = 0x
         (Scope(cgroup=("/web", 1)), [10, 11]),
         (Scope(cgroup=("/web/one", 1)), [10, 11]),
         (Scope(cgroup=("/", 1)), [2, 10, 11, 20]),
+        (Scope(pid_namespace=4026531836), [2, 10, 11]),
+        (Scope(pid_namespace=4026532000), [20]),
+        (Scope(pid_namespace=4026532000, comms=("app",)), []),
     ],
 )
 def test_earlier_blocks_are_only_of_threads_in_scope(root: Path, scope: Scope, tids: list[int]) -> None:
