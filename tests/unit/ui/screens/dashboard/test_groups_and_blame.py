@@ -55,7 +55,7 @@ async def test_groups_have_percentiles_and_the_latency_of_the_selected_one_is_sh
         assert chosen is not None
         assert f"Runqueue latency · {chosen.name}" in text(pilot.app)
         assert dashboard.view is not None and dashboard.view.settings.selected_task == (chosen.id,)
-        assert "of the selected row, both kinds together" in text(pilot.app)
+        assert "of the selected row, all kinds together" in text(pilot.app)
         await pilot.press("escape")
         assert "of the selected row" not in text(pilot.app)
 
