@@ -33,7 +33,7 @@ BUSY = Role("busy", HOG, cpu=0)
 TWO_NODES = Topology((0, 1), (0, 1))
 """As if each CPU had its own cache and were a NUMA node."""
 
-WAKEUP, PREEMPTION, THROTTLED, YIELD = range(len(BEGINNINGS))
+WAKEUP, PREEMPTION, THROTTLED, YIELD, _ = range(len(BEGINNINGS))
 
 Watch = Callable[..., AbstractContextManager[Collector]]
 
