@@ -16,17 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from schedtop.base.reservation import Reservation, is_crowded
-
 CALM = 0.1
 """How much of a CPU the rest of a calm session takes: shells, `sudo`, and what reads our output."""
 
 CHECK_S = 2.0
 COST_SHARE = 0.001
 """How often it is checked whether the rest is still calm, and the most of a CPU that this may take."""
-
-BEGIN_CHECK_S, BEGIN_CHECKS = 0.03, 100
-"""The same on a crowded host, for the threads that a start makes, and how often before it is `CHECK_S` again."""
 
 YOUNG_S = 1.0
 """The start of a process takes all of a CPU and says little: its time is spread over this at least."""
@@ -136,17 +131,13 @@ def raise_session(nice: int) -> None:
     """From here to `OWN.end`, our session has that nice value whenever the rest of it is calm. For the main thread."""
     try:
         others = OWN.begin()
-        if calm_at_first(others, os.getpid(), os.getppid()):
-            OWN.take(nice)
-        reservation = Reservation()
-        if is_crowded():
-            reservation.take()
-    except (OSError, ValueError):
+    except OSError:
         return
+    if calm_at_first(others, os.getpid(), os.getppid()):
+        OWN.take(nice)
     import threading  # late: what comes before must be done first, see above
 
-    watch = (nice, others, reservation)
-    threading.Thread(target=_watch, args=watch, name="schedtop-session", daemon=True).start()
+    threading.Thread(target=_watch, args=(nice, others), name="schedtop-session", daemon=True).start()
     if signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL:
         signal.signal(signal.SIGTSTP, _suspend)
 
@@ -180,22 +171,14 @@ def _process(stat: bytes, now_s: float) -> Process:
     return int(fields[_PPID]), sum(map(int, fields[_TIMES])) / _TICKS, now_s - int(fields[_STARTED]) / _TICKS
 
 
-def _watch(nice: int, others: dict[int, Process], reservation: Reservation) -> None:
-    """Takes and gives back as the rest of the session grows calm or begins to work, and as the host is crowded."""
-    for _ in range(BEGIN_CHECKS if reservation else 0):
-        reservation.take()
-        time.sleep(BEGIN_CHECK_S)
-    _be_in_no_hurry()
+def _watch(nice: int, others: dict[int, Process]) -> None:
+    """Takes and gives back as the rest of the session grows calm or begins to work. In no hurry."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))  # of this thread
     pause_s, since_s = CHECK_S, time.monotonic()
     while True:
         time.sleep(pause_s)
         begin_s = time.thread_time()
-        with suppress(OSError, ValueError):
-            if is_crowded():
-                reservation.take()
-            elif reservation:
-                reservation.give_back(nice)
-                _be_in_no_hurry()
+        with suppress(OSError):
             now, now_s = OWN.others(), time.monotonic()
             if used_between(others, now) > CALM * (now_s - since_s):
                 OWN.give_back()
@@ -203,11 +186,6 @@ def _watch(nice: int, others: dict[int, Process], reservation: Reservation) -> N
                 OWN.take(nice)
             others, since_s = now, now_s
         pause_s = max(CHECK_S, (time.thread_time() - begin_s) / COST_SHARE)
-
-
-def _be_in_no_hurry() -> None:
-    """The calling thread is as ordinary as any."""
-    os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 def _suspend(number: int, _frame: FrameType | None) -> None:
