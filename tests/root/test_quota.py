@@ -83,6 +83,9 @@ def test_what_follows_the_return_of_the_quota_is_queueing(collect, front_end: st
     rows = waits_of(collector, cast, "limited")
     every = rows[["wait_ns", "throttled_ns", "kind", "cause"]].tolist()
     rows = rows[rows["throttled_ns"] > 0]
+    said = dict(line.split() for line in (small_group / "cpu.stat").read_text().splitlines())
+    if int(said["nr_throttled"]) < 10:  # its rivals may have left it less than its quota
+        pytest.skip(f"the kernel has throttled the group {said['nr_throttled']} times in {said['nr_periods']} periods")
     assert len(rows) >= (5 if load_share() == 1 else 1), (every, (small_group / "cpu.stat").read_text())
     assert np.all(rows["throttled_ns"] <= rows["wait_ns"])
     queued = rows["wait_ns"] - rows["throttled_ns"]
