@@ -23,15 +23,23 @@
 #define INTERRUPT_MASK 0x00ff0000
 #define SOFTIRQ_BIT 0x00000100
 
+#ifdef RQ_TO_PREEMPT_COUNT
+/* The address of the current CPU's preempt_count, where it is a variable of the CPU; 0: it cannot be read. */
+static __always_inline u64 preempt_count_place(void)
+{
+	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+
+	return queue ? queue + RQ_TO_PREEMPT_COUNT : 0;
+}
+#endif
+
 /* The current CPU's preempt_count; `unknown` on a kernel where it cannot be found. */
 static __always_inline u32 preempt_count(u32 unknown)
 {
 #if defined(TASK_PREEMPT_COUNT_OFFSET)
 	return pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
 #elif defined(RQ_TO_PREEMPT_COUNT)
-	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
-
-	return pointer_at(queue + RQ_TO_PREEMPT_COUNT);
+	return pointer_at(preempt_count_place());
 #else
 	return unknown;
 #endif
@@ -41,15 +49,9 @@ static __always_inline u32 preempt_count(u32 unknown)
 static __always_inline u32 preempt_count_by(u64 *place)
 {
 #ifdef RQ_TO_PREEMPT_COUNT
-	u64 queue;
-
-	if (!*place) {
-		queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
-		if (!queue)
-			return 0;
-		*place = queue + RQ_TO_PREEMPT_COUNT;
-	}
-	return pointer_at(*place);
+	if (!*place)
+		*place = preempt_count_place();
+	return *place ? pointer_at(*place) : 0;
 #else
 	return preempt_count(0);
 #endif

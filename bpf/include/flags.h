@@ -25,7 +25,8 @@
 #define BPF_SEQ_WRITE 127
 #define TASK_ON_RQ_TYPE u32
 
-/* A filter by cgroup. */
+/* A filter by pid namespace, and one by cgroup. */
+#define SELECTED_PID_NAMESPACE
 #define SELECTED_CGROUP 1ULL
 #define SELECTED_CGROUP_LEVEL 1
 

@@ -32,7 +32,7 @@ static __always_inline void describe(struct task_id *id, struct off_task *task)
 	task->tgid = id->tgid;
 	*(u64 *)task->comm = FIELD(u64, id->task, TASK_COMM_OFFSET);
 	*(u64 *)(task->comm + 8) = FIELD(u64, id->task, TASK_COMM_OFFSET + 8);
-#ifdef FILTERED
+#ifdef SELECTED_PID_NAMESPACE
 	/* A task on its way out has none any more: it keeps the one that it was seen in. */
 	u32 space = pid_namespace_of(id->task);
 

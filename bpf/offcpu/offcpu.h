@@ -5,7 +5,8 @@
  * runnable.
  *
  * The map sizes are user space's: it makes the maps larger than they are here, so one compilation serves all hosts.
- * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in scheduler/blame.h.
+ * Flags: STACK_DEPTH; FILTERED and SELECTED(s), as in scheduler/blame.h, with
+ * SELECTED_PID_NAMESPACE if it asks for that.
  */
 #ifndef SCHEDTOP_OFFCPU_OFFCPU_H
 #define SCHEDTOP_OFFCPU_OFFCPU_H

@@ -268,7 +268,6 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
 	/* Woken on its way out, when sched_waking still found it queued. */
 	if (!slot->wait_start_ns && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
-		slot->wait_kind = WAIT_WAKEUP;
 		slot->waker_or_preemptor_tid = 0;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
 		slot->wait_start_ns = at->now - wait.ns;

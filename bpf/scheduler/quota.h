@@ -90,21 +90,26 @@ static __always_inline bool is_of_this_wait(struct quota_mark *mark, struct task
 	return mark->tid == slot->tid && mark->wait_start_ns == slot->wait_start_ns;
 }
 
+/* Where the wait of a task is noted that a quota may hold back; NULL for all others. */
+static __always_inline struct quota_mark *mark_to_write(struct task_id *id, struct task_slot *slot)
+{
+#ifdef TASK_THROTTLED_OFFSET
+	if (slot->wait_kind != WAIT_THROTTLED)
+		return NULL;
+#else
+	if (!has_quotas() || (s32)FIELD(u32, id->task, TASK_PRIO_OFFSET) < FIRST_FAIR_PRIO)
+		return NULL;
+#endif
+	return quota_mark_of(slot);
+}
+
 /* A wait begins, and slot->wait_start_ns is set. */
 static __always_inline void note_quota(struct task_id *id, struct task_slot *slot)
 {
-	struct quota_mark *mark;
+	struct quota_mark *mark = mark_to_write(id, slot);
 	bool throttled;
 	u64 cfs_rq;
 
-#ifdef TASK_THROTTLED_OFFSET
-	if (slot->wait_kind != WAIT_THROTTLED)
-		return;
-#else
-	if (!has_quotas() || (s32)FIELD(u32, id->task, TASK_PRIO_OFFSET) < FIRST_FAIR_PRIO)
-		return;
-#endif
-	mark = quota_mark_of(slot);
 	if (!mark)
 		return;
 	cfs_rq = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
@@ -206,16 +211,8 @@ static __always_inline void note_quota_there(struct task_id *id, struct task_slo
  */
 static __always_inline void move_quota(struct task_id *id, struct task_slot *slot, u32 cpu, u64 before_ns, u64 now)
 {
-	struct quota_mark *mark;
+	struct quota_mark *mark = mark_to_write(id, slot);
 
-#ifdef TASK_THROTTLED_OFFSET
-	if (slot->wait_kind != WAIT_THROTTLED)
-		return;
-#else
-	if (!has_quotas() || (s32)FIELD(u32, id->task, TASK_PRIO_OFFSET) < FIRST_FAIR_PRIO)
-		return;
-#endif
-	mark = quota_mark_of(slot);
 	if (!mark)
 		return;
 	if (mark->tid == slot->tid && slot->wait_kind == WAIT_THROTTLED)

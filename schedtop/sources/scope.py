@@ -62,7 +62,8 @@ class Scope:
             f"(s)->pid_namespace == {self.pid_namespace}u" if self.pid_namespace else "",
         ]
         expression = " && ".join(f"({part})" for part in parts if part)
-        return ("-DFILTERED", f"-DSELECTED(s)=({expression})", *self._cgroup_flags())
+        namespace = ("-DSELECTED_PID_NAMESPACE",) if self.pid_namespace else ()
+        return ("-DFILTERED", f"-DSELECTED(s)=({expression})", *namespace, *self._cgroup_flags())
 
     def _cgroup_flags(self) -> tuple[str, ...]:
         if not self.cgroup:

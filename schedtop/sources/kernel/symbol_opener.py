@@ -39,6 +39,7 @@ _VDSO = "[vdso]"
 _BEHIND_32_BITS = 1 << 32  # a process of 32 bits has another vdso
 _NICE = 10
 
+Named = tuple[str, int]
 Found = tuple[str, str, int]
 """A symbol's name, its module, and its offset: in the function, without a name in the module, else the address."""
 
@@ -78,15 +79,15 @@ class Reader:
         """It holds that file no more."""
         self._numbers = {identity: one for identity, one in self._numbers.items() if one != number}
 
-    def names(self, number: int, places: list[int]) -> list[Found] | None:
-        """For places in a file: the function, "", and the offset in it, or the address that the place is linked at.
+    def names(self, number: int, places: list[int]) -> list[Named] | None:
+        """For places in a file: the function and the offset in it, or "" and the address that the place is linked at.
 
         `None`: the reader has forgotten the file. Raises ValueError for an answer that is none.
         """
         answer = self._ask({"file": number, "places": places}, len(places))
         if answer is None:
             return None
-        (named, build_id) = answer
+        named, build_id = answer
         if build_id and number not in self._debug:
             file = open_trusted(f"{_DEBUG}/{build_id[:2]}/{build_id[2:]}.debug")
             self._debug[number] = None if file is None else self.give("elf", file)
@@ -94,7 +95,7 @@ class Reader:
         if debug is not None:
             better = self._ask({"file": debug, "places": [one[2] for one in named], "linked": True}, len(places))
             named = [new if new[0] else old for old, new in zip(named, better[0] if better else named, strict=True)]
-        return [(name, "", offset if name else address) for name, offset, address in named]
+        return [(name, offset if name else address) for name, offset, address in named]
 
     def _ask(self, request: dict[str, Any], count: int) -> tuple[list[tuple[str, int, int]], str] | None:
         self._talk.sendall(json.dumps(request).encode() + b"\n")
@@ -131,7 +132,8 @@ class Processes:
         """What is said to a request."""
         pid, addresses = request["pid"], request["addresses"]
         if pid == KERNEL:
-            return {"symbols": [_of_kernel(*one) for one in self._named(self._kernel, addresses, "")], "known": True}
+            named = self._reader.names(self._kernel, addresses) or _unnamed(addresses)
+            return {"symbols": [_of_kernel(*one) for one in named], "known": True}
         maps = self._known(pid, addresses)
         if maps is None:
             return {"symbols": [("", "", address) for address in addresses], "known": False}
@@ -144,7 +146,8 @@ class Processes:
             now = read_maps(pid)
             if now is not None:
                 maps = self._maps[pid] = now
-                self._files = {key: file for key, file in self._files.items() if key[0] != pid}
+                same = {(pid, mapping) for mapping in now.mappings}
+                self._files = {key: file for key, file in self._files.items() if key[0] != pid or key in same}
                 for mapping in maps.mappings:  # while it is there
                     self._file(maps, mapping)
         if maps is not None:
@@ -185,12 +188,13 @@ class Processes:
         number = self._file(maps, mapping)
         if number is None:
             return [("", mapping.name, place) for place in places]
-        found = self._reader.names(number, places)
-        if found is None:  # the reader had to make room
+        named = self._reader.names(number, places)
+        if named is None:  # the reader had to make room
             self._reader.forget(number)
             self._files.pop((maps.pid, mapping), None)
             number = self._file(maps, mapping)
-        return self._named(number, places, mapping.name, found)
+            named = None if number is None else self._reader.names(number, places)
+        return [(name, mapping.name, offset) for name, offset in named or _unnamed(places)]
 
     def _made(self, maps: Maps, addresses: list[int]) -> list[Found]:
         """Of memory that is no file's: code that a runtime has made, and told of."""
@@ -198,18 +202,15 @@ class Processes:
         if file is None:
             return [("", "", address) for address in addresses]
         module = f"/tmp/perf-{maps.inside}.map"
-        named = self._named(self._reader.give("perf", file), addresses, module)
-        return [one if one[0] else ("", "", address) for one, address in zip(named, addresses, strict=True)]
-
-    def _named(
-        self, number: int | None, places: list[int], module: str, found: list[Found] | None = None
-    ) -> list[Found]:
-        if found is None and number is not None:
-            found = self._reader.names(number, places)
-        return [(name, module, offset) for name, _, offset in found or [("", "", place) for place in places]]
+        named = self._reader.names(self._reader.give("perf", file), addresses) or _unnamed(addresses)
+        return [(name, module if name else "", offset) for name, offset in named]
 
 
-def _of_kernel(name: str, _: str, offset: int) -> Found:
+def _unnamed(places: list[int]) -> list[Named]:
+    return [("", place) for place in places]
+
+
+def _of_kernel(name: str, offset: int) -> Found:
     function, _, module = name.partition("\t")
     return function, module.strip("[]") or "[kernel]", offset
 

@@ -100,12 +100,13 @@ def run(talk: socket.socket) -> None:
     files = Files(demangler())
     give_up_everything(_MOST_MEMORY, MOST_FILES + _SPARE_FILES)
     talk.sendall(b"{}\n")
-    held = b""
+    held, given = b"", []
     while True:
-        data, given, _, _ = socket.recv_fds(talk, 1 << 16, 1)
+        data, came, _, _ = socket.recv_fds(talk, 1 << 16, 1)
         if not data:
             os._exit(0)
         held += data
+        given += came  # maybe before its line is whole
         while b"\n" in held:
             line, _, held = held.partition(b"\n")
             request = json.loads(line)

@@ -24,6 +24,9 @@ MOST_SECTION_BYTES = 512 << 20
 MOST_TEXT_BYTES = 64 << 20
 """Of a perf map."""
 
+MOST_NAME = 4096
+"""Bytes of a name: a file may hold one of a gigabyte."""
+
 MOST_SECTIONS = 4096
 MOST_SEGMENTS = 1024
 
@@ -78,10 +81,6 @@ class Table:
     def _name(self, at: int) -> bytes:
         ends = (self.text.find(end, at, at + MOST_NAME) for end in (b"\0", b"\n"))
         return self.text[at : min((end for end in ends if end >= 0), default=at + MOST_NAME)]
-
-
-MOST_NAME = 4096
-"""Bytes of a name: a file may hold one of a gigabyte."""
 
 
 def elf_table(data: IO[bytes]) -> Table:
