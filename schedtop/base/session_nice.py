@@ -127,14 +127,19 @@ OWN = SessionNice()
 """Of this process."""
 
 
-def raise_session(nice: int) -> None:
-    """From here to `OWN.end`, our session has that nice value whenever the rest of it is calm. For the main thread."""
+def raise_session(nice: int) -> dict[int, Process] | None:
+    """From here to `OWN.end`, our session may have that nice value. Gives what else is in it; `None`: it may not."""
     try:
         others = OWN.begin()
     except OSError:
-        return
+        return None
     if calm_at_first(others, os.getpid(), os.getppid()):
         OWN.take(nice)
+    return others
+
+
+def watch_session(nice: int, others: dict[int, Process]) -> None:
+    """From here to `OWN.end`, it has that nice value whenever the rest of it is calm. For the main thread."""
     import threading  # late: what comes before must be done first, see above
 
     threading.Thread(target=_watch, args=(nice, others), name="schedtop-session", daemon=True).start()

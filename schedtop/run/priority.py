@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from schedtop.base.session_nice import raise_session
+from schedtop.base.session_nice import raise_session, watch_session
+from schedtop.run import mover
 
 NICE = -12
 """Our priority as root, and that of our session: 94 % of a CPU against one busy loop."""
@@ -28,4 +29,7 @@ def raise_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, min(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
     except OSError:
         return
-    raise_session(NICE)
+    others = raise_session(NICE)
+    mover.begin()
+    if others is not None:
+        watch_session(NICE, others)
