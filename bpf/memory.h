@@ -13,6 +13,17 @@
 /* A field of a structure or record, by its offset, which is a flag. An integer as base: bcc rewrites no such load. */
 #define FIELD(type, base, offset) (*(type *)((u64)(base) + (offset)))
 
+/*
+ * A pointer in a task_struct that the verifier trusts. Of such a load it asks whether the pointer may be trusted as
+ * well, and looks for four names among all types of the kernel, each time it follows the load. Of a copy of the task's
+ * pointer that is not trusted it asks nothing (bpf_rdonly_cast, 6.2 and later: an ordinary move when it runs).
+ */
+#ifdef RDONLY_CAST
+#define TASK_POINTER(task, offset) FIELD(u64, ((u64(*)(u64, u32))RDONLY_CAST)(task, TASK_TYPE), offset)
+#else
+#define TASK_POINTER(task, offset) FIELD(u64, task, offset)
+#endif
+
 static __always_inline u64 pointer_at(u64 address)
 {
 	u64 value = 0;

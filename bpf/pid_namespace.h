@@ -12,7 +12,7 @@
 static __always_inline u32 pid_namespace_of(u64 task)
 {
 #ifdef TASK_NSPROXY_OFFSET
-	u64 proxy = FIELD(u64, task, TASK_NSPROXY_OFFSET);
+	u64 proxy = TASK_POINTER(task, TASK_NSPROXY_OFFSET);
 	u64 space;
 
 	if (!proxy)

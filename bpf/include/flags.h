@@ -24,6 +24,8 @@
 /* Numbers that the kernel's BTF tells. */
 #define BPF_SEQ_WRITE 127
 #define TASK_ON_RQ_TYPE u32
+#define RDONLY_CAST 65486
+#define TASK_TYPE 200
 
 /* A filter by pid namespace, and one by cgroup. */
 #define SELECTED_PID_NAMESPACE

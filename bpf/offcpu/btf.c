@@ -40,7 +40,7 @@ static __always_inline void describe(struct task_id *id, struct off_task *task)
 		task->pid_namespace = space;
 #endif
 #ifdef SELECTED_CGROUP
-	u64 css_set = FIELD(u64, id->task, TASK_CGROUPS_OFFSET);
+	u64 css_set = TASK_POINTER(id->task, TASK_CGROUPS_OFFSET);
 	u64 group;
 
 	if (task->css_set == css_set)

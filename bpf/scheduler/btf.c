@@ -32,7 +32,7 @@ static __always_inline void task_name(struct task_id *id, char *comm)
 /* A task changes its cgroup by changing its css_set, so the id is looked up only when that is another one. */
 static __always_inline void task_cgroup(struct task_id *id, struct task_slot *slot)
 {
-	u64 css_set = FIELD(u64, id->task, TASK_CGROUPS_OFFSET);
+	u64 css_set = TASK_POINTER(id->task, TASK_CGROUPS_OFFSET);
 	u64 group;
 
 	if (slot->css_set == css_set)
@@ -59,11 +59,11 @@ static __always_inline void task_parent(struct task_id *id, struct task_slot *sl
 	u64 parent = id->task;
 
 	if (slot->tgid == id->tid)
-		parent = FIELD(u64, parent, TASK_PARENT_OFFSET);
+		parent = TASK_POINTER(parent, TASK_PARENT_OFFSET);
 	if (!parent)
 		return;
 	slot->parent_tgid = FIELD(u32, parent, TASK_TGID_OFFSET);
-	parent = FIELD(u64, parent, TASK_LEADER_OFFSET);
+	parent = TASK_POINTER(parent, TASK_LEADER_OFFSET);
 	if (!parent)
 		return;
 	*(u64 *)slot->parent_comm = FIELD(u64, parent, TASK_COMM_OFFSET);
@@ -78,7 +78,7 @@ static __always_inline void task_parent(struct task_id *id, struct task_slot *sl
 static __always_inline u32 task_exit_code(struct task_id *id)
 {
 #ifdef TASK_SIGNAL_OFFSET
-	u64 signal = FIELD(u64, id->task, TASK_SIGNAL_OFFSET);
+	u64 signal = TASK_POINTER(id->task, TASK_SIGNAL_OFFSET);
 
 	if (!signal)
 		return FIELD(u32, id->task, TASK_EXIT_CODE_OFFSET);
@@ -110,7 +110,7 @@ static __always_inline u32 allowed_cpus(struct task_id *id)
 static __always_inline u64 steal_of_cpu(struct task_id *id)
 {
 #ifdef RQ_STEAL_OFFSET
-	u64 queue = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
+	u64 queue = TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET);
 
 	queue = FIELD(u64, queue, CFS_RQ_RQ_OFFSET);
 	return FIELD(u64, queue, RQ_STEAL_OFFSET);

@@ -57,7 +57,7 @@ static __always_inline struct quota_mark *quota_mark_of(struct task_slot *slot)
 
 static __always_inline bool in_throttled_queue(u64 task)
 {
-	u64 cfs_rq = FIELD(u64, task, TASK_CFS_RQ_OFFSET);
+	u64 cfs_rq = TASK_POINTER(task, TASK_CFS_RQ_OFFSET);
 
 	return (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 &&
 	       (s32)FIELD(u32, task, TASK_PRIO_OFFSET) >= FIRST_FAIR_PRIO;
@@ -112,7 +112,7 @@ static __always_inline void note_quota(struct task_id *id, struct task_slot *slo
 
 	if (!mark)
 		return;
-	cfs_rq = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
+	cfs_rq = TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET);
 	throttled = (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0;
 	mark->since = throttled ? FIELD(u64, cfs_rq, QUOTA_SINCE_OFFSET) : 0;
 	mark->sum = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET);
@@ -148,7 +148,7 @@ static __always_inline u64 throttled_part(struct task_id *id, struct task_slot *
 		return slot->wait_kind == WAIT_THROTTLED ? wait : 0;
 	if (mark->from_ns)
 		here = now - mark->from_ns;
-	cfs_rq = FIELD(u64, id->task, TASK_CFS_RQ_OFFSET);
+	cfs_rq = TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET);
 	/* Put into another cgroup meanwhile: of the former one's queue nothing is known any more. */
 	if (cfs_rq != mark->cfs_rq)
 		return 0;
@@ -193,7 +193,7 @@ static __always_inline u64 throttled_so_far(struct task_id *id, struct task_slot
 static __always_inline void note_quota_there(struct task_id *id, struct task_slot *slot, u32 cpu)
 {
 	struct quota_mark *mark = quota_mark_of(slot);
-	u64 group = FIELD(u64, FIELD(u64, id->task, TASK_CFS_RQ_OFFSET), CFS_RQ_GROUP_OFFSET);
+	u64 group = FIELD(u64, TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET), CFS_RQ_GROUP_OFFSET);
 	u64 cfs_rq = pointer_at(pointer_at(group + GROUP_QUEUES_OFFSET) + 8 * (u64)cpu);
 	bool throttled;
 

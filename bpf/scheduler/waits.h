@@ -80,7 +80,7 @@ static __always_inline void note_difference(struct cpu_state *cpu, u64 queue_clo
  */
 static __always_inline void read_clocks(struct moment *at, struct task_id *next, struct cpu_state *cpu, u32 cpu_id)
 {
-	u64 fair = FIELD(u64, next->task, TASK_CFS_RQ_OFFSET);
+	u64 fair = TASK_POINTER(next->task, TASK_CFS_RQ_OFFSET);
 	u64 queue = FIELD(u64, fair, CFS_RQ_RQ_OFFSET);
 	u64 queue_clock = FIELD(u64, queue, RQ_CLOCK_OFFSET);
 	bool stale = queue_clock == FIELD(u64, next->task, TASK_LAST_QUEUED_OFFSET);

@@ -13,7 +13,7 @@ KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
 
 _MAGIC = 0xEB9F
 _HEADER = struct.Struct("<HBBIIIII")
-_ARRAY, _STRUCT, _UNION, _ENUM, _TYPEDEF, _FUNC_PROTO, _ENUM64 = 3, 4, 5, 6, 8, 13, 19
+_ARRAY, _STRUCT, _UNION, _ENUM, _TYPEDEF, _FUNC, _FUNC_PROTO, _ENUM64 = 3, 4, 5, 6, 8, 12, 13, 19
 _INT, _PTR = 1, 2
 _MOST_NESTED = 200
 """Unnamed structs and unions within a struct; task_struct has a dozen."""
@@ -75,6 +75,10 @@ class Btf:
     def has_typedef(self, name: str) -> bool:
         """Whether there is such a typedef."""
         return self._has(name, _TYPEDEF)
+
+    def function_id(self, name: str) -> int:
+        """The id of a function."""
+        return self.type_id(name, _FUNC)
 
     def argument_count(self, typedef: str) -> int:
         """How many arguments the function type behind a typedef takes."""

@@ -23,9 +23,11 @@ import numpy as np
 from schedtop.base.finding import MORE
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
-from schedtop.sources.kernel.compiler_child import map_loads
+from schedtop.sources.kernel.compiler_child import kernel_calls, map_loads
 from schedtop.sources.kernel.findings.binding import no_bcc
 from schedtop.sources.kernel.findings.refusals import is_known, why_refused
+
+_KERNEL_FUNCTION = 2  # BPF_PSEUDO_KFUNC_CALL of include/uapi/linux/bpf.h
 
 UNREAD = ("-g0",)
 """Flags against what takes the compiler time and nobody reads: bcc asks for debug information (0.16 s of 0.86)."""
@@ -71,12 +73,14 @@ class Compiled:
         return cls(maps, {name: base64.b64decode(code) for name, code in data["programs"].items()})
 
     def linked(self, program: str, fds: Mapping[str, int]) -> bytes:
-        """A program's instructions with the maps' file descriptors in place."""
+        """A program's instructions: maps by their descriptors, and calls of the kernel's functions marked as such."""
         code = bytearray(self.programs[program])
         names = list(self.maps)
         for at in map_loads(code):
             index = int.from_bytes(code[at + 4 : at + 8], "little")
             code[at + 4 : at + 8] = fds[names[index]].to_bytes(4, "little")
+        for at in kernel_calls(code):
+            code[at + 1] |= _KERNEL_FUNCTION << 4
         return bytes(code)
 
 

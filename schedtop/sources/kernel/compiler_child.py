@@ -15,6 +15,7 @@ from typing import Any
 
 _STATUS_FAILED = 4
 _LD_IMM64, _MAP_FD = 0x18, 1  # opcode, and the source register that makes it a map (include/uapi/linux/bpf.h)
+_CALL, _MOST_HELPERS = 0x85, 4095  # of a helper, by its number
 
 
 def main(bcc: Any) -> None:
@@ -79,6 +80,16 @@ def map_loads(code: bytes | bytearray) -> list[int]:
         if wide and code[at + 1] >> 4 == _MAP_FD:
             found.append(at)
         at += 16 if wide else 8
+    return found
+
+
+def kernel_calls(code: bytes | bytearray) -> list[int]:
+    """Offsets of the calls of kernel functions, by BTF ids: no helper has such a high number."""
+    found, at = [], 0
+    while at < len(code):
+        if code[at : at + 2] == bytes((_CALL, 0)) and int.from_bytes(code[at + 4 : at + 8], "little") > _MOST_HELPERS:
+            found.append(at)
+        at += 16 if code[at] == _LD_IMM64 else 8
     return found
 
 

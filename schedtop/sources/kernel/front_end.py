@@ -22,6 +22,7 @@ from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.offsets import (
     INTERRUPTS_UNKNOWN,
+    cast_flags,
     cgroup_flags,
     interrupt_flags,
     namespace_flags,
@@ -178,7 +179,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     yields = _yield_flags(btf)
-    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf)
+    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf) + cast_flags(btf)
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []

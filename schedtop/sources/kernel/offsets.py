@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 from schedtop.sources.kernel.btf import Btf, BtfError
 
@@ -49,6 +51,23 @@ def namespace_flags(btf: Btf) -> list[str]:
         NSPROXY_PID=("nsproxy", "pid_ns_for_children"),
         PID_NAMESPACE_ID=("pid_namespace", "ns.inum"),
     )
+
+
+_JIT = Path("/proc/sys/net/core/bpf_jit_enable")
+
+
+def cast_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
+    """Flags for pointers that the verifier is not to think about (bpf/memory.h), none where it cannot be told.
+
+    A program may call functions of the kernel only where it is compiled to machine code.
+    """
+    with suppress(OSError):  # another user may not read it, and a container has none
+        if jit.read_text().strip() == "0":
+            return []
+    try:
+        return [f"-DRDONLY_CAST={btf.function_id('bpf_rdonly_cast')}", f"-DTASK_TYPE={btf.type_id('task_struct')}"]
+    except BtfError:
+        return []
 
 
 INTERRUPTS_UNKNOWN = "this kernel's BTF does not say where the CPU counts its interrupts: they bear a task's name"

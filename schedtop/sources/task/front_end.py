@@ -46,7 +46,6 @@ _NEEDS_BTF = "without the kernel's BTF it cannot be told"
 NETWORK_FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
 """What tells traffic before the tracepoints of sockets (6.3)."""
 
-_FUNCTION = 12  # BTF_KIND_FUNC
 
 # The first three arguments of a system call in pt_regs, and the flag of thread_info.status of a 32-bit call.
 _ARGUMENTS = {"x86_64": ("di", "si", "dx"), "aarch64": ("regs", "regs", "regs")}
@@ -131,7 +130,7 @@ def _add_functions(
 ) -> None:
     for function in functions:
         try:
-            hooks[f"{kind}_{function}"] = Hook(kind, btf.type_id(function, _FUNCTION))
+            hooks[f"{kind}_{function}"] = Hook(kind, btf.function_id(function))
             parts[f"{kind}_{function}"] = part
         except BtfError:
             unavailable[part] = f"this kernel has no function {function}"

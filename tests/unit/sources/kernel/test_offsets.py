@@ -1,13 +1,15 @@
-"""Where the count of interrupts lies, by kernels' BTF."""
+"""What front ends ask of kernels' BTF: the count of interrupts, and the function that makes pointers untrusted."""
+
+from pathlib import Path
 
 import pytest
 
 from schedtop.sources.kernel.btf import Btf
-from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, tells_interrupts
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, cast_flags, interrupt_flags, tells_interrupts
 from schedtop.sources.task.front_end import btf_task_front_end
 from tests.unit.sources.kernel.test_btf import ENUM, INT, PTR, TYPEDEF, Blob
 
-VARIABLE, SECTION = 14, 15
+FUNCTION, VARIABLE, SECTION = 12, 14, 15
 
 
 def kernel(*variables: tuple[str, int]) -> Btf:
@@ -50,3 +52,24 @@ def test_a_kernel_that_does_not_tell_where_it_is_says_so() -> None:
     assert btf_task_front_end(btf, "x86_64").unavailable["interrupts"] == INTERRUPTS_UNKNOWN
     known = kernel(("pcpu_hot", 0x1000), ("runqueues", 0x3000))
     assert "interrupts" not in btf_task_front_end(known, "x86_64").unavailable
+
+
+@pytest.mark.parametrize(
+    ("jit", "told"), [("1\n", True), (None, True), ("0\n", False)], ids=["jit", "not-told", "no-jit"]
+)
+def test_functions_of_the_kernel_are_called_where_programs_are_compiled(
+    tmp_path: Path, jit: str | None, told: bool
+) -> None:
+    blob = Blob()
+    task = blob.struct("task_struct", [])
+    function = blob.add("bpf_rdonly_cast", FUNCTION, blob.prototype(2))
+    if jit is not None:
+        (tmp_path / "jit").write_text(jit)
+    flags = [f"-DRDONLY_CAST={function}", f"-DTASK_TYPE={task}"] if told else []
+    assert cast_flags(Btf(blob.bytes()), tmp_path / "jit") == flags
+
+
+def test_before_6_2_there_is_no_such_function() -> None:
+    blob = Blob()
+    blob.struct("task_struct", [])
+    assert cast_flags(Btf(blob.bytes())) == []
