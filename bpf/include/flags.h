@@ -26,6 +26,9 @@
 #define TASK_ON_RQ_TYPE u32
 #define RDONLY_CAST 65486
 #define TASK_TYPE 200
+#define ITER_NUM_NEW 65500
+#define ITER_NUM_NEXT 65501
+#define ITER_NUM_DESTROY 65502
 
 /* A filter by pid namespace, and one by cgroup. */
 #define SELECTED_PID_NAMESPACE

@@ -12,6 +12,17 @@
 #include "maps.h"
 #include "tasks.h"
 
+#ifdef ITER_NUM_NEXT
+/* include/uapi/linux/bpf.h, since 6.4: the verifier follows a step of such a loop twice, not all of them. */
+struct bpf_iter_num {
+	u64 opaque;
+};
+
+static int (*iter_num_new)(struct bpf_iter_num *, int, int) = (void *)ITER_NUM_NEW;
+static u32 *(*iter_num_next)(struct bpf_iter_num *) = (void *)ITER_NUM_NEXT;
+static void (*iter_num_destroy)(struct bpf_iter_num *) = (void *)ITER_NUM_DESTROY;
+#endif
+
 static __always_inline struct timeline *timeline_of(u32 cpu)
 {
 	return timelines.lookup(&cpu);
@@ -139,25 +150,52 @@ static __always_inline void add_blocker(struct slow_wait *event, u64 tid, u64 ns
 	event->blocker_ns[place] = only_if(1 - replaces, old_ns) + only_if(1 - dropped, ns);
 }
 
+/* A walk back through the timeline of a CPU, for what had it between two moments. */
+struct walk {
+	u64 from;
+	u64 to;
+	u64 count;
+	u64 start; /* of the slice */
+	u64 end;
+	u64 slice;
+};
+
+/* False: it is done. */
+static __always_inline bool step_back(struct slow_wait *event, struct timeline *timeline, struct walk *walk, u64 back)
+{
+	/* From the later start to the earlier end, if that is any time at all. */
+	u64 ns = smaller(walk->end, walk->to) - (walk->start + walk->from - smaller(walk->start, walk->from));
+
+	ns = only_if(1 - opaque(opaque(ns) >> 63), ns);
+	event->switches += 1 - is_equal(ns, 0);
+	add_blocker(event, walk->slice & ((1 << SLICE_TID_BITS) - 1), only_if(1 - (walk->slice >> 63), ns));
+	walk->end = walk->start;
+	if (back >= walk->count || walk->end <= walk->from)
+		return false;
+	walk->slice = timeline->slices[(walk->count - back - 1) & (SLICES - 1)];
+	walk->start = walk->end - ((walk->slice & ~SLICE_UNKNOWN) >> SLICE_TID_BITS);
+	return true;
+}
+
 /* What had a CPU between two moments, as far back as its timeline reaches. `running`: what has had it since end_ns. */
 static __always_inline void add_blockers(struct slow_wait *event, struct cpu_state *cpu, struct timeline *timeline,
 					 u64 running, u64 from, u64 to)
 {
-	u64 count = cpu->slice_count, start = cpu->slice_start_ns, end = to, slice = running, ns;
+	struct walk walk = { from, to, cpu->slice_count, cpu->slice_start_ns, to, running };
 
+#ifdef ITER_NUM_NEXT
+	struct bpf_iter_num numbers;
+	u32 *back;
+
+	iter_num_new(&numbers, 0, SLICES);
+	while ((back = iter_num_next(&numbers)) && step_back(event, timeline, &walk, *back))
+		;
+	iter_num_destroy(&numbers);
+#else
 #pragma clang loop unroll(disable)
-	for (u64 back = 0; back < SLICES; back++) {
-		/* From the later start to the earlier end, if that is any time at all. */
-		ns = smaller(end, to) - (start + from - smaller(start, from));
-		ns = only_if(1 - opaque(opaque(ns) >> 63), ns);
-		event->switches += 1 - is_equal(ns, 0);
-		add_blocker(event, slice & ((1 << SLICE_TID_BITS) - 1), only_if(1 - (slice >> 63), ns));
-		end = start;
-		if (back >= count || end <= from)
-			break;
-		slice = timeline->slices[(count - back - 1) & (SLICES - 1)];
-		start = end - ((slice & ~SLICE_UNKNOWN) >> SLICE_TID_BITS);
-	}
+	for (u64 back = 0; back < SLICES && step_back(event, timeline, &walk, back); back++)
+		;
+#endif
 }
 
 #endif

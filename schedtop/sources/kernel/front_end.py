@@ -22,13 +22,13 @@ from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.offsets import (
     INTERRUPTS_UNKNOWN,
-    cast_flags,
     cgroup_flags,
     interrupt_flags,
     namespace_flags,
     offset_flags,
     queued_flag,
     tells_interrupts,
+    verifier_flags,
 )
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.kernel.quotas import quota_flags
@@ -179,7 +179,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     yields = _yield_flags(btf)
-    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf) + cast_flags(btf)
+    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf) + verifier_flags(btf)
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []
@@ -200,7 +200,8 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     try:
         # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        lengths = list(dict.fromkeys((*lengths, *with_kept_btf(interrupt_flags, KERNEL_BTF))))
+        more = [flag for flags in (interrupt_flags, verifier_flags) for flag in with_kept_btf(flags, KERNEL_BTF)]
+        lengths = list(dict.fromkeys((*lengths, *more)))
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)

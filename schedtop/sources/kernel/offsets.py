@@ -56,18 +56,21 @@ def namespace_flags(btf: Btf) -> list[str]:
 _JIT = Path("/proc/sys/net/core/bpf_jit_enable")
 
 
-def cast_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
-    """Flags for pointers that the verifier is not to think about (bpf/memory.h), none where it cannot be told.
+def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
+    """Flags for functions of the kernel that spare its verifier work (bpf/memory.h, bpf/scheduler/timeline.h).
 
     A program may call functions of the kernel only where it is compiled to machine code.
     """
     with suppress(OSError):  # another user may not read it, and a container has none
         if jit.read_text().strip() == "0":
             return []
-    try:
-        return [f"-DRDONLY_CAST={btf.function_id('bpf_rdonly_cast')}", f"-DTASK_TYPE={btf.type_id('task_struct')}"]
-    except BtfError:
-        return []
+    flags = []
+    with suppress(BtfError):  # since 6.2
+        flags += [f"-DRDONLY_CAST={btf.function_id('bpf_rdonly_cast')}", f"-DTASK_TYPE={btf.type_id('task_struct')}"]
+    with suppress(BtfError):  # since 6.4
+        ids = {step: btf.function_id(f"bpf_iter_num_{step}") for step in ("new", "next", "destroy")}
+        flags += [f"-DITER_NUM_{step.upper()}={number}" for step, number in ids.items()]
+    return flags
 
 
 INTERRUPTS_UNKNOWN = "this kernel's BTF does not say where the CPU counts its interrupts: they bear a task's name"

@@ -7,7 +7,7 @@ from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import FrontEnd, choose, read_records, record_flags
-from schedtop.sources.kernel.offsets import cast_flags, cgroup_flags, interrupt_flags, namespace_flags
+from schedtop.sources.kernel.offsets import cgroup_flags, interrupt_flags, namespace_flags, verifier_flags
 
 EVENTS = ("sched_switch", "sched_waking", "sched_wakeup_new")
 """Without the second, when a wait turns from blocked to runnable is not known: there is nothing to measure then."""
@@ -26,7 +26,7 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
         flags.append("-DSWITCH_HAS_STATE")
     flags += interrupt_flags(btf)
     flags += cgroup_flags(btf, has_v1_cpu_controller())
-    flags += namespace_flags(btf) + cast_flags(btf)
+    flags += namespace_flags(btf) + verifier_flags(btf)
     return FrontEnd("btf", tuple(flags), {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS})
 
 

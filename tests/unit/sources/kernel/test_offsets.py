@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schedtop.sources.kernel.btf import Btf
-from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, cast_flags, interrupt_flags, tells_interrupts
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, tells_interrupts, verifier_flags
 from schedtop.sources.task.front_end import btf_task_front_end
 from tests.unit.sources.kernel.test_btf import ENUM, INT, PTR, TYPEDEF, Blob
 
@@ -66,10 +66,10 @@ def test_functions_of_the_kernel_are_called_where_programs_are_compiled(
     if jit is not None:
         (tmp_path / "jit").write_text(jit)
     flags = [f"-DRDONLY_CAST={function}", f"-DTASK_TYPE={task}"] if told else []
-    assert cast_flags(Btf(blob.bytes()), tmp_path / "jit") == flags
+    assert verifier_flags(Btf(blob.bytes()), tmp_path / "jit") == flags
 
 
 def test_before_6_2_there_is_no_such_function() -> None:
     blob = Blob()
     blob.struct("task_struct", [])
-    assert cast_flags(Btf(blob.bytes())) == []
+    assert verifier_flags(Btf(blob.bytes())) == []
