@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.finding import MORE
+from schedtop.base.invoker import as_invoker
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
 from schedtop.sources.kernel.compiler_child import map_loads
@@ -124,7 +125,8 @@ def _why_failed(said: bytes) -> str:
 
 def keep_log(log: bytes) -> str:
     """Writes a log for the user; returns the name of its file."""
-    handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
+    with as_invoker():
+        handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
     with os.fdopen(handle, "wb") as file:
         file.write(log)
     return name

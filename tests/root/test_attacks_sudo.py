@@ -1,0 +1,239 @@
+"""What sudo gives away: what root does for whoever called it is no more than they may do themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from test_attacks import let_all_in
+
+from schedtop.base import invoker as invoking
+from schedtop.base.invoker import UnclearInvoker, as_invoker, invoker
+from schedtop.model.host import Host
+from schedtop.outputs.files import OutputError, check_target, write_file
+from schedtop.outputs.recording.recorder import Recorder
+from schedtop.recording.lines import Header
+
+USER = pwd.getpwnam("nobody")
+OTHER = 54321
+
+TELL = """
+import json, os, sys
+status = dict(line.rstrip().split(":", 1) for line in open("/proc/self/status"))
+names = ("Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapAmb")
+print(json.dumps({"environment": dict(os.environ), "files": sorted(os.listdir("/proc/self/fd")), "nice": os.nice(0),
+                  **{name: status[name].split() for name in names}}), file=open(sys.argv[1], "w"))
+"""
+"""A command of a trigger: what it is and has."""
+
+
+def sudo(**more: str) -> dict[str, str]:
+    """The environment that sudo gives to root, called by USER."""
+    said = {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid), "SUDO_USER": USER.pw_name}
+    secret = {"HOME": "/root", "USER": "root", "LOGNAME": "root", "XDG_RUNTIME_DIR": "/run/user/0", "TOKEN": "secret"}
+    return {"PATH": f".:{os.environ['PATH']}", **secret, **said, **more}
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """A directory of USER's."""
+    let_all_in(tmp_path)
+    made = tmp_path / "theirs"
+    made.mkdir()
+    os.chown(made, USER.pw_uid, USER.pw_gid)
+    return made
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> Path:
+    """A directory that root alone may write to."""
+    let_all_in(tmp_path)
+    made = tmp_path / "roots"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if USER had called sudo."""
+    monkeypatch.setenv("SUDO_UID", str(USER.pw_uid))
+    monkeypatch.setenv("SUDO_GID", str(USER.pw_gid))
+
+
+def watch(
+    environment: Mapping[str, str], *arguments: str, before: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """A trigger that fires at once."""
+    command = [*before, sys.executable, "-m", "schedtop", "watch", "--source", "synthetic", "--on", "switches > 0/s"]
+    here = {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+    return subprocess.run(
+        [*command, "--once", "--duration", "5s", *arguments], env={**environment, **here},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+def told_by_command(
+    directory: Path, environment: Mapping[str, str], *arguments: str, before: tuple[str, ...] = ()
+) -> dict[str, object]:
+    script = directory / "tell.py"
+    script.write_text(TELL)
+    out = directory / "told"
+    done = watch(environment, "--then", f"run {sys.executable} {script} {out}", *arguments, before=before)
+    assert done.returncode == 0 and "failed" not in done.stderr, done.stderr
+    told: dict[str, object] = json.loads(out.read_text())
+    return told
+
+
+@pytest.mark.parametrize(
+    "before",
+    [(), ("setpriv", "--securebits", "+no_setuid_fixup"), ("setpriv", "--inh-caps", "+bpf", "--ambient-caps", "+bpf")],
+)
+def test_a_command_under_sudo_is_the_users_and_has_nothing_of_roots(theirs: Path, before: tuple[str, ...]) -> None:
+    told = told_by_command(theirs, sudo(), before=before)
+    assert set(told["Uid"]) == {str(USER.pw_uid)} and set(told["Gid"]) == {str(USER.pw_gid)}  # type: ignore[call-overload]
+    assert set(map(int, told["Groups"])) == set(os.getgrouplist(USER.pw_name, USER.pw_gid))  # type: ignore[call-overload]
+    assert {int(told[name][0], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}  # type: ignore[index]
+    assert told["files"] == ["0", "1", "2", "3"], "3 is the directory that lists them"
+    environment = told["environment"]
+    assert isinstance(environment, dict)
+    about = {name: environment.get(name) for name in ("HOME", "USER", "LOGNAME", "SHELL", "XDG_RUNTIME_DIR", "TOKEN")}
+    mine = {"HOME": USER.pw_dir, "USER": USER.pw_name, "LOGNAME": USER.pw_name, "SHELL": USER.pw_shell}
+    assert about == {**mine, "XDG_RUNTIME_DIR": None, "TOKEN": None}
+    assert all(os.path.isabs(place) for place in environment["PATH"].split(":"))
+    assert environment["SCHEDTOP_TRIGGER"] == "switches > 0/s"
+
+
+def test_root_runs_commands_as_root_where_it_was_asked_to(theirs: Path) -> None:
+    assert told_by_command(theirs, sudo(), "--run-as-root")["Uid"] == ["0"] * 4
+
+
+@pytest.mark.parametrize("uid", ["0", None])
+def test_commands_of_root_that_called_itself_are_roots(theirs: Path, uid: str | None) -> None:
+    environment = {name: text for name, text in sudo().items() if not name.startswith("SUDO_")}
+    told = told_by_command(theirs, environment | ({"SUDO_UID": uid, "SUDO_GID": uid} if uid else {}))
+    assert told["Uid"] == ["0"] * 4
+
+
+@pytest.mark.parametrize(("variable", "said"), [("PKEXEC_UID", str(USER.pw_uid)), ("DOAS_USER", USER.pw_name)])
+def test_commands_under_pkexec_and_doas_are_the_users(theirs: Path, variable: str, said: str) -> None:
+    environment = {name: text for name, text in sudo().items() if not name.startswith("SUDO_")}
+    assert told_by_command(theirs, {**environment, variable: said})["Uid"] == [str(USER.pw_uid)] * 4
+
+
+def test_a_command_that_the_user_may_not_run_is_said(theirs: Path, roots: Path) -> None:
+    tool = roots / "tool"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o700)
+    done = watch(sudo(), "--then", f"run {tool}")
+    assert f"{tool}: failed with status 127: permission denied" in done.stderr
+
+
+def test_ambient_capabilities_are_not_a_commands(theirs: Path) -> None:
+    """The other way to run schedtop: no root, and two capabilities."""
+    as_user = ("setpriv", "--reuid", str(USER.pw_uid), "--regid", str(USER.pw_gid), "--clear-groups",
+               "--inh-caps", "-all,+bpf,+perfmon", "--ambient-caps", "-all,+bpf,+perfmon")  # fmt: skip
+    told = told_by_command(theirs, {"PATH": os.environ["PATH"]}, before=as_user)
+    assert {int(told[name][0], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}  # type: ignore[index]
+
+
+def test_sudo_writes_no_file_where_the_caller_could_not(roots: Path, theirs: Path) -> None:
+    for arguments in (["snapshot", "-o", str(roots / "a")], ["record", "-o", str(roots / "a")],
+                      ["watch", "--on", "p99 > 1ns", "--then", "export", "--export-dir", str(roots)]):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "schedtop", *arguments, "--source", "synthetic", "--duration", "1s"],
+            env={**os.environ, **sudo()}, capture_output=True, text=True, timeout=60, cwd=theirs.parent,
+        )  # fmt: skip
+        assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done.stderr
+        assert f"{roots}: the directory is not writable to nobody, with whose rights files are written" in done.stderr
+    assert not [*roots.iterdir()]
+
+
+@pytest.mark.usefixtures("called")
+def test_files_are_made_by_the_rights_of_the_caller(roots: Path, theirs: Path) -> None:
+    made = write_file(theirs / "a.json", b"{}").stat()
+    assert (made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (USER.pw_uid, USER.pw_gid, 0o600)
+    for place in (roots / "a.json", Path("/etc/cron.d/schedtop"), Path("/root/.ssh/authorized_keys")):
+        with pytest.raises(OutputError):
+            check_target(place)
+        with pytest.raises(OutputError):
+            write_file(place, b"{}")
+    # What is root's in a directory of theirs they may replace, as they could by themselves; a link leads no further.
+    (theirs / "link").symlink_to(roots)
+    os.chown(theirs / "link", USER.pw_uid, USER.pw_gid, follow_symlinks=False)
+    with pytest.raises(OutputError, match="not writable"):
+        write_file(theirs / "link" / "a.json", b"{}")
+    assert not [*roots.iterdir()]
+
+
+@pytest.mark.usefixtures("called")
+def test_the_rights_of_other_threads_stay(theirs: Path) -> None:
+    def rights() -> tuple[str, str, str]:
+        said = dict(line.split(":", 1) for line in Path("/proc/thread-self/status").read_text().splitlines())
+        return said["Uid"].split()[3], said["CapEff"].strip(), said["Groups"].strip()
+
+    before = rights()
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(rights).result() == before  # it runs by now
+        with as_invoker():
+            mine, beside = rights(), other.submit(rights).result()
+            with as_invoker():  # once more changes nothing
+                assert rights() == mine
+            assert rights() == mine
+        assert mine[:2] == (str(USER.pw_uid), "0" * 16)
+        assert before == beside == rights()
+
+
+@pytest.fixture
+def above(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
+    """The processes above us: parent and real user of each. There is no sudo in this machine's way of running tests."""
+    tree: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr(invoking, "_parent", lambda pid: tree.get(pid, (0, 0)))
+    monkeypatch.setattr(os, "getppid", lambda: 30)
+    return tree
+
+
+@pytest.mark.usefixtures("called")
+def test_variables_that_su_left_are_not_believed(above: dict[int, tuple[int, int]], theirs: Path) -> None:
+    """A shell that another user got by sudo, and `su` in it: what is root's now would be theirs."""
+    above.update({30: (20, 0), 20: (10, OTHER), 10: (1, USER.pw_uid)})
+    with pytest.raises(UnclearInvoker, match=rf"^SUDO_UID={USER.pw_uid} is not user {OTHER}, who started this: unset"):
+        invoker()
+    with pytest.raises(OutputError, match="SUDO_UID"):
+        write_file(theirs / "a", b"")
+    assert not [*theirs.iterdir()]
+    above[20] = (10, USER.pw_uid)
+    assert invoker() is not None
+
+
+@pytest.mark.parametrize("uid", ["-1", "0x1", "", "4294967295", "9" * 5000, "65534 ", "٣"])
+def test_numbers_that_are_none_name_no_user(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
+    monkeypatch.setenv("SUDO_UID", uid)
+    assert invoker() is None
+
+
+def test_a_group_that_is_not_the_users_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_GID", "0")
+    for uid in (USER.pw_uid, OTHER):
+        monkeypatch.setenv("SUDO_UID", str(uid))
+        user = invoker()
+        assert user and 0 not in (user.gid, *user.groups)
+
+
+@pytest.mark.usefixtures("called")
+def test_discard_takes_away_what_it_made_and_nothing_else(theirs: Path) -> None:
+    """The directory becomes another one, in which a file has the name of the recording."""
+    recorder = Recorder(theirs / "a", Header(Host("h", "6", "btf"), 0))
+    away = theirs.parent / "away"
+    theirs.rename(away)
+    theirs.mkdir()
+    os.link(away / "a", theirs / "a")  # the same file, elsewhere
+    recorder.discard()
+    assert [*theirs.iterdir()] == [theirs / "a"] and not [*away.iterdir()]
