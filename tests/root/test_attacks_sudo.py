@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
+import signal
 import stat
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from test_attacks import let_all_in
 from schedtop.base import invoker as invoking
 from schedtop.base.invoker import UnclearInvoker, as_invoker, invoker
 from schedtop.model.host import Host
+from schedtop.model.source import SourceError
 from schedtop.outputs.files import OutputError, check_target, write_file
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Header
@@ -237,3 +240,111 @@ def test_discard_takes_away_what_it_made_and_nothing_else(theirs: Path) -> None:
     os.link(away / "a", theirs / "a")  # the same file, elsewhere
     recorder.discard()
     assert [*theirs.iterdir()] == [theirs / "a"] and not [*away.iterdir()]
+
+
+def test_a_mounts_name_is_not_taken_for_cgroups_v1() -> None:
+    """What is no blank to the kernel was one to Python: NBSP and others within the name of what is mounted."""
+    fake = "x{0}/evil{0}cgroup{0}rw,cpu{0}0{0}0"
+    mounts = "; ".join(
+        f"mount -t tmpfs '{fake.format(end)}' /mnt"
+        for end in ("\u00a0", "\u2003", "\x0b", "\x0c", "\x1f", "\x85", "\u2028")
+    )
+    code = "from schedtop.checks.host import cgroups; from schedtop.sources.host.cgroups import has_v1_cpu_controller; "
+    code += "print(has_v1_cpu_controller(), cgroups().details)"
+    run = ["unshare", "--mount", "sh", "-c", f'{mounts}; exec {sys.executable} -c "$0"', code]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == plain.stdout
+
+
+@pytest.mark.parametrize("command", ["replay", "report"])
+def test_a_file_that_becomes_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Between the look at it and the opening."""
+    from schedtop.commands.evidence import Part, read_evidence
+    from schedtop.commands.recorded import open_recording
+    from schedtop.model.filters import Filter
+
+    path = tmp_path / "a.rec"
+    path.write_bytes(b"{}")
+    look = Path.stat
+
+    def look_and_exchange(self: Path, **more: bool) -> os.stat_result:
+        status = look(self, **more)
+        if self == path:
+            path.unlink()
+            os.mkfifo(path)
+        return status
+
+    monkeypatch.setattr(Path, "stat", look_and_exchange)
+    signal.alarm(20)
+    try:
+        with pytest.raises(SourceError, match="not a regular file"):
+            open_recording(path) if command == "replay" else read_evidence(path, Filter(), Part())
+    finally:
+        signal.alarm(0)
+
+
+def test_python_m_schedtop_imports_nothing_from_the_current_directory(tmp_path: Path) -> None:
+    for name in ("click", "numpy", "textual", "json", "signal"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'bad')!r}, 'w')\n")
+    run = [sys.executable, "-m", "schedtop", "snapshot", "--source", "synthetic", "--duration", "1s"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not (tmp_path / "bad").exists(), done.stderr
+
+
+STEERING = {
+    "DEBUGINFOD_URLS": "http://127.0.0.1:9/",
+    "BCC_SYMFS": "/nowhere",
+    "CPATH": "/nowhere",
+    "LLVM_PROFILE_FILE": "x",
+}
+
+
+def test_no_variable_of_the_caller_steers_a_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever is started while programs are compiled and run: what it was started with has none of them."""
+    wrapper = tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\nenv >> {tmp_path}/seen\nexec {sys.executable} "$@"\n')
+    wrapper.chmod(0o755)
+    for name, text in STEERING.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(sys, "executable", str(wrapper))
+    monkeypatch.setenv("SCHEDTOP_CACHE", "")
+    from schedtop.checks import compiler, self_test
+    from schedtop.sources.kernel.compiler import bcc_command, compile_programs
+    from schedtop.sources.kernel.symbols import Symbols
+
+    Symbols().close()
+    compile_programs("int one(void *context) { return 0; }", (), Path(__file__).parents[2] / "bpf")
+    assert compiler.bcc(bcc_command("about")).state == "ok"
+    work = self_test.Workload()
+    work.start()
+    work.end()
+    seen = (tmp_path / "seen").read_text()
+    assert seen.count("PATH=") >= 3 and not [name for name in STEERING if name in seen]
+
+
+@pytest.mark.parametrize("kernel_names", [True, False])
+def test_no_export_tells_where_code_is(tmp_path: Path, kernel_names: bool) -> None:
+    """Neither the kernel's addresses nor those of processes: where nothing has a name there is none."""
+    hidden = "/proc/kallsyms"
+    code = f"{sys.executable} -c 'import mmap, time; [(mmap.mmap(-1, 4096), time.sleep(0.01)) for _ in range(9999)]' & "
+    code += "work=$!; sleep 0.3; "
+    if not kernel_names:  # as without CAP_SYSLOG
+        (tmp_path / "symbols").write_text("0000000000000000 T _text\n")
+        code += f"mount --bind {tmp_path}/symbols {hidden}; "
+    for kind in ("json", "text", "folded", "svg"):
+        code += f"{sys.executable} -m schedtop offcpu --duration 1s --waker --format {kind} -o {tmp_path}/{kind}; "
+    code += f"{sys.executable} -m schedtop task $work --duration 2s --format json -o {tmp_path}/task; kill $work"
+    subprocess.run(["unshare", "--mount", "sh", "-c", code], check=True, timeout=180, capture_output=True)
+    for kind in ("json", "text", "folded", "svg", "task"):
+        text = (tmp_path / kind).read_text()
+        assert not re.search(r"0x[0-9a-f]{9,}|\bffff[0-9a-f]{12}\b", text), kind
+    said = json.loads((tmp_path / "json").read_text())
+    sides = [side for row in said["stacks"] for side in (row["user"], row["kernel"])]
+    symbols = [symbol for side in sides for symbol in side["symbols"]]
+    assert symbols and max(symbol["offset"] or 0 for symbol in symbols) < 1 << 32
+    assert kernel_names or any((symbol["name"], symbol["module"]) == (None, "[kernel]") for symbol in symbols)
+    results = [call["result"] for call in json.loads((tmp_path / "task").read_text())["slow_syscalls"]]
+    assert all(result is None or abs(result) < 1 << 32 for result in results)

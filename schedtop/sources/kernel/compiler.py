@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from schedtop.base.environment import child_environment
 from schedtop.base.finding import MORE
 from schedtop.base.invoker import as_invoker
 from schedtop.model.source import NotPermitted, SourceError
@@ -91,7 +92,7 @@ def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> C
         bcc_command("compiler_child", str(nice) if differs else ""),
         input=json.dumps({"text": text, "flags": (*flags, *UNREAD)}).encode(),
         capture_output=True,
-        env=os.environ | {"BCC_KERNEL_SOURCE": str(include_root)},
+        env=child_environment(BCC_KERNEL_SOURCE=str(include_root)),
         cwd="/",  # the compiler looks for headers there: none may come from where we were started
         process_group=0,  # ctrl-c is for us: we end it
         check=False,
