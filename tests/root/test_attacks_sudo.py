@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -348,3 +349,35 @@ def test_no_export_tells_where_code_is(tmp_path: Path, kernel_names: bool) -> No
     assert kernel_names or any((symbol["name"], symbol["module"]) == (None, "[kernel]") for symbol in symbols)
     results = [call["result"] for call in json.loads((tmp_path / "task").read_text())["slow_syscalls"]]
     assert all(result is None or abs(result) < 1 << 32 for result in results)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """One that may belong to anybody, with what `sudo make` leaves in it."""
+    made = tmp_path / "checkout"
+    shutil.copytree(Path(__file__).parents[2] / "scripts", made / "scripts")
+    for name in (".venv", "schedtop/__pycache__"):
+        (made / name).mkdir(parents=True)
+    return made
+
+
+def set_up(checkout: Path, *arguments: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}
+    script = str(checkout / "scripts" / "setup.sh")
+    return subprocess.run(
+        [script, *arguments], env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_roots_environment_belongs_to_root(checkout: Path) -> None:
+    assert set_up(checkout, "where") == ".venv"
+    set_up(checkout, "give-back")
+    assert {path.stat().st_uid for path in checkout.rglob("*")} == {0}, "root's checkout stays root's"
+    os.chown(checkout / ".venv", USER.pw_uid, USER.pw_gid)
+    assert set_up(checkout, "where").startswith("/var/lib/schedtop/")
+    os.chown(checkout / ".venv", 0, 0)
+    os.chown(checkout, USER.pw_uid, USER.pw_gid)
+    assert set_up(checkout, "where").startswith("/var/lib/schedtop/")
+    set_up(checkout, "give-back")
+    assert (checkout / "schedtop/__pycache__").stat().st_uid == USER.pw_uid
+    assert (checkout / ".venv").stat().st_uid == 0
