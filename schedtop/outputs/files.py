@@ -61,6 +61,8 @@ class StartedFile:
 
     def discard(self) -> None:
         """Takes it away, if its name in the directory that it was made in still is this file's, and closes it."""
+        if self.file.closed:
+            return
         with suppress(OSError, UnclearInvoker), as_invoker():
             there = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
             if os.path.samestat(os.fstat(self.file.fileno()), there):
