@@ -98,7 +98,7 @@ dist:
 	@status=0; $(BIN)/python scripts/dist.py $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 install:

@@ -12,8 +12,8 @@ INTERRUPT = "[interrupt]"
 class Symbol:
     """One place in code. `name`: the function (demangled), empty: not known; `offset`: within it, else within `module`.
 
-    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address. So
-    it is of the kernel's code without a name. Addresses stay here: they tell where code is, against KASLR and ASLR.
+    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address. No
+    address leaves the program: it would tell where the kernel or the process is loaded (KASLR, ASLR).
     """
 
     name: str

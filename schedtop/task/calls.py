@@ -48,7 +48,7 @@ class Syscall:
 class SlowCall:
     """One slow system call. `time_ns`: wall-clock time at its end; `error`: a name like `EAGAIN`, or empty.
 
-    `result`: what it returned; `None`: an address, which is no one else's business (ASLR).
+    `result`: what it returned; `None`: an address, which would tell where the process is loaded (ASLR).
     """
 
     time_ns: int

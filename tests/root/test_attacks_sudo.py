@@ -26,7 +26,16 @@ from schedtop.outputs.files import OutputError, check_target, write_file
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Header
 
-USER = pwd.getpwnam("nobody")
+
+def caller() -> pwd.struct_passwd:
+    """Whoever may be said to have called sudo: under it, that is the one who did."""
+    above, user = invoking._parent(os.getppid())
+    while above > 0 and not user:
+        above, user = invoking._parent(above)
+    return pwd.getpwuid(user) if user else pwd.getpwnam("nobody")
+
+
+USER = caller()
 OTHER = 54321
 
 TELL = """
@@ -156,7 +165,10 @@ def test_sudo_writes_no_file_where_the_caller_could_not(roots: Path, theirs: Pat
             env={**os.environ, **sudo()}, capture_output=True, text=True, timeout=60, cwd=theirs.parent,
         )  # fmt: skip
         assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done.stderr
-        assert f"{roots}: the directory is not writable to nobody, with whose rights files are written" in done.stderr
+        assert (
+            f"{roots}: the directory is not writable to {USER.pw_name}, with whose rights files are written"
+            in done.stderr
+        )
     assert not [*roots.iterdir()]
 
 
@@ -217,12 +229,14 @@ def test_variables_that_su_left_are_not_believed(above: dict[int, tuple[int, int
     assert invoker() is not None
 
 
+@pytest.mark.usefixtures("above")
 @pytest.mark.parametrize("uid", ["-1", "0x1", "", "4294967295", "9" * 5000, "65534 ", "٣"])
 def test_numbers_that_are_none_name_no_user(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
     monkeypatch.setenv("SUDO_UID", uid)
     assert invoker() is None
 
 
+@pytest.mark.usefixtures("above")
 def test_a_group_that_is_not_the_users_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_GID", "0")
     for uid in (USER.pw_uid, OTHER):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.base import invoker
 from schedtop.config.load import load_config
 from schedtop.config.place import ConfigError, as_user, config_path
 from schedtop.config.save import remember
@@ -31,6 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     moved = pwd.struct_passwd((*entry[:5], str(home), entry[6]))
     monkeypatch.setattr(pwd, "getpwuid", lambda uid: moved if uid == UID else entry)
     monkeypatch.setenv("SUDO_UID", str(UID))
+    monkeypatch.setattr(invoker, "_parent", lambda _pid: (0, 0))  # under sudo they are whose they are
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     yield home
@@ -105,5 +107,6 @@ def test_rights_come_back_after_an_error(home: Path) -> None:
 
 def test_a_user_that_is_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "3999999999")
+    monkeypatch.setattr(invoker, "_parent", lambda _pid: (0, 0))
     config = load_config()
     assert config.problems == ("there is no config file: SUDO_UID=3999999999 is no user of this host",)

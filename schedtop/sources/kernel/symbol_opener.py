@@ -43,7 +43,7 @@ Named = tuple[str, int]
 Found = tuple[str, str, int]
 """A symbol's name, its module, and its offset: in the function, without a name in the module, else the address.
 
-Of the kernel's code without a name it is 0: where that is, is nobody's business.
+Of the kernel's code without a name it is 0: its address would tell where the kernel is loaded (KASLR).
 """
 
 
