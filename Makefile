@@ -11,19 +11,21 @@
 # sudo make test-kernels                  the kernel side on stock kernels, 5.10 to the newest, in virtual machines
 # sudo make check-kernel [SECONDS=180]    random mixes of tasks: is every number the kernel's?
 # make check                              lint and test
+# make lock                               the packages that the set-up installs, and their hashes, anew
 # make dist                               wheel and sdist of the last commit into dist/, the same bytes each time
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
 PREFIX ?= /usr/local
 ARGS ?=
 SETUP := scripts/setup.sh
-BIN := .venv/bin
+VENV := $(shell $(SETUP) where)
+BIN := $(VENV)/bin
 BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
 # Without bcc: bpf/include/bcc.h. Parameters may be unused, because each front end fills in the same functions.
 PARSE_BPF := cd bpf && clang @compile_flags.txt -fsyntax-only -Werror
 BPF_PROGRAMS := $(patsubst bpf/%,%,$(filter %.c,$(BPF_SOURCES)))
 
-.PHONY: run test stress check-kernel test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint check dist clean install uninstall
+.PHONY: run test stress check-kernel test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint lock check dist clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -66,6 +68,9 @@ lint:
 	$(PARSE_BPF) -DFEWEST_FLAGS $(BPF_PROGRAMS)
 	@$(SETUP) give-back
 
+lock:
+	scripts/lock.sh
+
 check: lint test
 
 soak:
@@ -93,7 +98,7 @@ dist:
 	@status=0; $(BIN)/python scripts/dist.py $(ARGS) || status=$$?; $(SETUP) give-back; exit $$status
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 install:

@@ -3,6 +3,12 @@
 import os
 import sys
 
+# `python -m` puts the current directory in front, where anybody may have put a module of any name. That is too late for
+# what Python itself imports before us: -P is for that.
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if __name__ == "__main__" and __spec__ and not sys.flags.safe_path and sys.path[0] != _HERE:
+    del sys.path[0]
+
 
 def main() -> int:
     """Runs the command line that the program was started with; returns the exit status."""

@@ -7,7 +7,8 @@
 #   setup.sh bench             the same, plus what the benchmark compares with, as far as it is available
 #   setup.sh kernels           the same as run, plus what boots other kernels (Debian, Ubuntu)
 #   setup.sh packages run|test|bench|kernels [DISTRIBUTION]   prints the command that would install all packages
-#   setup.sh give-back         returns what root made in the checkout to the user behind sudo
+#   setup.sh give-back         returns what root made in the checkout to the user behind sudo, if the checkout is theirs
+#   setup.sh where             prints where the virtual environment is
 #   setup.sh install|uninstall PREFIX           the program itself, independent of the checkout
 set -euo pipefail
 umask 022
@@ -18,12 +19,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 distribution_python=/usr/bin/python3
 # Ours: that one, or where it is too old (Ubuntu 22.04) a newer one beside it.
 python=$distribution_python
-venv=.venv
 os_release=${OS_RELEASE:-/etc/os-release}
 # Installed, but neither enabled nor started.
 unit=schedtop-metrics.service
 pip_options=(--quiet --disable-pip-version-check --no-input)
 export PIP_ROOT_USER_ACTION=ignore
+
+# Root's environment is no other user's to change: in a checkout of theirs it has no .venv, but a directory of its own.
+is_roots() { [ -n "$(find "$@" -maxdepth 0 -user 0 ! -perm -002 2>/dev/null)" ]; }
+venv=.venv
+if [ "$(id -u)" -eq 0 ] && ! { is_roots . && { [ ! -e .venv ] || is_roots .venv; }; }; then
+	venv=/var/lib/schedtop/$(pwd | sha256sum | cut -c1-12)
+fi
 
 say() { echo "schedtop set-up: $*" >&2; }
 die() { say "$@"; exit 1; }
@@ -207,19 +214,21 @@ check_python() {
 interpreter() { "$python" -Ic 'import sys; print(sys.version, sys.prefix)'; }
 
 make_venv() {
-	"$python" -m venv --system-site-packages --clear "$1" || die "cannot make the virtual environment $1"
+	mkdir -p "$(dirname "$1")" && "$python" -Im venv --system-site-packages --clear "$1" || die "cannot make the virtual environment $1"
 }
 
-extra_packages() {
-	case $1 in
-	test) echo '[dev]' ;;
-	fuzz) echo '[dev,fuzz]' ;;
-	esac
+# What is locked, with the hashes of its wheels, and nothing else (`make lock`); then the checkout itself, from the disk.
+# Isolated: of the current directory and the caller's variables nothing is imported.
+pip_install() {
+	local python=$1 extras=$2
+	shift 2
+	"$python" -Im pip install "${pip_options[@]}" --require-hashes --only-binary :all: -r "scripts/requirements/$extras.txt" &&
+		"$python" -Im pip install "${pip_options[@]}" --no-index --no-deps --no-build-isolation "$@"
 }
 
 ensure_venv() {
 	local extras=$1 key
-	key=$({ interpreter && pwd && cat pyproject.toml; } | sha256sum | cut -d' ' -f1)
+	key=$({ interpreter && pwd && cat pyproject.toml scripts/requirements/*.txt; } | sha256sum | cut -d' ' -f1)
 	# What the fuzzer needs includes what tests need, and that what running needs.
 	grep -qsx "$key fuzz" $venv/.schedtop && return
 	[ "$extras" = fuzz ] || ! grep -qsx "$key test" $venv/.schedtop || return 0
@@ -231,17 +240,17 @@ ensure_venv() {
 		{ interpreter && pwd; } >$venv/.interpreter
 	fi
 	say "installing schedtop's Python packages into $venv"
-	$venv/bin/python -m pip install "${pip_options[@]}" --editable ".$(extra_packages "$extras")" ||
+	pip_install $venv/bin/python "$extras" --editable . ||
 		die "pip could not install the packages (see above); this step needs the network"
-	$venv/bin/python -m compileall -q schedtop tests >/dev/null || true
+	$venv/bin/python -Im compileall -q schedtop tests >/dev/null || true
 	echo "$key $extras" >$venv/.schedtop
 	give_back
 }
 
-# Under sudo the checkout must stay usable for its user.
+# Under sudo the checkout must stay usable for its user. One of root's stays root's: what is compiled there, root runs.
 give_back() {
-	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] || return 0
-	find . -path ./.git -prune -o \( -path "./$venv" -o -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \
+	[ "$(id -u)" -eq 0 ] && [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ] && [ "$(stat -c %u .)" = "$SUDO_UID" ] || return 0
+	find . -path ./.git -prune -o -path ./.venv -prune -o \( -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \
 		-o -name bench.json -o -path ./screenshots -o -path ./dist -o -path ./build \) -prune -exec chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" {} +
 }
 
@@ -292,7 +301,7 @@ install_program() {
 	mkdir "$target"
 	echo "$made" >"$target/.schedtop"
 	# Without the system's packages: an upgrade of the distribution changes none of ours. bcc is found all the same.
-	if ! "$python" -m venv "$target" || ! "$target/bin/python" -m pip install "${pip_options[@]}" .; then
+	if ! "$python" -Im venv "$target" || ! pip_install "$target/bin/python" run .; then
 		rm -rf "$target"
 		if [ -e "$target.old" ]; then mv "$target.old" "$target"; else remove_directories "$made"; fi
 		die "pip could not install the packages (see above); this step needs the network. Nothing was changed"
@@ -352,11 +361,12 @@ packages)
 	echo "$(installer "$distribution") $(packages_of "$distribution" "$(all_parts "$2")")"
 	;;
 give-back) give_back ;;
+where) echo "$venv" ;;
 install)
 	ensure_packages run
 	check_python
 	install_program "$2"
 	;;
 uninstall) uninstall_program "$2" ;;
-*) die "usage: setup.sh run|test|bench|kernels|fuzz|packages|give-back|install|uninstall" ;;
+*) die "usage: setup.sh run|test|bench|kernels|fuzz|packages|give-back|where|install|uninstall" ;;
 esac

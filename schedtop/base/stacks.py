@@ -12,7 +12,8 @@ INTERRUPT = "[interrupt]"
 class Symbol:
     """One place in code. `name`: the function (demangled), empty: not known; `offset`: within it, else within `module`.
 
-    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address.
+    `module`: the file's path, `[kernel]` or a kernel module's name; empty: not known, `offset` is then the address. No
+    address leaves the program: it would tell where the kernel or the process is loaded (KASLR, ASLR).
     """
 
     name: str
@@ -22,10 +23,17 @@ class Symbol:
 
     @property
     def label(self) -> str:
-        """The function, else `libc.so.6+0x1234`, else `[unknown]`."""
+        """The function, else `libc.so.6+0x1234`, else `[kernel]` or `[unknown]`."""
         if self.name:
             return self.name
+        if self.kernel:
+            return "[kernel]"
         return f"{self.module.rpartition('/')[2]}+{self.offset:#x}" if self.module else "[unknown]"
+
+    @property
+    def place(self) -> int | None:
+        """The offset in the function or the module; `None`: all that is known is an address."""
+        return self.offset if self.name or (self.module and not self.kernel) else None
 
 
 @dataclass(frozen=True, slots=True)

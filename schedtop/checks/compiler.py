@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from schedtop.base.environment import child_environment
 from schedtop.base.finding import Finding
 from schedtop.sources.kernel.bcc_child import NO_BCC
 from schedtop.sources.kernel.findings.binding import LOST, no_bcc
@@ -26,7 +27,10 @@ PATIENCE_S = 10.0
 def bcc(command: Sequence[str]) -> Finding:
     """Which bcc the compiler's child has. `command` asks it: a JSON object, or a status that is not 0."""
     try:
-        child = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL)
+        child = subprocess.run(
+            command, capture_output=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL,
+            env=child_environment(),
+        )  # fmt: skip
         about: Mapping[str, Any] = json.loads(child.stdout) if child.returncode == 0 else {}
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return _broken(str(error))

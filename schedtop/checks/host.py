@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from schedtop.base.finding import Finding
-from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.host.cgroups import cpu_hierarchy, mount_fields, read_mounts
 from schedtop.sources.host.pid_numbers import INITIAL_PID_NAMESPACE, UnknownNumbers
 from schedtop.sources.host.proc import is_virtualised
 from schedtop.sources.kernel.btf import Btf
@@ -39,7 +39,7 @@ def cgroups(mounts: str | None = None) -> Finding:
         why = f"what is mounted cannot be read: {(error.strerror or str(error)).lower()}"
     else:
         why = "no cgroup hierarchy is mounted that has the cpu controller"
-    kinds = {line.split()[2] for line in mounts.splitlines() if len(line.split()) > 3}
+    kinds = {fields[2] for fields in mount_fields(mounts) if len(fields) > 3}
     root = cpu_hierarchy(mounts)
     if root is None:
         nothing = {"version": None, "cpu_controller": None}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from schedtop.base.environment import child_environment
 from schedtop.base.finding import Finding
 from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ns, format_ratio
 from schedtop.model.frame import Frame, merge
@@ -190,8 +191,9 @@ class Workload:
         """Starts it on the first CPU that we may use. Raises OSError, ValueError."""
         code = [sys.executable, "-I", "-S", "-c", WORKLOAD, str(min(os.sched_getaffinity(0))), self.name]
         self._parent = subprocess.Popen(
-            code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
-        )
+            code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0,
+            env=child_environment(),
+        )  # fmt: skip
         assert self._parent.stdout
         self.tids = [self._parent.pid, int(self._parent.stdout.readline())]
 

@@ -64,6 +64,8 @@ def trigger_options(command: Command, *, screen: bool = True) -> Command:
         condition_option,
         click.option("--then", "actions", multiple=True, metavar="ACTION",
                      help=f"What to do then: {actions} (repeatable)."),
+        click.option("--run-as-root", is_flag=True,
+                     help="Run commands as root even under sudo, which runs them as the user who called it."),
         click.option("--around", type=Duration(NS_PER_S, 600 * NS_PER_S), default=60 * NS_PER_S, metavar="TIME",
                      help="How much before and after `--then record` keeps, 1s to 10min.  [default: 1min]"),
     )):  # fmt: skip

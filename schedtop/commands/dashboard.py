@@ -49,7 +49,7 @@ def run(context: click.Context, options: dict[str, Any]) -> int:
 
 def _plan_of(options: dict[str, Any]) -> Plan | None:
     """What is to be done when conditions come true, if there are any."""
-    if not options["conditions"] and not options["actions"]:
+    if not options["conditions"] and not options["actions"] and not options["run_as_root"]:
         return None
     # Late: few dashboards have conditions, and none shall wait for them before its source is opened.
     from schedtop.commands.triggers import plan_of

@@ -18,6 +18,7 @@ from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.schemas import PEEK_BYTES, READABLE, schema_of
 from schedtop.recording.lines import Entry
+from schedtop.sources.replay.pieces import open_regular
 from schedtop.sources.replay.recorded import Recording
 
 
@@ -25,10 +26,8 @@ def open_recording(path: Path) -> Recording:
     """The recording in a file. Raises SourceError that names the command for what is none, if there is one."""
 
     try:
-        schema = ""
-        if path.is_file():
-            with path.open("rb") as file:
-                schema = schema_of(file.read(PEEK_BYTES))
+        with open_regular(path) as file:
+            schema = schema_of(file.read(PEEK_BYTES))
     except OSError as error:
         raise SourceError(f"cannot read {path}: {reason(error)}") from error
     kind = schema.removeprefix("schedtop.").partition("/")[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from schedtop.base.invoker import UnclearInvoker, invoker
 from schedtop.commands.conditions import conditions_of
 from schedtop.outputs.files import OutputError, check_directory
 from schedtop.run.opening import is_proc
@@ -57,6 +59,8 @@ def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
         raise click.BadParameter(str(error), param_hint="'--then'") from error
     if "freeze" in names and not screen:
         raise click.BadParameter("only the dashboard can freeze", param_hint="'--then'")
+    if options["run_as_root"]:
+        _check_root(commands)
     plan = Plan(
         conditions,
         freeze="freeze" in names,
@@ -66,10 +70,24 @@ def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
         export_dir=Path(options["export_dir"]),
         around_ns=options["around"],
         nice=STARTED_NICE,
+        run_as_root=options["run_as_root"],
     )
+    if commands and not plan.run_as_root:
+        try:
+            invoker()
+        except UnclearInvoker as error:
+            raise click.BadParameter(str(error), param_hint="'--then'") from error
     if plan.writes:
         try:
             check_directory(plan.export_dir)
         except OutputError as error:
             raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
     return plan
+
+
+def _check_root(commands: tuple[tuple[str, ...], ...]) -> None:
+    """Raises ClickException if `--run-as-root` says nothing, or cannot be."""
+    if not commands:
+        raise click.UsageError("--run-as-root needs --then 'run COMMAND'")
+    if os.geteuid():
+        raise click.BadParameter("only root can run commands as root", param_hint="'--run-as-root'")

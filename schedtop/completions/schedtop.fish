@@ -4,7 +4,18 @@ function __schedtop_complete
     set -l before (commandline -opc)
     set -l word (commandline -ct)
     set -l program (string replace -r -- '^~/' "$HOME/" $before[1])
-    command -q $program; or return
+    # A path from the root on, else the one in PATH. Never one of the current directory, which is not started by looking
+    # at it.
+    if not string match -q '/*' -- $program
+        set program
+        for place in $PATH
+            if string match -q '/*' -- $place; and test -f $place/schedtop -a -x $place/schedtop
+                set program $place/schedtop
+                break
+            end
+        end
+    end
+    test -n "$program"; or return
     # Of --option=value fish replaces all.
     set -l option (string match -r -- '^--[a-z-]+=' $word)
     set -l value (string replace -- "$option" '' $word)

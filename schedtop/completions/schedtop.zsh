@@ -2,12 +2,21 @@
 # Completion of schedtop for zsh; `schedtop completion zsh` prints it.
 
 _schedtop() {
-	local line kind value meaning
+	local line kind value meaning place program=${${(Q)words[1]}/#\~\//$HOME/}
+	# A path from the root on, else the one in PATH. Never one of the current directory, which is not started by looking
+	# at it.
+	if [[ $program != /* ]]; then
+		program=
+		for place in $path; do
+			[[ $place != /* || ! -f $place/schedtop || ! -x $place/schedtop ]] || { program=$place/schedtop; break; }
+		done
+	fi
+	[[ -n $program ]] || return 1
 	local -a words_found parts_found tasks_found fields before
 	# The words before the cursor, without their quotes.
 	before=("${(@Q)words[1,CURRENT-1]}")
 	for line in "${(@f)$(_SCHEDTOP_COMPLETE=zsh SCHEDTOP_LINE=${(pj:\n:)before} SCHEDTOP_WORD=$PREFIX \
-		"${${(Q)words[1]}/#\~\//$HOME/}" 2>/dev/null)}"; do
+		"$program" 2>/dev/null)}"; do
 		fields=("${(@ps:\t:)line}")
 		kind=$fields[1] value=$fields[2] meaning=$fields[3]
 		case $kind in

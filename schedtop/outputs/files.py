@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, over nothing that exists, and belong to whoever called sudo."""
+"""Files appear whole or not at all, over nothing that exists, made with the rights of whoever called sudo."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from schedtop.base.invoker import UnclearInvoker, as_invoker, invoker
 
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -38,24 +40,46 @@ def write_file(path: Path, data: str | bytes | Iterable[bytes], *, force: bool =
             file.flush()
             os.fsync(file.fileno())
             _move(temporary, path.name, directory, force)
-    except OSError as error:
+    except (OSError, UnclearInvoker) as error:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
     return path
 
 
-def start_file(path: Path, data: bytes, *, force: bool = False) -> BinaryIO:
-    """Makes a file that begins with `data`, whole, and gives it open at its end, to be written on without a buffer.
+class StartedFile:
+    """A file that is being written on: `file`, without a buffer, at its end. Close it in the end."""
 
-    As `write_file` otherwise. Raises OutputError.
-    """
+    def __init__(self, file: BinaryIO, name: str, directory: int) -> None:
+        self.file = file
+        self._name = name
+        self._directory = directory
+
+    def close(self) -> None:
+        """Closes it; what could not be written raises OSError."""
+        if not self.file.closed:
+            os.close(self._directory)
+            self.file.close()
+
+    def discard(self) -> None:
+        """Takes it away, if its name in the directory that it was made in still is this file's, and closes it."""
+        if self.file.closed:
+            return
+        with suppress(OSError, UnclearInvoker), as_invoker():
+            there = os.stat(self._name, dir_fd=self._directory, follow_symlinks=False)
+            if os.path.samestat(os.fstat(self.file.fileno()), there):
+                os.unlink(self._name, dir_fd=self._directory)
+        self.close()
+
+
+def start_file(path: Path, data: bytes, *, force: bool = False) -> StartedFile:
+    """Makes a file that begins with `data`, whole, to be written on. As `write_file` otherwise. Raises OutputError."""
     try:
         check_target(path, force=force)
         with _directory(path.parent) as directory, _temporary(path.name, directory) as (file, temporary):
             file.write(data)
             file.flush()
             _move(temporary, path.name, directory, force)
-            return os.fdopen(os.dup(file.fileno()), "ab", buffering=0)
-    except OSError as error:
+            return StartedFile(os.fdopen(os.dup(file.fileno()), "ab", buffering=0), path.name, os.dup(directory))
+    except (OSError, UnclearInvoker) as error:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
 
 
@@ -63,10 +87,11 @@ def check_target(path: Path, *, force: bool = False) -> None:
     """Raises OutputError if a file cannot be made at `path`: seen before long work rather than after it."""
     check_directory(path.parent)
     try:
-        mode = path.lstat().st_mode
+        with as_invoker():
+            mode = path.lstat().st_mode
     except FileNotFoundError:
         return
-    except OSError as error:
+    except (OSError, UnclearInvoker) as error:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
     if not stat.S_ISREG(mode):
         raise OutputError(f"cannot write {path}: it exists and is not a regular file")
@@ -77,26 +102,34 @@ def check_target(path: Path, *, force: bool = False) -> None:
 def check_directory(path: Path) -> None:
     """Raises OutputError unless `path` is a directory in which files can be made."""
     try:
-        mode = path.stat().st_mode
+        with as_invoker():
+            mode = path.stat().st_mode
+            # By what this thread may do now, and not by who has started the program.
+            writable = os.access(path, os.W_OK | os.X_OK, effective_ids=True)
+        user = invoker()
     except FileNotFoundError as error:
         raise OutputError(f"{path}: there is no such directory") from error
-    except OSError as error:
+    except (OSError, UnclearInvoker) as error:
         raise OutputError(f"{path}: {reason(error)}") from error
     if not stat.S_ISDIR(mode):
         raise OutputError(f"{path} is not a directory")
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: the directory is not writable")
+    if not writable:
+        whose = f" to {user.words}, with whose rights files are written" if user else ""
+        raise OutputError(f"{path}: the directory is not writable{whose}")
 
 
-def reason(error: OSError) -> str:
+def reason(error: OSError | UnclearInvoker) -> str:
     """Why a system call failed, in the system's words."""
+    if isinstance(error, UnclearInvoker):
+        return str(error)
     return error.strerror.lower() if error.strerror else type(error).__name__
 
 
 @contextmanager
 def _directory(path: Path) -> Iterator[int]:
     """A directory, opened: names are in this one, whatever others put at its path meanwhile. Raises as `_walked`."""
-    descriptor = _walked(path) if os.geteuid() == 0 else os.open(path, _DIRECTORY)
+    with as_invoker():
+        descriptor = _walked(path) if os.geteuid() == 0 else os.open(path, _DIRECTORY)
     try:
         yield descriptor
     finally:
@@ -108,7 +141,8 @@ def _walked(path: Path) -> int:
 
     The kernel's rule for /tmp (fs.protected_symlinks), for each part of the path. Raises OSError, OutputError.
     """
-    trusted, left, links = {"0", os.environ.get("SUDO_UID", "0")}, [*path.parts], 0
+    user = invoker()
+    trusted, left, links = {0, user.uid if user else 0}, [*path.parts], 0
     here = os.open(".", _DIRECTORY)
     try:
         while left:
@@ -123,7 +157,7 @@ def _walked(path: Path) -> int:
             target = os.readlink("", dir_fd=there)
             os.close(there)
             links += 1
-            if str(status.st_uid) not in trusted:
+            if status.st_uid not in trusted:
                 raise OutputError(f"{path}: {part} is a symlink of another user, which root does not follow")
             if links > _MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -140,29 +174,25 @@ def _temporary(name: str, directory: int) -> Iterator[tuple[BinaryIO, str]]:
     temporary = f".{name[:200]}.{os.urandom(6).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     # What root sees of a host is not for every user; others have their umask.
-    descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666, dir_fd=directory)
+    with as_invoker():
+        descriptor = os.open(temporary, flags, 0o600 if os.geteuid() == 0 else 0o666, dir_fd=directory)
     file = os.fdopen(descriptor, "wb")
     try:
-        _give_to_sudo_user(descriptor)
         yield file, temporary
     finally:
-        with suppress(OSError):
+        with suppress(OSError), as_invoker():
             os.unlink(temporary, dir_fd=directory)
         with suppress(OSError):
             file.close()
 
 
-def _give_to_sudo_user(descriptor: int) -> None:
-    uid, gid = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    if os.geteuid() == 0 and uid.isdecimal() and gid.isdecimal():
-        # On the descriptor: a name could have been exchanged by the owner of the directory. Some file systems
-        # (vfat, a squashing NFS) know no owners, and then root's file is better than none.
-        with suppress(OSError):
-            os.fchown(descriptor, int(uid), int(gid))
-
-
 def _move(temporary: str, name: str, directory: int, force: bool) -> None:
     """Gives the finished file its name. Raises OSError."""
+    with as_invoker():
+        _moved(temporary, name, directory, force)
+
+
+def _moved(temporary: str, name: str, directory: int, force: bool) -> None:
     if force:
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         return

@@ -46,7 +46,10 @@ class Syscall:
 
 @dataclass(frozen=True, slots=True)
 class SlowCall:
-    """One slow system call. `time_ns`: wall-clock time at its end; `error`: a name like `EAGAIN`, or empty."""
+    """One slow system call. `time_ns`: wall-clock time at its end; `error`: a name like `EAGAIN`, or empty.
+
+    `result`: what it returned; `None`: an address, which would tell where the process is loaded (ASLR).
+    """
 
     time_ns: int
     tid: int
@@ -54,7 +57,7 @@ class SlowCall:
     name: str
     duration_ns: int
     blocked_ns: int
-    result: int
+    result: int | None
     error: str = ""
 
 

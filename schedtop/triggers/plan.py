@@ -29,7 +29,8 @@ AROUND_NS = 60 * NS_PER_S
 class Plan:
     """Every action is done for every condition. `commands`: words of the commands to run.
 
-    `export_dir` is where files go, `around_ns` how long before and after is recorded, `nice` the priority of commands.
+    `export_dir` is where files go, `around_ns` how long before and after is recorded, `nice` the priority of commands;
+    with `run_as_root` they are root's even under sudo.
     """
 
     conditions: tuple[Condition, ...] = ()
@@ -40,6 +41,7 @@ class Plan:
     export_dir: Path = Path(".")
     around_ns: int = AROUND_NS
     nice: int = 0
+    run_as_root: bool = False
 
     @property
     def writes(self) -> bool:

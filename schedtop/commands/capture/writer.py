@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from schedtop.base.environment import child_environment
 from schedtop.capture.events import Capture
 from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.files import OutputError
@@ -43,6 +44,7 @@ def write_capture_elsewhere(capture: Capture, paths: dict[str, Path]) -> list[Pa
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=child_environment(),
         process_group=0,  # what the terminal sends is for us
     ) as child:
         assert child.stdin

@@ -128,7 +128,7 @@ def _waker(waker: Waker) -> dict[str, Any]:
 
 def _stack(stack: Stack) -> dict[str, Any]:
     symbols = [
-        {"name": symbol.name or None, "module": symbol.module or None, "offset": symbol.offset}
+        {"name": symbol.name or None, "module": symbol.module or None, "offset": symbol.place}
         for symbol in stack.symbols
     ]
     return {"symbols": symbols, "missing": stack.missing or None, "truncated": stack.truncated}

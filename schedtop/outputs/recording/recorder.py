@@ -44,8 +44,8 @@ class Recorder:
         self._cgroups: Mapping[int, str] = MappingProxyType({})
         first = self._packed(header_line(header))
         self.bytes = len(first)
-        self._file = start_file(path, first, force=force)
-        self._status = os.fstat(self._file.fileno())
+        self._started = start_file(path, first, force=force)
+        self._file = self._started.file
 
     def __enter__(self) -> Self:
         return self
@@ -60,12 +60,7 @@ class Recorder:
 
     def write(self, frame: Frame) -> None:
         """Adds a Frame. Raises RecordingFull without having written it, OutputError. No file without a Frame stays."""
-        try:
-            self._append_within_bound(self._packed(frame_line(frame, self._cgroups)))
-        except OutputError:
-            if not self.frames:
-                self.discard()
-            raise
+        self._append_within_bound(self._packed(frame_line(frame, self._cgroups)))
         self.frames += 1
         self._cgroups = frame.cgroups
 
@@ -83,18 +78,18 @@ class Recorder:
         except OSError as error:
             raise self._failure(error) from error
         finally:
-            self._file.close()
+            self._started.close()
 
     def discard(self) -> None:
         """Takes the file away, if it still is this one: without a Frame it cannot be read."""
-        with suppress(OSError):
-            if os.path.samestat(self._status, self.path.lstat()):
-                self.path.unlink()
-        self._file.close()
+        self._started.discard()
 
     def _append_within_bound(self, data: bytes) -> None:
         if self.bytes + len(data) + END_BYTES > self._max_bytes:
-            self.close("it has reached its largest size")
+            if self.frames:
+                self.close("it has reached its largest size")
+            else:
+                self.discard()
             raise RecordingFull(f"{self.path} has reached its largest size with {_intervals(self.frames)}")
         self._append(data)
 
@@ -109,7 +104,10 @@ class Recorder:
             # What was half written is gone again, and where it was there is room for a line that says why.
             with suppress(OSError):
                 self._write(self._packed(end_line(End(self.frames, f"it could not be written: {reason(error)}"))))
-            self._file.close()
+            if self.frames:
+                self._started.close()
+            else:
+                self.discard()
             raise self._failure(error) from error
 
     def _write(self, data: bytes) -> None:

@@ -46,7 +46,7 @@ def slow_calls_text(task: TaskFrame) -> str:
             call.name,
             format_ns(call.duration_ns),
             format_ns(call.blocked_ns),
-            call.error or str(call.result),
+            call.error or ("an address" if call.result is None else str(call.result)),
         )
         for call in task.slow_calls
     ]

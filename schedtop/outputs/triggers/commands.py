@@ -1,5 +1,7 @@
 """Commands that triggers run: without a shell, one at a time of each, bounded in time, and ended with us.
 
+Under sudo they are the calling user's (runner.py).
+
 What a command leaves running when it ends by itself is its own affair.
 """
 
@@ -16,8 +18,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from schedtop.base.invoker import UnclearInvoker
 from schedtop.base.units import iso_time, printable
 from schedtop.outputs.files import reason
+from schedtop.outputs.triggers.runner import runner
 from schedtop.triggers.watch import Fired
 
 LIMIT_S = 60.0
@@ -36,11 +40,12 @@ Say = Callable[[str, bool], None]
 class Commands:
     """Running commands, each watched by a thread of its own. `close` ends them all."""
 
-    def __init__(self, say: Say, nice: int = 0, limit_s: float = LIMIT_S) -> None:
-        """`nice`: their priority, which is not ours."""
+    def __init__(self, say: Say, nice: int = 0, limit_s: float = LIMIT_S, *, as_root: bool = False) -> None:
+        """`nice`: their priority, which is not ours. `as_root`: they are root's, whoever called sudo."""
         self._say = say
         self._nice = nice
         self._limit_s = limit_s
+        self._as_root = as_root
         self._stop = threading.Event()
         self._running: dict[tuple[int, tuple[str, ...]], threading.Thread] = {}
 
@@ -76,16 +81,17 @@ class Commands:
             # A thread has a priority of its own on Linux, and what it starts inherits that.
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
+            by = runner(as_root=self._as_root)
             process = subprocess.Popen(
-                words,
+                [*by.before, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
+                env={**by.environment, **environment},
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
-            why = reason(error) if isinstance(error, OSError) else str(error)
+        except (OSError, ValueError, UnclearInvoker) as error:
+            why = str(error) if isinstance(error, ValueError) else reason(error)
             self._say(f"cannot run {name}: {why}", True)
             return
         with process:

@@ -58,7 +58,7 @@ class TriggerActions:
         self._settings = settings
         self._say = say
         self._watch = Watch(plan.conditions)
-        self._commands = Commands(say, plan.nice)
+        self._commands = Commands(say, plan.nice, as_root=plan.run_as_root)
         self._around = AroundRecording(recordings, plan.around_ns, filters)
         self._sets = 0
         self._written_ns: dict[int, int] = {}

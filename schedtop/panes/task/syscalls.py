@@ -15,9 +15,6 @@ from schedtop.widgets.strips import Spans, clip, steady, whole_parts
 WIDE = 96
 """From here on there is room for several errors of a call."""
 
-LARGE = 1 << 32
-"""A larger result is an address."""
-
 SLOWEST_HEIGHT = 9
 """From here on the slowest calls have a part of the pane."""
 
@@ -74,7 +71,7 @@ WIDE_COLUMNS = explained((*_COLUMNS, _errors(44, 3)), MEANINGS)
 
 def _result(call: SlowCall) -> str:
     """What it returned: an error, a number, or what is none."""
-    return steady(call.error) or (str(call.result) if abs(call.result) < LARGE else "a pointer")
+    return steady(call.error) or ("an address" if call.result is None else str(call.result))
 
 
 SLOW_COLUMNS: tuple[Column[Sequence[SlowCall]], ...] = explained(

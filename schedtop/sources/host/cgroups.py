@@ -18,22 +18,41 @@ _GROUPS_PER_S = 1_000
 _NAMED_AT_MOST = 3
 _ID_PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _POD_ID = re.compile(r"pod([0-9a-f]{8}[0-9a-f_-]{24,28})(?:\.slice)?$")
+_ESCAPED = re.compile(r"\\([0-3][0-7]{2})")
 _LONG_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def mount_fields(text: str) -> list[list[str]]:
+    """The fields of each line of /proc/PID/mounts or mountinfo.
+
+    The kernel escapes blanks, tabs and ends of lines (mangle_path of fs/seq_file.c); what else Python takes for one is
+    part of a name, and anybody who may mount something chooses that.
+    """
+    return [[_unescaped(field) for field in line.split(" ")] for line in text.split("\n")]
+
+
+def _unescaped(field: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), field) if "\\" in field else field
 
 
 def cpu_hierarchy(mounts: str) -> Path | None:
     """Where the cpu controller's groups are mounted, by the text of /proc/self/mounts: v1 if it is there, else v2."""
     unified = None
-    # The kernel escapes blanks, tabs and ends of lines in names; what else Python takes for one is part of a name.
-    for line in mounts.split("\n"):
-        fields = line.split(" ")
-        if len(fields) < 4:
-            continue
-        if fields[2] == "cgroup" and "cpu" in fields[3].split(","):
+    for fields in mount_fields(mounts):
+        if _is_v1_cpu(fields):
             return Path(fields[1])
-        if fields[2] == "cgroup2":
+        if len(fields) > 3 and fields[2] == "cgroup2":
             unified = Path(fields[1])
     return unified
+
+
+def has_v1_cpu_controller(mounts: Callable[[], str] | None = None) -> bool:
+    """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
+    return any(_is_v1_cpu(fields) for fields in mount_fields((mounts or read_mounts)()))
+
+
+def _is_v1_cpu(fields: list[str]) -> bool:
+    return len(fields) > 3 and fields[2] == "cgroup" and "cpu" in fields[3].split(",")
 
 
 def read_mounts(path: Path = Path("/proc/self/mounts")) -> str:
@@ -48,11 +67,11 @@ def mounted_group(root: Path, mountinfo: Path = Path("/proc/self/mountinfo")) ->
     the host (`/../..`). Source: Documentation/filesystems/proc.rst, /proc/PID/mountinfo.
     """
     try:
-        lines = mountinfo.read_bytes().split(b"\n")
+        lines = mount_fields(read_mounts(mountinfo))
     except OSError:
         return "/"
-    found = [fields[3] for line in lines if len(fields := line.split()) > 4 and fields[4] == os.fsencode(root)]
-    return os.fsdecode(found[-1]) if found else "/"
+    found = [fields[3] for fields in lines if len(fields) > 4 and fields[4] == str(root)]
+    return found[-1] if found else "/"
 
 
 def group_directory(root: Path, top: str, path: str) -> str | None:
@@ -149,7 +168,7 @@ def _below_a_mount(root: Path, text: str, mounts: Path) -> str | None:
     if not text.startswith("/"):
         return None
     try:
-        lines = [line.split(" ") for line in read_mounts(mounts).split("\n")]
+        lines = mount_fields(read_mounts(mounts))
     except OSError:
         lines = []
     points = {fields[1] for fields in lines if len(fields) > 2 and fields[2] in ("cgroup", "cgroup2")}
@@ -204,12 +223,3 @@ def _nearest(paths: list[str], text: str) -> str:
     by_name = {path.rpartition("/")[2]: path for path in reversed(paths)}
     near = difflib.get_close_matches(text.rpartition("/")[2], by_name, 1)
     return by_name[near[0]] if near else next(iter(difflib.get_close_matches(text, paths, 1)), "")
-
-
-def has_v1_cpu_controller(mounts: Callable[[], str] = read_mounts) -> bool:
-    """Whether the cpu controller is on a v1 hierarchy: then that is where its groups and quotas are."""
-    for line in mounts().splitlines():
-        fields = line.split()
-        if len(fields) > 3 and fields[2] == "cgroup" and "cpu" in fields[3].split(","):
-            return True
-    return False

@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from schedtop.base.environment import child_environment
 from schedtop.base.finding import MORE
+from schedtop.base.invoker import as_invoker
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
 from schedtop.sources.kernel.compiler_child import kernel_calls, map_loads
@@ -94,7 +96,7 @@ def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> C
         bcc_command("compiler_child", str(nice) if differs else ""),
         input=json.dumps({"text": text, "flags": (*flags, *UNREAD)}).encode(),
         capture_output=True,
-        env=os.environ | {"BCC_KERNEL_SOURCE": str(include_root)},
+        env=child_environment(BCC_KERNEL_SOURCE=str(include_root)),
         cwd="/",  # the compiler looks for headers there: none may come from where we were started
         process_group=0,  # ctrl-c is for us: we end it
         check=False,
@@ -128,7 +130,8 @@ def _why_failed(said: bytes) -> str:
 
 def keep_log(log: bytes) -> str:
     """Writes a log for the user; returns the name of its file."""
-    handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
+    with as_invoker():
+        handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
     with os.fdopen(handle, "wb") as file:
         file.write(log)
     return name

@@ -41,7 +41,10 @@ _NICE = 10
 
 Named = tuple[str, int]
 Found = tuple[str, str, int]
-"""A symbol's name, its module, and its offset: in the function, without a name in the module, else the address."""
+"""A symbol's name, its module, and its offset: in the function, without a name in the module, else the address.
+
+Of the kernel's code without a name it is 0: its address would tell where the kernel is loaded (KASLR).
+"""
 
 
 class Reader:
@@ -212,7 +215,7 @@ def _unnamed(places: list[int]) -> list[Named]:
 
 def _of_kernel(name: str, offset: int) -> Found:
     function, _, module = name.partition("\t")
-    return function, module.strip("[]") or "[kernel]", offset
+    return function, module.strip("[]") or "[kernel]", offset if function else 0
 
 
 def _own_vdso() -> int | None:

@@ -40,7 +40,7 @@ _EVERYBODY = Scope()
 _USUAL = Limits()
 _HIDDEN = (
     "the kernel hides its symbols (CAP_SYSLOG shows them, with sysctl kernel.kptr_restrict below 2): "
-    "kernel frames are addresses"
+    "kernel frames are [kernel]"
 )
 _DENIED = "user stacks of processes of other users need CAP_SYS_PTRACE (from 6.14 on CAP_PERFMON): [not permitted]"
 

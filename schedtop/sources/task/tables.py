@@ -44,6 +44,9 @@ _TCP_STATES = (
 )  # fmt: skip
 _PROTOCOLS = {6: "tcp", 33: "dccp", 132: "sctp", 262: "mptcp"}
 
+_ADDRESSES = 1 << 32
+"""A larger result of a system call is one: that of mmap, of brk."""
+
 
 def cumulative_states(threads: Rows, now_ns: int) -> Times:
     """Nanoseconds of each thread in each of STATES so far, shape (threads, states): the one under way included."""
@@ -131,11 +134,15 @@ def slow_calls(rows: Rows, names: Mapping[int, str], clock_offset_ns: int) -> tu
             syscall_name(int(row["call"]), names),
             int(row["duration_ns"]),
             int(row["blocked_ns"]),
-            int(row["result"]),
+            _number(int(row["result"])),
             error_name(-int(row["result"])) if -TASK.MOST_ERRNO <= row["result"] < 0 else "",
         )
         for row in rows
     )
+
+
+def _number(result: int) -> int | None:
+    return result if abs(result) < _ADDRESSES else None
 
 
 def io(earlier: TaskReading, later: TaskReading) -> tuple[Io, ...]:

@@ -177,3 +177,36 @@ def test_completion_in_fish(environment: Mapping[str, str]) -> None:
         [FISH, "--no-config", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["snapshot", "--theme=dark", "--format"]
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Path:
+    """A directory in which a program of the same name waits to be started."""
+    made = tmp_path / "trap"
+    made.mkdir()
+    (made / "schedtop").write_text(f"#!/bin/sh\n: > {tmp_path}/started\n")
+    (made / "schedtop").chmod(0o755)
+    return made
+
+
+@pytest.mark.parametrize("shell", [BASH, ZSH, FISH], ids=["bash", "zsh", "fish"])
+def test_tab_starts_nothing_of_the_current_directory(
+    shell: str | None, environment: Mapping[str, str], trap: Path, tmp_path: Path
+) -> None:
+    if shell is None:
+        pytest.skip("it is not installed")
+    there = {**environment, "PATH": f".:relative:{environment['PATH']}"}
+    if shell == FISH:
+        lines = "; ".join(f'complete -C "{name} snaps"' for name in ("./schedtop", "schedtop"))
+        done = subprocess.run(
+            [shell, "--no-config", "-c", f"source {SCRIPTS}/schedtop.fish; {lines}"],
+            env=there, cwd=trap, capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["snapshot", "snapshot"]
+    else:
+        options, kind = (["--norc", "--noprofile", "-i"], "bash") if shell == BASH else (["-f", "-i"], "zsh")
+        loaded = "" if shell == BASH else f"autoload -Uz compinit; compinit -u -d {tmp_path}/dump; "
+        begin = f"cd {trap}; {loaded}. {SCRIPTS}/schedtop.{kind}; echo rea''dy\n"
+        keys = [(begin, "ready"), ("./schedtop snaps\t", "hot "), ("\x15schedtop snaps\t", "hot ")]
+        typed([shell, *options], there, keys)
+    assert not (tmp_path / "started").exists()

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import schedtop
+from schedtop.base import invoker
 from schedtop.history.thinning import frame_bytes
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
@@ -98,12 +99,13 @@ def test_recorder_keeps_a_file_that_replaced_its_own(tmp_path: Path) -> None:
 
 
 def test_events_are_bounded_as_well(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path / "a", HEADER, max_bytes=5000)
+    recorder = Recorder(tmp_path / "a", HEADER, max_bytes=100_000)
+    recorder.write(FRAMES[0])
     for _ in range(50):
         recorder.note(Event(0, "note", "x"))
     with pytest.raises(RecordingFull):
-        recorder.note(Event(0, "note", "x" * 5000))
-    assert (tmp_path / "a").stat().st_size <= 5000
+        recorder.note(Event(0, "note", "x" * 100_000))
+    assert (tmp_path / "a").stat().st_size <= 100_000
 
 
 def test_recorder_keeps_an_existing_file_unless_forced(tmp_path: Path) -> None:
@@ -140,10 +142,14 @@ def test_reader_of_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
 @ROOT
 def test_recording_belongs_to_the_invoking_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "65534")
-    monkeypatch.setenv("SUDO_GID", "65533")
+    monkeypatch.setenv("SUDO_GID", "65534")
+    monkeypatch.setattr(invoker, "_parent", lambda _pid: (0, 0))  # under sudo they are whose they are
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    os.chown(tmp_path, 65534, 65534)
     with Recorder(tmp_path / "a", HEADER):
         status = (tmp_path / "a").stat()
-    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (65534, 65533, 0o600)
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (65534, 65534, 0o600)
 
 
 @pytest.fixture
