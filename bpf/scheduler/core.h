@@ -203,10 +203,11 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
 		u32 timeslices = new_timeslices(&event->prev, slot, 0);
+		bool has_waited = slot->timeslices || slot->wait_start_ns;
 
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
-		/* Seen for the first time, it can have run since before our time. */
-		cpu->waits_unseen += slot->timeslices ? timeslices : 0;
+		/* Seen for the first time, and not at its fork, it can have run since before our time. */
+		cpu->waits_unseen += has_waited ? timeslices : 0;
 		count_unseen_arrivals(cpu, slot, timeslices);
 		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
 	}
