@@ -70,7 +70,9 @@ def test_a_claim_that_fails_leaves_no_eternal_waiter(any_front_end: str, whose: 
         update_element(tasks, index, row.tobytes())
         bpf_syscall.delete_element(claims, index)
         hog.wait()
-        time.sleep(1)
+        seen = len(collector.frames)
+        while len(collector.frames) < seen + 5:
+            time.sleep(0.05)
         left = [int(tid) for tid in programs.overflow()["tid"]]
     for frame in collector.frames[-2:]:
         mine = frame.tasks[frame.tasks["tid"] == pid]
