@@ -106,7 +106,7 @@ static __always_inline void init_slot(struct task_slot *slot, struct task_id *id
 	slot->exit_code = EXIT_UNKNOWN;
 	new_timeslices(id, slot, 0);
 	note_account(id, slot);
-	/* The tid comes last: with it other CPUs take the slot for complete. */
+	/* With it other CPUs take the slot for complete. */
 	barrier();
 	slot->tid = id->tid;
 	slot->flags = selected_flags(slot, slot->flags);
