@@ -17,6 +17,7 @@
 #include "maps.h"
 #include "quota.h"
 #include "tasks.h"
+#include "timeline.h"
 
 static __always_inline u32 task_tgid(struct task_id *id)
 {
@@ -139,6 +140,14 @@ static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *
 #else
 	return 1;
 #endif
+}
+
+static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu)
+{
+	/* The verifier lets load by the pointer from the event, and not by the equal number. */
+	if (cpu->current_task != opaque(prev->task))
+		return TID_KEPT;
+	return task_tgid(prev) == prev->tid ? TID_OF_LEADER : TID_OF_THREAD;
 }
 
 static __always_inline bool is_yield(u64 task)

@@ -185,6 +185,26 @@ static __always_inline void count_unseen_arrivals(struct cpu_state *cpu, struct 
 		count_unseen_switches(cpu, count);
 }
 
+/* No task has this tid any more. */
+static __always_inline void end_tid(u32 tid)
+{
+	struct task_slot *slot = known_slot(tid);
+
+	if (slot) {
+		slot->exit_epoch = current_epoch();
+		slot->flags = TASK_EXITED;
+	}
+}
+
+/* The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on. */
+static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id)
+{
+	new_timeslices(id, slot, 0);
+	note_account(id, slot);
+	slot->wait_start_ns = 0;
+	slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
+}
+
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
 				       u64 slice, u32 cpu_id, u64 now)
 {
@@ -198,15 +218,22 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	if (!slot)
 		return;
 	note_change(slot);
+	if (event->tid_change == TID_OF_THREAD) {
+		slot->run_ns += slice;
+		return;
+	}
+	if (event->tid_change == TID_OF_LEADER)
+		replace_leader(slot, &event->prev);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
 	if (!(flags & TASK_RUNNING_NOW)) {
 		u32 timeslices = new_timeslices(&event->prev, slot, 0);
+		bool has_waited = slot->timeslices || slot->wait_start_ns;
 
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
-		/* Seen for the first time, it can have run since before our time. */
-		cpu->waits_unseen += slot->timeslices ? timeslices : 0;
+		/* Seen for the first time, and not at its fork, it can have run since before our time. */
+		cpu->waits_unseen += has_waited ? timeslices : 0;
 		count_unseen_arrivals(cpu, slot, timeslices);
 		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
 	}
@@ -233,12 +260,14 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 			note_quota(&event->prev, slot);
 		}
 		if (event->dead) {
-			slot->exit_epoch = current_epoch();
 			slot->wait_start_ns = 0;
 			flags |= TASK_EXITED;
 		}
 	}
 	slot->flags = flags;
+	/* The last time that it was here, for is_reclaimable(). */
+	if (flags & (TASK_EXITING | TASK_EXITED))
+		slot->exit_epoch = current_epoch();
 	if (event->dead)
 		end_task(cpu, slot, now);
 }
@@ -280,6 +309,21 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	}
 }
 
+/* An exec by a thread changes its tid long before sched_process_exec: its slice goes on under the other one. */
+static __always_inline void note_tid_change(struct cpu_state *cpu, struct switch_event *event)
+{
+	event->tid_change = TID_KEPT;
+	if (cpu->current_tid == event->prev.tid || !cpu->current_tid || !event->prev.tid)
+		return;
+	event->tid_change = tid_change(&event->prev, cpu);
+	if (event->tid_change == TID_OF_LEADER) {
+		end_tid(cpu->current_tid);
+		cpu->current_tid = event->prev.tid;
+	} else if (event->tid_change == TID_OF_THREAD) {
+		event->prev.tid = cpu->current_tid;
+	}
+}
+
 static __always_inline void on_switch(struct switch_event *event)
 {
 	u32 cpu_id = bpf_get_smp_processor_id();
@@ -293,6 +337,7 @@ static __always_inline void on_switch(struct switch_event *event)
 	read_clocks(&at, &event->next, cpu, cpu_id);
 	now = at.now;
 	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
+	note_tid_change(cpu, event);
 	add_slice(cpu, timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
 	if (now >= cpu->steal_due_ns)
 		mark_steal(cpu, timeline, &event->next, now);
@@ -309,6 +354,7 @@ static __always_inline void on_switch(struct switch_event *event)
 		cpu->idle_ns += slice;
 	cpu->slice_start_ns = now;
 	cpu->current_tid = event->next.tid;
+	cpu->current_task = event->next.task;
 	if (event->next.tid)
 		switch_in(cpu, event, cpu_id, &at);
 }
@@ -434,7 +480,6 @@ static __always_inline void on_exit(struct task_id *id)
 static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 {
 	struct cpu_state *cpu = this_cpu();
-	u32 index = old_tid & (TASK_SLOTS - 1);
 	struct task_slot *slot;
 
 	if (!cpu)
@@ -451,21 +496,10 @@ static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 	/* It still runs: its slice goes on under the other tid. */
 	if (cpu->current_tid == old_tid)
 		cpu->current_tid = id->tid;
-	slot = tasks.lookup(&index);
-	if (slot && slot->tid != old_tid)
-		slot = overflow.lookup(&old_tid);
-	if (slot) {
-		slot->exit_epoch = current_epoch();
-		slot->flags = TASK_EXITED;
-	}
+	end_tid(old_tid);
 	slot = task_slot(id, cpu);
-	if (slot) {
-		/* Its own timeslices count from here on, not those of the leader. */
-		new_timeslices(id, slot, 0);
-		note_account(id, slot);
-		slot->wait_start_ns = 0;
-		slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
-	}
+	if (slot)
+		replace_leader(slot, id);
 }
 
 #endif

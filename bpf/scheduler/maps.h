@@ -17,6 +17,9 @@
 
 #define CLAIM_LOCKS 4096
 
+/* A claim that is left over: so many intervals old. */
+#define CLAIM_EPOCHS 100
+
 /* Slow waits are limited per CPU and window of 2^27 ns (134 ms), so that a flood is spread over the second. */
 #define SLOW_WINDOW_SHIFT 27
 
@@ -106,6 +109,12 @@ struct task_slot {
 	u32 exit_epoch;
 };
 
+/* One CPU has the slot of this index in hand, for the task of this tid. */
+struct claim {
+	u32 tid;
+	u32 epoch;
+};
+
 /* One CPU. Written by that CPU alone, except for the migrations. A switch touches the first line, and the last. */
 struct cpu_state {
 	u64 slice_start_ns; /* 0: no switch seen yet */
@@ -132,7 +141,7 @@ struct cpu_state {
 	u64 numa_migrations;
 	u64 short_lived; /* those that ended here, and of them those that found no room in short_lived */
 	u64 short_lived_dropped;
-	u64 reserved_line[1];
+	u64 waits_unseen; /* that ended, or whose task ran, without both being seen: in no histogram */
 	u64 overflowed; /* tasks that this CPU put into the overflow map */
 
 	u64 look_window; /* what became of waits when their blockers were looked for */
@@ -157,7 +166,7 @@ struct cpu_state {
 	u64 clock_former;
 	u64 steal_due_ns; /* when the next steal_mark is made */
 	u64 wakeups;
-	u64 waits_unseen; /* that ended, but began unseen: in no histogram */
+	u64 current_task; /* what current_tid was when it came: an exec changes tids. 0: the front end cannot tell */
 	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
 	u64 preempt_count_at; /* the address of its preempt_count, 0: not looked for yet */
 };
@@ -338,7 +347,7 @@ BPF_F_TABLE("array", u32, struct queue_samples, queues, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct config, config, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_slot, overflow, OVERFLOW_TASKS);
-BPF_TABLE("hash", u32, u32, claims, CLAIM_LOCKS);
+BPF_TABLE("hash", u32, struct claim, claims, CLAIM_LOCKS);
 BPF_TABLE("hash", struct short_lived_key, struct short_lived, short_lived, SHORT_LIVED);
 BPF_TABLE("lru_hash", struct pair_key, struct pair, pairs, PAIRS);
 BPF_TABLE("lru_hash", struct group_key, struct group_latency, groups, LATENCY_GROUPS);

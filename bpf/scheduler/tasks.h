@@ -21,6 +21,13 @@ struct task_id {
 	bool newborn; /* the current task has just started it */
 };
 
+/* What an exec by a thread has done to the task that leaves, since it came: its leader is dead, and they swap tids. */
+enum tid_change {
+	TID_KEPT,
+	TID_OF_LEADER, /* it has the tid of the leader from now on */
+	TID_OF_THREAD, /* it is the former leader, and has the thread's */
+};
+
 struct switch_event {
 	struct task_id prev;
 	struct task_id next;
@@ -28,6 +35,7 @@ struct switch_event {
 	bool dead; /* prev will never run again */
 	bool yielded; /* prev asked for it with sched_yield */
 	bool throttled; /* prev's cgroup has used up its quota */
+	enum tid_change tid_change;
 };
 
 static __always_inline u32 task_tgid(struct task_id *id);
@@ -52,6 +60,9 @@ static __always_inline bool is_being_woken(struct task_id *id, struct task_slot 
 
 /* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
 static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one);
+
+/* Another tid leaves than came: is it another task, or one of those that an exec gives other tids? */
+static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu);
 
 /* waits.h */
 static __always_inline void note_account(struct task_id *id, struct task_slot *slot);
@@ -95,6 +106,8 @@ static __always_inline void init_slot(struct task_slot *slot, struct task_id *id
 	slot->exit_code = EXIT_UNKNOWN;
 	new_timeslices(id, slot, 0);
 	note_account(id, slot);
+	/* With it other CPUs take the slot for complete. */
+	barrier();
 	slot->tid = id->tid;
 	slot->flags = selected_flags(slot, slot->flags);
 }
@@ -107,52 +120,101 @@ static __always_inline u64 current_epoch(void)
 	return settings ? settings->epoch : 0;
 }
 
-/* The slot's owner will not write to it any more (an exec can rob an exiting thread of its last switch). */
+/* Whether it runs on a CPU: a last switch that was not reported does not keep its slot for ever. */
+static __always_inline bool is_running(struct task_slot *slot)
+{
+	u32 cpu_id = slot->last_cpu;
+	struct cpu_state *cpu = slot->flags & TASK_RUNNING_NOW ? cpus.lookup(&cpu_id) : NULL;
+
+	return cpu && cpu->current_tid == slot->tid;
+}
+
+/*
+ * The slot's owner will not write to it any more. A tid may be given again before the last switch of its former task. One
+ * that exits may run, wait and block for long (since 6.16 its memory goes after sched_process_exit), but an exec can rob
+ * an exiting thread of its last switch.
+ */
 static __always_inline bool is_reclaimable(struct task_slot *slot, struct task_id *id, u64 epoch)
 {
-	if (!slot->tid || slot->tid == id->tid || slot->flags & TASK_EXITED)
+	if (!slot->tid || slot->flags & TASK_EXITED)
 		return true;
-	return slot->flags & TASK_EXITING && slot->exit_epoch + 2 <= epoch;
+	if (slot->tid == id->tid)
+		return slot->start_ns <= id->start_ns;
+	return slot->flags & TASK_EXITING && slot->exit_epoch + 2 <= epoch && !slot->wait_start_ns && !is_running(slot);
 }
 
-/* Takes the array slot for a new task, if it can be had. One CPU at a time: inserting into a hash is the lock. */
-static __always_inline bool claim_slot(struct task_slot *slot, u32 index, struct task_id *id, struct cpu_state *cpu)
+/* Gives a slot to another task. */
+static __always_inline void renew_slot(struct task_slot *slot, struct task_id *id, struct cpu_state *cpu, u64 epoch)
 {
-	u64 epoch = current_epoch();
-	u32 one = 1;
-	bool claimed;
-
-	if (!is_reclaimable(slot, id, epoch) || claims.insert(&index, &one))
-		return false;
-	claimed = is_reclaimable(slot, id, epoch);
-	if (claimed) {
-		/* Did it die so late that no reading can have seen its last counts? */
-		if (slot->tid && slot->exit_epoch + 1 >= epoch)
-			cpu->evicted++;
-		init_slot(slot, id);
-	}
-	claims.delete(&index);
-	return claimed;
+	/* Did it die so late that no reading can have seen its last counts? */
+	if (slot->tid && slot->exit_epoch + 1 >= epoch)
+		cpu->evicted++;
+	init_slot(slot, id);
 }
 
-static __always_inline struct task_slot *overflow_slot(struct task_id *id)
+/* An entry is initialised by the CPU that has inserted it; until then it has no tid, and other CPUs get NULL. */
+static __always_inline struct task_slot *overflow_slot(struct task_id *id, struct cpu_state *cpu, u64 epoch)
 {
 	u32 zero = 0;
 	struct task_slot *empty = no_task.lookup(&zero);
 	struct task_slot *slot;
+	bool is_ours;
 
 	if (!empty)
 		return NULL;
-	overflow.insert(&id->tid, empty);
+	is_ours = !overflow.insert(&id->tid, empty);
 	slot = overflow.lookup(&id->tid);
-	if (slot)
-		init_slot(slot, id);
+	if (!slot || same_task(slot, id))
+		return slot;
+	if (is_ours)
+		cpu->overflowed++;
+	else if (!slot->tid || slot->start_ns > id->start_ns)
+		return NULL;
+	renew_slot(slot, id, cpu, epoch);
 	return slot;
 }
 
 /*
- * The slot of a task, NULL if there is no room for it. The overflow hash is asked before a free slot is taken, so that
- * a task which lives there keeps its one place.
+ * The place of a task that was not seen before. The array slot goes to one CPU at a time: inserting into a hash is the
+ * lock, and what has changed before is looked at under it. NULL if there is no room, or while another CPU makes the place
+ * of this task: one that is woken while it is switched out has events on two.
+ */
+static __always_inline struct task_slot *new_slot(struct task_slot *slot, u32 index, struct task_id *id,
+						  struct cpu_state *cpu)
+{
+	u64 epoch = current_epoch();
+	struct claim own = { .tid = id->tid, .epoch = epoch }, *other;
+	bool is_found, is_being_made = false;
+
+	if (!is_reclaimable(slot, id, epoch))
+		goto no_room;
+	if (!claims.insert(&index, &own)) {
+		is_found = same_task(slot, id);
+		if (!is_found && is_reclaimable(slot, id, epoch)) {
+			renew_slot(slot, id, cpu, epoch);
+			is_found = true;
+		}
+		/* Since 6.15 this can fail: the lock of a bucket is given up after a while (rqspinlock). */
+		claims.delete(&index);
+	} else {
+		other = claims.lookup(&index);
+		if (other && own.epoch - other->epoch >= CLAIM_EPOCHS)
+			claims.delete(&index);
+		else
+			is_being_made = other && other->tid == id->tid;
+		is_found = same_task(slot, id);
+	}
+	if (is_found)
+		return slot;
+	if (is_being_made)
+		return NULL;
+no_room:
+	return overflow_slot(id, cpu, epoch);
+}
+
+/*
+ * The slot of a task, NULL if there is none for it. The overflow hash is asked before a free slot is taken, so that a task
+ * which lives there keeps its one place.
  */
 static __always_inline struct task_slot *task_slot(struct task_id *id, struct cpu_state *cpu)
 {
@@ -163,29 +225,28 @@ static __always_inline struct task_slot *task_slot(struct task_id *id, struct cp
 	if (!slot || same_task(slot, id))
 		return slot;
 	other = overflow.lookup(&id->tid);
-	if (other) {
-		if (!same_task(other, id))
-			init_slot(other, id);
+	if (other && same_task(other, id))
 		return other;
-	}
-	if (claim_slot(slot, index, id, cpu))
-		return slot;
-	other = overflow_slot(id);
-	if (other)
-		cpu->overflowed++;
-	else
+	slot = other && !other->tid ? NULL : new_slot(slot, index, id, cpu);
+	if (!slot)
 		cpu->untracked++;
-	return other;
+	return slot;
 }
 
-/* The name of a task that is known by its tid only, for the rare slow wait. */
-static __always_inline void name_of(u32 tid, char *comm)
+/* The place of a task that is known by its tid only. */
+static __always_inline struct task_slot *known_slot(u32 tid)
 {
 	u32 index = tid & (TASK_SLOTS - 1);
 	struct task_slot *slot = tasks.lookup(&index);
 
-	if (slot && slot->tid != tid)
-		slot = overflow.lookup(&tid);
+	return slot && slot->tid != tid ? overflow.lookup(&tid) : slot;
+}
+
+/* Its name, for the rare slow wait. */
+static __always_inline void name_of(u32 tid, char *comm)
+{
+	struct task_slot *slot = known_slot(tid);
+
 	if (tid && slot)
 		__builtin_memcpy(comm, slot->comm, COMM_BYTES);
 }

@@ -82,6 +82,20 @@ static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *
 	return 1;
 }
 
+/* No record names a task by more than its tid: the leader has gone to its end, and what came is a thread of its process. */
+static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct task_slot *leader = known_slot(tgid), *thread;
+
+	if (!leader || !(leader->flags & (TASK_EXITING | TASK_EXITED)))
+		return TID_KEPT;
+	if (tgid == cpu->current_tid)
+		return TID_OF_THREAD;
+	thread = tgid == prev->tid ? known_slot(cpu->current_tid) : NULL;
+	return thread && thread->tgid == tgid ? TID_OF_LEADER : TID_KEPT;
+}
+
 static __always_inline bool is_queued(struct task_id *id, struct task_slot *slot)
 {
 	return slot->flags & TASK_RUNNING_NOW;

@@ -95,7 +95,7 @@ class Mix:
     def _had_quota(self, tid: int) -> bool:
         """Whether a task, or what started it, was ever in a group; of an orphan nobody knows."""
         while self._grouped:
-            status = Path(f"/proc/{tid}/status").read_text().split()
+            status = Path(f"/proc/{tid}/status").read_text(errors="replace").split()
             process, parent = (int(status[status.index(name) + 1]) for name in ("Tgid:", "PPid:"))
             if process in self._grouped:
                 return True
@@ -118,11 +118,11 @@ class Mix:
         """Tid, name and state of each task of the group."""
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
+                fields = (process / "stat").read_text(errors="replace").rsplit(")", 1)[1].split()
                 if int(fields[2]) != self._group:
                     continue
                 for task in (process / "task").iterdir():
-                    text = (task / "stat").read_text()
+                    text = (task / "stat").read_text(errors="replace")
                     comm, rest = text[text.index("(") + 1 :].rsplit(")", 1)
                     yield int(task.name), comm, rest.split()[0]
 

@@ -41,6 +41,7 @@ _MORE = {
         "test_new_tasks_wait_from_their_fork_on",
         "test_a_wait_that_begins_on_the_way_out_is_seen",
     ),
+    "test_first_sight": ("test_a_claim_that_fails_leaves_no_eternal_waiter",),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

@@ -1,32 +1,48 @@
-"""Tasks that found their place in the table taken: read only where there are any, and removed after they exited."""
+"""Tasks that found their place in the table taken: read only where there are any, and removed once they are gone."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Integers, Rows, take_rows
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.hash_reader import HashReader
 
 
 class OverflowReader:
-    """Reads the overflow map of descriptor `fd`. One that has exited is taken out of it at the reading after."""
+    """Reads the overflow map of descriptor `fd`. An entry that is over is taken out of it at the reading after.
 
-    def __init__(self, fd: int, values: HashReader) -> None:
-        self._fd, self._values = fd, values
+    That is one of a task that has exited, or that has a slot in the table `slots`, where all its events go.
+    """
+
+    def __init__(self, fd: int, values: HashReader, slots: Rows) -> None:
+        self._fd, self._values, self._slots = fd, values, slots
         self._inserted = -1
         self._rows: Rows = np.zeros(0, [("tid", "<u4")])
-        self._exited: set[tuple[int, int]] = set()
+        self._over: set[tuple[int, int]] = set()
 
-    def read(self, inserted: int) -> Rows:
+    def read(self, inserted: int, epoch: int, running_tids: Integers) -> Rows:
         """Its rows; `inserted`: how many were ever put into it. Without a new one an empty map is not read."""
         if inserted == self._inserted and not len(self._rows):
             return self._rows
         self._inserted, rows = inserted, self._values.all()
-        gone = rows[rows["flags"] & SCHEDULER.TASK_EXITED != 0]
-        exited = set(zip(gone["tid"].tolist(), gone["start_ns"].tolist(), strict=True))
-        for tid, _ in exited & self._exited:
+        names = list(zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True))
+        over = {names[at] for at in np.flatnonzero(self._are_over(rows, epoch, running_tids)).tolist()}
+        removed = over & self._over
+        for tid, _ in removed:
             calls.delete_element(self._fd, tid.to_bytes(4, "little"))
-        self._exited, self._rows = exited, rows
-        return rows
+        self._over = over - removed
+        self._rows = take_rows(rows, np.flatnonzero([name not in removed for name in names])) if removed else rows
+        return self._rows
+
+    def _are_over(self, rows: Rows, epoch: int, running_tids: Integers) -> npt.NDArray[np.bool_]:
+        """Which of them nothing is written to any more, as is_reclaimable() of bpf/scheduler/tasks.h has it."""
+        over: npt.NDArray[np.bool_] = rows["flags"] & SCHEDULER.TASK_EXITED != 0
+        exiting = (rows["flags"] & SCHEDULER.TASK_EXITING != 0) & (rows["exit_epoch"].astype(np.int64) + 2 <= epoch)
+        over |= exiting & (rows["wait_start_ns"] == 0) & ~np.isin(rows["tid"], running_tids)
+        slots = take_rows(self._slots, rows["tid"].astype(np.int64) & (len(self._slots) - 1))
+        # Of two users of a tid the one that started later lives.
+        over |= (slots["tid"] == rows["tid"]) & (slots["start_ns"] >= rows["start_ns"])
+        return over

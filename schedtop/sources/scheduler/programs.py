@@ -148,9 +148,10 @@ class Programs(Loader):
     def overflow(self) -> Rows:
         """The tasks that had to move into the overflow map, with the fields of `tasks`.
 
-        One that has exited and was returned by the call before is taken out of the map: nothing else ever is.
+        One that is over and was returned by the call before is taken out of the map: nothing else ever is.
         """
-        return self._overflow.read(int(self.cpus["overflowed"].sum()))
+        inserted, epoch = int(self.cpus["overflowed"].sum()), int(self.config["epoch"][0])
+        return self._overflow.read(inserted, epoch, self.cpus["current_tid"])
 
     def pairs(self, keys: list[bytes] | None) -> Rows:
         """The pairs of victim and other task of those keys that are there still, as rows of `struct pair`.
@@ -209,4 +210,4 @@ class Programs(Loader):
         self.cpus = self._view("cpus")
         ring = self._compiled.maps["slow_waits"]
         self._events = EventQueue(Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize), ring.dtype)
-        self._overflow = OverflowReader(self._fds["overflow"], self._hash("overflow"))
+        self._overflow = OverflowReader(self._fds["overflow"], self._hash("overflow"), self.tasks)
