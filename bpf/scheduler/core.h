@@ -8,6 +8,7 @@
 
 #include "../histogram.h"
 #include "../task_struct.h"
+#include "../woken_by.h"
 #include "blame.h"
 #include "changes.h"
 #include "maps.h"
@@ -316,12 +317,10 @@ static __always_inline void on_switch(struct switch_event *event)
 /* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
 static __always_inline u32 waker(struct cpu_state *cpu)
 {
-	u32 count = preempt_count_by(&cpu->preempt_count_at);
+	u32 by = woken_by(preempt_count_by(&cpu->preempt_count_at));
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (count & INTERRUPT_MASK)
-		return BY_INTERRUPT << WOKEN_BY_SHIFT;
-	return count & SOFTIRQ_BIT ? BY_SOFTIRQ << WOKEN_BY_SHIFT | tid : tid;
+	return by << WOKEN_BY_SHIFT | (by == BY_INTERRUPT ? 0 : tid);
 }
 
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,

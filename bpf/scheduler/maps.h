@@ -45,13 +45,6 @@ enum wait_kind {
 
 #define LATENCY_KINDS 3
 
-/* What woke a task. Of a softirq the current task is the source only if it is ksoftirqd; else it was interrupted. */
-enum woken_by {
-	BY_TASK,
-	BY_INTERRUPT,
-	BY_SOFTIRQ,
-};
-
 /* Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above. */
 #define WOKEN_BY_SHIFT 30
 

@@ -19,16 +19,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loads import ended, kernel_switches, python
+from loads import ended, kernel_numbers, kernel_switches, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import MIGRATE, SWITCH, WAKING, Capture
 from schedtop.commands.capture.files import capture_at_key, take_capture
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
 
 BUFFER_BYTES = 64 << 20
+
+HARDIRQ = 0x08
+"""TRACE_FLAG_HARDIRQ in include/linux/trace_events.h: Perfetto's `irq_context`."""
+
+LOOPBACK = """
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def echo():
+    far = socket.create_connection(listener.getsockname())
+    while byte := far.recv(1): far.sendall(byte)
+threading.Thread(target=echo, daemon=True).start()
+near, _ = listener.accept()
+while True: near.sendall(b"x"); near.recv(1)
+"""
 
 PING_PONG = """
 import os, sys, time
@@ -268,6 +283,63 @@ def test_waker_in_a_capture_is_the_task_that_woke(front_end: str) -> None:
     assert first == second[::-1], "two processes wake each other"
     waking = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == first[1])]
     assert set(woken["woken_ns"][woken["tid"] == first[1]].tolist()) <= set(waking["time_ns"].tolist())
+
+
+SLEEPER = """
+import os, time
+os.sched_setaffinity(0, {1})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # beside other tests, too
+while True: time.sleep(0.002)
+"""
+HOG = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
+
+
+def test_a_timers_wakeup_names_no_waker(front_end: str, tmp_path: Path) -> None:
+    sleeper = python(SLEEPER)
+    with ended(sleeper):
+        while kernel_numbers(sleeper.pid).voluntary < 20:
+            time.sleep(0.05)
+        hog = python(HOG)
+        with ended(hog):
+            time.sleep(0.2)
+            capture = taken(front_end)
+    wakings = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == sleeper.pid)]
+    by_timer = wakings["woken_by"] == WokenBy.INTERRUPT
+    assert len(wakings) > 10
+    assert by_timer.sum() >= 0.9 * len(wakings)
+    assert not wakings["other_tid"][by_timer].any()
+    assert hog.pid not in wakings["other_tid"]
+    assert not capture.unavailable
+    paths = write_traces(capture, {"chrome": tmp_path / "trace.json", "perfetto": tmp_path / "trace.perfetto-trace"})
+    events = json.loads(paths[0].read_bytes())["traceEvents"]
+    told = Counter(
+        (event["args"]["woken_by"], event["args"]["waker"])
+        for event in events
+        if event["name"] == "runnable" and event["tid"] == sleeper.pid and event["args"]["reason"] == "wakeup"
+    )
+    assert told["interrupt", 0] >= 0.9 * sum(told.values()) > 0
+    assert not [event for event in events if event["ph"] == "s" and event["tid"] == hog.pid]
+    packets = protos.Trace.FromString(paths[1].read_bytes()).packet
+    flags = Counter(
+        event.common_flags & HARDIRQ
+        for packet in packets
+        for event in packet.ftrace_events.event
+        if event.HasField("sched_waking") and event.sched_waking.pid == sleeper.pid
+    )
+    assert flags[HARDIRQ] == by_timer.sum()
+
+
+def test_a_softirqs_wakeup_is_marked_in_a_capture(front_end: str) -> None:
+    """Packets are handled after an interrupt, here on behalf of the sender: the kernel does not tell."""
+    process = python(LOOPBACK)
+    with ended(process):
+        time.sleep(0.2)
+        capture = taken(front_end, NS_PER_S // 2)
+    wakings = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == process.pid)]
+    by_softirq = wakings["woken_by"] == WokenBy.SOFTIRQ
+    assert by_softirq.sum() > 50
+    names = {capture.task_names.name(tid) for tid in set(wakings["other_tid"][by_softirq].tolist()) - {0}}
+    assert all(name.startswith("ksoftirqd/") for name in names)
 
 
 def test_a_migration_is_seen(front_end: str) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from task_programs import looked_at, program
 
 from schedtop.commands.task.command import _look as look_at
 from schedtop.model.source import SourceError
+from schedtop.model.waits import WokenBy
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.kernel.front_end import Hook
 from schedtop.sources.task import source as task_source
@@ -320,14 +322,50 @@ def test_switches_and_preemptors_beside_a_busy_task() -> None:
     assert abs(task_frame.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
 
 
-def test_a_timer_is_an_interrupt_whomever_it_interrupts() -> None:
-    sleeper = "for _ in range(100): time.sleep(0.002)"
-    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(sleeper, ("taskset", "-c", "1")) as one:
+SLEEPER = "for _ in range(100): time.sleep(0.002)"
+
+
+def test_a_timer_is_an_interrupt_whomever_it_interrupts(front_end: str) -> None:
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(SLEEPER, ("taskset", "-c", "1")) as one:
         hog.go_on()
-        task_frame = looked_at(one.pid, one.go)
-    wakers = {peer.tid: peer.count for peer in task_frame.wakers}
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    assert "interrupts" not in task_frame.unavailable
+    wakers = {peer.tid: peer.count for peer in task_frame.wakers if peer.woken_by is WokenBy.INTERRUPT}
     assert wakers[0] >= 90
-    assert wakers.get(hog.pid, 0) <= 10
+    assert hog.pid not in {peer.tid for peer in task_frame.wakers}
+
+
+def test_an_interrupted_task_wakes_nobody(front_end: str) -> None:
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(SLEEPER, ("taskset", "-c", "1")) as one:
+        hog.go_on()
+        task_frame = looked_at(hog.pid, one.go, front_end=front_end)
+    assert one.pid not in {peer.tid for peer in task_frame.wakees if peer.woken_by is not WokenBy.SOFTIRQ}
+
+
+LOOPBACK = """
+listener = socket.create_server(("127.0.0.1", 0))
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    far = socket.create_connection(listener.getsockname())
+    while byte := far.recv(1): far.sendall(byte)
+    os._exit(0)
+near, _ = listener.accept()
+for _ in range(200): near.sendall(b"x"); near.recv(1)
+TRUTH = {"child": child}
+"""
+
+
+def test_what_a_softirq_wakes_is_marked(front_end: str) -> None:
+    """Packets are handled after an interrupt, here on behalf of the sender: the kernel does not tell."""
+    with program(LOOPBACK) as one:
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    wakers = {peer.woken_by: peer for peer in task_frame.wakers if not peer.tid or peer.tid == one.truth["child"]}
+    assert wakers[WokenBy.SOFTIRQ].count > 50
+    assert wakers[WokenBy.SOFTIRQ].tid == 0
+    wakees = Counter({peer.woken_by: peer.count for peer in task_frame.wakees if peer.tid == one.truth["child"]})
+    assert wakees[WokenBy.SOFTIRQ] > 50
+    assert wakees[WokenBy.TASK] < 10
 
 
 THREADS = """

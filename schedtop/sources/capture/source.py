@@ -23,6 +23,7 @@ from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import CAPTURE
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, tells_interrupts
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
@@ -42,6 +43,7 @@ SAME = {
     "other_prio": "other_prio",
     "from_cpu": "cpu",
     "to_cpu": "other_cpu",
+    "woken_by": "woken_by",
 }
 """Fields of EVENT_DTYPE, and those of `struct capture_event` that they are."""
 
@@ -109,6 +111,7 @@ class CaptureSource:
             ended_early=ended_early,
             lost_in_interrupts=interrupting,
             missing=self._front_end.missing,
+            unavailable={} if tells_interrupts(self._front_end.flags) else {"interrupts": INTERRUPTS_UNKNOWN},
         )
 
     def drop(self, stop: threading.Event) -> None:

@@ -164,6 +164,14 @@ def read_records(
         raise (NotPermitted if denied else SourceError)(str(error)) from error
 
 
+def kernel_interrupt_flags() -> list[str]:
+    """`interrupt_flags` of the running kernel, for programs that otherwise need no BTF; none where there is none."""
+    try:
+        return with_kept_btf(interrupt_flags, KERNEL_BTF)
+    except BtfError:
+        return []
+
+
 def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool = True) -> FrontEnd:
     """The front end for a kernel with BTF; `by_account`: waits are the kernel's, where it tells them.
 
@@ -199,10 +207,10 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     try:
         # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        lengths = list(dict.fromkeys((*lengths, *with_kept_btf(interrupt_flags, KERNEL_BTF))))
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
-    return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)
+    more = dict.fromkeys((*lengths, *kernel_interrupt_flags()))
+    return FrontEnd("tracepoint", (*flags, *more), events, missing, why, notes)
 
 
 def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
