@@ -47,7 +47,7 @@ def _tracepoint_front_end() -> FrontEnd:
     present, events = read_records(EVENTS)
     if "sched_switch" not in present:
         raise SourceError(no_tracepoint("sched_switch").error)
-    flags = (*record_flags(present), *kernel_interrupt_flags())
+    flags = (*record_flags("capture/tracepoint.c", present), *kernel_interrupt_flags())
     return FrontEnd("tracepoint", flags, events, _missing(events))
 
 

@@ -31,6 +31,7 @@ from schedtop.sources.kernel.offsets import (
 )
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
 from schedtop.sources.kernel.quotas import quota_flags
+from schedtop.sources.kernel.records import check_records, macro_prefix
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -202,7 +203,7 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     present, events = read_records(dict.fromkeys((*EVENTS, "sched_wakeup"), "sched"), root)
     if "sched_switch" not in present:
         raise SourceError(no_tracepoint("sched_switch").error)
-    flags = record_flags(present)
+    flags = record_flags("scheduler/tracepoint.c", present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
         # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
@@ -213,8 +214,12 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     return FrontEnd("tracepoint", (*flags, *more), events, missing, why, notes)
 
 
-def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
-    """HAVE_EVENT for each tracepoint, and where the fields of its record lie."""
+def record_flags(program: str, present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
+    """HAVE_EVENT for each tracepoint, and where the fields of its record lie.
+
+    `program`: the .c file of bpf/ that reads them. Raises SourceError where it cannot.
+    """
+    check_records(program, present)
     flags = []
     for event, fields in present.items():
         prefix = macro_prefix(event)
@@ -223,11 +228,6 @@ def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
             known = not name.endswith("comm") or field.size == SCHEDULER.COMM_BYTES
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
     return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
-
-
-def macro_prefix(event: str) -> str:
-    """What the macros of a tracepoint's fields begin with: SWITCH for sched_switch."""
-    return event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
 
 
 def _task_fields(btf: Btf) -> dict[str, str]:

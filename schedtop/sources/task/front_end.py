@@ -86,7 +86,7 @@ def tracepoint_task_front_end() -> TaskFrontEnd:
     if not interrupts:
         unavailable["interrupts"] = INTERRUPTS_UNKNOWN
     parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
-    flags = (*record_flags(present), *interrupts, "-DNEW_THREADS_ARE_YOUNG")
+    flags = (*record_flags("task/tracepoint.c", present), *interrupts, "-DNEW_THREADS_ARE_YOUNG")
     return TaskFrontEnd("tracepoint", flags, hooks, parts, unavailable)
 
 
