@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loads import ended, kernel_numbers, kernel_switches, python
+from loads import ended, kernel_numbers, kernel_switches, load_share, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
@@ -28,6 +28,8 @@ from schedtop.commands.capture.files import capture_at_key, take_capture
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
+from schedtop.sources.capture.source import CaptureSource
+from tests.check_kernel.host import all_online, removable_cpus
 
 BUFFER_BYTES = 64 << 20
 
@@ -228,8 +230,6 @@ def test_seen_and_lost_are_all_there_was() -> None:
     """Against ctxt of /proc/stat around the capture, with a buffer that is far too small."""
     with group_ended(ping_pong(0), ping_pong(1)):
         taken("auto", NS_PER_S // 10)
-        from schedtop.sources.capture.source import CaptureSource
-
         with CaptureSource("auto", 8 << 10) as source:
             before_ns, before = time.monotonic_ns(), kernel_switches()
             capture = source.take(NS_PER_S, threading.Event())
@@ -351,6 +351,27 @@ def test_a_migration_is_seen(front_end: str) -> None:
     moves = capture.events[(capture.events["kind"] == MIGRATE) & (capture.events["tid"] == process.pid)]
     assert len(moves) > 10
     assert {(row["from_cpu"], row["to_cpu"]) for row in moves} == {(0, 1), (1, 0)}
+
+
+def test_a_cpu_that_comes_up_later_is_in_the_capture(front_end: str) -> None:
+    if load_share() == 1:
+        pytest.skip("takes a CPU away, which disturbs what is pinned to it: in guests alone")
+    switch = removable_cpus()[0]
+    cpu = int(switch.parent.name.removeprefix("cpu"))
+    switch.write_text("0")
+    try:
+        with CaptureSource(front_end) as source:
+            up = threading.Timer(0.5, switch.write_text, ("1",))
+            up.start()
+            capture = source.take(3 * NS_PER_S, threading.Event())
+            up.join()
+    finally:
+        all_online([switch])
+    assert cpu in capture.cpus
+    seen = capture.events[capture.events["seen_on"] == cpu]
+    assert len(seen) > 10
+    assert seen["time_ns"].min() > capture.start_ns + NS_PER_S // 4
+    assert "cpus" not in capture.unavailable
 
 
 def test_tasks_born_meanwhile_have_their_names(front_end: str) -> None:
