@@ -219,7 +219,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags = selected_flags(slot, flags);
 	if (event->involuntary) {
 		slot->involuntary++;
-		slot->wait_start_ns = now;
+		slot->wait_start_ns = event->pauses ? 0 : now;
 		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
 		slot->waker_or_preemptor_tid = event->yielded || event->throttled ? 0 : event->next.tid;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
@@ -249,11 +249,13 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	struct task_slot *slot = task_slot(&event->next, cpu);
 	struct wait wait;
 	u32 timeslices;
+	bool paused;
 
 	if (!slot)
 		return;
 	note_change(slot);
 	slot->last_cpu = cpu_id;
+	paused = (slot->flags & (TASK_YIELDED | TASK_RUNNING_NOW)) == TASK_YIELDED && !slot->wait_start_ns;
 	timeslices = new_timeslices(&event->next, slot, 1);
 	slot->timeslices++;
 	if (timeslices > 1) {
@@ -268,14 +270,14 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	restore_kind(slot);
 	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
 	/* Woken on its way out, when sched_waking still found it queued. */
-	if (!slot->wait_start_ns && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
+	if (!slot->wait_start_ns && !paused && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
 		slot->waker_or_preemptor_tid = 0;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
 		slot->wait_start_ns = at->now - wait.ns;
 	}
 	if (slot->wait_start_ns) {
 		end_wait(cpu, slot, event, &wait, at->now);
-	} else if (slot->timeslices > timeslices) {
+	} else if (slot->timeslices > timeslices && !(paused && timeslices == 1)) {
 		cpu->waits_unseen += timeslices;
 		slot->run_delay_ns += is_selected(slot) ? wait.run_delay_ns : 0;
 	}

@@ -246,6 +246,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "ON_RQ": "on_rq",
         "CPU": first("thread_info.cpu", "cpu"),
         "ALLOWED": "nr_cpus_allowed",
+        "PRIO": "prio",
     }
     optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "PCOUNT": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
