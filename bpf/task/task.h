@@ -425,9 +425,10 @@ static __always_inline void arrive(struct task_config *settings, struct task_thr
 			  account(thread, THREAD_RUNNING, thread->since_ns + ran_unseen(thread, exec_ns, now)), 0);
 		state = thread->waking_ns ? THREAD_SLEEPING : THREAD_RUNNABLE;
 	}
-	/* A wakeup that came while it was on its way out. */
-	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
-		account(thread, state, thread->waking_ns);
+	/* A wakeup that came while it was on its way out. By the two clocks it may have come before that was over. */
+	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->waking_ns) {
+		if (thread->waking_ns > thread->since_ns)
+			account(thread, state, thread->waking_ns);
 		state = THREAD_RUNNABLE;
 	}
 	if (state == THREAD_RUNNABLE)

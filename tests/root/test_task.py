@@ -26,6 +26,7 @@ from schedtop.commands.task.command import _look as look_at
 from schedtop.model.source import SourceError
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.kernel import bpf_syscall
 from schedtop.sources.kernel.front_end import Hook
 from schedtop.sources.task import source as task_source
 from schedtop.sources.task.front_end import choose_task_front_end
@@ -283,6 +284,26 @@ def test_a_call_was_not_blocked_before_it_began() -> None:
     assert last["duration_ns"] > 50 * MS
     assert (rows["blocked_ns"] <= rows["duration_ns"]).all()
     assert last["blocked_ns"] > 50 * MS
+
+
+def test_a_wakeup_before_the_end_of_the_run_time_begins_a_wait() -> None:
+    """Its switch to sleep was not seen, and by the kernel's count of run time it ran until after it was woken."""
+    with program("") as one:
+        programs = TaskPrograms(choose_task_front_end(), os.cpu_count() or 1)
+        try:
+            now = time.monotonic_ns()
+            programs.aim(one.pid, 0, now)
+            row = np.zeros(1, programs._compiled.maps["threads"].dtype)
+            row["tid"], row["state"], row["since_ns"], row["call"] = one.pid, STATES.index("running"), now, -1
+            row["cpu_and_one"] = row["exec_ns"] = 1
+            bpf_syscall.add_element(programs._fds["threads"], one.pid.to_bytes(4, "little"), row.tobytes())
+            one.go_on()
+            one.heard()
+            totals = programs.read().totals[0]
+        finally:
+            programs.close()
+    assert totals["switches_unseen"] >= 1
+    assert totals["waits"].sum() >= 1
 
 
 PAIR = """
