@@ -37,6 +37,7 @@ _MORE = {
     "test_quota": (
         "test_a_wakeup_into_a_throttled_group_is_throttled",
         "test_what_follows_the_return_of_the_quota_is_queueing",
+        "test_a_kernel_that_does_not_split_waits_says_so",
     ),
     "test_new_tasks": (
         "test_new_tasks_wait_from_their_fork_on",

@@ -554,6 +554,9 @@ def test_a_quota_throttles(quota_group: Path) -> None:
     assert held_back > 0.5 * task_frame.states.total_ns
     if "throttled" not in task_frame.unavailable:
         assert task_frame.states.throttled_ns > 20 * MS
+        assert task_frame.unavailable["return of its quota"] == task_source.RETURN_UNKNOWN
+    else:
+        assert "runnable" in task_frame.unavailable["throttled"]
     assert task_frame.states.running_ns < 0.4 * task_frame.states.total_ns
 
 

@@ -30,7 +30,7 @@ from schedtop.sources.kernel.offsets import (
     tells_interrupts,
 )
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
-from schedtop.sources.kernel.quotas import quota_flags
+from schedtop.sources.kernel.quotas import QUOTAS_UNKNOWN, quota_flags, tells_quotas
 from schedtop.sources.kernel.records import check_records, macro_prefix
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
@@ -124,6 +124,8 @@ class FrontEnd:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
         if self.no_queue != NOT_SAMPLED and not tells_interrupts(self.flags):
             lost["interrupts"] = INTERRUPTS_UNKNOWN
+        if self.no_queue != NOT_SAMPLED and not tells_quotas(self.flags):
+            lost["throttled_ns"] = QUOTAS_UNKNOWN
         return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})
 
 
