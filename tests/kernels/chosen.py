@@ -27,6 +27,7 @@ _MORE = {
         "test_a_full_overflow_map_is_counted",
         "test_a_full_ring_is_counted",
         "test_a_negative_wait_is_dropped_and_counted",
+        "test_cpus_that_are_not_there_take_no_room_for_pairs_and_groups",
     ),
     "test_short_lives": (
         "test_thousands_of_short_processes_are_all_counted",
