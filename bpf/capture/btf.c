@@ -50,7 +50,7 @@ int btf_sched_waking(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_event(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), 0);
+	add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
 	close_ring(&ring);
 	return 0;
 }
@@ -61,7 +61,7 @@ int btf_sched_wakeup_new(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_event(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), 0);
+	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
 	close_ring(&ring);
 	return 0;
 }
@@ -72,7 +72,7 @@ int btf_sched_migrate_task(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
-	add_event(&ring, CAPTURE_MIGRATE, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
+	add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
 	close_ring(&ring);
 	return 0;
 }

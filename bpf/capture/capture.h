@@ -14,12 +14,13 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../woken_by.h"
 
 #define NAMES_TOLD 1024 /* a power of two */
 
 enum capture_kind {
 	CAPTURE_SWITCH, /* tid left the CPU with prev_state, other_tid has it */
-	CAPTURE_WAKING, /* other_tid wakes tid */
+	CAPTURE_WAKING, /* other_tid (0: not a task) wakes tid */
 	CAPTURE_WAKEUP_NEW, /* other_tid made tid */
 	CAPTURE_MIGRATE, /* tid goes from cpu to other_cpu */
 	CAPTURE_NAME, /* tid has this name, and is of the process other_tid (0: unknown) */
@@ -38,8 +39,9 @@ struct capture_event {
 	u32 prev_state;
 	s16 prio;
 	s16 other_prio;
-	u32 cpu; /* where a woken task was last, or a migrating one comes from */
-	u32 other_cpu;
+	u16 cpu; /* where a woken task was last, or a migrating one comes from */
+	u16 other_cpu;
+	u32 woken_by;
 };
 
 #define AFTER_OTHER_TID(event) ((u64 *)&(event)->prev_state)
@@ -53,7 +55,8 @@ struct capture_cpu {
 	u64 lost[CAPTURE_KINDS];
 	u64 busy; /* an event is being written */
 	u64 interrupting; /* events that came meanwhile, and are lost */
-	u64 reserved_line[4];
+	u64 preempt_count_at; /* the address of its preempt_count, 0: not looked for yet */
+	u64 reserved_line[3];
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 
@@ -209,20 +212,34 @@ static __always_inline void tell_name(struct ring *ring, u32 tid, u32 tgid, u64 
 	commit(ring);
 }
 
-/* A wakeup of a task that was last on `cpu`, or is to start there; or a migration from `cpu` to `other_cpu`. */
-static __always_inline void add_event(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu, u32 other_cpu)
+static __always_inline void add_event(struct ring *ring, u32 kind, u32 tid, u32 other_tid, s32 prio, u32 cpu,
+				      u32 other_cpu, u32 by)
 {
 	struct capture_event *event = reserve(ring, kind, tid);
 
 	if (!event)
 		return;
-	event->other_tid = bpf_get_current_pid_tgid();
+	event->other_tid = other_tid;
 	event->prev_state = 0;
 	event->prio = prio;
 	event->other_prio = 0;
 	event->cpu = cpu;
 	event->other_cpu = other_cpu;
+	event->woken_by = by;
 	commit(ring);
+}
+
+/* Of a task that was last on `cpu`, or is to start there. */
+static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu)
+{
+	u32 by = woken_by(preempt_count_by(&ring->cpu->preempt_count_at));
+
+	add_event(ring, kind, tid, waker_tid(by), prio, cpu, 0, by);
+}
+
+static __always_inline void add_migration(struct ring *ring, u32 tid, s32 prio, u32 from_cpu, u32 to_cpu)
+{
+	add_event(ring, CAPTURE_MIGRATE, tid, bpf_get_current_pid_tgid(), prio, from_cpu, to_cpu, 0);
 }
 
 static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u32 state, s32 prev_prio, s32 next_prio)
@@ -237,6 +254,7 @@ static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u3
 	event->other_prio = next_prio;
 	event->cpu = ring->cpu_id;
 	event->other_cpu = ring->cpu_id;
+	event->woken_by = 0;
 	commit(ring);
 }
 

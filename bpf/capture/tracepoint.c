@@ -35,8 +35,8 @@ int tracepoint_sched_waking(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_event(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
-		  FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD), 0);
+	add_wakeup(&ring, CAPTURE_WAKING, FIELD(u32, ctx, WAKING_PID_FIELD), FIELD(s32, ctx, WAKING_PRIO_FIELD),
+		   FIELD(u32, ctx, WAKING_TARGET_CPU_FIELD));
 	close_ring(&ring);
 	return 1;
 }
@@ -49,8 +49,8 @@ int tracepoint_sched_wakeup_new(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_event(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
-		  FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD), 0);
+	add_wakeup(&ring, CAPTURE_WAKEUP_NEW, FIELD(u32, ctx, WAKEUP_NEW_PID_FIELD),
+		   FIELD(s32, ctx, WAKEUP_NEW_PRIO_FIELD), FIELD(u32, ctx, WAKEUP_NEW_TARGET_CPU_FIELD));
 	close_ring(&ring);
 	return 1;
 }
@@ -63,8 +63,8 @@ int tracepoint_sched_migrate_task(void *ctx)
 
 	if (!open_ring(&ring))
 		return 1;
-	add_event(&ring, CAPTURE_MIGRATE, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
-		  FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
+	add_migration(&ring, FIELD(u32, ctx, MIGRATE_PID_FIELD), FIELD(s32, ctx, MIGRATE_PRIO_FIELD),
+		      FIELD(u32, ctx, MIGRATE_ORIG_CPU_FIELD), FIELD(u32, ctx, MIGRATE_DEST_CPU_FIELD));
 	close_ring(&ring);
 	return 1;
 }

@@ -180,10 +180,12 @@ int btf_sched_switch(u64 *ctx)
 	/* Before 6.16 this is not told of a task that stays queued because a signal is pending (try_to_block_task()). */
 	event.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
 	event.dead = state & STATE_DEAD;
-	event.throttled = event.yielded = false;
+	event.throttled = event.yielded = event.pauses = false;
 	if (event.involuntary && event.prev.tid) {
 		event.throttled = leaves_throttled(prev);
 		event.yielded = !preempt && !event.throttled && is_yield(prev);
+		/* yield_task_dl(); MAX_DL_PRIO (include/linux/sched/deadline.h) is 0. */
+		event.pauses = event.yielded && (s32)FIELD(u32, prev, TASK_PRIO_OFFSET) < 0;
 	}
 	on_switch(&event);
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "../histogram.h"
 #include "../task_struct.h"
+#include "../woken_by.h"
 #include "blame.h"
 #include "changes.h"
 #include "maps.h"
@@ -245,7 +246,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	flags = selected_flags(slot, flags);
 	if (event->involuntary) {
 		slot->involuntary++;
-		slot->wait_start_ns = now;
+		slot->wait_start_ns = event->pauses ? 0 : now;
 		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
 		slot->waker_or_preemptor_tid = event->yielded || event->throttled ? 0 : event->next.tid;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
@@ -277,11 +278,13 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	struct task_slot *slot = task_slot(&event->next, cpu);
 	struct wait wait;
 	u32 timeslices;
+	bool paused;
 
 	if (!slot)
 		return;
 	note_change(slot);
 	slot->last_cpu = cpu_id;
+	paused = (slot->flags & (TASK_YIELDED | TASK_RUNNING_NOW)) == TASK_YIELDED && !slot->wait_start_ns;
 	timeslices = new_timeslices(&event->next, slot, 1);
 	slot->timeslices++;
 	if (timeslices > 1) {
@@ -296,14 +299,14 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	restore_kind(slot);
 	slot->flags = (slot->flags & ~TASK_MOVED) | TASK_RUNNING_NOW;
 	/* Woken on its way out, when sched_waking still found it queued. */
-	if (!slot->wait_start_ns && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
+	if (!slot->wait_start_ns && !paused && timeslices == 1 && slot->timeslices > 1 && tells_begin(&wait)) {
 		slot->waker_or_preemptor_tid = 0;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
 		slot->wait_start_ns = at->now - wait.ns;
 	}
 	if (slot->wait_start_ns) {
 		end_wait(cpu, slot, event, &wait, at->now);
-	} else if (slot->timeslices > timeslices) {
+	} else if (slot->timeslices > timeslices && !(paused && timeslices == 1)) {
 		cpu->waits_unseen += timeslices;
 		slot->run_delay_ns += is_selected(slot) ? wait.run_delay_ns : 0;
 	}
@@ -362,12 +365,10 @@ static __always_inline void on_switch(struct switch_event *event)
 /* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
 static __always_inline u32 waker(struct cpu_state *cpu)
 {
-	u32 count = preempt_count_by(&cpu->preempt_count_at);
+	u32 by = woken_by(preempt_count_by(&cpu->preempt_count_at));
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (count & INTERRUPT_MASK)
-		return BY_INTERRUPT << WOKEN_BY_SHIFT;
-	return count & SOFTIRQ_BIT ? BY_SOFTIRQ << WOKEN_BY_SHIFT | tid : tid;
+	return by << WOKEN_BY_SHIFT | (by == BY_INTERRUPT ? 0 : tid);
 }
 
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,

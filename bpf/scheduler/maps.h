@@ -48,13 +48,6 @@ enum wait_kind {
 
 #define LATENCY_KINDS 3
 
-/* What woke a task. Of a softirq the current task is the source only if it is ksoftirqd; else it was interrupted. */
-enum woken_by {
-	BY_TASK,
-	BY_INTERRUPT,
-	BY_SOFTIRQ,
-};
-
 /* Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above. */
 #define WOKEN_BY_SHIFT 30
 
@@ -62,7 +55,7 @@ enum woken_by {
 #define TASK_RUNNING_NOW 1 /* between its switch in and its switch out */
 #define TASK_EXITING 2 /* sched_process_exit was seen; it may still run */
 #define TASK_EXITED 4 /* switched out for the last time: the slot can be had */
-#define TASK_YIELDED 8 /* the wait began with sched_yield: no task took the CPU */
+#define TASK_YIELDED 8 /* left with sched_yield: no task took the CPU; with no wait: pauses until its next period */
 #define TASK_SELECTED 16 /* passes the filter: only such waits count */
 #define TASK_IN_CGROUP 32 /* is below the cgroup of the filter */
 #define TASK_MOVED 64 /* has moved to another CPU since its wait began */

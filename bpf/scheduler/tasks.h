@@ -36,6 +36,7 @@ struct switch_event {
 	bool yielded; /* prev asked for it with sched_yield */
 	bool throttled; /* prev's cgroup has used up its quota */
 	enum tid_change tid_change;
+	bool pauses; /* prev, a deadline task, has ended its period: it waits for no CPU until the next one */
 };
 
 static __always_inline u32 task_tgid(struct task_id *id);

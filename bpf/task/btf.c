@@ -67,7 +67,7 @@ static __always_inline void leaves(struct task_config *settings, u64 prev, u64 n
 	thread->preemptor_tid = TID(next);
 	thread->preemptor_comm[0] = FIELD(u64, next, TASK_COMM_OFFSET);
 	thread->preemptor_comm[1] = FIELD(u64, next, TASK_COMM_OFFSET + 8);
-	count_peer(PEER_PREEMPTOR, TID(next), thread->preemptor_comm, 1, 0);
+	count_peer(PEER_PREEMPTOR, 0, TID(next), thread->preemptor_comm, 1, 0);
 }
 
 int btf_sched_switch(u64 *ctx)
@@ -107,12 +107,6 @@ static __always_inline bool is_queued(u64 task)
 	return FIELD(TASK_ON_RQ_TYPE, task, TASK_ON_RQ_OFFSET);
 }
 
-/* What an interrupt leaves to be done right after it (softirq) is not told from what the task does itself. */
-static __always_inline bool in_interrupt(void)
-{
-	return preempt_count(0) & INTERRUPT_MASK;
-}
-
 int btf_sched_waking(u64 *ctx)
 {
 	u64 task = ctx[0];
@@ -120,11 +114,11 @@ int btf_sched_waking(u64 *ctx)
 	u64 comm[2];
 
 	if (mine && !is_queued(task))
-		woken(mine, TID(task), state_of(task_state(task)), in_interrupt(), bpf_ktime_get_ns());
-	if (settings_for_current() && !in_interrupt()) {
+		woken(mine, TID(task), state_of(task_state(task)), bpf_ktime_get_ns());
+	if (settings_for_current()) {
 		comm[0] = FIELD(u64, task, TASK_COMM_OFFSET);
 		comm[1] = FIELD(u64, task, TASK_COMM_OFFSET + 8);
-		count_peer(PEER_WAKEE, TID(task), comm, 1, 0);
+		wakes(TID(task), comm);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 #include "../histogram.h"
 #include "../memory.h"
+#include "../woken_by.h"
 
 #define MOST_THREADS 4096
 #define MOST_PEERS 4096
@@ -150,13 +151,15 @@ struct task_error {
 
 struct task_peer_key {
 	u32 tid;
-	u32 kind;
+	u16 kind;
+	u16 woken_by; /* of a waker, and of a task that was woken */
 	u64 comm[2];
 };
 
 struct task_peer {
 	u32 tid;
-	u32 kind;
+	u16 kind;
+	u16 woken_by;
 	char comm[COMM_BYTES];
 	u64 count;
 	u64 wait_ns;
@@ -345,11 +348,11 @@ static __always_inline void add_to(u64 *sum, u64 amount)
 		__sync_fetch_and_add(sum, amount);
 }
 
-static __always_inline void count_peer(u32 kind, u32 tid, u64 *comm, u64 times, u64 wait_ns)
+static __always_inline void count_peer(u32 kind, u32 by, u32 tid, u64 *comm, u64 times, u64 wait_ns)
 {
-	struct task_peer_key key = { .tid = tid, .kind = kind, .comm = { comm[0], comm[1] } };
+	struct task_peer_key key = { .tid = tid, .kind = kind, .woken_by = by, .comm = { comm[0], comm[1] } };
 	struct task_peer *peer = peers.lookup(&key);
-	struct task_peer fresh = { .tid = tid, .kind = kind };
+	struct task_peer fresh = { .tid = tid, .kind = kind, .woken_by = by };
 	struct task_totals *totals = all();
 
 	if (!peer) {
@@ -377,7 +380,7 @@ static __always_inline void end_wait(struct task_config *settings, struct task_t
 	__sync_fetch_and_add(&totals->wait_ns, wait);
 	note_longest(totals->longest_epoch, totals->longest_ns, wait, settings->epoch);
 	if (thread->preemptor_tid)
-		count_peer(PEER_PREEMPTOR, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
+		count_peer(PEER_PREEMPTOR, 0, thread->preemptor_tid, thread->preemptor_comm, 0, wait);
 }
 
 static __always_inline void count_unseen(void)
@@ -422,9 +425,10 @@ static __always_inline void arrive(struct task_config *settings, struct task_thr
 			  account(thread, THREAD_RUNNING, thread->since_ns + ran_unseen(thread, exec_ns, now)), 0);
 		state = thread->waking_ns ? THREAD_SLEEPING : THREAD_RUNNABLE;
 	}
-	/* A wakeup that came while it was on its way out. */
-	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->waking_ns > thread->since_ns) {
-		account(thread, state, thread->waking_ns);
+	/* A wakeup that came while it was on its way out. By the two clocks it may have come before that was over. */
+	if ((state == THREAD_SLEEPING || state == THREAD_UNINTERRUPTIBLE) && thread->waking_ns) {
+		if (thread->waking_ns > thread->since_ns)
+			account(thread, state, thread->waking_ns);
 		state = THREAD_RUNNABLE;
 	}
 	if (state == THREAD_RUNNABLE)
@@ -480,25 +484,36 @@ static __always_inline struct task_thread *switch_out(struct task_config *settin
 	return thread;
 }
 
-/* A wakeup of a thread that is not queued, and blocked in `state`; by an interrupt, or by the current task. */
-static __always_inline void woken(struct task_config *settings, u32 tid, u32 state, bool interrupt, u64 now)
+/* A wakeup of a thread that is not queued, and blocked in `state`. */
+static __always_inline void woken(struct task_config *settings, u32 tid, u32 state, u64 now)
 {
-	u32 waker = interrupt ? 0 : bpf_get_current_pid_tgid();
 	struct task_thread *thread = thread_of(settings, tid, state);
+	u32 by = woken_by(preempt_count(0)), waker = waker_tid(by);
 	u64 comm[2] = {};
 
 	if (!thread)
 		return;
-	bpf_get_current_comm(comm, sizeof(comm));
-	if (!waker)
-		comm[0] = comm[1] = 0;
-	count_peer(PEER_WAKER, waker, comm, 1, 0);
+	if (waker)
+		bpf_get_current_comm(comm, sizeof(comm));
+	count_peer(PEER_WAKER, by, waker, comm, 1, 0);
 	if (thread->state == THREAD_RUNNING) {
 		thread->waking_ns = now;
 	} else if (thread->state != THREAD_RUNNABLE) {
 		account(thread, thread->state, now);
 		thread->state = THREAD_RUNNABLE;
 	}
+}
+
+/*
+ * A wakeup while the task is the current one. What an interrupt wakes is not its doing; of a softirq, which it may have
+ * brought about, that is not known.
+ */
+static __always_inline void wakes(u32 tid, u64 *comm)
+{
+	u32 by = woken_by(preempt_count(0));
+
+	if (by != BY_INTERRUPT)
+		count_peer(PEER_WAKEE, by, tid, comm, 1, 0);
 }
 
 static __always_inline void born(struct task_config *settings, u32 tid, u64 now)

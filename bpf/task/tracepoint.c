@@ -48,7 +48,7 @@ static __always_inline void leaves(struct task_config *settings, void *ctx, u64 
 		return;
 	thread->preemptor_tid = next;
 	COPY_NAME(thread->preemptor_comm, ctx, SWITCH_NEXT_COMM_FIELD);
-	count_peer(PEER_PREEMPTOR, next, thread->preemptor_comm, 1, 0);
+	count_peer(PEER_PREEMPTOR, 0, next, thread->preemptor_comm, 1, 0);
 }
 
 int tracepoint_sched_switch(void *ctx)
@@ -80,10 +80,10 @@ int tracepoint_sched_waking(void *ctx)
 	thread = is_known(settings, tid) ? threads.lookup(&tid) : NULL;
 	/* One that is queued, or runs, is not woken by this: the record does not tell it, its state does. */
 	if (thread && thread->state != THREAD_RUNNING && thread->state != THREAD_RUNNABLE)
-		woken(settings, tid, thread->state, false, bpf_ktime_get_ns());
+		woken(settings, tid, thread->state, bpf_ktime_get_ns());
 	if (settings_for_current()) {
 		COPY_NAME(comm, ctx, WAKING_COMM_FIELD);
-		count_peer(PEER_WAKEE, tid, comm, 1, 0);
+		wakes(tid, comm);
 	}
 	return 1;
 }

@@ -38,11 +38,13 @@ EVENT_DTYPE = np.dtype(
         ("from_cpu", "<u2"),
         ("to_cpu", "<u2"),
         ("kind", "u1"),
-        ("padding", "u1", (3,)),
+        ("woken_by", "u1"),
+        ("padding", "u1", (2,)),
     ]
 )
 """One event, on the CPU `seen_on`, at CLOCK_MONOTONIC. A switch: `tid` leaves in `prev_state`, `other_tid` comes. A
-wakeup: `other_tid` (0: an interrupt while idle) wakes `tid`, which was last on `from_cpu`. A migration: of `tid`."""
+wakeup: `other_tid` wakes `tid`, which was last on `from_cpu`; `woken_by` is a WokenBy: what an interrupt or its softirq
+interrupted is no waker, and `other_tid` 0, unless it is ksoftirqd. A migration: of `tid`."""
 
 NAME_DTYPE = np.dtype([("time_ns", "<i8"), ("tid", "<u4"), ("tgid", "<u4"), ("comm", "S16")])
 """From `time_ns` on the task `tid` has this name. `tgid` 0: unknown."""
@@ -68,8 +70,9 @@ class Capture:
 
     `cpus`: the ids of CPUs that were looked at. `lost`: by kind (a number of this module), for each of `cpus`.
     `machine`, `kernel_build`: as `uname -m` and `uname -v` say. `ended_early`: why it is shorter than it was to be;
-    empty: it is not. `missing`: tracepoints that the kernel lacks. `lost_in_interrupts`: events that came while another
-    one was being written on their CPU; where and of which kind is not known, so they are in no other number.
+    empty: it is not. `missing`: tracepoints that the kernel lacks; `unavailable`: what else it does not tell, and why.
+    `lost_in_interrupts`: events that came while another one was being written on their CPU; where and of which kind is
+    not known, so they are in no other number.
     """
 
     host: Host
@@ -86,6 +89,7 @@ class Capture:
     ended_early: str = ""
     missing: tuple[str, ...] = ()
     lost_in_interrupts: int = 0
+    unavailable: Mapping[str, str] = field(default_factory=dict)
     task_names: Names = field(init=False, compare=False, repr=False)
     """The names of all tasks at all times."""
 

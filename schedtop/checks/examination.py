@@ -96,12 +96,12 @@ def _tracepoints(btf: Btf | None) -> Iterator[Checked]:
 
     yield Checked("tracepoints", safely("tracefs", mounted))
     try:
-        macros = tracepoints.used_macros()
+        loads = tracepoints.used_loads()
     except (OSError, SourceError):
-        macros = frozenset()  # the line of the sources says it
+        loads = frozenset()  # the line of the sources says it
     for use in tracepoints.uses():
         group = "tracepoints" if use.by_collector else "more_tracepoints"
-        yield Checked(group, safely(use.event, lambda use=use: tracepoints.tracepoint(use, place[0], btf, macros)))  # type: ignore[misc]
+        yield Checked(group, safely(use.event, lambda use=use: tracepoints.tracepoint(use, place[0], btf, loads)))  # type: ignore[misc]
 
 
 def _compiler() -> Iterable[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from schedtop.sources.kernel import front_end
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.program_text import source_directory
+from schedtop.sources.kernel.records import Load, loads_of
 from schedtop.sources.kernel.tracefs import Field, TracefsError, read_fields
 from schedtop.sources.offcpu import front_end as offcpu_front_end
 from schedtop.sources.task.front_end import RECORDS, TRACEPOINTS
@@ -61,15 +61,16 @@ def _lost(event: str, users: tuple[str, ...]) -> str:
     return ", ".join(parts) or "of --source tracepoint: tasks that are woken on their way out"
 
 
-def tracepoint(use: Use, tracefs: Path | None, btf: Btf | None, used: frozenset[str] = frozenset()) -> Finding:
-    """Whether a tracepoint is there, by tracefs and by BTF. `used`: macros of fields, as in `used_macros`."""
+def tracepoint(use: Use, tracefs: Path | None, btf: Btf | None, used: frozenset[Load] = frozenset()) -> Finding:
+    """Whether a tracepoint is there, by tracefs and by BTF. `used`: what is read, see `used_loads`."""
     typed = btf.has_typedef(f"btf_trace_{use.event}") if btf else None
     try:
         fields = read_fields(tracefs, f"{use.category}:{use.event}") if tracefs else None
         unread = "" if tracefs else "tracefs cannot be read"
     except TracefsError as error:
         fields, unread = None, str(error)
-    names = _used_names(use.event, used)
+    loads = [load for load in used if load.event == use.event]
+    names = frozenset(load.field for load in loads)
     details = {
         "category": use.category,
         "used_by": list(use.users),
@@ -85,8 +86,8 @@ def tracepoint(use: Use, tracefs: Path | None, btf: Btf | None, used: frozenset[
         if typed and not unread:
             found = "in BTF, but tracefs does not have it"
         return Finding(use.event, "ok" if typed else "degraded", found, details=details)
-    if absent := sorted(names - fields.keys()):
-        found = f"its record has no {', '.join(absent)}, which schedtop reads"
+    if misfits := sorted({why for load in loads if (why := load.misfit(fields.get(load.field)))}):
+        found = f"its record {', '.join(misfits)}: schedtop cannot read it"
         return Finding(use.event, "degraded", found, "--source tracepoint", details=details)
     own = [field for field in fields.values() if not field.name.startswith("common_")]
     size = max((field.offset + field.size for field in own), default=0)
@@ -100,19 +101,8 @@ def _listed(fields: Mapping[str, Field] | None, used: frozenset[str]) -> list[di
     ]
 
 
-def used_macros(directory: Path | None = None) -> frozenset[str]:
-    """The macros of fields that the kernel side reads, such as SWITCH_PREV_PID_FIELD."""
-    files = (directory or source_directory()).glob("*/tracepoint.c")
-    return frozenset(name for file in files for name in re.findall(r"\b[A-Z0-9_]+_FIELD\b", file.read_text()))
-
-
-def _used_names(event: str, macros: frozenset[str]) -> frozenset[str]:
-    """The fields of an event that are read, by the macros' names."""
-    prefix = front_end.macro_prefix(event)
-    # WAKEUP_PID_FIELD is of sched_wakeup, WAKEUP_NEW_PID_FIELD of sched_wakeup_new.
-    longer = [other for use in uses() if (other := front_end.macro_prefix(use.event)).startswith(f"{prefix}_")]
-    mine = [
-        name for name in macros
-        if name.startswith(f"{prefix}_") and not any(name.startswith(f"{other}_") for other in longer)
-    ]  # fmt: skip
-    return frozenset(name.removeprefix(f"{prefix}_").removesuffix("_FIELD").lower() for name in mine)
+def used_loads() -> frozenset[Load]:
+    """What the kernel side reads of records."""
+    directory = source_directory()
+    programs = [path.relative_to(directory).as_posix() for path in directory.glob("*/tracepoint.c")]
+    return frozenset(load for program in programs for load in loads_of(program))

@@ -59,7 +59,9 @@ def make_source(
     proc = ProcSource(interval_ns, threshold_ns, first_ns=PROC_FIRST_NS if paced else None, scope=scope)
     if name == "proc":
         return proc
-    live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope)
+    # A screen may ask for groups at any time.
+    groups = paced or bool(grouping)
+    live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope, groups=groups)
     live.set_measuring(measured)
     live.set_sampling(sampled)
     live.set_grouping(grouping)

@@ -171,7 +171,7 @@ def _both(one: int | None, other: int | None) -> int | None:
 
 
 def _peer_key(peer: Peer) -> Hashable:
-    return (peer.tid, peer.comm)
+    return (peer.tid, peer.comm, peer.woken_by)
 
 
 def _peer_order(peer: Peer) -> tuple[int, int]:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from schedtop.model.waits import WokenBy
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """Another task, and how often it woke the task, was woken by it, or took its CPU.
 
-    `wait_ns`: of a preemptor, how long the task then waited until it ran again; of others 0. A tid of 0 is no task: an
-    interrupt. What it leaves to be done afterwards (softirq) is taken for the task that it came in; without BTF all is.
+    `wait_ns`: of a preemptor, how long the task then waited until it ran again; of others 0. A waker's tid of 0 is no
+    task: an interrupt, or what it leaves to be done afterwards (softirq), as `woken_by` says. A task woken by a softirq
+    in the task's time may have been woken on its behalf, or not.
     """
 
     tid: int
     comm: str
     count: int
     wait_ns: int = 0
+    woken_by: WokenBy = WokenBy.TASK
 
     def __add__(self, later: Peer) -> Peer:
         return replace(later, count=self.count + later.count, wait_ns=self.wait_ns + later.wait_ns)
+
+    @property
+    def source(self) -> str:
+        """The word for what woke the task: an idle CPU is woken by interrupts alone."""
+        return (self.woken_by if self.woken_by or self.tid else WokenBy.INTERRUPT).label
+
+    def words(self, name: str) -> str:
+        """`name (tid)`, or what else it is; `name`: its own, as it may be shown."""
+        if not self.tid:
+            return "an interrupt (softirq)" if self.woken_by is WokenBy.SOFTIRQ else "an interrupt"
+        return f"{name} ({self.tid}, softirq)" if self.woken_by is WokenBy.SOFTIRQ else f"{name} ({self.tid})"
 
 
 @dataclass(frozen=True, slots=True)

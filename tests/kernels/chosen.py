@@ -21,11 +21,13 @@ _MORE = {
     ),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_task": ("test_states_are_those_of_the_program", "test_a_timer_is_an_interrupt_whomever_it_interrupts"),
+    "test_capture": ("test_a_timers_wakeup_names_no_waker", "test_a_cpu_that_comes_up_later_is_in_the_capture"),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
         "test_a_full_overflow_map_is_counted",
         "test_a_full_ring_is_counted",
         "test_a_negative_wait_is_dropped_and_counted",
+        "test_cpus_that_are_not_there_take_no_room_for_pairs_and_groups",
     ),
     "test_short_lives": (
         "test_thousands_of_short_processes_are_all_counted",
@@ -36,6 +38,7 @@ _MORE = {
     "test_quota": (
         "test_a_wakeup_into_a_throttled_group_is_throttled",
         "test_what_follows_the_return_of_the_quota_is_queueing",
+        "test_a_kernel_that_does_not_split_waits_says_so",
     ),
     "test_new_tasks": (
         "test_new_tasks_wait_from_their_fork_on",

@@ -19,16 +19,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loads import ended, kernel_switches, python
+from loads import ended, kernel_numbers, kernel_switches, load_share, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import MIGRATE, SWITCH, WAKING, Capture
 from schedtop.commands.capture.files import capture_at_key, take_capture
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.files import write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
+from schedtop.sources.capture.source import CaptureSource
+from tests.check_kernel.host import all_online, removable_cpus
 
 BUFFER_BYTES = 64 << 20
+
+HARDIRQ = 0x08
+"""TRACE_FLAG_HARDIRQ in include/linux/trace_events.h: Perfetto's `irq_context`."""
+
+LOOPBACK = """
+import socket, threading
+listener = socket.create_server(("127.0.0.1", 0))
+def echo():
+    far = socket.create_connection(listener.getsockname())
+    while byte := far.recv(1): far.sendall(byte)
+threading.Thread(target=echo, daemon=True).start()
+near, _ = listener.accept()
+while True: near.sendall(b"x"); near.recv(1)
+"""
 
 PING_PONG = """
 import os, sys, time
@@ -213,8 +230,6 @@ def test_seen_and_lost_are_all_there_was() -> None:
     """Against ctxt of /proc/stat around the capture, with a buffer that is far too small."""
     with group_ended(ping_pong(0), ping_pong(1)):
         taken("auto", NS_PER_S // 10)
-        from schedtop.sources.capture.source import CaptureSource
-
         with CaptureSource("auto", 8 << 10) as source:
             before_ns, before = time.monotonic_ns(), kernel_switches()
             capture = source.take(NS_PER_S, threading.Event())
@@ -270,6 +285,63 @@ def test_waker_in_a_capture_is_the_task_that_woke(front_end: str) -> None:
     assert set(woken["woken_ns"][woken["tid"] == first[1]].tolist()) <= set(waking["time_ns"].tolist())
 
 
+SLEEPER = """
+import os, time
+os.sched_setaffinity(0, {1})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))  # beside other tests, too
+while True: time.sleep(0.002)
+"""
+HOG = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
+
+
+def test_a_timers_wakeup_names_no_waker(front_end: str, tmp_path: Path) -> None:
+    sleeper = python(SLEEPER)
+    with ended(sleeper):
+        while kernel_numbers(sleeper.pid).voluntary < 20:
+            time.sleep(0.05)
+        hog = python(HOG)
+        with ended(hog):
+            time.sleep(0.2)
+            capture = taken(front_end)
+    wakings = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == sleeper.pid)]
+    by_timer = wakings["woken_by"] == WokenBy.INTERRUPT
+    assert len(wakings) > 10
+    assert by_timer.sum() >= 0.9 * len(wakings)
+    assert not wakings["other_tid"][by_timer].any()
+    assert hog.pid not in wakings["other_tid"]
+    assert not capture.unavailable
+    paths = write_traces(capture, {"chrome": tmp_path / "trace.json", "perfetto": tmp_path / "trace.perfetto-trace"})
+    events = json.loads(paths[0].read_bytes())["traceEvents"]
+    told = Counter(
+        (event["args"]["woken_by"], event["args"]["waker"])
+        for event in events
+        if event["name"] == "runnable" and event["tid"] == sleeper.pid and event["args"]["reason"] == "wakeup"
+    )
+    assert told["interrupt", 0] >= 0.9 * sum(told.values()) > 0
+    assert not [event for event in events if event["ph"] == "s" and event["tid"] == hog.pid]
+    packets = protos.Trace.FromString(paths[1].read_bytes()).packet
+    flags = Counter(
+        event.common_flags & HARDIRQ
+        for packet in packets
+        for event in packet.ftrace_events.event
+        if event.HasField("sched_waking") and event.sched_waking.pid == sleeper.pid
+    )
+    assert flags[HARDIRQ] == by_timer.sum()
+
+
+def test_a_softirqs_wakeup_is_marked_in_a_capture(front_end: str) -> None:
+    """Packets are handled after an interrupt, here on behalf of the sender: the kernel does not tell."""
+    process = python(LOOPBACK)
+    with ended(process):
+        time.sleep(0.2)
+        capture = taken(front_end, NS_PER_S // 2)
+    wakings = capture.events[(capture.events["kind"] == WAKING) & (capture.events["tid"] == process.pid)]
+    by_softirq = wakings["woken_by"] == WokenBy.SOFTIRQ
+    assert by_softirq.sum() > 50
+    names = {capture.task_names.name(tid) for tid in set(wakings["other_tid"][by_softirq].tolist()) - {0}}
+    assert all(name.startswith("ksoftirqd/") for name in names)
+
+
 def test_a_migration_is_seen(front_end: str) -> None:
     code = "import os, time\nwhile True:\n for cpu in (0, 1):\n  os.sched_setaffinity(0, {cpu}); time.sleep(0.02)"
     process = python(code)
@@ -279,6 +351,27 @@ def test_a_migration_is_seen(front_end: str) -> None:
     moves = capture.events[(capture.events["kind"] == MIGRATE) & (capture.events["tid"] == process.pid)]
     assert len(moves) > 10
     assert {(row["from_cpu"], row["to_cpu"]) for row in moves} == {(0, 1), (1, 0)}
+
+
+def test_a_cpu_that_comes_up_later_is_in_the_capture(front_end: str) -> None:
+    if load_share() == 1:
+        pytest.skip("takes a CPU away, which disturbs what is pinned to it: in guests alone")
+    switch = removable_cpus()[0]
+    cpu = int(switch.parent.name.removeprefix("cpu"))
+    switch.write_text("0")
+    try:
+        with CaptureSource(front_end) as source:
+            up = threading.Timer(0.5, switch.write_text, ("1",))
+            up.start()
+            capture = source.take(3 * NS_PER_S, threading.Event())
+            up.join()
+    finally:
+        all_online([switch])
+    assert cpu in capture.cpus
+    seen = capture.events[capture.events["seen_on"] == cpu]
+    assert len(seen) > 10
+    assert seen["time_ns"].min() > capture.start_ns + NS_PER_S // 4
+    assert "cpus" not in capture.unavailable
 
 
 def test_tasks_born_meanwhile_have_their_names(front_end: str) -> None:

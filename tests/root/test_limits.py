@@ -84,6 +84,27 @@ def test_a_full_overflow_map_is_counted() -> None:
     assert frame.total("switches") == pytest.approx(frame.kernel_switches, rel=0.01)
 
 
+def map_bytes(programs: Programs, name: str) -> int:
+    """What the kernel charges for a map."""
+    lines = Path(f"/proc/self/fdinfo/{programs._fds[name]}").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("memlock:"))
+
+
+def test_cpus_that_are_not_there_take_no_room_for_pairs_and_groups() -> None:
+    """It was 20 MB each for 512 possible CPUs."""
+    front_end = choose_front_end()
+    sizes = []
+    for cpus in (proc.possible_cpus(), 512):
+        programs = Programs(front_end, build(front_end, cpus), threshold_ns=0, groups=False)
+        try:
+            sizes.append([map_bytes(programs, name) for name in ("pairs", "groups", "moved_waits")])
+        finally:
+            programs.close()
+    few, many = sizes
+    assert all(there <= 2 * here + (64 << 10) for here, there in zip(few, many, strict=True))
+    assert many[1] < 1 << 20
+
+
 def test_a_full_ring_is_counted() -> None:
     front_end = choose_front_end()
     limits = Limits(event_pages=1, slow_waits_per_s=100_000_000)

@@ -15,6 +15,7 @@ from scenarios import HOG, Cast, Role, cgroup
 from schedtop.model.rows import Rows
 from schedtop.model.waits import CAUSES, EVIDENCE, Beginning
 from schedtop.sources.kernel.front_end import choose_front_end
+from schedtop.sources.kernel.quotas import QUOTAS_UNKNOWN, tells_quotas
 
 NS_PER_MS = 1_000_000
 QUOTA = 0.1
@@ -96,6 +97,14 @@ def test_what_follows_the_return_of_the_quota_is_queueing(collect, front_end: st
     # What the kernel accounts for is all of it: the quota's part, too.
     throttled = int(rows["throttled_ns"].sum())
     assert int(mine["run_delay_ns"].sum()) + throttled == pytest.approx(before.run_delay_ns, rel=0.1)
+
+
+def test_a_kernel_that_does_not_split_waits_says_so(collect, any_front_end: str) -> None:
+    with collect(any_front_end) as collector:
+        pass
+    said = collector.frame.unavailable.get("throttled_ns")
+    assert said == (None if tells_quotas(choose_front_end(any_front_end).flags) else QUOTAS_UNKNOWN)
+    assert (said is not None) == (any_front_end == "tracepoint")
 
 
 def test_the_kernel_counts_throttled_time_as_run_delay(group: Path) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,9 @@ from task_programs import looked_at, program
 
 from schedtop.commands.task.command import _look as look_at
 from schedtop.model.source import SourceError
+from schedtop.model.waits import WokenBy
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from schedtop.sources.kernel import bpf_syscall
 from schedtop.sources.kernel.front_end import Hook
 from schedtop.sources.task import source as task_source
 from schedtop.sources.task.front_end import choose_task_front_end
@@ -283,6 +286,26 @@ def test_a_call_was_not_blocked_before_it_began() -> None:
     assert last["blocked_ns"] > 50 * MS
 
 
+def test_a_wakeup_before_the_end_of_the_run_time_begins_a_wait() -> None:
+    """Its switch to sleep was not seen, and by the kernel's count of run time it ran until after it was woken."""
+    with program("") as one:
+        programs = TaskPrograms(choose_task_front_end(), os.cpu_count() or 1)
+        try:
+            now = time.monotonic_ns()
+            programs.aim(one.pid, 0, now)
+            row = np.zeros(1, programs._compiled.maps["threads"].dtype)
+            row["tid"], row["state"], row["since_ns"], row["call"] = one.pid, STATES.index("running"), now, -1
+            row["cpu_and_one"] = row["exec_ns"] = 1
+            bpf_syscall.add_element(programs._fds["threads"], one.pid.to_bytes(4, "little"), row.tobytes())
+            one.go_on()
+            one.heard()
+            totals = programs.read().totals[0]
+        finally:
+            programs.close()
+    assert totals["switches_unseen"] >= 1
+    assert totals["waits"].sum() >= 1
+
+
 PAIR = """
 a, b = os.pipe(), os.pipe()
 child = os.fork()
@@ -320,14 +343,50 @@ def test_switches_and_preemptors_beside_a_busy_task() -> None:
     assert abs(task_frame.involuntary_switches - one.kernel["nonvoluntary_ctxt_switches"]) <= unseen
 
 
-def test_a_timer_is_an_interrupt_whomever_it_interrupts() -> None:
-    sleeper = "for _ in range(100): time.sleep(0.002)"
-    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(sleeper, ("taskset", "-c", "1")) as one:
+SLEEPER = "for _ in range(100): time.sleep(0.002)"
+
+
+def test_a_timer_is_an_interrupt_whomever_it_interrupts(front_end: str) -> None:
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(SLEEPER, ("taskset", "-c", "1")) as one:
         hog.go_on()
-        task_frame = looked_at(one.pid, one.go)
-    wakers = {peer.tid: peer.count for peer in task_frame.wakers}
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    assert "interrupts" not in task_frame.unavailable
+    wakers = {peer.tid: peer.count for peer in task_frame.wakers if peer.woken_by is WokenBy.INTERRUPT}
     assert wakers[0] >= 90
-    assert wakers.get(hog.pid, 0) <= 10
+    assert hog.pid not in {peer.tid for peer in task_frame.wakers}
+
+
+def test_an_interrupted_task_wakes_nobody(front_end: str) -> None:
+    with program("while True: pass", ("taskset", "-c", "1")) as hog, program(SLEEPER, ("taskset", "-c", "1")) as one:
+        hog.go_on()
+        task_frame = looked_at(hog.pid, one.go, front_end=front_end)
+    assert one.pid not in {peer.tid for peer in task_frame.wakees if peer.woken_by is not WokenBy.SOFTIRQ}
+
+
+LOOPBACK = """
+listener = socket.create_server(("127.0.0.1", 0))
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    far = socket.create_connection(listener.getsockname())
+    while byte := far.recv(1): far.sendall(byte)
+    os._exit(0)
+near, _ = listener.accept()
+for _ in range(200): near.sendall(b"x"); near.recv(1)
+TRUTH = {"child": child}
+"""
+
+
+def test_what_a_softirq_wakes_is_marked(front_end: str) -> None:
+    """Packets are handled after an interrupt, here on behalf of the sender: the kernel does not tell."""
+    with program(LOOPBACK) as one:
+        task_frame = looked_at(one.pid, one.go, front_end=front_end)
+    wakers = {peer.woken_by: peer for peer in task_frame.wakers if not peer.tid or peer.tid == one.truth["child"]}
+    assert wakers[WokenBy.SOFTIRQ].count > 50
+    assert wakers[WokenBy.SOFTIRQ].tid == 0
+    wakees = Counter({peer.woken_by: peer.count for peer in task_frame.wakees if peer.tid == one.truth["child"]})
+    assert wakees[WokenBy.SOFTIRQ] > 50
+    assert wakees[WokenBy.TASK] < 10
 
 
 THREADS = """
@@ -495,6 +554,9 @@ def test_a_quota_throttles(quota_group: Path) -> None:
     assert held_back > 0.5 * task_frame.states.total_ns
     if "throttled" not in task_frame.unavailable:
         assert task_frame.states.throttled_ns > 20 * MS
+        assert task_frame.unavailable["return of its quota"] == task_source.RETURN_UNKNOWN
+    else:
+        assert "runnable" in task_frame.unavailable["throttled"]
     assert task_frame.states.running_ns < 0.4 * task_frame.states.total_ns
 
 

@@ -14,10 +14,12 @@ import pytest
 from loads import KernelNumbers, ended, kernel_numbers, load_share, python, stop_all, stopped_whole_life
 
 from schedtop.model.frame import Frame
+from schedtop.model.waits import Beginning
 from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
 
 CPU = 1
 CHILDREN = 60
+_SCHED_DEADLINE = 6
 
 _FORKS = f"""
 import os, time
@@ -120,3 +122,37 @@ def test_run_delay_over_a_whole_life_is_schedstats(collect, by_account: str, loa
     delays = run_delays(collector.frame, truth)
     assert delays == {tid: numbers.run_delay_ns for tid, numbers in truth.items()}
     assert all(delays.values())
+
+
+_PERIODIC = """
+import os, time
+while True:
+    end = time.thread_time_ns() + 300_000
+    while time.thread_time_ns() < end: pass
+    os.sched_yield()
+"""
+
+
+@pytest.mark.parametrize("front_end", ["btf", BY_CLOCK])
+def test_a_deadline_task_that_ends_its_period_waits_for_nothing(collect, front_end: str) -> None:
+    """Its yield was a slow wait of 18 ms in each 20, with the advice to block on a futex."""
+    period = ["--sched-runtime", "2000000", "--sched-deadline", "20000000", "--sched-period", "20000000"]
+    with collect(front_end) as collector:
+        command = ["chrt", "-d", *period, "0", "/usr/bin/python3", "-c", _PERIODIC]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        with ended(process):
+            time.sleep(2)
+            if process.poll() is not None:
+                assert process.stderr
+                pytest.skip(f"no deadline tasks here: {process.stderr.read()}")
+            if os.sched_getscheduler(process.pid) != _SCHED_DEADLINE:
+                pytest.skip("chrt made no deadline task")
+            before = kernel_numbers(process.pid)
+    frame = collector.frame
+    waits = frame.slow_waits[frame.slow_waits["tid"] == process.pid]
+    # Until it is a deadline task, it waits like any other.
+    assert not (waits["kind"] == Beginning.YIELD).any()
+    mine = frame.tasks[frame.tasks["tid"] == process.pid]
+    assert before.timeslices > 50
+    assert int(mine["timeslices"].sum()) >= before.timeslices
+    assert int(mine["run_delay_ns"].sum()) < before.run_delay_ns / 2

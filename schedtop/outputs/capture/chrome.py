@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from schedtop.base.units import NS_PER_US
 from schedtop.capture.events import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
+from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.outputs.capture.facts import facts
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, Slices, slices_of
 
@@ -99,7 +100,7 @@ def _losses(capture: Capture) -> Iterator[str]:
 
 def _states(capture: Capture, slices: Slices) -> Iterator[str]:
     names = capture.task_names
-    for start, end, tid, state, prev_state, cpu, waker_cpu, waker, woken_ns in _in_pieces(slices.states):
+    for start, end, tid, state, prev_state, cpu, waker_cpu, waker, by, woken_ns in _in_pieces(slices.states):
         if state == RUNNING:
             words, more = "running", f'"cpu":{cpu}'
         elif state != RUNNABLE:
@@ -107,6 +108,7 @@ def _states(capture: Capture, slices: Slices) -> Iterator[str]:
             words, more = f"sleeping ({letter})", f'"state":"{letter}","cpu":{cpu}'
         elif woken_ns:
             words, more = "runnable", f'"reason":"wakeup","waker":{waker},"waker_cpu":{waker_cpu}'
+            more += f',"woken_by":"{_source(by, waker)}"'
         else:
             words, more = "runnable", f'"reason":"{"preemption" if prev_state & PREEMPTED else "switched out"}"'
         yield (
@@ -120,12 +122,17 @@ def state_letter(prev_state: int) -> str:
     return STATE_LETTERS.get(prev_state & 0xFF, "?") if prev_state & 0xFF else "R"
 
 
+def _source(by: int, waker: int) -> str:
+    """What woke a task in a word; a CPU that is idle is woken by interrupts alone."""
+    return WAKERS[by] if by or waker else WAKERS[WokenBy.INTERRUPT]
+
+
 def _arrows(capture: Capture, slices: Slices) -> Iterator[str]:
-    """From the waker to the task that became runnable. An interrupt of an idle CPU has no track to begin on."""
+    """From the waker to the task that became runnable. An interrupt has no track to begin on."""
     names, states = capture.task_names, slices.states
     woken = states[(states["woken_ns"] > 0) & (states["waker_tid"] > 0) & (states["state"] == RUNNABLE)]
     for number, row in enumerate(_in_pieces(woken), 1):
-        start, _, tid, _, _, _, _, waker, woken_ns = row
+        start, _, tid, _, _, _, _, waker, _, woken_ns = row
         same = f'"cat":"wakeup","name":"wakeup","id":{number}'
         yield f'{{"ph":"s",{same},"pid":{names.tgid(waker)},"tid":{waker},"ts":{_us(woken_ns)}}}'
         yield f'{{"ph":"f","bp":"e",{same},"pid":{names.tgid(tid)},"tid":{tid},"ts":{_us(start)}}}'

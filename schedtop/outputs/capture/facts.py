@@ -35,4 +35,5 @@ def facts(capture: Capture) -> dict[str, Any]:
         "lost_names": int(capture.lost[NAME].sum()),
         "unseen_switches": unseen_switches(capture),
         "missing_tracepoints": list(capture.missing),
+        "unavailable": dict(capture.unavailable),
     }

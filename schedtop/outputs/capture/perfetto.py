@@ -15,6 +15,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 from schedtop import __version__
 from schedtop.capture.events import SWITCH, WAKEUP_NEW, Capture
 from schedtop.model.rows import Integers, Rows
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.facts import facts
 
 BUNDLE_EVENTS = 20_000
@@ -22,6 +23,7 @@ BUNDLE_EVENTS = 20_000
 
 _SEQUENCE = 1
 _CLONE_THREAD = 0x10000  # include/uapi/linux/sched.h
+_CONTEXTS = {WokenBy.INTERRUPT: 0x08, WokenBy.SOFTIRQ: 0x10}  # TRACE_FLAG_HARDIRQ, _SOFTIRQ of linux/trace_events.h
 
 
 def perfetto_trace(capture: Capture) -> Iterator[bytes]:
@@ -144,8 +146,8 @@ def _add_events(bundle: Any, rows: Rows, capture: Capture, offset_ns: int) -> No
     others = capture.task_names.at(rows["other_tid"], rows["time_ns"]).tolist()
     add = bundle.event.add
     columns = ("kind", "time_ns", "tid", "other_tid", "prev_state", "prio", "other_prio", "from_cpu", "to_cpu")
-    values = zip(*(rows[column].tolist() for column in columns), comms, others, strict=True)
-    for kind, time_ns, tid, other, state, prio, other_prio, from_cpu, to_cpu, comm, other_comm in values:
+    values = zip(*(rows[column].tolist() for column in (*columns, "woken_by")), comms, others, strict=True)
+    for kind, time_ns, tid, other, state, prio, other_prio, from_cpu, to_cpu, by, comm, other_comm in values:
         if kind == WAKEUP_NEW:
             _add_birth(bundle, time_ns + offset_ns, tid, other, texts[comm], capture.task_names.tgid(tid) != tid)
         event = add()
@@ -162,6 +164,8 @@ def _add_events(bundle: Any, rows: Rows, capture: Capture, offset_ns: int) -> No
             switch.next_prio = other_prio
             continue
         event.pid = other
+        if by in _CONTEXTS:
+            event.common_flags = _CONTEXTS[by]
         if kind <= WAKEUP_NEW:
             woken = event.sched_wakeup_new if kind == WAKEUP_NEW else event.sched_waking
             woken.success = 1

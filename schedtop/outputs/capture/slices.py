@@ -28,12 +28,13 @@ STATE_DTYPE = np.dtype(
         ("cpu", "<u2"),
         ("waker_cpu", "<u2"),
         ("waker_tid", "<u4"),
+        ("woken_by", "u1"),
         ("woken_ns", "<i8"),
     ]
 )
 """A task in a state. `cpu`: where it runs, or ran last. A runnable one was preempted, or was woken at `woken_ns`
-(else 0) by `waker_tid` (0: an interrupt of an idle CPU) on `waker_cpu`. `prev_state`: what a sleeping one waits in, as
-the kernel reports it."""
+(else 0) by `waker_tid` (0: no task) on `waker_cpu`; `woken_by` is a WokenBy. `prev_state`: what a sleeping one waits
+in, as the kernel reports it."""
 
 _CHANGE_DTYPE = np.dtype(
     [
@@ -45,10 +46,11 @@ _CHANGE_DTYPE = np.dtype(
         ("cpu", "<u2"),
         ("waker_tid", "<u4"),
         ("waker_cpu", "<u2"),
+        ("woken_by", "u1"),
         ("woken_ns", "<i8"),
     ]
 )
-_WAKER = ["waker_tid", "waker_cpu", "woken_ns"]
+_WAKER = ["waker_tid", "waker_cpu", "woken_by", "woken_ns"]
 _WAKING, _GONE = 4, 5
 
 
@@ -173,6 +175,7 @@ def _changes(capture: Capture, switches: Rows, runs: Rows) -> Rows:
     wakings = np.zeros(len(woken), _CHANGE_DTYPE)
     wakings["time_ns"], wakings["tid"], wakings["cpu"] = woken["time_ns"], woken["tid"], woken["from_cpu"]
     wakings["waker_tid"], wakings["waker_cpu"] = woken["other_tid"], woken["seen_on"]
+    wakings["woken_by"] = woken["woken_by"]
     wakings["woken_ns"], wakings["state"], wakings["order"] = woken["time_ns"], _WAKING, 1
     return np.concatenate((arrivals, departures, wakings, _interrupted(capture, known)))
 

@@ -13,7 +13,7 @@ from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import task_ref, woken_by
 from schedtop.outputs.scheduler.snapshot import histogram_fields
-from schedtop.task import Attributes, StateTimes, TaskFrame, connection_counts, exit_words
+from schedtop.task import Attributes, Peer, StateTimes, TaskFrame, connection_counts, exit_words
 
 SCHEMA = "schedtop.task/1"
 
@@ -55,9 +55,9 @@ def task_report(task: TaskFrame, host: Host, threshold_ns: int | None, ended_ear
         "states": _states(task.states, has),
         "strip": [{"duration_ns": c.duration_ns, "states": _states(c.states, has)} for c in task.strip],
         "runqueue_latency": histogram_fields(task.waits),
-        "wakers": has("wakers", [asdict(peer) for peer in task.wakers]),
-        "wakees": has("wakers", [asdict(peer) for peer in task.wakees]),
-        "preemptors": [asdict(peer) for peer in task.preemptors],
+        "wakers": has("wakers", [_peer(peer) | {"woken_by": peer.source} for peer in task.wakers]),
+        "wakees": has("wakers", [_peer(peer) | {"woken_by": peer.source} for peer in task.wakees]),
+        "preemptors": [_peer(peer) for peer in task.preemptors],
         "cpus": [asdict(cpu) for cpu in task.cpus],
         "migrations": has("migrations", task.migrations),
         "voluntary_switches": task.voluntary_switches,
@@ -105,6 +105,10 @@ class Available:
 def _plain(task: TaskFrame) -> list[Any]:
     """Its system calls, with errors as a dict: `asdict` cannot copy a mapping proxy."""
     return [replace(call, errors=dict(call.errors)) for call in task.syscalls]
+
+
+def _peer(peer: Peer) -> dict[str, Any]:
+    return {"tid": peer.tid, "comm": peer.comm, "count": peer.count, "wait_ns": peer.wait_ns}
 
 
 def _states(states: StateTimes, has: Available) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _peers(peers: Sequence[Peer]) -> str:
 
 
 def _name(peer: Peer) -> str:
-    return f"{printable(peer.comm) or '?'} ({peer.tid})" if peer.tid else "an interrupt"
+    return peer.words(printable(peer.comm) or "?")
 
 
 def preemptors_text(task: TaskFrame) -> str:

@@ -34,9 +34,10 @@ class PeersPane(Pane[Scene]):
         "woken by: who woke the task, how often. wakes: whom it woke. preempted by: who took the CPU from it, how "
         "often, and how long it then waited. The first three are counted by the task view. had its CPU: who ran "
         "while it waited (the blockers of the history, of waits of 100 µs and more). waited for it: whose waits it was "
-        "in, the other way round. An interrupt is taken for the task that it interrupted; on an idle CPU it is "
-        "`interrupt`. A blocker at the top of had its CPU: move one of both to other CPUs, or give it less weight. A "
-        "waker that is a thread of its own process hands it a lock or work."
+        "in, the other way round. `an interrupt` names no task: the one that it interrupted has nothing to do with it. "
+        "`softirq` is what an interrupt leaves to be done after it (packets, finished disk requests); one that wakes "
+        "others in the task's time may be its own doing, or not. A blocker at the top of had its CPU: move one of both "
+        "to other CPUs, or give it less weight. A waker that is a thread of its own process hands it a lock or work."
     )
 
     def view_lines(self, scene: Scene) -> Sequence[Spans]:
@@ -77,8 +78,8 @@ def _peers(title: str, peers: Sequence[Peer], cells: int, most: int, reason: str
 
 
 def peer_text(peer: Peer) -> str:
-    """`name (tid)`; what is no task is an interrupt."""
-    return f"{steady(peer.comm)} ({peer.tid})" if peer.tid else "an interrupt"
+    """`name (tid)`, or what else it is."""
+    return peer.words(steady(peer.comm))
 
 
 def _pairs(

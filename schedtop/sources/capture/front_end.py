@@ -5,7 +5,8 @@ from __future__ import annotations
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
-from schedtop.sources.kernel.front_end import FrontEnd, choose, read_records, record_flags
+from schedtop.sources.kernel.front_end import FrontEnd, choose, kernel_interrupt_flags, read_records, record_flags
+from schedtop.sources.kernel.offsets import interrupt_flags
 
 EVENTS = {
     "sched_switch": "sched",
@@ -39,14 +40,15 @@ def _btf_front_end(btf: Btf) -> FrontEnd:
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
-    return FrontEnd("btf", tuple(flags), events, _missing(events))
+    return FrontEnd("btf", (*flags, *interrupt_flags(btf)), events, _missing(events))
 
 
 def _tracepoint_front_end() -> FrontEnd:
     present, events = read_records(EVENTS)
     if "sched_switch" not in present:
         raise SourceError(no_tracepoint("sched_switch").error)
-    return FrontEnd("tracepoint", record_flags(present), events, _missing(events))
+    flags = (*record_flags("capture/tracepoint.c", present), *kernel_interrupt_flags())
+    return FrontEnd("tracepoint", flags, events, _missing(events))
 
 
 def _missing(events: dict[str, int]) -> tuple[str, ...]:

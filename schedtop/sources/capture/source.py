@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture import events as model
 from schedtop.capture.events import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
@@ -18,11 +19,12 @@ from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.host import proc
-from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.host.topology import online_cpus, present_cpus
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import CAPTURE
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, tells_interrupts
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
@@ -42,6 +44,7 @@ SAME = {
     "other_prio": "other_prio",
     "from_cpu": "cpu",
     "to_cpu": "other_cpu",
+    "woken_by": "woken_by",
 }
 """Fields of EVENT_DTYPE, and those of `struct capture_event` that they are."""
 
@@ -63,8 +66,8 @@ class CaptureSource:
     def __enter__(self) -> Self:
         self._front_end = choose_capture_front_end(self._wanted)
         self.host = proc.identify_host(self._front_end.name, pid_numbers().note)
-        self._cpus = online_cpus()
-        self._rings = Rings(self._front_end, _build(self._front_end), max(self._cpus) + 1, self._buffer_bytes)
+        cpus = max(*present_cpus(), *online_cpus()) + 1
+        self._rings = Rings(self._front_end, _build(self._front_end), cpus, self._buffer_bytes)
         return self
 
     def __exit__(self, *exc: Any) -> None:
@@ -72,7 +75,7 @@ class CaptureSource:
 
     def take(self, duration_ns: int, stop: threading.Event) -> Capture:
         """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
-        rings, taken, ended_early = self._rings, Taken(self._cpus), ""
+        rings, taken, ended_early, online = self._rings, Taken(), "", set(online_cpus())
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
@@ -93,29 +96,32 @@ class CaptureSource:
         taken.add(rings)
         interrupting = rings.interrupting() - interrupting
         told = self._front_end.name == "tracepoint"
-        events, names, losses = taken.sorted(rings, told, start_ns, end_ns)
+        online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
+        cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
+        events, names, losses = taken.sorted(cpus, rings, told, start_ns, end_ns)
         return Capture(
             host=self.host,
             start_ns=start_ns,
             end_ns=end_ns,
             clocks=clocks,
-            cpus=self._cpus,
+            cpus=cpus,
             events=events,
             names=with_missing_names(names, events, start_ns),
             losses=losses,
-            lost={kind: rings.cpus["lost"][list(self._cpus), kind].astype(np.int64) for kind in range(model.LOST)},
+            lost={kind: rings.cpus["lost"][list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
             machine=platform.machine(),
             kernel_build=platform.version(),
             ended_early=ended_early,
             lost_in_interrupts=interrupting,
             missing=self._front_end.missing,
+            unavailable=_unavailable(self._front_end, sorted(online - set(cpus))),
         )
 
     def drop(self, stop: threading.Event) -> None:
         """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
         self._rings.open(time.monotonic_ns(), (1 << 63) - 1)
         while not stop.wait(POLL_NS / NS_PER_S):
-            Taken(self._cpus).add(self._rings)
+            Taken().add(self._rings)
 
 
 class Rings(Loader):
@@ -143,6 +149,12 @@ class Rings(Loader):
         self._config["start_ns"] = start_ns
         self._config["end_ns"] = end_ns
 
+    def active(self) -> list[int]:
+        """The CPUs of which there may be events to take."""
+        heads = self.cpus["head"].astype(np.int64)
+        active: list[int] = np.flatnonzero((heads != self._heads) | (self._heads != self._readers["tail"])).tolist()
+        return active
+
     def interrupting(self) -> int:
         """Events so far that came while another one was being written on their CPU: they are lost."""
         return self.misses() + int(self.cpus["interrupting"].sum())
@@ -165,27 +177,30 @@ class Rings(Loader):
 class Taken:
     """What was taken out of the rings so far, as it was there, by CPU."""
 
-    def __init__(self, cpus: tuple[int, ...]) -> None:
+    def __init__(self) -> None:
         self.count = 0
-        self._pieces: dict[int, list[Rows]] = {cpu: [] for cpu in cpus}
+        self._pieces: dict[int, list[Rows]] = {}
 
     def add(self, rings: Rings) -> None:
         """Empties all rings."""
-        for cpu, pieces in self._pieces.items():
+        for cpu in rings.active():
             rows = rings.take(cpu)
             if len(rows):
-                pieces.append(rows)
+                self._pieces.setdefault(cpu, []).append(rows)
                 self.count += len(rows)
 
-    def sorted(self, rings: Rings, reported: bool, start_ns: int, end_ns: int) -> tuple[Rows, Rows, Rows]:
-        """Events of the time, names and losses, in order; nothing is left here.
+    def sorted(
+        self, cpus: tuple[int, ...], rings: Rings, reported: bool, start_ns: int, end_ns: int
+    ) -> tuple[Rows, Rows, Rows]:
+        """Events of the time on these CPUs, names and losses, in order; nothing is left here.
 
         `reported`: prev_state is already what the kernel's tracepoint reports.
         """
         found: list[tuple[Rows, Rows, Rows]] = []
-        for cpu, pieces in self._pieces.items():
+        for cpu in cpus:
+            pieces = self._pieces.pop(cpu, ())
             raw = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
-            pieces.clear()
+            del pieces
             found.append((_events(raw, cpu, reported), _names(raw), _losses(raw, cpu, rings.cpus[cpu])))
         events, names, losses = (np.concatenate(rows) for rows in zip(*found, strict=True))
         found.clear()
@@ -222,6 +237,14 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
             tgid = numbers.of_host(next(int(line[5:]) for line in lines if line.startswith(b"Tgid:")))
             rows.append((time_ns, tid, tgid, (directory / "comm").read_bytes().rstrip(b"\n")))
     return np.concatenate((np.array(rows, NAME_DTYPE), names))
+
+
+def _unavailable(front_end: FrontEnd, late: list[int]) -> dict[str, str]:
+    """What a capture lacks, and why. `late`: CPUs that came up meanwhile and have no ring."""
+    found = {} if tells_interrupts(front_end.flags) else {"interrupts": INTERRUPTS_UNKNOWN}
+    if late:
+        found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
+    return found
 
 
 def _build(front_end: FrontEnd) -> Compiled:

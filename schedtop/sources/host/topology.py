@@ -75,3 +75,8 @@ def online_cpus(path: Path = Path("/sys/devices/system/cpu/online")) -> tuple[in
         return tuple(sorted(cpu_list(path.read_text())))
     except (OSError, ValueError):
         return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def present_cpus(path: Path = Path("/sys/devices/system/cpu/present")) -> tuple[int, ...]:
+    """The ids of those that run or can be brought up; more may be possible, where a hypervisor adds them."""
+    return online_cpus(path)

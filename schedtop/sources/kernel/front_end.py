@@ -31,7 +31,8 @@ from schedtop.sources.kernel.offsets import (
     verifier_flags,
 )
 from schedtop.sources.kernel.queue_fields import WITHOUT_BTF, queue_lengths
-from schedtop.sources.kernel.quotas import quota_flags
+from schedtop.sources.kernel.quotas import QUOTAS_UNKNOWN, quota_flags, tells_quotas
+from schedtop.sources.kernel.records import check_records, macro_prefix
 from schedtop.sources.kernel.tracefs import Field, TracefsError, find_tracefs, read_fields, read_id
 
 EVENTS = (
@@ -124,6 +125,8 @@ class FrontEnd:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
         if self.no_queue != NOT_SAMPLED and not tells_interrupts(self.flags):
             lost["interrupts"] = INTERRUPTS_UNKNOWN
+        if self.no_queue != NOT_SAMPLED and not tells_quotas(self.flags):
+            lost["throttled_ns"] = QUOTAS_UNKNOWN
         return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})
 
 
@@ -165,6 +168,14 @@ def read_records(
         raise (NotPermitted if denied else SourceError)(str(error)) from error
 
 
+def kernel_interrupt_flags() -> list[str]:
+    """`interrupt_flags` of the running kernel, for programs that otherwise need no BTF; none where there is none."""
+    try:
+        return with_kept_btf(interrupt_flags, KERNEL_BTF)
+    except BtfError:
+        return []
+
+
 def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool = True) -> FrontEnd:
     """The front end for a kernel with BTF; `by_account`: waits are the kernel's, where it tells them.
 
@@ -195,20 +206,24 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     present, events = read_records(dict.fromkeys((*EVENTS, "sched_wakeup"), "sched"), root)
     if "sched_switch" not in present:
         raise SourceError(no_tracepoint("sched_switch").error)
-    flags = record_flags(present)
+    flags = record_flags("scheduler/tracepoint.c", present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
         # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        more = [flag for flags in (interrupt_flags, verifier_flags) for flag in with_kept_btf(flags, KERNEL_BTF)]
-        lengths = list(dict.fromkeys((*lengths, *more)))
+        lengths = [*lengths, *with_kept_btf(verifier_flags, KERNEL_BTF)]
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
-    return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)
+    more = dict.fromkeys((*lengths, *kernel_interrupt_flags()))
+    return FrontEnd("tracepoint", (*flags, *more), events, missing, why, notes)
 
 
-def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
-    """HAVE_EVENT for each tracepoint, and where the fields of its record lie."""
+def record_flags(program: str, present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
+    """HAVE_EVENT for each tracepoint, and where the fields of its record lie.
+
+    `program`: the .c file of bpf/ that reads them. Raises SourceError where it cannot.
+    """
+    check_records(program, present)
     flags = []
     for event, fields in present.items():
         prefix = macro_prefix(event)
@@ -217,11 +232,6 @@ def record_flags(present: Mapping[str, Mapping[str, Field]]) -> tuple[str, ...]:
             known = not name.endswith("comm") or field.size == SCHEDULER.COMM_BYTES
             flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
     return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
-
-
-def macro_prefix(event: str) -> str:
-    """What the macros of a tracepoint's fields begin with: SWITCH for sched_switch."""
-    return event.removeprefix("sched_").removeprefix("process_").upper().removesuffix("_TASK")
 
 
 def _task_fields(btf: Btf) -> dict[str, str]:
@@ -240,6 +250,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "ON_RQ": "on_rq",
         "CPU": first("thread_info.cpu", "cpu"),
         "ALLOWED": "nr_cpus_allowed",
+        "PRIO": "prio",
     }
     optional = {"DELAYED": "se.sched_delayed", "THROTTLED": "throttled", "PCOUNT": "sched_info.pcount"}
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}

@@ -6,6 +6,8 @@ Each cfs_rq has such a clock, hierarchical: that of 6.6 and later counts while i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.offsets import offset_flags
 
@@ -15,6 +17,15 @@ _CLOCKS = (
     ("throttled_clock_pelt", "throttled_clock_pelt_time", "clock_pelt"),  # 5.19
     ("throttled_clock_task", "throttled_clock_task_time", "clock_task"),  # 3.6; without stolen time
 )
+
+
+QUOTAS_UNKNOWN = "when a quota came back is not told: no wait is split there, and `throttled` is inferred from cpu.stat"
+"""Why slow waits have no `throttled_ns`."""
+
+
+def tells_quotas(flags: Iterable[str]) -> bool:
+    """Whether `quota_flags` are among these."""
+    return any(flag.startswith("-DQUOTA_SUM_OFFSET") for flag in flags)
 
 
 def quota_flags(btf: Btf) -> list[str]:

@@ -35,4 +35,4 @@ def _tracepoint_front_end() -> FrontEnd:
     missing = tuple(event for event in EVENTS if event not in present)
     if missing:
         raise SourceError(no_tracepoint(missing[0], "off-CPU time").error)
-    return FrontEnd("tracepoint", record_flags(present), events)
+    return FrontEnd("tracepoint", record_flags("offcpu/tracepoint.c", present), events)

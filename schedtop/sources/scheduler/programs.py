@@ -10,12 +10,14 @@ import numpy as np
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
 from schedtop.sources.host.pid_numbers import highest_tid
-from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.host.topology import online_cpus, present_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
+from schedtop.sources.kernel.btf import KERNEL_BTF, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd
 from schedtop.sources.kernel.hash_reader import HashReader
+from schedtop.sources.kernel.kept_btf import with_kept_btf
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
@@ -24,6 +26,9 @@ from schedtop.sources.scheduler.noted import Lists
 from schedtop.sources.scheduler.overflow import OverflowReader
 
 LRU_SPARE = 256
+"""Entries for each CPU that an LRU map needs before kernel 6.16: there a CPU takes 128 free ones at a time, and what is
+new is forgotten once none are left. Since then it takes no more than its share (bpf_lru.target_free).
+"""
 
 MOST_SLOTS = 1 << 16
 """How many tasks the table holds at most, without the overflow map."""
@@ -59,21 +64,30 @@ def changed_slots(cpus: int) -> int:
     return max(1 << 10, min(1 << 13, (1 << 14) >> (cpus - 1).bit_length()))
 
 
+def lru_spare() -> int:
+    """How many entries the CPUs that are there, not all possible ones, want of an LRU map: see LRU_SPARE."""
+    try:
+        shared = with_kept_btf(lambda btf: btf.has_field("bpf_lru", "target_free"), KERNEL_BTF)
+    except BtfError:
+        shared = False
+    return 0 if shared else LRU_SPARE * len(present_cpus())
+
+
 def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
     """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
     directory = source_directory()
+    spare = lru_spare()
     flags = (
         f"-DCPUS={cpus}",
         f"-DTASK_SLOTS={limits.task_slots or task_slots(highest_tid())}",
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
         f"-DEVENT_PAGES={limits.event_pages}",
-        # An LRU map of a kernel before 6.16 needs 128 free entries for each CPU, or forgets what is new.
-        f"-DPAIRS={max(limits.pairs, LRU_SPARE * cpus)}",
-        f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, LRU_SPARE * cpus))}",
+        f"-DPAIRS={max(limits.pairs, spare)}",
+        f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, spare))}",
         f"-DSHORT_LIVED={limits.short_lived}",
         f"-DCHANGED_SLOTS={limits.changed_slots or changed_slots(cpus)}",
         f"-DCHANGED_PAIRS={limits.changed_pairs}",
-        f"-DMOVED_WAITS={min(1 << 14, max(1024, LRU_SPARE * cpus))}",
+        f"-DMOVED_WAITS={min(1 << 14, max(1024, spare))}",
         f"-DSLOW_WAITS_PER_WINDOW={_slow_waits_per_window(cpus, limits)}",
         *front_end.flags,
         *scope,
@@ -111,14 +125,17 @@ class Programs(Loader):
     config: Rows
     domains: Rows
 
-    def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int) -> None:
-        """Loads and attaches what was compiled for the front end. Raises SourceError."""
+    def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int, groups: bool = True) -> None:
+        """Loads and attaches what was compiled for the front end; without `groups` there is no room for their latency.
+
+        Raises SourceError.
+        """
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
         self.selected_flag = SCHEDULER.TASK_SELECTED
         self._hashes: dict[str, HashReader] = {}
         self.sampled_cpus: tuple[int, ...] = ()
         with self._opening():
-            self._create_maps()
+            self._create_maps({} if groups else {"groups": 1})
             self._map()
             self.config["threshold_ns"] = threshold_ns
             self._start(later=(SAMPLER,))

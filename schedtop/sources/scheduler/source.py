@@ -55,7 +55,8 @@ class LiveSource:
 
     `interval_ns`: the length of a Frame, `first_ns`: that of the first one, if it is to be shorter: it
     begins when the source is opened, and lasts at least that long; `source`: `auto`,
-    `btf` or `tracepoint`; `scope`: tasks with waits that count; `topology`: another one than the kernel's, for tests.
+    `btf` or `tracepoint`; `scope`: tasks with waits that count; `topology`: another one than the kernel's, for tests;
+    `groups`: their histograms may be asked for.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class LiveSource:
         first_ns: int | None = None,
         scope: Scope = Scope(),  # noqa: B008 (frozen)
         topology: Topology | None = None,
+        groups: bool = True,
     ) -> None:
         self.interval_ns = interval_ns
         self.threshold_ns = threshold_ns
@@ -75,6 +77,7 @@ class LiveSource:
         self._first_ns = min(first_ns or interval_ns, interval_ns)
         self._scope = scope
         self._topology = topology
+        self._groups = groups
         self._measures = False
         self._grouping = ""
         self._samples = False
@@ -99,7 +102,7 @@ class LiveSource:
         self._late_ticks = 0
         self._breath = Breath()
         compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
-        self._programs = Programs(front_end, compiled, self.threshold_ns)
+        self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
         self._programs.config["epoch"], self._programs.config["interval_ns"] = self._epoch, self.interval_ns
@@ -235,7 +238,7 @@ class LiveSource:
         config = self._programs.config
         threshold_ns = int(config["threshold_ns"][0])
         config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
-        config["grouping"] = GROUPINGS.index(self._grouping)
+        config["grouping"] = GROUPINGS.index(self._grouping) if self._groups else 0
         self._measure()
         return threshold_ns
 
@@ -304,7 +307,7 @@ class LiveSource:
 
     def _group_latency(self) -> GroupLatency | None:
         """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""
-        if not self._grouping or (self._task_cgroups and self._grouping not in ("tid", "tgid")):
+        if not self._groups or not self._grouping or (self._task_cgroups and self._grouping not in ("tid", "tgid")):
             return None
         rows = self._programs.group_latency()
         rows = rows[rows["grouping"] == GROUPINGS.index(self._grouping)]

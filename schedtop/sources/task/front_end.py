@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
-from schedtop.sources.kernel.front_end import Hook, choose, read_records, record_flags
+from schedtop.sources.kernel.front_end import Hook, choose, kernel_interrupt_flags, read_records, record_flags
 from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, offset_flags, queued_flag
 
 MANDATORY = ("sched_switch",)
@@ -80,9 +80,12 @@ def tracepoint_task_front_end() -> TaskFrontEnd:
     unavailable = {
         TRACEPOINTS[event]: f"this kernel has no tracepoint {event}" for event in RECORDS if event not in present
     }
-    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes", "interrupts"), _NEEDS_BTF)
+    unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
+    interrupts = kernel_interrupt_flags()
+    if not interrupts:
+        unavailable["interrupts"] = INTERRUPTS_UNKNOWN
     parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
-    flags = (*record_flags(present), "-DNEW_THREADS_ARE_YOUNG")
+    flags = (*record_flags("task/tracepoint.c", present), *interrupts, "-DNEW_THREADS_ARE_YOUNG")
     return TaskFrontEnd("tracepoint", flags, hooks, parts, unavailable)
 
 

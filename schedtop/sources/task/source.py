@@ -32,6 +32,8 @@ NOT_LOOKED_AT = (
     "what it was doing and had open before cannot be seen (a process of another user: that needs CAP_SYS_PTRACE)"
 )
 
+RETURN_UNKNOWN = "no event tells when it came back: throttled lasts until the thread runs again"
+
 COLUMN_NS = 100 * NS_PER_MS
 """How much time a column of the strip has."""
 
@@ -163,6 +165,10 @@ class LiveTaskSource:
         offset = clock_offset_ns()
         peers = tables.peers(earlier, later)
         known = later.threads[later.threads["tid"] == leader]
+        attributes = self._attributes.read()
+        unavailable = dict(self._unavailable)
+        if attributes and attributes.quota and "throttled" not in unavailable:
+            unavailable["return of its quota"] = RETURN_UNKNOWN
         exited = ended and len(known) and known["exiting"][0]
         return TaskFrame(
             start_time_ns=earlier.time_ns + offset,
@@ -184,7 +190,7 @@ class LiveTaskSource:
             migrations=sum(thread.migrations for thread in threads),
             voluntary_switches=sum(thread.voluntary_switches for thread in threads),
             involuntary_switches=sum(thread.involuntary_switches for thread in threads),
-            attributes=self._attributes.read(),
+            attributes=attributes,
             syscalls=tables.syscalls(earlier, later, self._names, epoch),
             slow_calls=events.slow,
             ongoing=tables.ongoing_calls(later, self._names),
@@ -196,7 +202,7 @@ class LiveTaskSource:
             threads=threads,
             process_threads=thread_count(name.tgid),
             threads_started=self._threads_started(earlier, later),
-            unavailable=MappingProxyType(self._unavailable),
+            unavailable=MappingProxyType(unavailable),
             loss=tables.loss(earlier, later, events.slow_lost, events.changes_lost)
             + TaskLoss(connections_forgotten=max(0, len(changes) - CHANGES_KEPT)),
             ended=ended,

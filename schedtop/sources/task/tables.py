@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
+from schedtop.model.waits import WokenBy
 from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE
 from schedtop.sources.task.programs import TaskReading
@@ -77,7 +78,8 @@ def peers(earlier: TaskReading, later: TaskReading) -> dict[str, tuple[Peer, ...
         old = before.get(_peer_key(row))
         count, wait = (int(row[name]) - (int(old[name]) if old is not None else 0) for name in ("count", "wait_ns"))
         if count or wait:
-            found[PEER_KINDS[row["kind"]]].append(Peer(int(row["tid"]), text(row["comm"]), count, wait))
+            by = WokenBy.known(row["woken_by"]) or WokenBy.TASK
+            found[PEER_KINDS[row["kind"]]].append(Peer(int(row["tid"]), text(row["comm"]), count, wait, by))
     return {kind: tuple(sorted(rows, key=lambda peer: (-peer.count, peer.tid))) for kind, rows in found.items()}
 
 
@@ -204,8 +206,8 @@ def _longest(row: Rows, epoch: int) -> int:
     return int(row["longest_ns"][parity]) if int(row["longest_epoch"][parity]) == epoch else 0
 
 
-def _peer_key(row: Rows) -> tuple[int, int, bytes]:
-    return int(row["tid"]), int(row["kind"]), bytes(row["comm"])
+def _peer_key(row: Rows) -> tuple[int, int, int, bytes]:
+    return int(row["tid"]), int(row["kind"]), int(row["woken_by"]), bytes(row["comm"])
 
 
 def _run_by_cpu(reading: TaskReading) -> Times:

@@ -21,6 +21,7 @@ from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.findings import binding, kernel, privileges, refusals, rights, tracing
 from schedtop.sources.kernel.findings import repairs as commands
 from schedtop.sources.kernel.findings.repairs import schedtop_as_root
+from schedtop.sources.kernel.records import Load
 from schedtop.sources.kernel.tracefs import TracefsError, find_tracefs
 from tests.unit.sources.kernel.test_tracefs import SWITCH
 
@@ -185,15 +186,15 @@ def switch_use() -> tracepoints.Use:
 
 
 def test_a_tracepoint_has_each_field_with_its_place(tracefs: Path) -> None:
-    macros = tracepoints.used_macros()
-    assert "SWITCH_NEXT_COMM_FIELD" in macros
-    found = tracepoints.tracepoint(switch_use(), tracefs, None, frozenset({"SWITCH_PREV_PID_FIELD"}))
+    loads = tracepoints.used_loads()
+    assert Load("sched_switch", "next_comm", 8, 16, is_name=True) in loads
+    found = tracepoints.tracepoint(switch_use(), tracefs, None, frozenset({Load("sched_switch", "prev_pid", 4, 4)}))
     assert found.state == "ok"
     fields = {field["name"]: field for field in found.details["fields"]}
     assert fields["prev_pid"] == {"name": "prev_pid", "type": "pid_t", "offset": 24, "size": 4, "used": True}
     assert not fields["prev_state"]["used"]
     # next_pid is not in this record, and ours reads it.
-    assert "next_pid" in tracepoints.tracepoint(switch_use(), tracefs, None, macros).found
+    assert "next_pid" in tracepoints.tracepoint(switch_use(), tracefs, None, loads).found
 
 
 def test_a_tracepoint_that_is_nowhere_is_the_start_s_error(tmp_path: Path, tracefs: Path) -> None:
@@ -204,12 +205,6 @@ def test_a_tracepoint_that_is_nowhere_is_the_start_s_error(tmp_path: Path, trace
     waking = next(use for use in tracepoints.uses() if use.event == "sched_waking")
     assert tracepoints.tracepoint(waking, tracefs, None).state == "degraded"
     assert "not known" in tracepoints.tracepoint(waking, None, None).found
-
-
-def test_fields_of_one_tracepoint_are_not_those_of_another() -> None:
-    macros = frozenset({"WAKEUP_PID_FIELD", "WAKEUP_NEW_PRIO_FIELD"})
-    assert tracepoints._used_names("sched_wakeup", macros) == {"pid"}
-    assert tracepoints._used_names("sched_wakeup_new", macros) == {"prio"}
 
 
 def test_a_repair_needs_no_sudo_for_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

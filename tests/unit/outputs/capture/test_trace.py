@@ -28,6 +28,7 @@ from schedtop.capture.events import (
 )
 from schedtop.commands.capture.files import describe
 from schedtop.model.host import Host
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
 from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
@@ -224,7 +225,7 @@ def test_chrome_has_tracks_of_cpus_and_tasks(tmp_path: Path) -> None:
     ]  # fmt: skip
     second = [item for item in events if item["ph"] == "X" and item["tid"] == SECOND]
     assert [item["name"] for item in second] == ["runnable", "running", "sleeping (D)"]
-    assert second[0]["args"] == {"reason": "wakeup", "waker": FIRST, "waker_cpu": 1}
+    assert second[0]["args"] == {"reason": "wakeup", "waker": FIRST, "waker_cpu": 1, "woken_by": "task"}
     [move] = [item for item in events if item["ph"] == "i"]
     assert (move["tid"], move["args"]) == (WORKER, {"from_cpu": 0, "to_cpu": 1})
 
@@ -236,6 +237,32 @@ def test_chrome_arrows_go_from_the_waker_to_the_task_that_it_woke(tmp_path: Path
     assert (start["pid"], start["tid"], start["ts"]) == (FIRST, FIRST, 1000.3)
     assert (finish["pid"], finish["tid"], finish["ts"]) == (FIRST, SECOND, 1000.3)
     assert start["id"] == finish["id"] and finish["bp"] == "e"
+
+
+@pytest.mark.parametrize(
+    ("waker", "woken_by", "word", "flags"),
+    [
+        (0, WokenBy.INTERRUPT, "interrupt", 0x08),
+        (0, WokenBy.SOFTIRQ, "softirq", 0x10),
+        (FIRST, WokenBy.SOFTIRQ, "softirq", 0x10),  # ksoftirqd
+        (FIRST, WokenBy.TASK, "task", 0),
+        (0, WokenBy.TASK, "interrupt", 0),  # not told: an idle CPU is woken by interrupts alone
+    ],
+)
+def test_a_trace_tells_interrupts_from_tasks(
+    waker: int, woken_by: WokenBy, word: str, flags: int, tmp_path: Path
+) -> None:
+    woken = waking(100, SECOND, waker) | {"woken_by": woken_by}
+    capture = capture_of(switch(50, SECOND, FIRST), woken, switch(200, FIRST, SECOND))
+    events = chrome(capture, tmp_path)["traceEvents"]
+    [runnable] = [item for item in events if item["name"] == "runnable" and item["tid"] == SECOND]
+    assert (runnable["args"]["woken_by"], runnable["args"]["waker"]) == (word, waker)
+    assert len([item for item in events if item["ph"] == "s"]) == bool(waker)
+    [path] = write_traces(capture, {"perfetto": tmp_path / "trace.perfetto-trace"})
+    packets = protos.Trace.FromString(path.read_bytes()).packet
+    told = [event for packet in packets for event in packet.ftrace_events.event]
+    [event] = [event for event in told if event.HasField("sched_waking")]
+    assert (event.common_flags, event.pid) == (flags, waker)
 
 
 def test_chrome_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.task.fields import to_json
 from schedtop.outputs.task.states import STRIP_COLUMNS
 from schedtop.outputs.task.text import to_text
@@ -62,8 +63,8 @@ def make_task() -> TaskFrame:
         states=states,
         strip=(Column(NS_PER_S, states),),
         waits=Histogram.of([1000, 30 * NS_PER_MS]),
-        wakers=(Peer(9, "waker", 5), Peer(0, "", 2)),
-        wakees=(Peer(10, "wakee", 4),),
+        wakers=(Peer(9, "waker", 5), Peer(0, "", 2), Peer(0, "", 1, woken_by=WokenBy.SOFTIRQ)),
+        wakees=(Peer(10, "wakee", 4), Peer(12, "reader", 3, woken_by=WokenBy.SOFTIRQ)),
         preemptors=(Peer(8, "hog", 3, 30 * NS_PER_MS),),
         cpus=(CpuUse(1, 100 * NS_PER_MS, 12),),
         migrations=2,
@@ -113,6 +114,8 @@ def test_task_json_can_be_read_back() -> None:
     assert data["slow_waits"][0]["blockers"] == [{"tid": 8, "comm": "hog", "run_ns": 20 * NS_PER_MS}]
     assert data["slow_waits"][0]["blockers_cover_ratio"] == pytest.approx(2 / 3, abs=1e-5)
     assert data["attributes"]["quota"]["throttled_periods"] == 4
+    assert [peer["woken_by"] for peer in data["wakers"]] == ["task", "interrupt", "softirq"]
+    assert [peer["woken_by"] for peer in data["wakees"]] == ["task", "softirq"]
 
 
 def test_unavailable_field_is_null_with_a_reason() -> None:
@@ -136,8 +139,8 @@ def test_the_text_says_it_all() -> None:
         "/usr/bin/victim --flag",
         "policy fifo  priority 50",
         "quota 1 ms in each 2 ms (cgroup /): throttled in 4 of 10 periods",
-        "Woken by: waker (9) ×5, an interrupt ×2",
-        "Wakes: wakee (10) ×4",
+        "Woken by: waker (9) ×5, an interrupt ×2, an interrupt (softirq) ×1",
+        "Wakes: wakee (10) ×4, reader (12, softirq) ×3",
         "hog (8) ×3, 30.0 ms",
         "EAGAIN ×2",
         "futex (2 threads, at least 1.00 s so far)",
