@@ -246,7 +246,9 @@ def test_the_unit_runs_in_a_real_systemd(nspawn: Path) -> None:
     """All of it: filters of system calls, the private cache, notification, a user that is made for it."""
     port = free_port()
     with systemd(nspawn, arguments(port)) as log:
-        assert wait_for(lambda: metrics(port) or b"service: Failed" in log.read_bytes(), 90), log.read_text(errors="replace")
+        assert wait_for(lambda: metrics(port) or b"service: Failed" in log.read_bytes(), 90), log.read_text(
+            errors="replace"
+        )
         assert metrics(port), log.read_text(errors="replace")
         pid = unit_process(f"127.0.0.1:{port}")
         status = Path(f"/proc/{pid}/status").read_text()

@@ -7,7 +7,6 @@ oldest client that has not asked for anything yet goes first. Why no library doe
 from __future__ import annotations
 
 import os
-import select
 import selectors
 import socket
 import sys
@@ -87,7 +86,7 @@ class Connections:
                 self._accept()
             self._drop_overdue()
             if rest_s := budget.rest_s():
-                select.select([self._awake], [], [], rest_s)
+                self._ending.wait(rest_s)
 
     def _patience_s(self) -> float | None:
         """Until the next deadline, in seconds; `None`: there is none."""

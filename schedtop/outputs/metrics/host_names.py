@@ -10,6 +10,7 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 
 ANY = "*"
 
@@ -20,7 +21,7 @@ class HostNames:
     """Addresses, names of the host itself, and those that are given; ANY of them lets all pass."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = {*_LOCAL, *map(_plain, (socket.gethostname(), *names))}
+        self._names = {*_LOCAL, *map(_plain, (socket.gethostname(), *names))} - {""}
 
     def ask_for_full_name(self) -> None:
         """Adds the host's name with its domain, once the system's files, or a name server, have told it."""
@@ -32,7 +33,8 @@ class HostNames:
         return ANY in self._names or name in self._names or name.endswith(".localhost") or _is_address(name)
 
     def _add_full_name(self) -> None:
-        self._names.add(_plain(socket.getfqdn()))
+        with suppress(OSError, UnicodeError):  # a name that is none
+            self._names.add(_plain(socket.getfqdn()))
 
 
 def _plain(name: str) -> str:

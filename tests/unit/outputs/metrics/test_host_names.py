@@ -8,7 +8,7 @@ import pytest
 
 from schedtop.outputs.metrics.host_names import ANY, HostNames
 
-OURS = HostNames(["Web1.Example.com.", "127.0.0.1"])
+OURS = HostNames(["Web1.Example.com.", "127.0.0.1", ""])
 
 
 @pytest.mark.parametrize(
