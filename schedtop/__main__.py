@@ -19,7 +19,7 @@ def main() -> int:
         from schedtop.run.priority import is_raised, raise_priority
 
         if is_raised(sys.argv[1:]) and "_SCHEDTOP_COMPLETE" not in os.environ:
-            raise_priority()
+            raise_priority(sys.argv[1:])
         lean.begin()
         from schedtop.cli import main as run  # late: as above
 

@@ -147,6 +147,12 @@ def watch_session(nice: int, others: dict[int, Process]) -> None:
         signal.signal(signal.SIGTSTP, _suspend)
 
 
+def make_ordinary() -> None:
+    """Takes the raised priority from the calling thread alone, where the system lets us."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))
+
+
 def calm_at_first(others: dict[int, Process], own: int, parent: int) -> bool:
     """Whether a session that is seen for the first time is calm, by the times that its processes have had so far.
 
@@ -178,7 +184,7 @@ def _process(stat: bytes, now_s: float) -> Process:
 
 def _watch(nice: int, others: dict[int, Process]) -> None:
     """Takes and gives back as the rest of the session grows calm or begins to work. In no hurry."""
-    os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))  # of this thread
+    make_ordinary()
     pause_s, since_s = CHECK_S, time.monotonic()
     while True:
         time.sleep(pause_s)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_S
-from schedtop.cli.options import source_options
+from schedtop.cli.options import no_empty, source_options
 from schedtop.cli.types import Duration, Number
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ MOST_SERIES = 1000
 
 @click.command("metrics")
 @click.option("--listen", default=DEFAULT_ADDRESS, metavar="HOST:PORT",
-              help=f"Where to serve; an IPv6 address in brackets.  [default: {DEFAULT_ADDRESS}]")  # fmt: skip
+              help=f"Where to serve: also [IPv6]:PORT, or unix:PATH.  [default: {DEFAULT_ADDRESS}]")  # fmt: skip
+@click.option("--socket-group", metavar="GROUP",
+              help="Who may read a UNIX socket beside its owner.  [default: the group of schedtop]")  # fmt: skip
+@click.option("--host-name", multiple=True, metavar="HOST", callback=no_empty,
+              help="Also answer requests for this name of the host (repeatable); see docs/metrics.md.")  # fmt: skip
 @click.option("--allow-remote", is_flag=True, help="Also serve an address that others can reach. There is no password.")
 @click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
               help="How often the kernel is read, 0.2s to 60s.  [default: 1s]")  # fmt: skip

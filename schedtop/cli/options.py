@@ -30,7 +30,7 @@ def source_options(command: Command) -> Command:
         click.option("--pid", type=Number(), multiple=True, metavar="N",
                      help="Only waits of this process's tasks (repeatable, as the next three)."),
         click.option("--tid", type=Number(), multiple=True, metavar="N", help="Only waits of this thread."),
-        click.option("--comm", multiple=True, metavar="TEXT", callback=_no_empty,
+        click.option("--comm", multiple=True, metavar="TEXT", callback=no_empty,
                      help="Only waits of tasks with this in their name."),
         click.option("--cpu", type=Number(), multiple=True, metavar="N", help="Only this CPU."),
         click.option("--cgroup", metavar="PATH",
@@ -43,7 +43,8 @@ def source_options(command: Command) -> Command:
     return command
 
 
-def _no_empty(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def no_empty(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses names without a letter."""
     if not all(value.strip() for value in values):
         raise click.BadParameter("the name is empty")
     return values

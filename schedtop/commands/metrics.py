@@ -5,7 +5,10 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from grp import getgrnam
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +16,8 @@ import click
 from schedtop.commands.opening import settings_of, source_of
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source, SourceError
+from schedtop.outputs.metrics.host_names import HostNames
+from schedtop.outputs.metrics.listener import UnixListener, listen_tcp
 from schedtop.outputs.metrics.server import Endpoint
 from schedtop.outputs.metrics.totals import Totals
 from schedtop.run.errors import complain
@@ -24,6 +29,9 @@ from schedtop.run.threads import in_thread
 
 MOST_SERIES = 1000
 
+UNIX = "unix:"
+"""What stands before the path of a UNIX socket."""
+
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
 
 
@@ -32,28 +40,63 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     if options["top"] > MOST_SERIES:
         raise click.BadParameter(f"{options['top']} is more than {MOST_SERIES}", param_hint="'--top'")
     options.setdefault("group", None)
-    endpoint = bind(options)
-    settings = settings_of(options)
-    source = source_of(options, options["interval"])
-    opening = opening_words(options["source"])
-    in_thread(lambda: serve(signals, source, endpoint, opening, settings, options), signals)
+    with bound(options) as endpoint:
+        settings = settings_of(options)
+        source = source_of(options, options["interval"])
+        opening = opening_words(options["source"])
+        in_thread(lambda: serve(signals, source, endpoint, opening, settings, options), signals)
     return signals.status
 
 
-def bind(options: dict[str, Any]) -> Endpoint:
-    """The endpoint at the address that the options name, not yet answering. Raises ClickException."""
-
+@contextmanager
+def bound(options: dict[str, Any]) -> Iterator[Endpoint]:
+    """The endpoint at the place that the options name, not yet answering. Raises ClickException."""
     listen = options["listen"]
-    family, address = resolve(listen)
-    if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback:
-        if not options["allow_remote"]:
-            words = f"{listen} can be reached from other hosts: add --allow-remote if that is meant"
-            raise click.BadParameter(words, param_hint="'--listen'")
-        complain(f"warning: {listen} can be reached from other hosts, and there is no password: see to a firewall")
+    is_unix = listen.startswith(UNIX)
+    if is_unix and options["host_name"]:
+        raise click.BadParameter("no name is asked for at a UNIX socket", param_hint="'--host-name'")
+    if options["socket_group"] is not None and not is_unix:
+        raise click.BadParameter(f"{listen} is no UNIX socket", param_hint="'--socket-group'")
+    with ExitStack() as after:
+        try:
+            if is_unix:
+                unix = UnixListener(_path_of(listen), _group_of(options["socket_group"]))
+                after.callback(unix.remove)
+                listener, names = unix.socket, None
+            else:
+                listener, names = _listen_tcp(listen, options)
+        except OSError as error:
+            raise click.ClickException(f"cannot listen on {listen}: {error.strerror}") from error
+        yield Endpoint(listener, names, interval_ns=options["interval"], per_cpu=options["per_cpu"])
+
+
+def _path_of(listen: str) -> Path:
+    path = Path(listen.removeprefix(UNIX))
+    if not path.name or "\0" in listen:
+        raise click.BadParameter(f"{listen!r} names no file, like unix:/run/schedtop/metrics", param_hint="'--listen'")
+    return path
+
+
+def _group_of(name: str | None) -> int | None:
     try:
-        return Endpoint(family, address, interval_ns=options["interval"], per_cpu=options["per_cpu"])
-    except OSError as error:
-        raise click.ClickException(f"cannot listen on {listen}: {error.strerror}") from error
+        return None if name is None else getgrnam(name).gr_gid
+    except (KeyError, ValueError):
+        raise click.BadParameter(f"there is no group {name!r}", param_hint="'--socket-group'") from None
+
+
+def _listen_tcp(listen: str, options: dict[str, Any]) -> tuple[socket.socket, HostNames]:
+    """A socket that listens at an address, and which names of it are good. Raises BadParameter, OSError."""
+    family, address = resolve(listen)
+    is_remote = not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
+    if is_remote and not options["allow_remote"]:
+        words = f"{listen} can be reached from other hosts: add --allow-remote if that is meant"
+        raise click.BadParameter(words, param_hint="'--listen'")
+    names = HostNames((listen.rpartition(":")[0].strip("[]"), *options["host_name"]))
+    listener = listen_tcp(family, address)
+    if is_remote:
+        complain(f"warning: {listen} can be reached from other hosts, and there is no password: see to a firewall")
+        names.ask_for_full_name()
+    return listener, names
 
 
 def resolve(listen: str) -> Address:
@@ -94,18 +137,24 @@ def serve(
         try:
             set_aside()
             totals = Totals(source.host, settings, options["by"], options["top"])
-            host = options["listen"].rpartition(":")[0]
+            where = _where(options["listen"], endpoint)
             for number, frame in enumerate(source.frames(signals.stop)):
                 endpoint.publish(totals.add(frame))
                 notify("READY=1\nWATCHDOG=1" if number == 0 else "WATCHDOG=1")
                 if number == 0:
-                    complain(f"serving http://{host or '*'}:{endpoint.port}/metrics")
+                    complain(f"serving {where}")
         finally:
             source.__exit__(None, None, None)
     finally:
         endpoint.close()
     if not signals.stop.is_set():
         raise SourceError("the source ended by itself")
+
+
+def _where(listen: str, endpoint: Endpoint) -> str:
+    if listen.startswith(UNIX):
+        return f"/metrics at {listen}"
+    return f"http://{listen.rpartition(':')[0] or '*'}:{endpoint.port}/metrics"
 
 
 def notify(state: str) -> None:

@@ -23,13 +23,17 @@ def is_raised(arguments: Sequence[str]) -> bool:
     return "--no-renice" not in arguments and not set(arguments[:1]) & set(ORDINARY)
 
 
-def raise_priority() -> None:
-    """Raises the priority of this process and its session, if it may. Must come before any thread is started."""
+def raise_priority(arguments: Sequence[str] = ()) -> None:
+    """Raises the priority of this process and its session, if it may. Must come before any thread is started.
+
+    `arguments`: the command line. What answers anybody leaves the session alone: a thread can be taken out of our nice
+    value, and not out of the session's.
+    """
     try:
         os.setpriority(os.PRIO_PROCESS, 0, min(NICE, os.getpriority(os.PRIO_PROCESS, 0)))
     except OSError:
         return
-    others = raise_session(NICE)
+    others = None if arguments[:1] == ["metrics"] else raise_session(NICE)
     mover.begin()
     if others is not None:
         watch_session(NICE, others)

@@ -27,6 +27,8 @@ from schedtop.commands.metrics import serve
 from schedtop.history.view import ViewSettings
 from schedtop.model.frame import Frame, merge
 from schedtop.outputs.metrics.families import EDGES_NS
+from schedtop.outputs.metrics.host_names import HostNames
+from schedtop.outputs.metrics.listener import listen_tcp
 from schedtop.outputs.metrics.server import Endpoint
 from schedtop.run.signals import Signals
 from schedtop.sources.scheduler.source import LiveSource
@@ -122,7 +124,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prometheus, 
         pytest.skip("prometheus is not installed")
     signals, source = Signals(), Kept(NS_PER_S // 2, 1_000_000)
     source.kept = []
-    endpoint = Endpoint(socket.AF_INET, ("127.0.0.1", 0), interval_ns=NS_PER_S // 2, per_cpu=True)
+    listener = listen_tcp(socket.AF_INET, ("127.0.0.1", 0))
+    endpoint = Endpoint(listener, HostNames([]), interval_ns=NS_PER_S // 2, per_cpu=True)
     options = {"by": "process", "top": 20, "listen": "127.0.0.1:0"}
     arguments = (signals, source, endpoint, "", ViewSettings(), options)
     thread = threading.Thread(target=serve, args=arguments, daemon=True)

@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from grp import getgrnam
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,15 @@ pytestmark = pytest.mark.beside
 
 REPOSITORY = Path(__file__).parents[2]
 UNIT = REPOSITORY / "contrib/systemd/schedtop-metrics.service"
+BY_SOCKET = REPOSITORY / "contrib/systemd/unix-socket.conf"
 NOBODY = 65534
 
 
-def settings() -> dict[str, list[str]]:
+def settings(file: Path = UNIT) -> dict[str, list[str]]:
     """The settings of the unit's [Service] section; one may be given several times."""
     values: dict[str, list[str]] = {}
     section = ""
-    for line in UNIT.read_text().splitlines():
+    for line in file.read_text().splitlines():
         if line.startswith("["):
             section = line
         elif "=" in line and not line.startswith("#") and section == "[Service]":
@@ -167,8 +169,8 @@ TARGET = "[Unit]\nDescription=Nothing but the unit\nWants=schedtop-metrics.servi
 
 
 @contextmanager
-def systemd(directory: Path, port: int) -> Iterator[Path]:
-    """A systemd that starts the unit, on a copy of this root that forgets; its log."""
+def systemd(directory: Path, words: list[str], *drop_ins: Path) -> Iterator[Path]:
+    """A systemd that starts the unit with these arguments, on a copy of this root that forgets; its log."""
     layers, root, log = directory / "layers", directory / "root", directory / "log"
     for path in (layers, root):
         path.mkdir()
@@ -184,7 +186,9 @@ def systemd(directory: Path, port: int) -> Iterator[Path]:
         (units / f"{UNIT.name}.d").mkdir(parents=True)
         shutil.copy(UNIT, units)
         (units / "only.target").write_text(TARGET)
-        (units / f"{UNIT.name}.d/test.conf").write_text(DROP_IN.format(arguments=" ".join(arguments(port))))
+        for drop_in in drop_ins:
+            shutil.copy(drop_in, units / f"{UNIT.name}.d/{drop_in.name}")
+        (units / f"{UNIT.name}.d/zz-test.conf").write_text(DROP_IN.format(arguments=" ".join(words)))
         with booted(root, log):
             yield log
     finally:
@@ -226,14 +230,14 @@ def nspawn(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def unit_process(port: int) -> int:
+def unit_process(listen: str) -> int:
     """The pid of what the unit started, 0 if there is none."""
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_bytes().decode().split("\0")
         except OSError:
             continue
-        if words[0].startswith("/opt/schedtop-venv") and f"127.0.0.1:{port}" in words:
+        if words[0].startswith("/opt/schedtop-venv") and listen in words:
             return int(path.name)
     return 0
 
@@ -241,12 +245,15 @@ def unit_process(port: int) -> int:
 def test_the_unit_runs_in_a_real_systemd(nspawn: Path) -> None:
     """All of it: filters of system calls, the private cache, notification, a user that is made for it."""
     port = free_port()
-    with systemd(nspawn, port) as log:
-        assert wait_for(lambda: metrics(port) or b"service: Failed" in log.read_bytes(), 90)
+    with systemd(nspawn, arguments(port)) as log:
+        assert wait_for(lambda: metrics(port) or b"service: Failed" in log.read_bytes(), 90), log.read_text(
+            errors="replace"
+        )
         assert metrics(port), log.read_text(errors="replace")
-        pid = unit_process(port)
+        pid = unit_process(f"127.0.0.1:{port}")
         status = Path(f"/proc/{pid}/status").read_text()
         fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        nice = {os.getpriority(os.PRIO_PROCESS, int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
         first = metrics(port)
         time.sleep(2.5)
         last = metrics(port)
@@ -255,7 +262,49 @@ def test_the_unit_runs_in_a_real_systemd(nspawn: Path) -> None:
     assert fields["NoNewPrivs"] == "1" and fields["Seccomp"] == "2" and int(fields["Uid"].split()[0]) >= 61184
     assert int(fields["CapBnd"], 16).bit_count() == len(capabilities())
     assert kept, "the compiled programs are kept"
+    assert nice == {0, -15}, "what answers is ordinary, what counts is not"
     assert "schedtop-metrics.service: Deactivated successfully" in log.read_text(errors="replace"), "it ends well"
+    # Not at the same time: both would be in one control group.
+    (nspawn / "socket").mkdir()
+    run_with_a_unix_socket(nspawn / "socket")
+
+
+def run_with_a_unix_socket(directory: Path) -> None:
+    """With the drop-in, as it is but for our interpreter: no network, and a directory that the group can enter."""
+    _, line = settings(BY_SOCKET)["ExecStart"]
+    words = line.split()[1:]
+    listen = words[words.index("--listen") + 1]
+    (name,) = settings(BY_SOCKET)["Group"]
+    group = getgrnam(name).gr_gid
+    with systemd(directory, ["-m", "schedtop", *words], BY_SOCKET) as log:
+        assert wait_for(lambda: unit_process(listen), 90), log.read_text(errors="replace")
+        pid = unit_process(listen)
+        place = Path(f"/proc/{pid}/root{listen.removeprefix('unix:')}")
+        assert wait_for(lambda: place.exists() and read_as(place.parent, group), 90), log.read_text(errors="replace")
+        assert (place.lstat().st_gid, place.lstat().st_mode & 0o777) == (group, 0o660)
+        assert (place.parent.lstat().st_gid, place.parent.lstat().st_mode & 0o777) == (group, 0o750)
+        assert not read_as(place.parent, NOBODY)
+        assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
+
+
+READ = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+group = int(sys.argv[2])
+os.setgroups([])
+os.setresgid(group, group, group)
+os.setresuid(65534, 65534, 65534)
+with socket.socket(socket.AF_UNIX) as client:
+    client.connect("metrics.sock")
+    client.sendall(b"GET /metrics HTTP/1.1\\r\\nHost: any\\r\\n\\r\\n")
+    print(client.recv(15).decode())
+"""
+
+
+def read_as(directory: Path, group: int) -> bool:
+    """Whether nobody, with this group, gets an answer there."""
+    command = [sys.executable, "-I", "-S", "-c", READ, str(directory), str(group)]
+    return subprocess.run(command, capture_output=True, text=True).stdout == "HTTP/1.1 200 OK\n"
 
 
 def count(body: str) -> float:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import click
 import pytest
@@ -20,8 +21,12 @@ import pytest
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.metrics import notify, resolve
 from schedtop.history.view import ViewSettings
+from schedtop.outputs.metrics import connections
 from schedtop.outputs.metrics import server as metrics_server
-from schedtop.outputs.metrics.server import MOST_CLIENTS, Endpoint
+from schedtop.outputs.metrics.connections import MOST_CLIENTS
+from schedtop.outputs.metrics.host_names import HostNames
+from schedtop.outputs.metrics.listener import listen_tcp
+from schedtop.outputs.metrics.server import Endpoint
 from schedtop.outputs.metrics.totals import Published, Totals
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 
@@ -36,7 +41,8 @@ def published(cpus: int = 2) -> Published:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint(socket.AF_INET, ("127.0.0.1", 0), interval_ns=NS_PER_S, per_cpu=True)
+    listener = listen_tcp(socket.AF_INET, ("127.0.0.1", 0))
+    server = Endpoint(listener, HostNames([]), interval_ns=NS_PER_S, per_cpu=True)
     server.start()
     yield server
     server.close()
@@ -106,39 +112,40 @@ def test_stale_data_are_not_served(endpoint: Endpoint, monkeypatch: pytest.Monke
     assert status == 503 and "11 seconds old" in body
 
 
-def test_silent_clients_are_ended_and_others_are_served(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "CLIENT_S", 1.0)
+def test_client_that_says_a_byte_at_a_time_is_ended(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 0.5)
     endpoint.publish(published())
-    silent = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(MOST_CLIENTS // 2)]
-    assert get(endpoint.port, "/metrics")[0] == 200, "half of the places are taken"
-    more = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(3 * MOST_CLIENTS)]
+    with socket.create_connection(("127.0.0.1", endpoint.port)) as slow:
 
-    def is_cut() -> bool:
-        """One byte at a time keeps a socket's own timeout from ever coming."""
-        try:
-            silent[0].send(b"G")
-        except OSError:
-            return True
-        return False
+        def is_cut() -> bool:
+            """One byte at a time keeps a socket's own timeout from ever coming."""
+            try:
+                slow.send(b"G")
+            except OSError:
+                return True
+            return False
 
-    assert eventually(is_cut, 5)
-    assert all(select.select([each], [], [], 5)[0] for each in (*silent, *more)), "all have been closed"
-    assert eventually(lambda: get_status(endpoint.port) == 200)
+        assert eventually(is_cut)
+        assert select.select([slow], [], [], 5)[0]
+
+
+def test_oldest_silent_client_goes_first(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 60.0)
+    endpoint.publish(published())
+    silent = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(MOST_CLIENTS)]
+    assert get(endpoint.port, "/metrics")[0] == 200, "all places are taken"
+    assert not select.select(silent, [], [], 0.2)[0], "one that asks at once needs none of them"
+    more = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(3)]
+    assert eventually(lambda: len(select.select(silent, [], [], 0)[0]) == 3)
+    assert select.select([*silent, *more], [], [], 0)[0] == silent[:3]
     for each in (*silent, *more):
         each.close()
-
-
-def get_status(port: int) -> int:
-    try:
-        return get(port, "/metrics")[0]
-    except (OSError, http.client.HTTPException):
-        return 0
 
 
 def test_slow_client_holds_up_no_other(endpoint: Endpoint) -> None:
     endpoint.publish(published(cpus=512))
     lazy = []
-    for _ in range(MOST_CLIENTS // 2):
+    for _ in range(MOST_CLIENTS + 5):
         client = socket.socket()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", endpoint.port))
@@ -151,19 +158,23 @@ def test_slow_client_holds_up_no_other(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    "rubbish", [b"\x00\xff\r\n\r\n", b"GET\r\n\r\n", b"GET /" + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"]
+    "rubbish",
+    [
+        b"\x00\xff\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /" + b"a" * 70_000,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
 )
 def test_rubbish_is_refused_without_a_word(
     endpoint: Endpoint, rubbish: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     endpoint.publish(published())
-    with socket.create_connection(("127.0.0.1", endpoint.port), timeout=30) as client:
-        client.sendall(rubbish)
+    with suppress(OSError), socket.create_connection(("127.0.0.1", endpoint.port), timeout=30) as client:
+        client.sendall(rubbish)  # it may be cut off at any time
         client.shutdown(socket.SHUT_WR)
-        try:
-            while client.recv(4096):
-                pass
-        except ConnectionResetError:
+        while client.recv(4096):
             pass
     assert get(endpoint.port, "/metrics")[0] == 200
     assert capfd.readouterr() == ("", "")
@@ -174,10 +185,10 @@ def test_a_failed_scrape_is_one_line_and_an_error(
 ) -> None:
     endpoint.publish(published())
 
-    def broken(*_: object) -> list[bytes]:
+    def broken(*_: object) -> bytes:
         raise ZeroDivisionError("no reason")
 
-    monkeypatch.setattr(endpoint, "_metrics", broken)
+    monkeypatch.setattr(endpoint._renderer, "answer", broken)
     assert get(endpoint.port, "/metrics")[0] == 500
     assert eventually(lambda: "ZeroDivisionError: no reason" in capfd.readouterr().err)
 
@@ -215,6 +226,13 @@ def test_wrong_address_is_refused(listen: str) -> None:
     [
         (["--listen", "0.0.0.0:0"], 2, "add --allow-remote"),
         (["--listen", "nonsense"], 2, "is not HOST:PORT"),
+        (["--listen", "unix:"], 2, "names no file"),
+        (["--listen", "unix:/", "--host-name", "x"], 2, "no name is asked for"),
+        (["--listen", "unix:/nowhere/metrics"], 1, "cannot listen on unix:/nowhere/metrics: No such file"),
+        (["--listen", "unix:/tmp"], 1, "cannot listen on unix:/tmp: it exists"),
+        (["--listen", "unix:/nowhere/metrics", "--socket-group", "no such"], 2, "there is no group 'no such'"),
+        (["--socket-group", "root"], 2, "is no UNIX socket"),
+        (["--host-name", ""], 2, "the name is empty"),
         (["--top", "5000"], 2, "more than 1000"),
         (["--interval", "1ms"], 2, "outside of"),
         (["--group", "process"], 2, "No such option"),
