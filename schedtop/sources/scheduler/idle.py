@@ -62,8 +62,8 @@ class IdleTimes:
     def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times, bool]:
         """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs), all of them?).
 
-        Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: rows of `struct cpu_state`, for
-        the idle periods under way; they may be the kernel's own memory, if `now_ns` is from before the call.
+        Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: what `Running` makes of rows of
+        `struct cpu_state`, for the idle periods under way; `now_ns` is from before they were read.
         """
         # The tid first: what has begun since is later than now_ns, and left out.
         idle_since = np.where(cpu_rows["current_tid"] == 0, cpu_rows["slice_start_ns"], 0).astype(np.int64)

@@ -34,6 +34,7 @@ from schedtop.sources.scheduler.noted import ChangedSlots, Noted
 from schedtop.sources.scheduler.process_names import ProcessNames
 from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_lasts_ns
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
+from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scope import Scope
 
@@ -93,7 +94,7 @@ class LiveSource:
         self._open_cgroups(front_end)
         self._processes = ProcessNames()
         self._affinities = Affinities()
-        self._idle = IdleTimes()
+        self._running, self._idle = Running(), IdleTimes()
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
@@ -179,9 +180,10 @@ class LiveSource:
         sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_rows(programs.cpus), self._files.stat()
+        cpus["slice_start_ns"] = self._running.now(cpus, stat.online)["slice_start_ns"]
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        tasks, names, queued = self._tasks(time_ns, epoch)
+        tasks, names, queued = self._tasks(time_ns, epoch, stat)
         self._breath.take()
         kernel_pairs = programs.pairs(self._noted.pairs(epoch))
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
@@ -258,17 +260,18 @@ class LiveSource:
             cpus = self._programs.sample(False)
         return cpus, self._programs.queues.copy() if cpus or was_sampled else None
 
-    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, TaskNames, Integers]:
+    def _tasks(self, time_ns: int, epoch: int, stat: proc.StatReading) -> tuple[Rows, TaskNames, Integers]:
         """The tasks that did something (TASK_DTYPE), the names of all, and how many wait on each CPU."""
         programs = self._programs
         slots = programs.tasks
-        running_tids = programs.cpus["current_tid"].astype(np.int64)
+        running_tids = self._running.now(programs.cpus, stat.online)["current_tid"].astype(np.int64)
         moved, rows = self._ledger.moved(slots, running_tids, self._changed.among(epoch, running_tids))
         overflow = programs.overflow()
-        now = Moment.of(time_ns, epoch, programs.cpus)
+        now = Moment.of(time_ns, epoch, self._running.now(programs.cpus, stat.online))
         self._changed.waiting = moved[rows["wait_start_ns"] != 0]
         names = TaskNames(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
+        queued[~stat.online] = 0
         if self._scope:
             chosen = rows["flags"] & programs.selected_flag != 0
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
@@ -297,7 +300,8 @@ class LiveSource:
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
-            idle = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
+            running = self._running.now(self._programs.cpus, stat.online)
+            idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns)
             note_idle_cpus(rows, *idle, int(stat.online.sum()), allowed_cpus)
             note_domains(rows, self.host.topology)
         return rows
