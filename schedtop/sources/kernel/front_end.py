@@ -9,12 +9,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.accounts import account_flags
+from schedtop.sources.kernel.bonds import bond_flags
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
@@ -184,7 +186,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     accounts = account_flags(btf) if by_account else []
     if not accounts and btf.has_typedef("btf_trace_sched_wakeup"):
         events["sched_wakeup"] = btf.typedef_id("btf_trace_sched_wakeup")
-    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf)))
+    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf), *bond_flags(btf)))
     flags += [flag for flag in more if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
@@ -197,9 +199,10 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     flags = record_flags(present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
-        # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
+        # Events by tracepoint, but run queues, the count of interrupts and what binds a task by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        lengths = list(dict.fromkeys((*lengths, *with_kept_btf(interrupt_flags, KERNEL_BTF))))
+        more = (with_kept_btf(found, KERNEL_BTF) for found in (interrupt_flags, bond_flags))
+        lengths = list(dict.fromkeys((*lengths, *chain.from_iterable(more))))
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     return FrontEnd("tracepoint", (*flags, *lengths), events, missing, why, notes)

@@ -19,17 +19,19 @@ from schedtop.model.host import Host, Topology
 from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
 from schedtop.sources.kernel.pid_numbers import pid_numbers
-from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.caused import OwnTasks, caused
-from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
+from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.idle import IdleTimes
+from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.scheduler.names import Affinities, TaskNames, allowed_cpus
+from schedtop.sources.scheduler.names import Affinities, TaskNames
 from schedtop.sources.scheduler.noted import ChangedSlots, Noted
 from schedtop.sources.scheduler.process_names import ProcessNames
 from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_lasts_ns
@@ -121,7 +123,9 @@ class LiveSource:
         return self
 
     def _open_cgroups(self, front_end: FrontEnd) -> None:
-        root = cpu_hierarchy(read_mounts())
+        mounts = read_mounts()
+        self._hierarchies = unified_hierarchies(mounts)
+        root = cpu_hierarchy(mounts)
         self._cgroups = CgroupNames(root)
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
@@ -292,7 +296,8 @@ class LiveSource:
         events = np.concatenate((self._later_waits, events))
         now = events["end_ns"] <= until_ns
         self._later_waits = events[~now]
-        rows = slow_wait_rows(events[now], wall_offset_ns, names)
+        events = in_order(events[now])
+        rows = slow_wait_rows(events, wall_offset_ns, names)
         if len(rows):
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
@@ -301,10 +306,16 @@ class LiveSource:
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
             running = self._running.now(self._programs.cpus, stat.online)
-            idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns)
-            note_idle_cpus(rows, *idle, int(stat.online.sum()), allowed_cpus)
+            reach = self._reach()
+            idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns, reach.ranks(rows["cpu"]))
+            note_idle_cpus(rows, events["bonds"], idle, reach)
             note_domains(rows, self.host.topology)
         return rows
+
+    def _reach(self) -> Reach:
+        """Where the scheduler may put tasks now: partitions of cgroups come and go."""
+        topology = self.host.topology or read_topology(self._possible_cpus)
+        return Reach(topology, self._possible_cpus, read_isolation(hierarchies=self._hierarchies))
 
     def _group_latency(self) -> GroupLatency | None:
         """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""
