@@ -90,6 +90,7 @@ def _choose(
     idle_ns, long_idle, complete = idle
     waits = rows[moments]
     allowed, known = _allowed(waits, cpus, reach)
+    rows["allowed_cpus"][moments] = waits["allowed_cpus"]
     free = long_idle & allowed & known[:, None]
     forced = (bonds & SCHEDULER.BOUND_BY_CORE) != 0
     free[forced] &= _whole_core_idle(waits[forced], cpus, idle_ns[forced], reach)
@@ -133,7 +134,8 @@ def _whole_core_idle(waits: Rows, cpus: Integers, idle_ns: Times, reach: Reach) 
 def _allowed(rows: Rows, cpus: Integers, reach: Reach) -> tuple[Mask, Mask]:
     """Which of the CPUs each task may use, shape (rows, cpus), and whether that is still known, shape (rows,).
 
-    The kernel counts offline CPUs, too: only a mask of all that are possible says by its length what is in it.
+    The kernel counts offline CPUs as well: only a mask of all that are possible says by its length what is in it. Where
+    that was not told, `allowed_cpus` is filled.
     """
     allowed: Mask = np.equal(cpus[None, :], rows["cpu"][:, None])
     allowed |= (rows["allowed_cpus"] >= reach.possible)[:, None]
@@ -142,7 +144,10 @@ def _allowed(rows: Rows, cpus: Integers, reach: Reach) -> tuple[Mask, Mask]:
     for tid in np.unique(rows["tid"][some]).tolist():
         mine = some & (rows["tid"] == tid)
         try:
-            allowed[mine] = np.isin(cpus, list(reach.affinity(tid)))
+            mask = reach.affinity(tid)
         except OSError:
             known[mine] = False
+            continue
+        allowed[mine] = np.isin(cpus, list(mask))
+        rows["allowed_cpus"][mine & (rows["allowed_cpus"] == 0)] = len(mask)
     return allowed, known
