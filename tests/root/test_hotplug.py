@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -15,6 +16,7 @@ import pytest
 from conftest import NS_PER_MS, Collector
 
 from schedtop.model.frame import Frame
+from schedtop.sources.task.source import LiveTaskSource
 
 CPU = 1
 ONLINE = Path(f"/sys/devices/system/cpu/cpu{CPU}/online")
@@ -114,3 +116,17 @@ def test_an_offline_cpu_is_absent_until_it_returns(
         assert frame.cpus.column("idle_ns")[CPU] <= frame.interval_ns
     assert frames[-1].cpus.online[CPU]
     assert run_ns(frames, hog) >= 0.95 * hog_ns
+
+
+def test_the_task_view_of_what_an_offline_cpu_ran_last(front_end: str) -> None:
+    stop = threading.Event()
+    with LiveTaskSource(stopper(), whole_process=False, interval_ns=200 * NS_PER_MS, source=front_end) as source:
+        frames = source.frames(stop)
+        with offline():
+            next(frames)  # in which it went
+            gone = next(frames) + next(frames)
+        back = next(frames) + next(frames)
+        stop.set()
+    assert gone.states.running_ns < 0.05 * gone.interval_ns
+    assert gone.states.sleeping_ns > 0.9 * gone.interval_ns
+    assert back.states.running_ns < 0.2 * back.interval_ns, "it took the time of its absence with it"
