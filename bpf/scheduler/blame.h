@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "bound.h"
 #include "changes.h"
 #include "maps.h"
 #include "queue.h"
@@ -164,6 +165,7 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	struct timeline *timeline = timeline_of(event->cpu);
 
 	event->allowed_cpus = allowed_cpus(victim);
+	event->bonds = bonds_of(event->tid);
 	/* The victim is still counted by the kernel, and is the one that runs now. */
 	event->queue_known = queue_lengths(event->queue_length, 1);
 	if (timeline)

@@ -51,6 +51,11 @@ enum wait_kind {
 /* Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above. */
 #define WOKEN_BY_SHIFT 30
 
+/* What but its affinity mask may have kept a task on its CPU while it waited (bound.h). */
+#define BOUND_UNKNOWN 1 /* the kernel does not tell */
+#define BOUND_TO_CPU 2 /* migrate_disable() */
+#define BOUND_BY_CORE 4 /* core scheduling is on: the other threads of a core may be forced to idle */
+
 /* task_slot.flags */
 #define TASK_RUNNING_NOW 1 /* between its switch in and its switch out */
 #define TASK_EXITING 2 /* sched_process_exit was seen; it may still run */
@@ -310,7 +315,8 @@ struct slow_wait {
 	u32 kind;
 	u16 cpu;
 	u16 enqueue_cpu;
-	u32 yielded;
+	u16 yielded;
+	u16 bonds; /* BOUND_* */
 	u32 pid_namespace;
 	u32 allowed_cpus; /* 0: unknown */
 	u64 cgroup_id;

@@ -69,7 +69,7 @@ static __always_inline u32 wakeup_cpu(struct task_id *id, struct task_slot *slot
 
 static __always_inline u32 allowed_cpus(struct task_id *id)
 {
-	return 1;
+	return 0;
 }
 
 static __always_inline u64 steal_of_cpu(struct task_id *id)

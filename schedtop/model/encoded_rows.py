@@ -10,7 +10,7 @@ import numpy.typing as npt
 from schedtop.model.encoding import MOST_COUNT, is_within
 from schedtop.model.rows import UNKNOWN, Rows
 from schedtop.model.short_lived import FOLDED
-from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WAKERS
+from schedtop.model.waits import BEGINNINGS, CAUSES, DISTANCES, DOMAINS, EVIDENCE, WAKERS
 
 NAME_CODE = "latin-1"
 """Names are bytes of any value: each becomes the character of that number."""
@@ -20,7 +20,14 @@ _MOST_WAIT_NS = 1 << 50  # thirteen days
 _MOST_TIME_NS = 1 << 62  # the year 2116
 _UNTOLD_ROWS = 1024
 """So many rows may have nothing but zeros; of more, at least one column must be told."""
-_WORDS = {"kind": BEGINNINGS, "cause": CAUSES, "evidence": EVIDENCE, "domain": DOMAINS, "woken_by": WAKERS}
+_WORDS = {
+    "kind": BEGINNINGS,
+    "cause": CAUSES,
+    "evidence": EVIDENCE,
+    "domain": DOMAINS,
+    "woken_by": WAKERS,
+    "idle_distance": DISTANCES,
+}
 
 
 def encode_rows(rows: Rows) -> dict[str, Any]:

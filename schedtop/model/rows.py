@@ -114,16 +114,19 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("waker_tid", "<u4"),
         ("waker_comm", "S16"),
         ("woken_by", "<u4"),
+        ("idle_distance", "<i4"),
+        ("padding", "<u4"),
     ]
 )
 """One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
-is no such task. `kind`, `cause`, `evidence` and `domain` are decoded in model/waits.py.
+is no such task. `kind`, `cause`, `evidence`, `domain` and `idle_distance` are decoded in model/waits.py.
 
 The blockers: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
 `stolen_ns`: what the hypervisor had of the wait, at least. `throttled_ns`: how much of it passed before a quota came
 back, 0 where that is inferred. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
-although it was not the task's. `woken_by`: a WokenBy; what is no task has the tid 0 as waker, except ksoftirqd.
+although it was not the task's, at `idle_distance` from it. `woken_by`: a WokenBy; what is no task has the tid 0 as
+waker, except ksoftirqd.
 `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
 `queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
 at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""

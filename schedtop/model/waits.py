@@ -1,7 +1,7 @@
 """What is known of a slow wait in single words: how it began, why it was slow, what that rests on, what it crossed.
 
-Rows of SLOW_WAIT_DTYPE hold the numbers (`kind`, `cause`, `evidence`, `domain`), recordings and JSON the labels. What
-a later version may write besides has no member here: it decodes to `None`.
+Rows of SLOW_WAIT_DTYPE hold the numbers (`kind`, `cause`, `evidence`, `domain`, `idle_distance`), recordings and JSON
+the labels. What a later version may write besides has no member here: it decodes to `None`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,22 @@ class Evidence(_Labeled):
     NONE = 0, ""
     INFERRED = 1, "inferred"  # throttled, by the statistics of its cgroup
     PINNED = 2, "pinned"  # the affinity mask forbids the idle CPU
-    NOT_BALANCED = 3, "not balanced"  # the affinity mask allows it
+    NOT_BALANCED = 3, "not balanced"  # the scheduler could have used it
+
+
+class Distance(_Labeled):
+    """How far the idle CPU is from the one that the task waited for (`idle_distance`)."""
+
+    NONE = 0, ""  # or not known: recordings before it was told
+    SAME_CORE = 1, "same_core"  # the other thread of it
+    SAME_CACHE = 2, "same_cache"
+    OTHER_CACHE = 3, "other_cache"
+    OTHER_NODE = 4, "other_node"
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        return self.label.replace("_", " ")
 
 
 class WokenBy(_Labeled):
@@ -84,6 +99,7 @@ CAUSES = tuple(each.label for each in Cause)
 EVIDENCE = tuple(each.label for each in Evidence)
 WAKERS = tuple(each.label for each in WokenBy)
 DOMAINS = tuple(each.label for each in Domain)
+DISTANCES = tuple(each.label for each in Distance)
 
 CAUSE_BY_BEGINNING = np.array([Cause[each.name] for each in Beginning])
 """The cause of a wait that nothing but its beginning explains, by Beginning."""
@@ -97,6 +113,7 @@ class Reason:
     cause: Cause | None
     evidence: Evidence | None
     domain: Domain | None
+    distance: Distance | None = Distance.NONE
 
 
 def reason(row: np.void) -> Reason:
@@ -106,6 +123,7 @@ def reason(row: np.void) -> Reason:
         Cause.known(row["cause"]),
         Evidence.known(row["evidence"]),
         Domain.known(row["domain"]),
+        Distance.known(row["idle_distance"]),
     )
 
 
@@ -118,7 +136,7 @@ class Explanation(_Labeled):
     STOLEN = 3, "stolen"
     PINNED = 4, "pinned"
     NOT_BALANCED = 5, "not balanced"
-    IDLE_CPU = 6, "idle-cpu"  # whether the affinity mask allows the idle CPU is not known
+    IDLE_CPU = 6, "idle-cpu"  # whether the task could have run there is not known
     UNKNOWN = 7, "unknown"  # a cause that this version does not know
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.waits import Beginning, Cause, Domain, Evidence, Reason, WokenBy, reason
+from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
 from schedtop.verdict.phrases import listed, percent, task_words
 
@@ -20,7 +20,7 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
         "throttled": "its cgroup had used up its CPU quota and had to wait for the next period, whatever was idle",
         "stolen": "the hypervisor had the CPU for at least half of the wait",
         "idle-cpu": "another CPU was idle for at least half of the wait: forbidden by the affinity mask (pinned), or "
-        "allowed and not used (not balanced)",
+        "allowed and not used (not balanced: of the same cache, another cache or another node)",
         "yield": "the task gave the CPU away itself with sched_yield and waited to get it back",
         "preemption": "the task wanted to run on, but the scheduler gave its CPU to another one",
         "fork": "the task was new and had not run yet, while others had the CPU that it was queued on",
@@ -30,6 +30,12 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
 """Each Cause in one sentence, in the order in which they are tried: the first that holds is the cause."""
 
 _DOMAIN_WORDS = {Domain.CACHE: ", which has another cache", Domain.NUMA: ", which is in another NUMA node"}
+_DISTANCE_WORDS = {
+    Distance.SAME_CORE: "the other thread of its core",
+    Distance.SAME_CACHE: "same cache",
+    Distance.OTHER_CACHE: "other cache",
+    Distance.OTHER_NODE: "other node",
+}
 _IDLE_WORDS = {Evidence.PINNED: "idle CPU, pinned", Evidence.NOT_BALANCED: "idle CPU, allowed"}
 
 
@@ -37,6 +43,8 @@ def cause_words(row: np.void) -> str:
     """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns; `?` after what is inferred."""
     why = reason(row)
     if why.cause is Cause.IDLE_CPU:
+        if why.evidence is Evidence.NOT_BALANCED and why.distance:
+            return f"idle, {why.distance.words}"
         return _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
     cause = "" if why.cause is None else why.cause.label
     return f"{cause}?" if why.evidence is Evidence.INFERRED else cause or "unknown"
@@ -105,13 +113,14 @@ def _why(row: np.void, why: Reason, cpus: int) -> str:
 def _idle_cpu(row: np.void, why: Reason, cpus: int) -> str:
     idle = int(row["idle_cpu"])
     which = f"CPU {idle}" if idle >= 0 else "Another CPU"
+    which += f" ({_DISTANCE_WORDS[why.distance]})" if why.distance else ""
     known = f"{which} was idle for {format_ns(int(row['idle_cpu_ns']))} of it"
     mask = _mask_words(int(row["allowed_cpus"]), cpus)
     if why.evidence is Evidence.PINNED:
         return f"{known}, but the affinity mask{mask} forbids it"
     if why.evidence is Evidence.NOT_BALANCED:
         return f"{known} and the affinity mask{mask} allows it, but the task was not moved there"
-    return f"{known}; whether the affinity mask allows it is not known"
+    return f"{known}; whether the task could have run there is not known"
 
 
 def _mask_words(allowed: int, cpus: int) -> str:

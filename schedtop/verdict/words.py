@@ -23,7 +23,7 @@ EXPLANATION_WORDS = {
     Explanation.STOLEN: "the hypervisor",
     Explanation.PINNED: "affinity beside an idle CPU",
     Explanation.NOT_BALANCED: "an idle CPU that was not used",
-    Explanation.IDLE_CPU: "an idle CPU, affinity unknown",
+    Explanation.IDLE_CPU: "an idle CPU that may have been out of reach",
     Explanation.UNKNOWN: "a cause that this version does not know",
 }
 

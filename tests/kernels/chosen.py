@@ -45,6 +45,12 @@ _MORE = {
         "test_a_wait_that_begins_on_the_way_out_is_seen",
     ),
     "test_first_sight": ("test_a_claim_that_fails_leaves_no_eternal_waiter",),
+    "test_hotplug": ("test_an_offline_cpu_is_absent_until_it_returns",),
+    "test_idle_cpus": (
+        "test_a_task_with_migration_disabled_is_no_failure_of_the_balancer",
+        "test_tasks_that_a_mask_binds_are_bound_by_nothing_else",
+        "test_an_isolated_cpu_is_no_idle_cpu",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

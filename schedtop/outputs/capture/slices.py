@@ -98,6 +98,8 @@ def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]
     unseen = runs["tid"][:-1] != rows["tid"]
     after_losses = _cut_at_losses(runs, rows, capture.losses[capture.losses["cpu"] == cpu], unseen)
     late = _unseen_runs(capture, runs[:-1], rows, unseen)
+    if _is_stopper(capture, runs["tid"][-1]):
+        runs["end_ns"][-1] = runs["start_ns"][-1]
     return np.sort(np.concatenate((runs, after_losses, late)), order="start_ns"), int(unseen.sum())
 
 
@@ -177,7 +179,7 @@ def _changes(capture: Capture, switches: Rows, runs: Rows) -> Rows:
     wakings["waker_tid"], wakings["waker_cpu"] = woken["other_tid"], woken["seen_on"]
     wakings["woken_by"] = woken["woken_by"]
     wakings["woken_ns"], wakings["state"], wakings["order"] = woken["time_ns"], _WAKING, 1
-    return np.concatenate((arrivals, departures, wakings, _interrupted(capture, known)))
+    return np.concatenate((arrivals, departures, wakings, _interrupted(capture, known), _taken_offline(capture, runs)))
 
 
 def _interrupted(capture: Capture, runs: Rows) -> Rows:
@@ -188,6 +190,21 @@ def _interrupted(capture: Capture, runs: Rows) -> Rows:
     cut = runs[np.isin(ends, begins)]
     rows = np.zeros(len(cut), _CHANGE_DTYPE)
     rows["time_ns"], rows["tid"], rows["cpu"], rows["state"] = cut["end_ns"], cut["tid"], cut["cpu"], _GONE
+    return rows
+
+
+def _is_stopper(capture: Capture, tid: np.integer) -> bool:
+    """Whether it may take its CPU offline: then it is the last to be seen there (sources/scheduler/running.py)."""
+    return capture.task_names.name(int(tid)).startswith("migration/")
+
+
+def _taken_offline(capture: Capture, runs: Rows) -> Rows:
+    """Of a stopper that was not seen to leave its CPU nothing is known."""
+    left = runs[runs["end_ns"] == runs["start_ns"]]
+    left = left[[_is_stopper(capture, tid) for tid in left["tid"]]] if len(left) else left
+    rows = np.zeros(len(left), _CHANGE_DTYPE)
+    rows["time_ns"], rows["tid"], rows["cpu"] = left["start_ns"], left["tid"], left["cpu"]
+    rows["state"], rows["order"] = _GONE, 2
     return rows
 
 

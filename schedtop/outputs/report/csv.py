@@ -22,6 +22,7 @@ WAIT_FIELDS = (
         "evidence",
         "idle_cpu",
         "idle_cpu_ns",
+        "idle_distance",
         "stolen_ns",
         "throttled_ns",
         "preemptor",

@@ -15,7 +15,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.groups import group_members, group_tasks
 from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
-from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WAKERS
+from schedtop.model.waits import BEGINNINGS, CAUSES, DISTANCES, DOMAINS, EVIDENCE, WAKERS
 
 GROUP_FIELDS = (
     "tasks",
@@ -57,6 +57,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "evidence": EVIDENCE[wait["evidence"]] or None,
         "idle_cpu": wait["idle_cpu"] if wait["idle_cpu"] >= 0 else None,
         "idle_cpu_ns": wait["idle_cpu_ns"],
+        "idle_distance": DISTANCES[wait["idle_distance"]] or None,
         "stolen_ns": wait["stolen_ns"],
         "throttled_ns": wait["throttled_ns"],
         "preemptor": task_ref(wait["preemptor_tid"], wait["preemptor_comm"]),

@@ -69,6 +69,19 @@ def read_stat(possible_cpus: int, path: Path = Path("/proc/stat")) -> StatReadin
     return parse_stat(path.read_bytes(), possible_cpus)
 
 
+def cpu_times(earlier: StatReading, later: StatReading) -> dict[str, npt.NDArray[np.int64]]:
+    """How `busy_ns`, `steal_ns` and `accounted_ns` grew, shape (cpus,), never negative.
+
+    A CPU that was offline has no line, and returns with the times of its whole life: of the interval in which it comes
+    or goes nothing is known. iowait may run backwards (man 5 proc).
+    """
+    both = earlier.online & later.online
+    return {
+        name: np.where(both, np.maximum(getattr(later, name) - getattr(earlier, name), 0), 0)
+        for name in ("busy_ns", "steal_ns", "accounted_ns")
+    }
+
+
 def parse_pressure(text: str) -> Pressure:
     """The totals of a pressure file, which are in microseconds."""
     totals = {"some": 0, "full": 0}

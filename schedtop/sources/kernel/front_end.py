@@ -9,12 +9,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.accounts import account_flags
+from schedtop.sources.kernel.bonds import bond_flags
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
@@ -196,7 +198,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     accounts = account_flags(btf) if by_account else []
     if not accounts and btf.has_typedef("btf_trace_sched_wakeup"):
         events["sched_wakeup"] = btf.typedef_id("btf_trace_sched_wakeup")
-    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf)))
+    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf), *bond_flags(btf)))
     flags += [flag for flag in more if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
@@ -209,9 +211,9 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     flags = record_flags("scheduler/tracepoint.c", present)
     missing = tuple(event for event in EVENTS if event not in events)
     try:
-        # Events by tracepoint, but the run queues and the count of interrupts by BTF, if there is any.
+        # Events by tracepoint, but run queues, the count of interrupts and what binds a task by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        lengths = [*lengths, *with_kept_btf(verifier_flags, KERNEL_BTF)]
+        lengths = [*lengths, *chain.from_iterable(with_kept_btf(one, KERNEL_BTF) for one in (bond_flags, verifier_flags))]
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     more = dict.fromkeys((*lengths, *kernel_interrupt_flags()))

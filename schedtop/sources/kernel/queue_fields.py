@@ -42,7 +42,7 @@ def queue_flags(btf: Btf) -> list[str]:
         "QUEUE_FAIR_CURRENT": ("rq", "cfs.curr"),
         "QUEUE_FAIR": ("rq", fair),
     }
-    if not _has_probe_read(btf) or not fair or not all(btf.has_field(*place) for place in fields.values()):
+    if not has_probe_read(btf) or not fair or not all(btf.has_field(*place) for place in fields.values()):
         return []
     if fair == "cfs.h_nr_runnable" and btf.has_field("rq", "cfs.h_nr_queued"):
         fields["QUEUE_FAIR_ALL"] = ("rq", "cfs.h_nr_queued")
@@ -51,7 +51,7 @@ def queue_flags(btf: Btf) -> list[str]:
     return [f"-D{name}_OFFSET={btf.offset(*place)}" for name, place in fields.items()]
 
 
-def _has_probe_read(btf: Btf) -> bool:
+def has_probe_read(btf: Btf) -> bool:
     """Whether there is the helper that reads through plain pointers (kernel 5.5 and later)."""
     try:
         return btf.enumerator("bpf_func_id", "BPF_FUNC_probe_read_kernel") > 0

@@ -12,7 +12,7 @@ from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows, subtract_throttling
-from schedtop.sources.host.proc import StatReading
+from schedtop.sources.host.proc import StatReading, cpu_times
 from schedtop.sources.proc.polling import Look
 
 
@@ -64,9 +64,8 @@ def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unav
 def _cpus(earlier: StatReading, later: StatReading) -> CpuTable:
     table = CpuTable.empty(len(later.online))
     columns = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
-    for name in ("busy_ns", "steal_ns", "accounted_ns"):
-        # A CPU that was unplugged starts again at zero, and iowait may run backwards (man 5 proc).
-        columns[name][:] = np.maximum(getattr(later, name) - getattr(earlier, name), 0)
+    for name, times_ns in cpu_times(earlier, later).items():
+        columns[name][:] = times_ns
     columns["idle_ns"][:] = np.maximum(columns["accounted_ns"] - columns["busy_ns"] - columns["steal_ns"], 0)
     return CpuTable(table.counters, later.online, table.queue_length)
 

@@ -52,12 +52,17 @@ _AS_THEY_ARE = (
 )
 
 
+def in_order(events: Rows) -> Rows:
+    """Events in the order of time."""
+    ordered: Rows = events[np.argsort(events["end_ns"], kind="stable")]
+    return ordered
+
+
 def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
-    """SLOW_WAIT_DTYPE rows of events, in order of time, without their causes.
+    """SLOW_WAIT_DTYPE rows of events, one each, without their causes.
 
     `wall_offset_ns`: wall-clock time minus CLOCK_MONOTONIC.
     """
-    events = events[np.argsort(events["end_ns"], kind="stable")]
     rows = np.zeros(len(events), SLOW_WAIT_DTYPE)
     rows["time_ns"] = events["end_ns"].astype(np.int64) + wall_offset_ns
     for name in _AS_THEY_ARE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -51,56 +51,6 @@ def infer_throttled(rows: Rows, throttling: Rows, paths: Mapping[int, str]) -> n
         above = max((ns for group, ns in times.items() if is_within(path, group)), default=0)
         throttled[index] = above >= MOST * rows["wait_ns"][index]
     return throttled
-
-
-def note_idle_cpus(
-    rows: Rows,
-    cpus: Integers,
-    idle_ns: Integers,
-    complete: bool,
-    online: int,
-    affinity: Callable[[int], set[int]],
-) -> None:
-    """Fills `idle_cpu`, `idle_cpu_ns` and, where that is most of the wait, the `evidence` of an idle CPU.
-
-    `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `complete`:
-    there are no others; `online`: how many CPUs there are; `affinity`: which of them a task may use, or OSError. A CPU
-    that the task may use is named before one that it may not.
-    """
-    rows["idle_cpu"] = CPU_ANY
-    if not len(cpus):
-        return
-    elsewhere = np.where(cpus[None, :] == rows["cpu"][:, None], 0, idle_ns)
-    long_idle = elsewhere >= MOST * rows["wait_ns"][:, None]
-    moments = np.flatnonzero(long_idle.any(axis=1))
-    allowed, known = _allowed(rows[moments], cpus, online, affinity)
-    free = long_idle[moments] & allowed & known[:, None]
-    is_free: npt.NDArray[np.bool_] = np.logical_or.reduce(free, axis=1)
-    idle = elsewhere[moments]
-    best = np.argmax(np.where(is_free[:, None] & ~free, -1, idle), axis=1)
-    rows["idle_cpu"][moments] = cpus[best]
-    rows["idle_cpu_ns"][moments] = idle[np.arange(len(moments)), best]
-    evidence = np.where(is_free, Evidence.NOT_BALANCED, Evidence.PINNED)
-    # Of CPUs that are not in the list, one may have been idle that the mask allows.
-    known &= is_free | complete | (rows["allowed_cpus"][moments] == 1)
-    rows["evidence"][moments] = np.where(known, evidence, Evidence.NONE)
-
-
-def _allowed(
-    rows: Rows, cpus: Integers, online: int, affinity: Callable[[int], set[int]]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which of the CPUs each task may use, shape (rows, cpus), and whether that is still known, shape (rows,)."""
-    allowed: npt.NDArray[np.bool_] = np.equal(cpus[None, :], rows["cpu"][:, None])
-    allowed |= (rows["allowed_cpus"] >= online)[:, None]
-    known = np.ones(len(rows), bool)
-    some = (rows["allowed_cpus"] != 1) & (rows["allowed_cpus"] < online)
-    for tid in np.unique(rows["tid"][some]).tolist():
-        mine = some & (rows["tid"] == tid)
-        try:
-            allowed[mine] = np.isin(cpus, list(affinity(tid)))
-        except OSError:
-            known[mine] = False
-    return allowed, known
 
 
 def note_domains(rows: Rows, topology: Topology | None) -> None:

@@ -16,7 +16,7 @@ KEEP_NS = 60_000_000_000
 """How far back they reach at most: a longer wait has had idle CPUs before that are not known."""
 
 MOST_CPUS = 64
-"""How many CPUs are asked about a wait: those that were idle longest."""
+"""How many CPUs are asked about a wait: the nearest that were idle."""
 
 Times = npt.NDArray[np.int64]
 
@@ -59,11 +59,14 @@ class IdleTimes:
         while len(self._taken) > 1 and (self._count > KEEP_PERIODS or int(self._taken[0][2].max()) < horizon):
             self._count -= len(self._taken.popleft()[0])
 
-    def during(self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int) -> tuple[Times, Times, bool]:
+    def during(
+        self, starts: Times, ends: Times, cpu_rows: Rows, now_ns: int, ranks: Integers | None = None
+    ) -> tuple[Times, Times, bool]:
         """How long CPUs were idle in each of some spans: (CPU ids, nanoseconds of shape (spans, CPUs), all of them?).
 
-        Only CPUs that were idle at all, the MOST_CPUS that were so longest. `cpu_rows`: rows of `struct cpu_state`, for
-        the idle periods under way; they may be the kernel's own memory, if `now_ns` is from before the call.
+        Only CPUs that were idle at all, the MOST_CPUS of lowest `ranks` (by CPU), of equals those that were so longest.
+        `cpu_rows`: what `Running` makes of rows of `struct cpu_state`, for the idle periods under way; `now_ns` is from
+        before they were read.
         """
         # The tid first: what has begun since is later than now_ns, and left out.
         idle_since = np.where(cpu_rows["current_tid"] == 0, cpu_rows["slice_start_ns"], 0).astype(np.int64)
@@ -74,7 +77,8 @@ class IdleTimes:
         known = (stops > first) & (begins < last)
         cpus, begins, stops = cpus[known], begins[known], stops[known]
         totals = np.bincount(cpus, stops - begins) if len(cpus) else np.zeros(0)
-        ids = np.argsort(-totals, kind="stable")[: min(MOST_CPUS, int((totals > 0).sum()))].astype(np.int64)
+        order = np.lexsort((-totals,) if ranks is None else (-totals, ranks[: len(totals)], totals <= 0))
+        ids = order[: min(MOST_CPUS, int((totals > 0).sum()))].astype(np.int64)
         idle = np.zeros((len(starts), len(ids)), np.int64)
         for column, cpu in enumerate(ids):
             mine = cpus == cpu

@@ -109,8 +109,8 @@ class Moment:
     def of(cls, time_ns: int, epoch: int, cpus: Rows) -> Moment:
         """The moment `time_ns`, taken before the slots were read, by CPU rows that were not read before them.
 
-        A slice that began before and is still the same after did not touch its slot in between. `cpus` may be the
-        kernel's own memory: the tid is read first, so it is of that slice, if the slice began before.
+        A slice that began before and is still the same after did not touch its slot in between. `cpus`: rows of
+        `struct cpu_state`, or what `Running` makes of them.
         """
         tids = cpus["current_tid"].astype(np.int64)
         starts = cpus["slice_start_ns"].astype(np.int64)

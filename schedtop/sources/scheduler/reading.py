@@ -25,7 +25,7 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.model.short_lived import no_short_lived
-from schedtop.sources.host.proc import StatReading
+from schedtop.sources.host.proc import StatReading, cpu_times
 from schedtop.sources.kernel.front_end import SAMPLING_HZ
 from schedtop.sources.scheduler.caused import Caused, longest_caused_ns
 from schedtop.sources.scheduler.causes import assign_causes, infer_throttled, stolen_at_least
@@ -182,9 +182,8 @@ def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
     columns["idle_ns"][:] = np.clip(idle, 0, later.time_ns - earlier.time_ns)
     online = np.ones(len(later.cpus), bool)
     if earlier.stat and later.stat:
-        for name in ("busy_ns", "steal_ns", "accounted_ns"):
-            # A CPU that was unplugged starts again at zero, and iowait may run backwards (man 5 proc).
-            columns[name][:] = np.maximum(getattr(later.stat, name) - getattr(earlier.stat, name), 0)
+        for name, times_ns in cpu_times(earlier.stat, later.stat).items():
+            columns[name][:] = times_ns
         online = later.stat.online
     return CpuTable(counters, online, later.queue_length)
 
@@ -240,6 +239,8 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
     longest = np.where(longest < MOST_QUEUED, longest, np.maximum(longest, noted))
     expected = np.zeros(cpus, np.int64)
     expected[list(earlier.sampled_cpus)] = (later.time_ns - earlier.time_ns) * SAMPLING_HZ // NS_PER_S
+    if later.stat:
+        expected[~later.stat.online] = 0
     taken, idle = ((new[name] - old[name]).astype(np.int64) for name in ("samples", "idle"))
     asleep = (later.idle_ns - earlier.idle_ns) * SAMPLING_HZ // NS_PER_S - idle
     slept = np.clip(np.minimum(expected - taken, asleep), 0, None)

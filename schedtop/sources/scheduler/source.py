@@ -19,21 +19,24 @@ from schedtop.model.host import Host, Topology
 from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
 from schedtop.sources.kernel.pid_numbers import pid_numbers
-from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.caused import OwnTasks, caused
-from schedtop.sources.scheduler.causes import note_domains, note_idle_cpus
+from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.idle import IdleTimes
+from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
-from schedtop.sources.scheduler.names import Affinities, TaskNames, allowed_cpus
+from schedtop.sources.scheduler.names import Affinities, TaskNames
 from schedtop.sources.scheduler.noted import ChangedSlots, Noted
 from schedtop.sources.scheduler.process_names import ProcessNames
 from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_lasts_ns
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
+from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scope import Scope
 
@@ -96,7 +99,7 @@ class LiveSource:
         self._open_cgroups(front_end)
         self._processes = ProcessNames()
         self._affinities = Affinities()
-        self._idle = IdleTimes()
+        self._running, self._idle = Running(), IdleTimes()
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
@@ -123,7 +126,9 @@ class LiveSource:
         return self
 
     def _open_cgroups(self, front_end: FrontEnd) -> None:
-        root = cpu_hierarchy(read_mounts())
+        mounts = read_mounts()
+        self._hierarchies = unified_hierarchies(mounts)
+        root = cpu_hierarchy(mounts)
         self._cgroups = CgroupNames(root)
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
@@ -182,9 +187,10 @@ class LiveSource:
         sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_rows(programs.cpus), self._files.stat()
+        cpus["slice_start_ns"] = self._running.now(cpus, stat.online)["slice_start_ns"]
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
-        tasks, names, queued = self._tasks(time_ns, epoch)
+        tasks, names, queued = self._tasks(time_ns, epoch, stat)
         self._breath.take()
         kernel_pairs = programs.pairs(self._noted.pairs(epoch))
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
@@ -261,17 +267,18 @@ class LiveSource:
             cpus = self._programs.sample(False)
         return cpus, self._programs.queues.copy() if cpus or was_sampled else None
 
-    def _tasks(self, time_ns: int, epoch: int) -> tuple[Rows, TaskNames, Integers]:
+    def _tasks(self, time_ns: int, epoch: int, stat: proc.StatReading) -> tuple[Rows, TaskNames, Integers]:
         """The tasks that did something (TASK_DTYPE), the names of all, and how many wait on each CPU."""
         programs = self._programs
         slots = programs.tasks
-        running_tids = programs.cpus["current_tid"].astype(np.int64)
+        running_tids = self._running.now(programs.cpus, stat.online)["current_tid"].astype(np.int64)
         moved, rows = self._ledger.moved(slots, running_tids, self._changed.among(epoch, running_tids))
         overflow = programs.overflow()
-        now = Moment.of(time_ns, epoch, programs.cpus)
+        now = Moment.of(time_ns, epoch, self._running.now(programs.cpus, stat.online))
         self._changed.waiting = moved[rows["wait_start_ns"] != 0]
         names = TaskNames(slots, overflow, self._processes)
         queued = queue_length(np.concatenate((rows, overflow)) if len(overflow) else rows, len(programs.cpus))
+        queued[~stat.online] = 0
         if self._scope:
             chosen = rows["flags"] & programs.selected_flag != 0
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
@@ -292,7 +299,8 @@ class LiveSource:
         events = np.concatenate((self._later_waits, events))
         now = events["end_ns"] <= until_ns
         self._later_waits = events[~now]
-        rows = slow_wait_rows(events[now], wall_offset_ns, names)
+        events = in_order(events[now])
+        rows = slow_wait_rows(events, wall_offset_ns, names)
         if len(rows):
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
@@ -300,10 +308,17 @@ class LiveSource:
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
-            idle = self._idle.during(ends - rows["wait_ns"], ends, self._programs.cpus, now_ns)
-            note_idle_cpus(rows, *idle, int(stat.online.sum()), allowed_cpus)
+            running = self._running.now(self._programs.cpus, stat.online)
+            reach = self._reach()
+            idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns, reach.ranks(rows["cpu"]))
+            note_idle_cpus(rows, events["bonds"], idle, reach)
             note_domains(rows, self.host.topology)
         return rows
+
+    def _reach(self) -> Reach:
+        """Where the scheduler may put tasks now: partitions of cgroups come and go."""
+        topology = self.host.topology or read_topology(self._possible_cpus)
+        return Reach(topology, self._possible_cpus, read_isolation(hierarchies=self._hierarchies))
 
     def _group_latency(self) -> GroupLatency | None:
         """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""

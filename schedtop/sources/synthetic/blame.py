@@ -20,7 +20,7 @@ from schedtop.model.rows import (
     Integers,
     Rows,
 )
-from schedtop.model.waits import Cause, Evidence
+from schedtop.model.waits import Cause, Distance, Evidence
 
 _POD = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod6f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0.slice"
 CGROUPS: Mapping[int, str] = MappingProxyType(
@@ -100,6 +100,7 @@ def _special(rows: Rows, rng: np.random.Generator) -> None:
     rows["idle_cpu"][idle] = rows["cpu"][idle] + 1
     rows["idle_cpu_ns"][idle] = rows["wait_ns"][idle] * 8 // 10
     rows["allowed_cpus"][idle] = np.where(chance[idle] < 0.14, 1, 2)
+    rows["idle_distance"][idle] = Distance.SAME_CACHE
     rows["evidence"][idle] = np.where(chance[idle] < 0.14, Evidence.PINNED, Evidence.NOT_BALANCED)
 
 

@@ -7,8 +7,9 @@ import os
 import numpy as np
 
 from schedtop.model.rows import Rows, text
+from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.task import tables
-from schedtop.sources.task.proc import RUNNABLE, RUNNING, ThreadStat, comm, read_stat, run_ns
+from schedtop.sources.task.proc import RUNNABLE, RUNNING, SLEEPING, ThreadStat, comm, read_stat, run_ns
 from schedtop.task import STATES, Column, Faults, Thread, thread_order
 
 
@@ -49,11 +50,19 @@ class TaskThreads:
         return Column(duration, tables.state_times(total))
 
     def _corrected(self, threads: Rows) -> Rows:
-        """A thread that /proc called running and that has not switched since: does it run, or wait for a CPU?"""
-        unsure = (threads["state"] == RUNNING) & (threads["cpu_and_one"] == 0)
-        if not unsure.any():
+        """A thread that /proc called running and that has not switched since: does it run, or wait for a CPU?
+
+        And the last one of a CPU that is offline, which was not seen to leave it (as in sources/scheduler/running.py).
+        """
+        running = threads["state"] == RUNNING
+        unsure = running & (threads["cpu_and_one"] == 0)
+        stoppers = running & np.char.startswith(threads["comm"], b"migration/")
+        if not unsure.any() and not stoppers.any():
             return threads
         threads = threads.copy()
+        if stoppers.any():
+            cpus = threads["cpu_and_one"].astype(np.int64) - 1
+            threads["state"][stoppers & ~unsure & ~np.isin(cpus, online_cpus())] = SLEEPING
         for index in np.flatnonzero(unsure).tolist():
             tid = int(threads["tid"][index])
             if run_ns(self._tgid, tid) <= self._run_ns.get(tid, -1):

@@ -6,7 +6,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, take_rows
-from schedtop.model.waits import Explanation
+from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE
 from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, victims_of
@@ -54,19 +54,32 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
 
 
 def not_balanced(f: Facts) -> Finding | None:
-    """The affinity mask allows the idle CPU, and the scheduler did not use it."""
+    """The scheduler could have used the idle CPU, and did not."""
     if not f.slow.main_is(Explanation.NOT_BALANCED):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.NOT_BALANCED))
     victims = victims_of(rows)
     wait = verb(len(victims), "waits", "wait")
     headline = f"CPU {cpu}: {task_names(victims)} {wait}, though allowed elsewhere; {idle_words(f, rows)}"
+    distance = _main_distance(rows)
+    headline += f" ({distance.words})" if distance else ""
     evidence = (*slow_words(f, f.slow.of(Explanation.NOT_BALANCED)), *blocker_words(rows), *context_words(f))
-    return Finding(headline, evidence, "Check isolcpus and cpuset partitions, or move tasks by hand")
+    action = "Check cpuset partitions, or move tasks by hand"
+    if distance is Distance.OTHER_NODE:
+        action = "Tasks stay near their memory: move some by hand if waiting costs more"
+    return Finding(headline, evidence, action)
+
+
+def _main_distance(rows: Rows) -> Distance | None:
+    """The distance of the idle CPUs in most of the waiting time."""
+    known = rows[(rows["idle_distance"] >= 0) & (rows["idle_distance"] < len(Distance))]
+    if not len(known):
+        return None
+    return Distance.known(int(np.argmax(np.bincount(known["idle_distance"], known["wait_ns"]))))
 
 
 def idle_elsewhere(f: Facts) -> Finding | None:
-    """A CPU was idle, and the affinity mask of the task is not known any more."""
+    """A CPU was idle, and whether the task could have run there is not known."""
     if not f.slow.main_is(Explanation.IDLE_CPU):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.IDLE_CPU))

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
+from schedtop.model.waits import Distance
 from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, waits
 
@@ -82,6 +84,19 @@ def test_an_idle_cpu_that_is_allowed() -> None:
     assert verdict.rule == "not-balanced"
     assert verdict.headline == "CPU 1: app (101) and app (102) wait, though allowed elsewhere; CPU 0 is 94 % idle"
     assert "who had the CPU is known of 0 % only" in verdict.evidence
+
+
+@pytest.mark.parametrize(
+    ("distance", "words", "action"),
+    [
+        (Distance.SAME_CACHE, "CPU 0 is 94 % idle (same cache)", "Check cpuset partitions, or move tasks by hand"),
+        (Distance.OTHER_NODE, "CPU 0 is 94 % idle (other node)", "Tasks stay near their memory: move some by hand"),
+    ],
+)
+def test_an_idle_cpu_that_is_allowed_is_near_or_far(distance: Distance, words: str, action: str) -> None:
+    verdict = judged(frame(waits(cause="idle-cpu", evidence="not balanced", idle_distance=distance)))
+    assert verdict.headline.endswith(words)
+    assert verdict.action.startswith(action)
 
 
 def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:

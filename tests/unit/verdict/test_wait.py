@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.rows import SLOW_WAIT_DTYPE
-from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE
+from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, Distance
 from schedtop.verdict.phrases import percent, task_words
 from schedtop.verdict.wait import CAUSE_MEANINGS, cause_words, explain
 
@@ -90,7 +90,9 @@ def test_wait_text_reports_steal() -> None:
         ("pinned", {"allowed_cpus": 0}, "CPU 3 was idle for 4.00 ms of it, but the affinity mask forbids it."),
         ("pinned", {"allowed_cpus": 1}, "but the affinity mask (1 CPU) forbids it."),
         ("not balanced", {"allowed_cpus": 4}, "the affinity mask (4 CPUs) allows it, but the task was not moved there"),
-        ("", {}, "whether the affinity mask allows it is not known."),
+        ("not balanced", {"idle_distance": Distance.SAME_CACHE}, "CPU 3 (same cache) was idle for 4.00 ms of it and"),
+        ("not balanced", {"idle_distance": Distance.SAME_CORE}, "CPU 3 (the other thread of its core) was idle for"),
+        ("", {}, "whether the task could have run there is not known."),
         ("", {"idle_cpu": -1}, "Another CPU was idle for 4.00 ms of it;"),
     ],
 )
@@ -167,6 +169,11 @@ def test_an_empty_row_can_be_explained() -> None:
         (wait(cause="stolen"), "stolen"),
         (wait(cause="idle-cpu", evidence="pinned"), "idle CPU, pinned"),
         (wait(cause="idle-cpu", evidence="not balanced"), "idle CPU, allowed"),
+        (wait(cause="idle-cpu", evidence="not balanced", idle_distance=Distance.SAME_CORE), "idle, same core"),
+        (wait(cause="idle-cpu", evidence="not balanced", idle_distance=Distance.SAME_CACHE), "idle, same cache"),
+        (wait(cause="idle-cpu", evidence="not balanced", idle_distance=Distance.OTHER_CACHE), "idle, other cache"),
+        (wait(cause="idle-cpu", evidence="not balanced", idle_distance=Distance.OTHER_NODE), "idle, other node"),
+        (wait(cause="idle-cpu", evidence="pinned", idle_distance=Distance.OTHER_NODE), "idle CPU, pinned"),
         (wait(cause="idle-cpu"), "idle CPU"),
     ],
 )

@@ -73,7 +73,9 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     if row["throttled_ns"] > 0:
         yield "throttled", f"{format_ns(int(row['throttled_ns']))} of the wait, until its quota came back"
     if row["idle_cpu"] >= 0:
-        yield "idle CPU", f"CPU {int(row['idle_cpu'])} was idle for {format_ns(int(row['idle_cpu_ns']))} of the wait"
+        distance = reason(row).distance
+        which = f"CPU {int(row['idle_cpu'])}{f' ({distance.words})' if distance else ''}"
+        yield "idle CPU", f"{which} was idle for {format_ns(int(row['idle_cpu_ns']))} of the wait"
     if row["allowed_cpus"]:
         count = int(row["allowed_cpus"])
         yield "may run on", f"{count} CPU{'s' if count != 1 else ''}"

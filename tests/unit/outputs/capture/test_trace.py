@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,19 @@ def runs(capture: Capture, cpu: int = 0) -> list[tuple[int, int, int]]:
     rows = slices_of(capture).runs
     rows = rows[(rows["cpu"] == cpu) & (rows["end_ns"] > rows["start_ns"])]
     return [(int(row["start_ns"]) - START, int(row["end_ns"]) - START, int(row["tid"])) for row in rows]
+
+
+def test_what_took_a_cpu_offline_does_not_run_to_the_end() -> None:
+    stopper = (START, 19, 19, b"migration/1")
+    events = [waking(90, 19, FIRST, target=1), switch(100, 0, 19, cpu=1), switch(300, 0, FIRST)]
+    capture = capture_of(*events)
+    gone = replace(capture, names=np.append(capture.names, np.array([stopper], NAME_DTYPE)))
+    assert runs(capture, 1) == [(100, END - START, 19)]
+    assert runs(gone, 1) == []
+    assert states(gone, 19) == [(90, 100, RUNNABLE)]
+    back = replace(capture_of(*events, switch(700, 0, SECOND, cpu=1)), names=gone.names)
+    assert runs(back, 1) == [(700, END - START, SECOND)]
+    assert states(back, 19) == [(90, 100, RUNNABLE)]
 
 
 LENGTH = END - START

@@ -99,7 +99,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     ]
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
-        *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "stolen_ns", "throttled_ns"),
+        *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
+        "throttled_ns",
         *("preemptor", "previous", "waker", "woken_by", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
         *("queue_length", "fair_queue_length", "blockers_cover_ratio"),
     ]

@@ -10,7 +10,7 @@ from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS, WokenBy
 from schedtop.sources.kernel.constants import header_constants
 from schedtop.sources.scheduler import blamed
-from schedtop.sources.scheduler.blamed import pair_rows, slow_wait_rows
+from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.names import TaskNames
 from schedtop.sources.scheduler.process_names import ProcessNames
 
@@ -86,7 +86,7 @@ def event(**fields: Any) -> Rows:
 
 def test_slow_waits_get_wall_clock_time_and_are_in_order(tmp_path: Path) -> None:
     events = np.concatenate([event(end_ns=90, tid=1, kind=1, comm=b"late"), event(end_ns=70, tid=2, yielded=1, kind=1)])
-    rows = slow_wait_rows(events, 1000, names(tmp_path))
+    rows = slow_wait_rows(in_order(events), 1000, names(tmp_path))
     assert rows["tid"].tolist() == [2, 1]
     assert rows["time_ns"].tolist() == [1070, 1090]
     assert [BEGINNINGS[kind] for kind in rows["kind"]] == ["yield", "preemption"]

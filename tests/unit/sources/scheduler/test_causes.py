@@ -13,7 +13,6 @@ from schedtop.sources.scheduler.causes import (
     assign_causes,
     infer_throttled,
     note_domains,
-    note_idle_cpus,
     stolen_at_least,
 )
 
@@ -63,54 +62,6 @@ def test_a_wait_that_queued_for_longer_than_its_quota_took_is_queueing() -> None
 def test_less_than_half_of_a_wait_is_no_cause() -> None:
     assert cause(wait(idle_cpu=0, idle_cpu_ns=5 * MS - 1, evidence=2)) == ("preemption", "")
     assert cause(wait(stolen_ns=5 * MS - 1)) == ("preemption", "")
-
-
-def idle(
-    row: Rows, cpus: list[int], idle_ns: list[int], online: int = 4, mask: set[int] | None = None, complete: bool = True
-) -> Rows:
-    def affinity(tid: int) -> set[int]:
-        assert tid == 77
-        if mask is None:
-            raise ProcessLookupError
-        return mask
-
-    note_idle_cpus(row, np.array(cpus), np.array([idle_ns]), complete, online, affinity)
-    return row
-
-
-def evidence(row: Rows) -> tuple[int, str]:
-    return int(row["idle_cpu"][0]), EVIDENCE[row["evidence"][0]]
-
-
-def test_an_idle_cpu_that_the_mask_forbids_means_pinned() -> None:
-    assert evidence(idle(wait(allowed_cpus=1), [0, 2], [9 * MS, 7 * MS])) == (0, "pinned")
-    assert evidence(idle(wait(allowed_cpus=2), [0], [9 * MS], mask={1, 3})) == (0, "pinned")
-    assert evidence(idle(wait(allowed_cpus=0), [0], [9 * MS], mask={1})) == (0, "pinned")
-
-
-def test_an_idle_cpu_that_the_mask_allows_is_named_first_and_means_not_balanced() -> None:
-    assert evidence(idle(wait(allowed_cpus=4), [0], [9 * MS])) == (0, "not balanced")
-    row = idle(wait(allowed_cpus=2), [0, 2], [9 * MS, 6 * MS], mask={1, 2})
-    assert (*evidence(row), row["idle_cpu_ns"][0]) == (2, "not balanced", 6 * MS)
-
-
-def test_cause_is_never_pinned_where_idle_cpus_are_unknown() -> None:
-    row = wait(allowed_cpus=2)
-    assert evidence(idle(row, [0], [9 * MS], mask={1, 3}, complete=False)) == (0, "")
-    assert evidence(idle(wait(allowed_cpus=1), [0], [9 * MS], complete=False)) == (0, "pinned")
-    assert evidence(idle(wait(allowed_cpus=2), [3], [9 * MS], mask={1, 3}, complete=False)) == (3, "not balanced")
-
-
-def test_cause_of_an_ended_task_is_never_pinned() -> None:
-    row = idle(wait(allowed_cpus=2), [0], [9 * MS])
-    assert evidence(row) == (0, "")
-    assert cause(row) == ("idle-cpu", "")
-
-
-def test_its_own_cpu_and_short_idle_times_do_not_count() -> None:
-    assert evidence(idle(wait(allowed_cpus=4), [1], [10 * MS])) == (-1, "")
-    assert evidence(idle(wait(allowed_cpus=4), [0], [4 * MS])) == (-1, "")
-    assert evidence(idle(wait(), [], [])) == (-1, "")
 
 
 def test_stolen_time_is_at_least_what_the_rest_leaves() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from schedtop.model.queue_lengths import MOST_QUEUED
 from schedtop.model.rows import Rows
 from schedtop.sources.scheduler.reading import difference
-from tests.unit.sources.scheduler.test_reading import CPU_STATE, MS, reading
+from tests.unit.sources.scheduler.test_reading import CPU_STATE, MS, reading, stat
 
 SLOTS = MOST_QUEUED + 1
 QUEUE = np.dtype(
@@ -101,6 +101,14 @@ def test_missing_samples_are_counted_but_not_those_that_an_idle_cpu_slept_throug
     assert table.samples.tolist() == [90, 89]
     assert table.lengths("all", [1]).counts.tolist() == [49, 40]
     assert table.missed() == 19
+
+
+def test_a_cpu_that_went_offline_expects_nothing() -> None:
+    online = stat(0, 0, 0, 0, online=(True, False))
+    later = reading(SECOND, queues=queues(), stat=online)
+    table = difference(reading(0, queues=queues(), sampled_cpus=BOTH, stat=online), later).queue
+    assert table is not None
+    assert table.expected.tolist() == [99, 0]
 
 
 def test_a_cpu_that_is_not_sampled_expects_nothing() -> None:

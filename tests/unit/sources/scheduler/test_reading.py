@@ -246,13 +246,20 @@ def test_idle_time_includes_the_idle_period_under_way() -> None:
 
 
 def test_kernel_times_never_run_backwards() -> None:
-    frame = difference(
-        reading(0, stat=stat(500, 20, 900, 100)), reading(MS, stat=stat(400, 25, 950, 160, online=(True, False)))
-    )
+    frame = difference(reading(0, stat=stat(500, 20, 900, 100)), reading(MS, stat=stat(400, 25, 950, 160)))
     assert frame.cpus.column("busy_ns").tolist() == [0, 0]
     assert frame.cpus.column("steal_ns").tolist() == [5, 5]
     assert frame.kernel_switches == 60
-    assert frame.cpus.online.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("online", [((True, True), (True, False)), ((True, False), (True, True))])
+def test_a_cpu_that_comes_or_goes_has_no_times_of_the_kernel(online: tuple[tuple[bool, bool], ...]) -> None:
+    # One that is offline has no line in /proc/stat; on its return it tells of its whole life.
+    readings = [stat(500 * at, 20 * at, 900 * at, 100 * at, online[at - 1]) for at in (1, 2)]
+    frame = difference(reading(0, stat=readings[0]), reading(MS, stat=readings[1]))
+    for name, grown in (("busy_ns", 500), ("steal_ns", 20), ("accounted_ns", 900)):
+        assert frame.cpus.column(name).tolist() == [grown, 0]
+    assert frame.cpus.online.tolist() == list(online[1])
 
 
 def test_frame_lacks_parts_that_one_reading_lacks() -> None:
