@@ -9,7 +9,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -213,7 +212,7 @@ def tracepoint_front_end(root: Path | None = None) -> FrontEnd:
     try:
         # Events by tracepoint, but run queues, the count of interrupts and what binds a task by BTF, if there is any.
         lengths, why, notes = with_kept_btf(queue_lengths, KERNEL_BTF)
-        lengths = [*lengths, *chain.from_iterable(with_kept_btf(one, KERNEL_BTF) for one in (bond_flags, verifier_flags))]
+        lengths = [*lengths, *with_kept_btf(bond_flags, KERNEL_BTF), *with_kept_btf(verifier_flags, KERNEL_BTF)]
     except BtfError:
         lengths, why, notes = [], WITHOUT_BTF, ()
     more = dict.fromkeys((*lengths, *kernel_interrupt_flags()))
