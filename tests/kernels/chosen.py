@@ -10,6 +10,7 @@ FRONT_ENDS = ("btf", "tracepoint")
 _QUICK = {
     "test_live_contract": ("test_the_live_source_is_a_source",),
     "test_ground_truth": ("test_switches_match_ctxt", "test_pinned_hogs_over_their_whole_life"),
+    "test_task": ("test_a_timer_is_an_interrupt_whomever_it_interrupts",),
 }
 _MORE = {
     "test_live_contract": ("test_the_live_source_stops_when_asked",),
@@ -20,7 +21,7 @@ _MORE = {
         "test_an_exec_by_a_thread_makes_no_switches_up",
     ),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
-    "test_task": ("test_states_are_those_of_the_program", "test_a_timer_is_an_interrupt_whomever_it_interrupts"),
+    "test_task": ("test_states_are_those_of_the_program",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
         "test_a_full_overflow_map_is_counted",
