@@ -27,11 +27,16 @@ _MORE = {
         "test_a_full_overflow_map_is_counted",
         "test_a_full_ring_is_counted",
         "test_a_negative_wait_is_dropped_and_counted",
+        "test_events_that_the_kernel_skips_are_counted",
     ),
     "test_short_lives": (
         "test_thousands_of_short_processes_are_all_counted",
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
+    ),
+    "test_sched_ext": (
+        "test_a_queue_of_sched_ext_is_no_cpus",
+        "test_what_is_known_without_sched_ext_is_known_again_after_it",
     ),
     "test_check_kernel": ("test_a_mix_has_the_kernels_numbers",),
     "test_quota": (

@@ -65,13 +65,14 @@ def note_idle_cpus(
 
     `cpus`: ids of the CPUs that were idle, `idle_ns`: for how long in each wait, shape (rows, cpus); `complete`:
     there are no others; `online`: how many CPUs there are; `affinity`: which of them a task may use, or OSError. A CPU
-    that the task may use is named before one that it may not.
+    that the task may use is named before one that it may not. A task of sched_ext waits for no CPU in particular.
     """
     rows["idle_cpu"] = CPU_ANY
     if not len(cpus):
         return
     elsewhere = np.where(cpus[None, :] == rows["cpu"][:, None], 0, idle_ns)
     long_idle = elsewhere >= MOST * rows["wait_ns"][:, None]
+    long_idle[rows["evidence"] == Evidence.SCHED_EXT] = False
     moments = np.flatnonzero(long_idle.any(axis=1))
     allowed, known = _allowed(rows[moments], cpus, online, affinity)
     free = long_idle[moments] & allowed & known[:, None]
@@ -129,7 +130,7 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
     cause = np.where(idle, Cause.IDLE_CPU, began)
     cause = np.where(stolen, Cause.STOLEN, cause)
     cause = np.where(told | (began == Cause.THROTTLED), Cause.THROTTLED, cause)
-    rows["evidence"][cause != Cause.IDLE_CPU] = Evidence.NONE
+    rows["evidence"][(cause != Cause.IDLE_CPU) & (rows["evidence"] != Evidence.SCHED_EXT)] = Evidence.NONE
     if throttled is not None:
         cause[throttled] = Cause.THROTTLED
         rows["evidence"][throttled] = Evidence.INFERRED

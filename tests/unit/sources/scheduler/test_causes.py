@@ -159,3 +159,11 @@ def test_a_wait_that_moved_says_what_it_crossed() -> None:
     note_domains(rows, Topology(caches=(0, 1, 2), nodes=(0, 0, 1)))
     assert [DOMAINS[value] for value in rows["domain"]] == ["", "cache", "numa", ""]
     note_domains(rows[:1], None)
+
+
+@pytest.mark.parametrize("began", ["wakeup", "preemption", "fork"])
+def test_a_task_of_sched_ext_waits_beside_no_idle_cpu(began: str) -> None:
+    row = wait(began, evidence=EVIDENCE.index("sched_ext"), allowed_cpus=2)
+    note_idle_cpus(row, np.array([0]), np.array([[10 * MS]]), True, 2, lambda tid: {0, 1})
+    assert row["idle_cpu"] == -1
+    assert cause(row) == (began, "sched_ext")
