@@ -1,7 +1,7 @@
 """Boots stock kernels in virtual machines and runs the collector's tests inside: `make test-kernels`, or
 
     .venv/bin/python -m tests.kernels [--kernels 5.10,6.1,newest] [--cpus 2,2/64] [--compile-inside]
-    [--quick] [--only WORDS] [--mirror Debian=ADDRESS]
+    [--quick] [--only A,B] [--mirror Debian=ADDRESS]
     [--control] [--installed-qemu] [--accel tcg,thread=single] [--bare] [--append preempt=full]
 
 As root, because bcc, which compiles for the guests, wants to be. The results go into docs/kernels.md, a row for each
@@ -85,7 +85,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="only the tests that matter most")
     parser.add_argument("--mirror", type=mirror, action="append", default=[], metavar="LABEL=ADDRESS",
                         help="where Debian's packages are; by default what apt says here")  # fmt: skip
-    parser.add_argument("--only", default="", metavar="WORDS", help="only tests with this in their names")
+    parser.add_argument("--only", default="", metavar="A,B", help="only tests with one of these in their names")
     parser.add_argument("--control", action="store_true", help="first: does the emulation stand patched code? (a boot)")
     parser.add_argument("--installed-qemu", action="store_true", help="not a newer one of backports")
     parser.add_argument("--accel", default="", help="instead of tcg, with one thread before qemu 10")
