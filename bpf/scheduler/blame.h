@@ -169,7 +169,7 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	event->allowed_cpus = allowed_cpus(victim);
 	/* The victim is still counted by the kernel, and is the one that runs now. */
 	event->queue_known = !event->sched_ext && queue_lengths(event->queue_length, 1);
-	if (timeline)
+	if (timeline && !event->sched_ext)
 		event->stolen_ns = stolen_since(timeline, victim, event->enqueued_ns);
 	name_of(event->waker_tid, event->waker_comm);
 	name_of(event->preemptor_tid, event->preemptor_comm);

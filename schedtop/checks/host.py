@@ -212,7 +212,8 @@ def sched_ext(directory: Path = DIRECTORY) -> Finding:
         return Finding("sched_ext", "ok", "no such scheduler is loaded", details={"scheduler": None})
     found = f"{name} is loaded: it may keep tasks in queues that are no CPU's"
     lost = "of its tasks, which CPU they waited for and which tasks had it; the lengths of the run queues"
-    return Finding("sched_ext", "degraded", found, lost, advice="nothing, if you want it", details={"scheduler": name})
+    advice = "nothing, if it is meant to be; else end the program that loaded it"
+    return Finding("sched_ext", "degraded", found, lost, advice=advice, details={"scheduler": name})
 
 
 def proxy_execution(btf: Btf | None, command_line: Path = COMMAND_LINE) -> Finding:

@@ -44,6 +44,7 @@ def test_a_queue_of_sched_ext_is_no_cpus(front_end: str) -> None:
     assert (rows["idle_cpu"] == -1).all()
     assert (rows["queue_length"] == -1).all()
     assert not rows["covered_ns"].any()
+    assert not rows["stolen_ns"].any()
     assert not rows["blocker_tid"].any()
     assert not np.isin(frame.pairs["victim_tid"][frame.pairs["blocked_ns"] > 0], list(truth)).any()
 

@@ -15,7 +15,7 @@ COMMAND_LINE = Path("/proc/cmdline")
 NO_LENGTHS = "tasks that wait for a mutex stay queued (proxy execution), and the kernel counts them with the others"
 NOTE = "proxy execution is on: of a task that was waiting for a mutex, the wait for a CPU after it may not be seen"
 
-_OFF = ("0", "n", "of")
+_OFF = ("0", "n", "f", "of")
 """What kstrtobool() in lib/kstrtox.c takes for false begins with this."""
 
 

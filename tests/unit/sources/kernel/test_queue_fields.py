@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.checks import host
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
 from schedtop.sources.kernel.proxies import NO_LENGTHS, NOTE, proxies
 from schedtop.sources.kernel.queue_fields import counts_delayed, queue_flags, queue_lengths
@@ -114,6 +115,7 @@ def test_with_proxy_execution_lengths_are_not_known(
     told.write_text(command_line + "\n")
     btf = kernel(*KERNELS["6.14 and later"][:2], donor=donor)
     assert proxies(btf, told) is active
+    assert host.proxy_execution(btf, told).details == {"active": active}
     monkeypatch.setattr("schedtop.sources.kernel.queue_fields.proxies", lambda btf: proxies(btf, told))
     flags, why, notes = queue_lengths(btf)
     assert (not flags, why, notes) == (active, NO_LENGTHS if active else "", (NOTE,) if active else ())

@@ -166,4 +166,5 @@ def test_a_task_of_sched_ext_waits_beside_no_idle_cpu(began: str) -> None:
     row = wait(began, evidence=EVIDENCE.index("sched_ext"), allowed_cpus=2)
     note_idle_cpus(row, np.array([0]), np.array([[10 * MS]]), True, 2, lambda tid: {0, 1})
     assert row["idle_cpu"] == -1
+    assert stolen_at_least(row, np.array([0, 10**9]), 10 * MS) == 0
     assert cause(row) == (began, "sched_ext")
