@@ -20,7 +20,11 @@
 #define STATE_FROZEN 0x8000
 
 /* Bits of preempt_count: hard interrupts with NMIs, and what is done right after them. include/linux/preempt.h */
+#ifdef INTERRUPTS_ARE_DISABLED_BY_COUNT
+#define INTERRUPT_MASK 0x1f000000
+#else
 #define INTERRUPT_MASK 0x00ff0000
+#endif
 #define SOFTIRQ_BIT 0x00000100
 
 #ifdef RQ_TO_PREEMPT_COUNT

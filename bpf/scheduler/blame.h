@@ -14,6 +14,9 @@
 #include "timeline.h"
 #include "waits.h"
 
+/* Is it of the class of sched_ext? Each front end says so. */
+static __always_inline bool is_in_sched_ext(struct task_id *id, struct config *settings);
+
 static __always_inline struct cpu_state *cpu_by_id(u32 cpu)
 {
 	return cpus.lookup(&cpu);
@@ -167,8 +170,8 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	event->allowed_cpus = allowed_cpus(victim);
 	event->bonds = bonds_of(event->tid);
 	/* The victim is still counted by the kernel, and is the one that runs now. */
-	event->queue_known = queue_lengths(event->queue_length, 1);
-	if (timeline)
+	event->queue_known = !event->sched_ext && queue_lengths(event->queue_length, 1);
+	if (timeline && !event->sched_ext)
 		event->stolen_ns = stolen_since(timeline, victim, event->enqueued_ns);
 	name_of(event->waker_tid, event->waker_comm);
 	name_of(event->preemptor_tid, event->preemptor_comm);
@@ -177,14 +180,18 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 		cpu->ring_dropped++;
 }
 
-/* Before its quota came back a throttled task was on no run queue: nothing blocked it. */
+/*
+ * Before its quota came back a throttled task was on no run queue: nothing blocked it. What had its last CPU did not block
+ * a task either that a sched_ext scheduler had in a queue of its own.
+ */
 static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event, struct config *settings)
 {
 	u64 queued = event->wait_ns - event->throttled_ns;
 
 	if (!queued)
 		return;
-	find_blockers(cpu, event);
+	if (!event->sched_ext)
+		find_blockers(cpu, event);
 	cpu->looks_in_window += event->switches >> SLICES_A_LOOK_SHIFT;
 	cpu->looked_at_ns += queued;
 	cpu->uncovered_ns += queued - event->covered_ns;
@@ -216,6 +223,7 @@ static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_sl
 	}
 	describe_wait(event, slot, &change->prev, ended, now);
 	event->reported = reported;
+	event->sched_ext = is_in_sched_ext(&change->next, settings);
 	asm volatile("" ::: "memory");
 	blame(cpu, event, settings);
 	if (event->reported)

@@ -120,6 +120,15 @@ static __always_inline u64 steal_of_cpu(struct task_id *id)
 #endif
 }
 
+static __always_inline bool is_in_sched_ext(struct task_id *id, struct config *settings)
+{
+#ifdef TASK_EXT_FLAGS_OFFSET
+	return FIELD(u32, id->task, TASK_EXT_FLAGS_OFFSET) & EXT_QUEUED;
+#else
+	return false;
+#endif
+}
+
 static __always_inline void identify(struct task_id *id, u64 task)
 {
 	id->task = task;

@@ -302,6 +302,7 @@ struct config {
 	u64 grouping;
 	u64 interval_ns; /* a task that lived no longer was short-lived */
 	u64 quotas; /* whether some cgroup may have a CPU quota (quota.h) */
+	u64 sched_ext; /* whether a sched_ext scheduler is loaded */
 };
 
 struct slow_wait {
@@ -337,6 +338,8 @@ struct slow_wait {
 	char preemptor_comm[COMM_BYTES];
 	char previous_comm[COMM_BYTES];
 	char waker_comm[COMM_BYTES];
+	u32 sched_ext; /* a sched_ext scheduler may have had it in a queue of its own, for no CPU in particular */
+	u32 reserved;
 };
 
 BPF_F_TABLE("array", u32, struct task_slot, tasks, TASK_SLOTS, BPF_F_MMAPABLE);

@@ -72,6 +72,12 @@ static __always_inline u32 allowed_cpus(struct task_id *id)
 	return 0;
 }
 
+/* A record does not tell the class. */
+static __always_inline bool is_in_sched_ext(struct task_id *id, struct config *settings)
+{
+	return settings->sched_ext;
+}
+
 static __always_inline u64 steal_of_cpu(struct task_id *id)
 {
 	return 1;

@@ -125,6 +125,8 @@ def _host(btf: Btf | None) -> Iterator[Finding]:
     yield safely("psi", host.pressure)
     yield safely("clock", host.clock)
     yield safely("steal", lambda: host.steal(btf, guest))
+    yield safely("sched_ext", host.sched_ext)
+    yield safely("proxy_execution", lambda: host.proxy_execution(btf))
     yield safely("sched_schedstats", host.schedstats)
 
 

@@ -11,9 +11,11 @@ from schedtop.base.finding import Finding
 from schedtop.sources.host.cgroups import cpu_hierarchy, mount_fields, read_mounts
 from schedtop.sources.host.pid_numbers import INITIAL_PID_NAMESPACE, UnknownNumbers
 from schedtop.sources.host.proc import is_virtualised
+from schedtop.sources.host.sched_ext import DIRECTORY, loaded_scheduler
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.findings.repairs import as_root
 from schedtop.sources.kernel.pid_numbers import TranslatedNumbers
+from schedtop.sources.kernel.proxies import COMMAND_LINE, proxies
 
 CLOCKS = Path("/sys/devices/system/clocksource/clocksource0")
 
@@ -199,6 +201,32 @@ def steal(btf: Btf | None, guest: bool | None, stat: Path = Path("/proc/stat")) 
     )  # fmt: skip
     lost = "the cause `stolen` of slow waits; steal in /proc/stat is shown"
     return Finding("steal", "degraded", found, lost, advice="boot a kernel that has it", details=details)
+
+
+def sched_ext(directory: Path = DIRECTORY) -> Finding:
+    """Whether a sched_ext scheduler decides which task runs where."""
+    if not directory.is_dir():
+        return Finding("sched_ext", "ok", "not in this kernel", details={"scheduler": None})
+    name = loaded_scheduler(directory)
+    if not name:
+        return Finding("sched_ext", "ok", "no such scheduler is loaded", details={"scheduler": None})
+    found = f"{name} is loaded: it may keep tasks in queues that are no CPU's"
+    lost = "of its tasks, which CPU they waited for and which tasks had it; the lengths of the run queues"
+    advice = "nothing, if it is meant to be; else end the program that loaded it"
+    return Finding("sched_ext", "degraded", found, lost, advice=advice, details={"scheduler": name})
+
+
+def proxy_execution(btf: Btf | None, command_line: Path = COMMAND_LINE) -> Finding:
+    """Whether tasks that wait for a mutex stay queued."""
+    on = proxies(btf, command_line) if btf else None
+    details = {"active": on}
+    if not on:
+        words = "cannot be told without the kernel's types (BTF)" if on is None else "not active"
+        return Finding("proxy_execution", "ok", words, details=details)
+    lost = "the lengths of the run queues; some waits for a CPU right after one for a mutex"
+    advice = "add sched_proxy_exec=0 to the kernel's command line"
+    return Finding("proxy_execution", "degraded", "active: tasks that wait for a mutex stay queued", lost,
+                   advice=advice, details=details)  # fmt: skip
 
 
 def schedstats(path: Path = Path("/proc/sys/kernel/sched_schedstats")) -> Finding:

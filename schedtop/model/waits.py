@@ -61,6 +61,7 @@ class Evidence(_Labeled):
     INFERRED = 1, "inferred"  # throttled, by the statistics of its cgroup
     PINNED = 2, "pinned"  # the affinity mask forbids the idle CPU
     NOT_BALANCED = 3, "not balanced"  # the scheduler could have used it
+    SCHED_EXT = 4, "sched_ext"  # of any cause: such a scheduler may have had it in a queue of its own, for any CPU
 
 
 class Distance(_Labeled):
@@ -138,6 +139,7 @@ class Explanation(_Labeled):
     NOT_BALANCED = 5, "not balanced"
     IDLE_CPU = 6, "idle-cpu"  # whether the task could have run there is not known
     UNKNOWN = 7, "unknown"  # a cause that this version does not know
+    SCHED_EXT = 8, "sched_ext"  # a scheduler of that class decides when tasks run, and where
 
 
 def _explanations() -> Integers:
@@ -145,6 +147,8 @@ def _explanations() -> Integers:
     table = np.full((len(Cause) + 1, len(Evidence) + 1), Explanation.UNKNOWN)
     for cause in Cause:
         table[cause] = Explanation.__members__.get(cause.name, Explanation.QUEUEING)
+    for cause in (Cause.WAKEUP, Cause.PREEMPTION, Cause.YIELD, Cause.FORK):
+        table[cause, Evidence.SCHED_EXT] = Explanation.SCHED_EXT
     table[Cause.IDLE_CPU, Evidence.PINNED] = Explanation.PINNED
     table[Cause.IDLE_CPU, Evidence.NOT_BALANCED] = Explanation.NOT_BALANCED
     return table

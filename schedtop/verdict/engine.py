@@ -41,6 +41,7 @@ RULES: Sequence[Rule] = (
     Rule("pinned", BY_LOAD, affinity.pinned),
     Rule("not-balanced", BY_LOAD, affinity.not_balanced),
     Rule("idle-cpu", "unknown", affinity.idle_elsewhere),
+    Rule("sched-ext", BY_LOAD, contention.by_sched_ext),
     Rule("yield", BY_LOAD, contention.yielding),
     Rule("queueing", BY_LOAD, contention.queueing),
     Rule("quota", "notice", throttling.quota, throttling.quota_by_sums),

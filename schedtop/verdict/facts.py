@@ -83,6 +83,11 @@ class Facts:
         return self.missing <= MISSING_SHARE
 
     @property
+    def queues_unknown(self) -> str:
+        """Why it is not known for which CPU a task waits, where single waits are known; empty: it is."""
+        return self.frame.unavailable.get("queue_length", "") if self.sums is None else ""
+
+    @property
     def names_tasks(self) -> bool:
         """Whether the filter asks for tasks, not for CPUs alone."""
         return self.view.settings.shown_filter.names_tasks

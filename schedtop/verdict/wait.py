@@ -47,6 +47,8 @@ def cause_words(row: np.void) -> str:
             return f"idle, {why.distance.words}"
         return _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
     cause = "" if why.cause is None else why.cause.label
+    if why.evidence is Evidence.SCHED_EXT:
+        return f"{cause}, ext" if cause else "unknown"
     return f"{cause}?" if why.evidence is Evidence.INFERRED else cause or "unknown"
 
 
@@ -137,6 +139,8 @@ def _blockers_ran(row: np.void, why: Reason) -> str:
     queued = wait - int(row["throttled_ns"])
     if why.began is Beginning.THROTTLED and not covered:
         return ""  # It was on no run queue: no task kept it waiting.
+    if why.evidence is Evidence.SCHED_EXT:
+        return "A sched_ext scheduler may have had it in a queue of its own, so no task is blamed"
     if covered <= 0 or wait <= 0:
         return "Who had the CPU is not known"
     shares = [f"{name} for {percent(ns / wait)}" for name, ns in _blockers(row)]

@@ -25,6 +25,7 @@ EXPLANATION_WORDS = {
     Explanation.NOT_BALANCED: "an idle CPU that was not used",
     Explanation.IDLE_CPU: "an idle CPU that may have been out of reach",
     Explanation.UNKNOWN: "a cause that this version does not know",
+    Explanation.SCHED_EXT: "a sched_ext scheduler",
 }
 
 
@@ -38,6 +39,8 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
         parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
     if "short-lived" not in said and (found := f.short_lived):
         parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
+    if f.queues_unknown:
+        parts.append(f.queues_unknown)
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)

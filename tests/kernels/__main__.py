@@ -1,8 +1,8 @@
 """Boots stock kernels in virtual machines and runs the collector's tests inside: `make test-kernels`, or
 
     .venv/bin/python -m tests.kernels [--kernels 5.10,6.1,newest] [--cpus 2,2/64] [--compile-inside]
-    [--quick] [--only WORDS] [--mirror Debian=ADDRESS]
-    [--control] [--installed-qemu] [--accel tcg,thread=single] [--bare]
+    [--quick] [--only A,B] [--mirror Debian=ADDRESS]
+    [--control] [--installed-qemu] [--accel tcg,thread=single] [--bare] [--append preempt=full]
 
 As root, because bcc, which compiles for the guests, wants to be. The results go into docs/kernels.md, a row for each
 kernel, number of CPUs and front end. Exits with 1 if a test has failed, and with 2 if a kernel could not be tried.
@@ -66,10 +66,10 @@ def main() -> None:
                 continue
             failed |= any(result.failed for result in results.values())
             tried = {name: result for name, result in results.items() if result.tests}
-            if options.bare:  # no row: it is about the emulation
+            if options.bare or options.append:  # no row: it is about the emulation, or another kernel in a way
                 continue
             table.write(PAGE, [result.row(told | {"front end": name}) for name, result in tried.items()])
-    if not options.bare:
+    if not (options.bare or options.append):
         print(f"the results are in {PAGE}")
     sys.exit(1 if failed else 2 if untried else 0)
 
@@ -85,11 +85,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="only the tests that matter most")
     parser.add_argument("--mirror", type=mirror, action="append", default=[], metavar="LABEL=ADDRESS",
                         help="where Debian's packages are; by default what apt says here")  # fmt: skip
-    parser.add_argument("--only", default="", metavar="WORDS", help="only tests with this in their names")
+    parser.add_argument("--only", default="", metavar="A,B", help="only tests with one of these in their names")
     parser.add_argument("--control", action="store_true", help="first: does the emulation stand patched code? (a boot)")
     parser.add_argument("--installed-qemu", action="store_true", help="not a newer one of backports")
     parser.add_argument("--accel", default="", help="instead of tcg, with one thread before qemu 10")
     parser.add_argument("--bare", action="store_true", help="without nohz=off and clearcpuid=141 (docs/kernels.md)")
+    parser.add_argument("--append", default="", metavar="WORDS", help="for the kernel's command line; writes no row")
     return parser.parse_args()
 
 
@@ -149,7 +150,7 @@ def _booted(
         "bcc": _version("/usr/bin/python3", "-Ic", "import bcc; print(bcc.__version__)"),
     }
     left: list[str] = []
-    with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, options.bare) as guest:
+    with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, options.bare, options.append) as guest:
         try:
             for message in guest.messages(SILENCE_S * (10 if options.compile_inside else 1)):
                 _take(message, told, left, results)

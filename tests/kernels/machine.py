@@ -118,15 +118,16 @@ def booted(
     cpus: Processors,
     console: Path,
     bare: bool = False,
+    more: str = "",
 ) -> Iterator[Guest]:
     """A machine that runs as long as the block. The first disk is the root, read-only. Raises Unavailable.
 
-    `bare`: the kernel is not told to keep its ticks and to do without cmpxchg16b.
+    `bare`: the kernel is not told to keep its ticks and to do without cmpxchg16b; `more`: what else it is told.
     """
     console.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/port"
-        command = _command(emulator, image, initramfs, disks, cpus, console, path, bare)
+        command = _command(emulator, image, initramfs, disks, cpus, console, path, bare, more)
         words = Path(directory) / "words"
         with words.open("wb") as sink:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, preexec_fn=_mortal)
@@ -152,13 +153,14 @@ def _command(
     console: Path,
     port: str,
     bare: bool,
+    more: str,
 ) -> list[str]:
     # The guest cannot measure its clock on a host that is busy, and then runs at another speed. With more than two CPUs
     # one sleeps on now and then although it is called, if it has no tick (docs/kernels.md). cmpxchg16b, as qemu
     # emulates it, can leave half a pointer in the flags (docs/kernels.md): the kernel is to do without it.
     careful = "" if bare else f" nohz=off clearcpuid={_CX16}"
     clock = f"nowatchdog tsc=reliable tsc_early_khz={_tsc_khz()}"
-    line = f"console=ttyS0 panic=-1 mitigations=off {clock}{careful}"
+    line = f"console=ttyS0 panic=-1 mitigations=off {clock}{careful} {more}".rstrip()
     drives = (f"file={disk},format=raw,if=virtio,readonly=on" for disk in disks)
     return [
         *emulator.command, "-machine", "q35", "-cpu", "max", "-m", _MEMORY,

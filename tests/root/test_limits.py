@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import struct
 import threading
 import time
@@ -151,6 +152,37 @@ def test_a_negative_wait_is_dropped_and_counted(front_end: str, field: str) -> N
     assert frame.loss.negative_waits == 1
     row = frame.tasks[frame.tasks["tid"] == sleeper.pid][0]
     assert row["max_wait_ns"] < 1000 * NS_PER_MS
+
+
+FORKS = "import os\nwhile True:\n    if not os.fork(): os._exit(0)\n    os.wait()"
+TICKS = "import time\nwhile True: time.sleep(0.0003)"
+
+
+def recursion_misses() -> int:
+    """What the kernel says of the programs that this process holds."""
+    missed = 0
+    for path in Path("/proc/self/fdinfo").iterdir():
+        try:
+            told = path.read_text()
+        except OSError:  # the descriptor of the directory itself
+            continue
+        found = re.search(r"^recursion_misses:\s*(\d+)", told, re.MULTILINE)
+        missed += int(found[1]) if found else 0
+    return missed
+
+
+def test_events_that_the_kernel_skips_are_counted(front_end: str) -> None:
+    """An interrupt wakes while a program runs, or, from 7.x on, a program is preempted by another task's event."""
+    with collector_with(Limits(), front_end) as source:
+        least = recursion_misses()
+        with Collector(source) as collector:
+            most = recursion_misses()
+            children = [python(code) for code in (FORKS, FORKS, FORKS, TICKS, TICKS, TICKS)]
+            with ended(*children):
+                time.sleep(2 if load_share() == 1 else 10)
+            known = recursion_misses()
+        total = recursion_misses()
+    assert known - most <= collector.frame.loss.events_missed <= total - least
 
 
 def test_late_ticks_are_counted() -> None:

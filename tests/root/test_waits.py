@@ -11,15 +11,18 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import NS_PER_MS, Collector
 from loads import KernelNumbers, ended, kernel_numbers, load_share, python, stop_all, stopped_whole_life
 
 from schedtop.model.frame import Frame
 from schedtop.model.waits import Beginning
 from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
+from schedtop.sources.scheduler.source import LiveSource
 
 CPU = 1
 CHILDREN = 60
 _SCHED_DEADLINE = 6
+TIMES = 6
 
 _FORKS = f"""
 import os, time
@@ -156,3 +159,22 @@ def test_a_deadline_task_that_ends_its_period_waits_for_nothing(collect, front_e
     assert before.timeslices > 50
     assert int(mine["timeslices"].sum()) >= before.timeslices
     assert int(mine["run_delay_ns"].sum()) < before.run_delay_ns / 2
+
+
+def test_waits_that_were_not_seen_are_in_run_delay_all_the_same(by_account: str) -> None:
+    """Some kernels keep switches from the tracepoint (docs/kernels.md); here the program is not there for a while."""
+    name = f"{by_account}_sched_switch"
+    source = LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, by_account)
+    with ExitStack() as stack, source, Collector(source) as collector:
+        hogs = [python(f"import os; os.sched_setaffinity(0, {{{CPU}}})\nwhile True: pass") for _ in range(3)]
+        stack.enter_context(ended(*hogs))
+        time.sleep(0.3)
+        for _ in range(TIMES):
+            source._programs._detach(name)
+            time.sleep(0.15)
+            source._programs._attach(name)
+            time.sleep(0.15)
+        truth = stop_all(hogs)
+    frame = collector.frame
+    assert frame.loss.waits_unseen >= TIMES
+    assert run_delays(frame, truth) == {tid: numbers.run_delay_ns for tid, numbers in truth.items()}

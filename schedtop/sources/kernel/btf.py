@@ -10,6 +10,7 @@ from array import array
 from pathlib import Path
 
 KERNEL_BTF = Path("/sys/kernel/btf/vmlinux")
+KERNEL_SYMBOLS = Path("/proc/kallsyms")
 
 _MAGIC = 0xEB9F
 _HEADER = struct.Struct("<HBBIIIII")
@@ -28,10 +29,15 @@ class BtfError(Exception):
     """The data is not BTF, or lacks what was asked for; the text names it."""
 
 
+class SymbolsHidden(BtfError):
+    """The kernel hides the addresses of its symbols from us (kptr_restrict); it may not from others, or later."""
+
+
 class Btf:
     """An index over one blob of BTF; look-ups raise BtfError where the kernel has no such thing."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, symbols: Path | None = None) -> None:
+        """`symbols`: the same kernel's list of symbols, for what its BTF leaves out."""
         if len(data) < _HEADER.size:
             raise BtfError("the BTF data is cut off")
         magic, _, _, header, type_off, type_len, string_off, string_len = _HEADER.unpack_from(data)
@@ -40,6 +46,7 @@ class Btf:
             raise BtfError("the data is not BTF of this byte order, or is cut off")
         import numpy as np  # late: a start with kept answers (kept_btf.py) needs neither this nor numpy
 
+        self._symbols = symbols
         self._words = memoryview(data[types : types + type_len]).cast("I")
         self._strings = data[strings : strings + string_len]
         self._at = self._index()
@@ -54,7 +61,7 @@ class Btf:
     def of_kernel(cls, path: Path = KERNEL_BTF) -> Btf:
         """The BTF of the running kernel; BtfError where there is none."""
         try:
-            return cls(path.read_bytes())
+            return cls(path.read_bytes(), KERNEL_SYMBOLS)
         except OSError as error:
             raise BtfError(f"the kernel has no BTF: {path}: {error.strerror}") from error
 
@@ -137,6 +144,16 @@ class Btf:
                 return self._words[index + 1]
         raise BtfError(f"the kernel's BTF does not say where {variable} is")
 
+    def per_cpu_distance(self, variable: str, start: str) -> int:
+        """How far behind `start` a variable lies in each CPU's part; by the list of symbols if BTF has no variables."""
+        try:
+            begin = self.per_cpu_offset(start)
+        except BtfError:
+            if self._symbols is None:
+                raise
+            return symbol_distance(variable, start, self._symbols)
+        return self.per_cpu_offset(variable) - begin
+
     def _index(self) -> array[int]:
         """Positions of all types by id (0 is void). Compact, because a kernel has more than 100,000."""
         words, at, position = self._words, array("I", [0]), 0
@@ -192,3 +209,20 @@ class Btf:
                 if inner:
                     return bits + inner[0], inner[1]
         return None
+
+
+def symbol_distance(variable: str, start: str, path: Path) -> int:
+    """How far behind `start` a variable lies, by the kernel's list of symbols. Raises BtfError."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise BtfError(f"{path}: {error.strerror}") from error
+    addresses = []
+    for name in (variable, start):
+        end = text.find(f" {name}\n".encode())
+        if end < 0:
+            raise BtfError(f"{path} has no {name}")
+        addresses.append(int(text[text.rfind(b"\n", 0, end) + 1 : end].split()[0], 16))
+    if not any(addresses):
+        raise SymbolsHidden(f"{path} does not tell us where {variable} is")
+    return addresses[0] - addresses[1]

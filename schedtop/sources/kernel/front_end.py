@@ -191,7 +191,8 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
     yields = _yield_flags(btf)
-    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf) + verifier_flags(btf)
+    flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf)
+    flags += _ext_flags(btf) + verifier_flags(btf)
     lengths, why, notes = queue_lengths(btf)
     notes += () if yields or platform.machine() not in _YIELD else (YIELDS_NOT_TOLD,)
     accounts = account_flags(btf) if by_account else []
@@ -282,6 +283,15 @@ def _exit_flags(btf: Btf) -> list[str]:
     return flags + offset_flags(
         btf, TASK_PARENT=("task_struct", "real_parent"), TASK_LEADER=("task_struct", "group_leader")
     )
+
+
+def _ext_flags(btf: Btf) -> list[str]:
+    """Flags that tell whether sched_ext has a task that is queued or runs (kernel/sched/ext.c), none before 6.12."""
+    try:
+        queued = btf.enumerator("scx_ent_flags", "SCX_TASK_QUEUED")
+        return [f"-DTASK_EXT_FLAGS_OFFSET={btf.offset('task_struct', 'scx.flags')}", f"-DEXT_QUEUED={queued}"]
+    except BtfError:
+        return []
 
 
 def _yield_flags(btf: Btf) -> list[str]:

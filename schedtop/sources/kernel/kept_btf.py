@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError, SymbolsHidden
 from schedtop.sources.kernel.program_cache import cache_directory, is_ours, keep, read_kept
 
 Answer = TypeVar("Answer")
@@ -70,6 +70,10 @@ class KeptBtf(Btf):
         """Where a variable lies in the part of the kernel's memory that each CPU has for itself."""
         return int(self._answer(f"per-cpu {variable}", lambda btf: btf.per_cpu_offset(variable)))
 
+    def per_cpu_distance(self, variable: str, start: str) -> int:
+        """How far behind `start` a variable lies in each CPU's part of the kernel's memory."""
+        return int(self._answer(f"distance {variable} {start}", lambda btf: btf.per_cpu_distance(variable, start)))
+
     def keep(self) -> None:
         """Keeps the answers, if there are new ones and somewhere to keep them."""
         directory = cache_directory()
@@ -84,6 +88,8 @@ class KeptBtf(Btf):
             whole = self._whole()
             try:
                 self._answers[question] = ask(whole)
+            except SymbolsHidden:
+                raise
             except BtfError as error:
                 self._answers[question] = str(error)
         answer = self._answers[question]

@@ -73,8 +73,12 @@ def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
     return flags
 
 
-INTERRUPTS_UNKNOWN = "this kernel's BTF does not say where the CPU counts its interrupts: they bear a task's name"
+INTERRUPTS_UNKNOWN = "neither BTF nor /proc/kallsyms says where the CPU counts its interrupts: they bear a task's name"
 """Why wakers may be bystanders."""
+
+
+_LAYOUT = ["-DINTERRUPTS_ARE_DISABLED_BY_COUNT"]
+"""Since 7.3 preempt_count also counts local_interrupt_disable(), where hard interrupts were counted before."""
 
 
 def interrupt_flags(btf: Btf) -> list[str]:
@@ -83,22 +87,28 @@ def interrupt_flags(btf: Btf) -> list[str]:
     Some architectures have it in thread_info. Where it is a variable of each CPU, it lies at a fixed distance from the
     run queue, which the current task leads to.
     """
+    layout = _LAYOUT if _distance(btf, "local_interrupt_disable_state") is not None else []
     for field in ("thread_info.preempt_count", "thread_info.preempt.count"):
         if btf.has_field("task_struct", field):
-            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}"]
-    try:
-        distance = _preempt_count(btf) - btf.per_cpu_offset("runqueues")
-    except BtfError:
-        return []
+            return [f"-DTASK_PREEMPT_COUNT_OFFSET={btf.offset('task_struct', field)}", *layout]
+    distance = _preempt_count(btf)
     flags = offset_flags(btf, TASK_CFS_RQ=("task_struct", "se.cfs_rq"), CFS_RQ_RQ=("cfs_rq", "rq"))
-    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)"] if flags else []
+    return [*flags, f"-DRQ_TO_PREEMPT_COUNT=({distance}LL)", *layout] if flags and distance is not None else []
 
 
-def _preempt_count(btf: Btf) -> int:
-    """Where x86 has it among what each CPU has for itself: from 6.2 to 6.14 within pcpu_hot. Raises BtfError."""
-    if btf.has_field("pcpu_hot", "preempt_count"):
-        return btf.per_cpu_offset("pcpu_hot") + btf.offset("pcpu_hot", "preempt_count")
-    return btf.per_cpu_offset("__preempt_count")
+def _preempt_count(btf: Btf) -> int | None:
+    """How far behind the run queue x86 has it: from 6.2 to 6.14 within pcpu_hot."""
+    if not btf.has_field("pcpu_hot", "preempt_count"):
+        return _distance(btf, "__preempt_count")
+    hot = _distance(btf, "pcpu_hot")
+    return None if hot is None else hot + btf.offset("pcpu_hot", "preempt_count")
+
+
+def _distance(btf: Btf, variable: str) -> int | None:
+    try:
+        return btf.per_cpu_distance(variable, "runqueues")
+    except BtfError:
+        return None
 
 
 def tells_interrupts(flags: Iterable[str]) -> bool:

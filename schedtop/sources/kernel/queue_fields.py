@@ -22,6 +22,7 @@ later fields. (kernel/sched/fair.c: set_delayed(), cfs_h_nr_delayed(); commits f
 from __future__ import annotations
 
 from schedtop.sources.kernel.btf import Btf, BtfError
+from schedtop.sources.kernel.proxies import NO_LENGTHS, NOTE, proxies
 
 _RUNNABLE = ("cfs.h_nr_runnable", "cfs.h_nr_running", "cfs.h_nr_queued")
 """The fair class's count, the best first."""
@@ -67,6 +68,8 @@ def counts_delayed(btf: Btf) -> bool:
 
 def queue_lengths(btf: Btf) -> tuple[list[str], str, tuple[str, ...]]:
     """Flags for the run queues' lengths, why there are none, and what is to be said of them."""
+    if proxies(btf):
+        return [], NO_LENGTHS, (NOTE,)
     flags = queue_flags(btf)
     if not flags:
         return [], NO_FIELDS, ()

@@ -15,7 +15,7 @@ from schedtop.model.rows import (
     Rows,
     take_rows,
 )
-from schedtop.model.waits import Beginning, WokenBy
+from schedtop.model.waits import Beginning, Evidence, WokenBy
 from schedtop.sources.scheduler.names import TaskNames
 
 MOST_PAIRS = 1024
@@ -75,6 +75,7 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
         rows[name] = np.where(events["queue_known"] != 0, lengths, unknown)
     rows["process"] = names.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, np.array(WAIT_KINDS_AS_BEGINNINGS)[events["kind"]])
+    rows["evidence"] = np.where(events["sched_ext"] != 0, Evidence.SCHED_EXT, Evidence.NONE)
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
     times = np.take_along_axis(events["blocker_ns"].astype(np.int64), order, axis=1)

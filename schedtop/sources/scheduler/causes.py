@@ -24,10 +24,12 @@ CPU_ANY = -1
 def stolen_at_least(rows: Rows, steal_ns: Integers, interval_ns: int) -> npt.NDArray[np.int64]:
     """What the hypervisor had of each slow wait at least, by the steal of its CPU in the whole interval.
 
-    What was stolen may lie outside of the wait, but no more of it than there was time. `steal_ns`: shape (cpus,).
+    What was stolen may lie outside of the wait, but no more of it than there was time. A task of sched_ext has no CPU
+    to be stolen from. `steal_ns`: shape (cpus,).
     """
     outside = np.maximum(0, interval_ns - rows["wait_ns"])
     stolen = steal_ns[np.minimum(rows["cpu"], len(steal_ns) - 1)] - outside - TICK_NS
+    stolen[rows["evidence"] == Evidence.SCHED_EXT] = 0
     least: npt.NDArray[np.int64] = np.clip(stolen, 0, rows["wait_ns"])
     return least
 
@@ -79,7 +81,7 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
     cause = np.where(idle, Cause.IDLE_CPU, began)
     cause = np.where(stolen, Cause.STOLEN, cause)
     cause = np.where(told | (began == Cause.THROTTLED), Cause.THROTTLED, cause)
-    rows["evidence"][cause != Cause.IDLE_CPU] = Evidence.NONE
+    rows["evidence"][(cause != Cause.IDLE_CPU) & (rows["evidence"] != Evidence.SCHED_EXT)] = Evidence.NONE
     if throttled is not None:
         cause[throttled] = Cause.THROTTLED
         rows["evidence"][throttled] = Evidence.INFERRED

@@ -20,6 +20,7 @@ from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_row
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
+from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES, SchedExt
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
@@ -100,6 +101,7 @@ class LiveSource:
         self._processes = ProcessNames()
         self._affinities = Affinities()
         self._running, self._idle = Running(), IdleTimes()
+        self._sched_ext = SchedExt()
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
@@ -184,6 +186,7 @@ class LiveSource:
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
         threshold_ns = self._begin_epoch(epoch + 1)
+        not_of_ext = self._without_ext()
         sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_rows(programs.cpus), self._files.stat()
@@ -225,7 +228,7 @@ class LiveSource:
             sampled_cpus=sampled_cpus,
             infers_throttling=self._infers_throttling,
             cgroups=cgroups,
-            unavailable=self._unavailable,
+            unavailable=MappingProxyType({**self._unavailable, **not_of_ext}) if not_of_ext else self._unavailable,
         )
 
     def _quota_statistics(self, cgroups: Mapping[int, str]) -> Rows:
@@ -247,6 +250,12 @@ class LiveSource:
         config["grouping"] = GROUPINGS.index(self._grouping) if self._groups else 0
         self._measure()
         return threshold_ns
+
+    def _without_ext(self) -> dict[str, str]:
+        """What a sched_ext scheduler takes away, if one is loaded; the kernel side is told."""
+        name = self._sched_ext.since_last()
+        self._programs.config["sched_ext"] = bool(name)
+        return dict.fromkeys(EXT_TAKES, EXT_QUEUES.format(name)) if name else {}
 
     def _measure(self) -> None:
         """Has our programs timed if that is wanted, and permitted."""

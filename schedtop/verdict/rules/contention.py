@@ -104,6 +104,18 @@ def queueing(f: Facts) -> Finding | None:
     return Finding(headline, evidence, "Look at who blocks whom (pane Blame)")
 
 
+def by_sched_ext(f: Facts) -> Finding | None:
+    """A scheduler of the class sched_ext decides when tasks run, and on which CPU."""
+    if not f.slow.main_is(Explanation.SCHED_EXT):
+        return None
+    rows = f.slow.of(Explanation.SCHED_EXT)
+    victims = victims_of(rows)
+    most = f"most of it: {victims[0].words}"
+    headline = f"A sched_ext scheduler has {counted(len(victims), 'task')} wait; which CPU for is its own choice"
+    evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
+    return Finding(headline, evidence, "Ask that scheduler's own statistics, or compare without it")
+
+
 def yielding(f: Facts) -> Finding | None:
     """A task gives its CPU away itself, and waits to get it back."""
     if not f.slow.main_is(Explanation.YIELD):

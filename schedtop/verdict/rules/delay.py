@@ -53,7 +53,8 @@ def waiting(f: Facts) -> Finding | None:
     """The same without such a simple reason."""
     if not len(f.delayed.tasks):
         return None
-    headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
+    where = "" if f.queues_unknown else f"CPU {f.delayed.cpu}: "
+    headline = f"{where}{task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
     evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, "Look at who blocks whom (pane Blame), or lower the threshold to see why")
 

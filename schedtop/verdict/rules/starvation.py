@@ -27,6 +27,9 @@ def starving(f: Facts) -> Finding | None:
     row = starved[int(np.argmax(starved["waiting_ns"]))]
     task, waited = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["waiting_ns"]))
     evidence = (*_evidence(f, starved, row), *context_words(f))
+    if f.queues_unknown:
+        headline = f"{task} has been waiting for {waited} and still does not run"
+        return Finding(headline, evidence, "Ask the statistics of the scheduler that is loaded")
     if f.idle.get(int(row["last_cpu"]), 0.0) >= IDLE or f.frame.loss.tasks_untracked:
         headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"
         return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")
@@ -40,6 +43,8 @@ def _evidence(f: Facts, starved: Rows, row: np.void) -> Iterator[str]:
         yield f"tasks that wait like it: {len(starved) - 1} more"
     if quota := f.quota_above(int(row["cgroup_id"])):
         yield f"its group {cgroup_label(quota[0])} is throttled"
+    if f.queues_unknown:
+        return
     cpu = int(row["last_cpu"])
     rivals = f.frame.tasks[(f.frame.tasks["last_cpu"] == cpu) & (f.frame.tasks["tid"] != row["tid"])]
     for each in longest_runner(rivals):

@@ -1,10 +1,13 @@
 """Tasks queued behind others, and several causes at once."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from schedtop.model.counts import Loss
 from schedtop.model.rows import Rows
 from schedtop.model.waits import WokenBy
+from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
 
 
@@ -101,3 +104,16 @@ def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
 def test_saturation_needs_only_counters() -> None:
     made = frame(waits(300), busy=(0.98,), loss=Loss(slow_waits_suppressed=10_000))
     assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
+
+
+def test_waits_of_a_sched_ext_scheduler_are_its_own_choice() -> None:
+    verdict = judged(frame(waits(cause="preemption", evidence="sched_ext")))
+    assert verdict.rule == "sched-ext"
+    assert verdict.headline == "A sched_ext scheduler has 2 tasks wait; which CPU for is its own choice"
+
+
+def test_a_verdict_says_that_a_sched_ext_scheduler_is_loaded() -> None:
+    why = EXT_QUEUES.format("rusty")
+    loaded = replace(frame(waits(cause="yield")), unavailable=dict.fromkeys(EXT_TAKES, why))
+    assert why in judged(loaded).evidence
+    assert why not in judged(frame(waits(cause="yield"))).evidence

@@ -22,3 +22,12 @@ def test_verdict_names_a_task_that_still_waits() -> None:
     assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "alarm"
     assert judged(frame(tasks=tasks(waiting_ns=NS_PER_S - 1))).rule == "calm"
     assert judged(replace(made, slow_waits=pinned(63), latency=frame(pinned(63)).latency)).rule == "pinned"
+
+
+def test_a_task_that_waits_in_a_queue_of_sched_ext_waits_for_no_cpu_in_particular() -> None:
+    starved = tasks(waiting_ns=3 * NS_PER_S, tid=901, comm=b"web", last_cpu=1)
+    hog = tasks(run_ns=950 * MS, last_cpu=1, comm=b"rt")
+    made = frame(tasks=np.concatenate((starved, hog)))
+    verdict = judged(replace(made, unavailable={"queue_length": "rusty has queues of its own"}))
+    assert (verdict.level, verdict.rule) == ("alarm", "starving")
+    assert verdict.evidence == ("rusty has queues of its own",)

@@ -175,6 +175,7 @@ def test_an_empty_row_can_be_explained() -> None:
         (wait(cause="idle-cpu", evidence="not balanced", idle_distance=Distance.OTHER_NODE), "idle, other node"),
         (wait(cause="idle-cpu", evidence="pinned", idle_distance=Distance.OTHER_NODE), "idle CPU, pinned"),
         (wait(cause="idle-cpu"), "idle CPU"),
+        (wait(evidence="sched_ext"), "preemption, ext"),
     ],
 )
 def test_the_cause_fits_a_cell(row: np.void, words: str) -> None:
@@ -189,3 +190,7 @@ def test_every_cause_has_a_meaning() -> None:
 def test_tasks_and_shares_in_words() -> None:
     assert [task_words(1, b"init"), task_words(2, b""), task_words(0, b"swapper")] == ["init (1)", "task 2", "idle"]
     assert [percent(ratio) for ratio in (0, 0.001, 0.126, 1.2, -1)] == ["0 %", "under 1 %", "13 %", "100 %", "0 %"]
+
+
+def test_a_wait_in_a_queue_of_sched_ext_has_no_blocker() -> None:
+    assert "so no task is blamed" in explain(wait(evidence="sched_ext"))

@@ -1,9 +1,13 @@
 """Which fields of struct rq are read on which kernel: by the names that its BTF has."""
 
+from pathlib import Path
+
 import pytest
 
+from schedtop.checks import host
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
-from schedtop.sources.kernel.queue_fields import counts_delayed, queue_flags
+from schedtop.sources.kernel.proxies import NO_LENGTHS, NOTE, proxies
+from schedtop.sources.kernel.queue_fields import counts_delayed, queue_flags, queue_lengths
 from tests.unit.sources.kernel.test_btf import ENUM, INT, PTR, Blob
 
 NR, CURRENT, CFS = 32, 4096, 1024
@@ -28,8 +32,11 @@ KERNELS = {
 }
 
 
-def kernel(counts: str, entity: str, *, without: str = "", helper: bool = True) -> Btf:
-    """BTF of a kernel whose cfs_rq has these counts, 32 bits each from bit 32 on; `without`: a field left out."""
+def kernel(counts: str, entity: str, *, without: str = "", helper: bool = True, donor: int = 0) -> Btf:
+    """BTF of a kernel whose cfs_rq has these counts, 32 bits each from bit 32 on.
+
+    `without`: a field left out; `donor`: the bit where rq.donor is, rq.curr is at 8064.
+    """
 
     def fields(*wanted: tuple[str, int, int]) -> list[tuple[str, int, int]]:
         return [field for field in wanted if field[0] != without]
@@ -39,7 +46,8 @@ def kernel(counts: str, entity: str, *, without: str = "", helper: bool = True) 
     pointer = blob.add("", PTR, 0)
     names = [(name, number, 32 * (1 + place)) for place, name in enumerate(counts.split())]
     cfs = blob.struct("cfs_rq", fields(*names, ("curr", pointer, CURRENT), ("rq", pointer, CURRENT + 64)))
-    blob.struct("rq", fields(("nr_running", number, NR), ("cfs", cfs, CFS), ("cpu", number, 9000)))
+    contexts = [("donor", pointer, donor), ("curr", pointer, 8064)] if donor else []
+    blob.struct("rq", fields(("nr_running", number, NR), ("cfs", cfs, CFS), ("cpu", number, 9000), *contexts))
     inside = [("cfs_rq", pointer, 640), *((name, number, 80) for name in entity.split())]
     se = blob.struct("sched_entity", fields(*inside))
     blob.struct("task_struct", [("se", se, 2048)])
@@ -88,3 +96,26 @@ def test_queue_fields_of_this_kernel_are_found() -> None:
     if not KERNEL_BTF.exists():
         pytest.skip("this kernel has no BTF")
     assert "QUEUE_FAIR" in offsets(queue_flags(Btf.of_kernel(KERNEL_BTF)))
+
+
+@pytest.mark.parametrize(
+    ("donor", "command_line", "active"),
+    [
+        (0, "quiet", False),  # before 6.12
+        (8064, "quiet", False),  # without CONFIG_SCHED_PROXY_EXEC both contexts are one
+        (8000, "quiet", True),
+        (8000, "quiet sched_proxy_exec=0", False),
+        (8000, "sched_proxy_exec=off sched_proxy_exec=1", True),
+    ],
+)
+def test_with_proxy_execution_lengths_are_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, donor: int, command_line: str, active: bool
+) -> None:
+    told = tmp_path / "cmdline"
+    told.write_text(command_line + "\n")
+    btf = kernel(*KERNELS["6.14 and later"][:2], donor=donor)
+    assert proxies(btf, told) is active
+    assert host.proxy_execution(btf, told).details == {"active": active}
+    monkeypatch.setattr("schedtop.sources.kernel.queue_fields.proxies", lambda btf: proxies(btf, told))
+    flags, why, notes = queue_lengths(btf)
+    assert (not flags, why, notes) == (active, NO_LENGTHS if active else "", (NOTE,) if active else ())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.rows import Rows
-from schedtop.model.waits import BEGINNINGS, WokenBy
+from schedtop.model.waits import BEGINNINGS, Evidence, WokenBy
 from schedtop.sources.kernel.constants import header_constants
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
@@ -37,10 +37,8 @@ EVENT = np.dtype(
             "others_ns",
         )
     ]
-    + [
-        (name, "<u4")
-        for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches", "woken_by")
-    ]
+    + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
+    + [("woken_by", "<u4"), ("sched_ext", "<u4")]
     + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]
     + [(f"{who}comm", "S16") for who in ("", "preemptor_", "previous_", "waker_")]
     + [("queue_known", "<u4"), ("queue_length", "<u4", (2,))]
@@ -157,3 +155,8 @@ def test_an_interrupted_task_is_no_waker(tmp_path: Path, woken_by: WokenBy, comm
     events = event(woken_by=woken_by, waker_tid=41 if comm else 0, waker_comm=comm)
     row = slow_wait_rows(events, 0, names(tmp_path))[0]
     assert (row["waker_tid"], row["waker_comm"], row["woken_by"]) == (named, comm if named else b"", woken_by)
+
+
+def test_a_task_of_sched_ext_has_its_evidence(tmp_path: Path) -> None:
+    rows = [slow_wait_rows(event(sched_ext=ext), 0, names(tmp_path))[0] for ext in (0, 1)]
+    assert [row["evidence"] for row in rows] == [Evidence.NONE, Evidence.SCHED_EXT]

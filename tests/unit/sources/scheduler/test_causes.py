@@ -110,3 +110,10 @@ def test_a_wait_that_moved_says_what_it_crossed() -> None:
     note_domains(rows, Topology(caches=(0, 1, 2), nodes=(0, 0, 1)))
     assert [DOMAINS[value] for value in rows["domain"]] == ["", "cache", "numa", ""]
     note_domains(rows[:1], None)
+
+
+@pytest.mark.parametrize("began", ["wakeup", "preemption", "fork"])
+def test_a_task_of_sched_ext_has_no_cpu_to_be_stolen_from(began: str) -> None:
+    row = wait(began, evidence=EVIDENCE.index("sched_ext"))
+    assert stolen_at_least(row, np.array([0, 10**9]), 10 * MS) == 0
+    assert cause(row) == (began, "sched_ext")

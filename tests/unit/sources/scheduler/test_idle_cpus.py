@@ -188,3 +188,9 @@ def test_the_nearest_cpus_rank_lowest(large: Reach) -> None:
     ranks = large.ranks(np.array([1, 1]))
     assert ranks.tolist() == [1, 1, 0, 0, 3, 3, 3, 3]
     assert large.ranks(np.array([1, 7])).tolist() == [1, 1, 0, 0, 2, 2, 1, 1]
+
+
+def test_a_task_of_sched_ext_waits_beside_no_idle_cpu(tmp_path: Path) -> None:
+    reach = machine(tmp_path, SMALL)
+    assert found(reach, {2: 10})["idle_cpu"] == 2
+    assert found(reach, {2: 10}, evidence=EVIDENCE.index("sched_ext"))["idle_cpu"] == -1
