@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 import schedtop
-from schedtop.history.thinning import frame_bytes
-from schedtop.model.frame import Frame
+from schedtop.model.frame import Frame, frame_bytes
 from schedtop.model.host import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.background import BackgroundRecorder
