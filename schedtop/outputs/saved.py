@@ -6,12 +6,12 @@ import json
 from datetime import datetime
 from typing import Any
 
+from schedtop.base.limits import SAVED_BYTES, SAVED_PARSED_BYTES, SAVED_PARSED_FACTOR, is_parsable
+from schedtop.base.units import format_bytes, printable
 from schedtop.model.source import SourceError
-from schedtop.outputs.plain import plain
 from schedtop.outputs.schemas import READABLE
 
-MOST_BYTES = 1 << 30
-
+_MOST_WORDS = 60
 _OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
 _LISTS = ("tasks", "slow_waits", "preemptions", "blockings", "groups", "throttling")
 _ROWS_OVER_TIME = ("stretches", "series", "events", "task_series")
@@ -32,15 +32,21 @@ Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowEr
 
 def read_saved(data: bytes, name: str) -> dict[str, Any]:
     """The report that a snapshot or a report is: one without anything over time. Raises SourceError, with `name`."""
+    if len(data) > SAVED_BYTES:
+        raise SourceError(
+            f"cannot read {name}: it is larger than {format_bytes(SAVED_BYTES)}: write it with fewer tasks (--tasks)"
+        )
+    if not is_parsable(data, SAVED_PARSED_BYTES + SAVED_PARSED_FACTOR * len(data)):
+        raise SourceError(f"cannot read {name}: it holds more things than a snapshot or report of its size can")
     try:
         found = json.loads(data, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"cannot read {name}: it is cut off or damaged, no whole JSON object") from error
     if not isinstance(found, dict) or found.get("schema") not in READABLE:
         schema = found.get("schema") if isinstance(found, dict) else None
-        raise SourceError(f"cannot read {name}: {schema!r}: this version reads {', '.join(READABLE)}")
+        raise SourceError(f"cannot read {name}: {_named(schema)}: this version reads {', '.join(READABLE)}")
     try:
-        return _checked({**_ONLY_REPORTS, **plain(found)})
+        return _checked(_ONLY_REPORTS | _cleaned(found))
     except Wrong as error:
         raise damaged(name, error) from error
 
@@ -74,6 +80,21 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def _cleaned(value: Any) -> Any:
+    """`plain`, but lists stay those that they are: a copy of a large report would take as much again."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        if not all(map(str.isprintable, value)):
+            value = {printable(key): inner for key, inner in value.items()}
+        for key, inner in value.items():
+            value[key] = _cleaned(inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            value[place] = _cleaned(inner)
+    return value
+
+
 def _expect(key: str, value: Any, wanted: type) -> None:
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError(f"{key} is no {wanted.__name__}")
@@ -83,6 +104,10 @@ def _expect_rows(key: str, value: Any) -> None:
     _expect(key, value, list)
     for row in value:
         _expect(f"an item of {key}", row, dict)
+
+
+def _named(schema: Any) -> str:
+    return repr(printable(schema[:_MOST_WORDS])) if isinstance(schema, str) else "it names no schema"
 
 
 def _no_constant(name: str) -> Any:
