@@ -18,11 +18,11 @@ def test_what_takes_too_much_memory_is_refused_in_one_line(tmp_path: Path) -> No
         pytest.raises(SourceError, match=r"^cannot read \S+a.rec: it takes more than 256 MiB of memory$"),
         bounded(path),
     ):
-        bytearray(READING_BYTES + (1 << 20))
+        bytearray(READING_BYTES + (64 << 20))
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
     with bounded(path):
         assert len(bytearray(READING_BYTES // 2)) == READING_BYTES // 2
-    assert len(bytearray(READING_BYTES + (1 << 20))) > READING_BYTES
+    assert len(bytearray(READING_BYTES + (64 << 20))) > READING_BYTES
 
 
 def test_two_files_may_take_as_much_as_both(tmp_path: Path) -> None:
@@ -30,4 +30,4 @@ def test_two_files_may_take_as_much_as_both(tmp_path: Path) -> None:
     for path in paths:
         path.write_bytes(b"x")
     with bounded(*paths):
-        assert len(bytearray(READING_BYTES + (1 << 20))) > READING_BYTES
+        assert len(bytearray(READING_BYTES + (64 << 20))) > READING_BYTES
