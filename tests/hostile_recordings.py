@@ -122,6 +122,27 @@ def huge_numbers() -> bytes:
     )
 
 
+def long_numbers() -> bytes:
+    """Short intervals with counts of four thousand digits."""
+    digits = int("9" * 4000)
+    loss = dict.fromkeys(("ring_dropped", "late_ticks", "ends_unseen"), digits)
+    return packed(*(interval(0, end_ns=10**9 + at, loss=loss, kernel_switches=digits) for at in range(1000)))
+
+
+def long_kinds() -> bytes:
+    """Short intervals with histograms by something whose name has seven million letters."""
+    groups = {"kind": "x" * 7_000_000, "ids": [], "sum_ns": [], "counts": [[], []]}
+    return packed(*[interval(0, end_ns=10**9 + at, groups=groups) for at in range(60)])
+
+
+def changing_cgroups() -> bytes:
+    """Short intervals that each name the same thousand cgroups anew."""
+    return packed(*(
+        interval(0, end_ns=10**9 + at, cgroups={str(group): f"/{at}" + "x" * 4000 for group in range(1000)})
+        for at in range(100)
+    ))  # fmt: skip
+
+
 def many_rows() -> bytes:
     """Rows of which one column of zeros is told."""
     rows = {"rows": 4_000_000, "tid": [0] * 4_000_000}
@@ -223,6 +244,7 @@ RECORDINGS: dict[str, Callable[[], bytes]] = {
     for make in (
         *(long_name, long_text_for_a_number, long_cgroups, cgroups_within_bounds, long_events, events_within_bounds),
         *(event_of_lists, nested_lists, nested_objects, deep_lists, many_keys, unavailable_keys, huge_numbers),
+        *(long_numbers, long_kinds, changing_cgroups),
         *(many_rows, most_rows, many_cpus, most_cpus, many_groups, most_groups, short_intervals, whole_intervals),
         *(much_packed, much_packed_lines, damaged_lines, long_header, long_line),
     )

@@ -11,6 +11,7 @@ import numpy as np
 from schedtop.base.histogram import BUCKETS, Histogram
 from schedtop.base.limits import GROUPS
 from schedtop.model.encoding import NARROW_BYTES, decode_integers, decode_sparse, encode_sparse, whole_numbers
+from schedtop.model.rows import GROUPS as GROUPED_BY
 from schedtop.model.rows import Integers
 
 
@@ -83,7 +84,9 @@ def decode_groups(data: dict[str, Any] | None, _: int = 0) -> GroupLatency | Non
     if len(ids) > GROUPS:
         raise ValueError("more groups than are kept")
     counts = decode_sparse(data["counts"], (len(ids), BUCKETS))
-    return GroupLatency(str(data["kind"]), ids, counts, decode_integers(data["sum_ns"], (len(ids),)))
+    if data["kind"] not in GROUPED_BY.values():
+        raise ValueError("groups of a kind that is not known")
+    return GroupLatency(data["kind"], ids, counts, decode_integers(data["sum_ns"], (len(ids),)))
 
 
 def claimed_groups(data: dict[str, Any] | None, _: int = 0) -> int:

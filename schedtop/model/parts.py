@@ -32,6 +32,7 @@ from schedtop.model.counts import (
 from schedtop.model.cpus import decode_cpus, encode_cpus, merge_cpus
 from schedtop.model.detail import Detail, Thinned, thin_pairs, thin_short_lived, thin_slow_waits, thin_tasks
 from schedtop.model.encoded_rows import claimed_rows, decode_rows, encode_rows
+from schedtop.model.encoding import decode_integers
 from schedtop.model.group_latency import claimed_groups, decode_groups, encode_groups, merge_groups, subtract_groups
 from schedtop.model.latency import LatencySum, claimed_latency, decode_latency, encode_latency, merge_latency
 from schedtop.model.queue_lengths import claimed_queues, decode_queues, encode_queues, merge_queues
@@ -155,7 +156,7 @@ PARTS: tuple[Part[Any], ...] = (
         sum_if_known,
         difference=lambda earlier, later: None if earlier is None or later is None else later - earlier,
         encode=lambda count: count,
-        decode=lambda data, cpus: None if data is None else int(data),
+        decode=lambda data, cpus: None if data is None else int(decode_integers(data, ())),
     ),
     _rows("tasks", TASK_DTYPE, merge_tasks, thin=thin_tasks),
     _rows("slow_waits", SLOW_WAIT_DTYPE, np.concatenate, thin=thin_slow_waits),

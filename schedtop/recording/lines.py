@@ -215,17 +215,25 @@ def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _read_interval(data: dict[str, Any]) -> Entry:
-    numbers = _times(data) | {name: int(data[name]) for name in ("slow_waits", "max_wait_ns")}
-    p99_ns = None if data["p99_ns"] is None else int(data["p99_ns"])
+    numbers = _times(data) | {name: _number(data[name]) for name in ("slow_waits", "max_wait_ns")}
+    p99_ns = None if data["p99_ns"] is None else _number(data["p99_ns"])
     return Entry(**numbers, p99_ns=p99_ns, cgroups=_read_cgroups(data["cgroups"]))
 
 
+def _number(data: Any) -> int:
+    """A whole number of 64 bits: one of thousands of digits takes kilobytes. Raises ValueError, TypeError."""
+    number = int(data)
+    if not -_MOST_NS < number < _MOST_NS:
+        raise ValueError("a number that cannot be")
+    return number
+
+
 def _event(data: dict[str, Any]) -> Event:
-    return Event(int(data["end_ns"]), _short(data["kind"]), _short(data["text"]))
+    return Event(_number(data["end_ns"]), _short(data["kind"]), _short(data["text"]))
 
 
 def _end(data: dict[str, Any]) -> End:
-    return End(int(data["frames"]), _short(data["reason"]))
+    return End(_number(data["frames"]), _short(data["reason"]))
 
 
 def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:

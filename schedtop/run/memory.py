@@ -16,7 +16,7 @@ from schedtop.model.source import SourceError
 @contextmanager
 def bounded(*paths: Path) -> Iterator[None]:
     """Reading these files takes no more than `reading_bytes` of each. Raises SourceError if it would."""
-    most = sum(reading_bytes(path.stat().st_size) for path in paths if path.is_file())
+    most = sum(map(_most_bytes, paths))
     before = resource.getrlimit(resource.RLIMIT_DATA)
     limit = _data_bytes() + most
     if before[0] != resource.RLIM_INFINITY:
@@ -29,6 +29,13 @@ def bounded(*paths: Path) -> Iterator[None]:
         raise SourceError(f"cannot read {names}: it takes more than {format_bytes(most)} of memory") from error
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _most_bytes(path: Path) -> int:
+    try:
+        return reading_bytes(path.stat().st_size)
+    except OSError:  # whoever reads it says so
+        return reading_bytes(0)
 
 
 def _data_bytes() -> int:

@@ -168,10 +168,8 @@ class Recording:
         if len(self) == MOST_INTERVALS:
             raise SourceError(f"cannot read {self.path}: it has more than {MOST_INTERVALS} intervals")
         self._kept.interval(entry)
-        try:
-            self._names.tell(entry.cgroups)
-        finally:
-            self.intervals.append(Indexed(entry, place, number, self._names.view))
+        self._names.tell(entry.cgroups)
+        self.intervals.append(Indexed(entry, place, number, self._names.view))
 
 
 class _Names:
