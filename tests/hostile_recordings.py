@@ -273,5 +273,6 @@ SNAPSHOTS: dict[str, Callable[[], bytes]] = {
     "snapshot_of_rows": lambda: _snapshot(tasks=[{}] * 2_400_000),
     "snapshot_of_depth": lambda: _snapshot_beside("[" * 4_900_000 + "]" * 4_900_000),
     "snapshot_of_digits": lambda: _snapshot_beside("9" * 9_000_000),
+    "snapshot_of_lists_to_multiply": lambda: _snapshot(totals={"switches": [0], "wakeups": "x"}),
     "snapshot_of_groups": lambda: _snapshot(groups=[{"x" * 10: [{}] * 20}] * 100_000),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -66,11 +67,15 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
     datetime.fromisoformat(data["start_time"])
     for key in (*_OBJECTS, "unavailable", "counts"):
         _expect(key, data[key], dict)
+    for key in ("totals", "counts"):
+        _expect_numbers(key, data[key].values())
     for key in ("cpus", *_ROWS_OVER_TIME):
         _expect_rows(key, data[key])
     for key in _LISTS:
         if data[key] is not None:
             _expect_rows(key, data[key])
+    for row in data["series"]:
+        _expect_numbers("series", (value for name, value in row.items() if name != "start_time"))
     for key, value in data["loss"].items():
         _expect(key, value, int)
     if data["recording"] is not None:
@@ -98,6 +103,12 @@ def _cleaned(value: Any) -> Any:
 def _expect(key: str, value: Any, wanted: type) -> None:
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError(f"{key} is no {wanted.__name__}")
+
+
+def _expect_numbers(key: str, values: Iterable[Any]) -> None:
+    # Of a list or text multiplying makes one that is a thousand million times as long.
+    if not all(value is None or isinstance(value, int | float) for value in values):
+        raise TypeError(f"a value of {key} is no number")
 
 
 def _expect_rows(key: str, value: Any) -> None:

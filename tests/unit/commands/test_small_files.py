@@ -84,6 +84,14 @@ def test_writing_what_was_read_takes_no_more(name: str, form: str, small: str, t
     check(run(*words, str(path)), least(*words, small))
 
 
+def test_a_number_that_is_none_is_not_multiplied(small: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(SNAPSHOTS["snapshot_of_lists_to_multiply"]())
+    ended = run("-m", "schedtop", "diff", str(path), str(path))
+    check(ended, least("-m", "schedtop", "diff", small, small))
+    assert "a value of totals is no number" in ended.said
+
+
 def test_two_small_files_to_compare_take_twice_as_much_at_most(small: str, tmp_path: Path) -> None:
     path = tmp_path / "most.rec.gz"
     path.write_bytes(RECORDINGS["most_cpus"]())
