@@ -129,6 +129,19 @@ def long_numbers() -> bytes:
     return packed(*(interval(0, end_ns=10**9 + at, loss=loss, kernel_switches=digits) for at in range(1000)))
 
 
+def long_cgroup_numbers() -> bytes:
+    """Names of cgroups whose ids have four thousand digits."""
+    return packed(*(
+        interval(at, cgroups={f"{at:04}{group:04}" + "9" * 4000: "/" for group in range(1000)}) for at in range(100)
+    ))  # fmt: skip
+
+
+def rows_below_zero() -> bytes:
+    """Millions of tasks beside less than no pairs."""
+    tasks = {"rows": 4_000_000, "tid": [0] * 4_000_000}
+    return packed(interval(0), interval(1, tasks=tasks, pairs={"rows": -5_000_000, "waits": []}))
+
+
 def long_kinds() -> bytes:
     """Short intervals with histograms by something whose name has seven million letters."""
     groups = {"kind": "x" * 7_000_000, "ids": [], "sum_ns": [], "counts": [[], []]}
@@ -244,7 +257,7 @@ RECORDINGS: dict[str, Callable[[], bytes]] = {
     for make in (
         *(long_name, long_text_for_a_number, long_cgroups, cgroups_within_bounds, long_events, events_within_bounds),
         *(event_of_lists, nested_lists, nested_objects, deep_lists, many_keys, unavailable_keys, huge_numbers),
-        *(long_numbers, long_kinds, changing_cgroups),
+        *(long_numbers, long_cgroup_numbers, rows_below_zero, long_kinds, changing_cgroups),
         *(many_rows, most_rows, many_cpus, most_cpus, many_groups, most_groups, short_intervals, whole_intervals),
         *(much_packed, much_packed_lines, damaged_lines, long_header, long_line),
     )

@@ -27,9 +27,11 @@ def frame_of(
     """The Frame of its fields. Whatever is wrong with them raises one of the errors of Python's own operations."""
     values: dict[str, Any] = {"cpus": decode_cpus(data["cpus"])}
     width = len(values["cpus"].online)
-    claimed = sum(part.claims(data[part.name], width) for part in kind.parts if part.name in data)
-    if claimed > FRAME_BYTES:
-        raise ValueError(f"an interval that would take {format_bytes(claimed)} of memory")
+    claims = [part.claims(data[part.name], width) for part in kind.parts if part.name in data]
+    if min(claims) < 0:
+        raise ValueError("less than nothing")
+    if sum(claims) > FRAME_BYTES:
+        raise ValueError(f"an interval that would take {format_bytes(sum(claims))} of memory")
     missing: dict[str, str] = {}
     for part in kind.parts:
         if part.decode is None or part.name in values:

@@ -28,6 +28,8 @@ _ENTRY_START = '{"interval":'
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
 _MOST_NS = 1 << 62  # the year 2116
 _MOST_WORDS = 300
+_MOST_DIGITS = 20
+"""Of a number of 64 bits."""
 
 
 class RecordingError(ValueError):
@@ -239,6 +241,8 @@ def _end(data: dict[str, Any]) -> End:
 def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
     if not all(type(path) is str and len(path) <= TEXT_CHARS for path in data.values()):
         raise ValueError(f"a name of a cgroup is longer than {TEXT_CHARS} characters, or no text")
+    if max(map(len, data), default=0) > _MOST_DIGITS:
+        raise ValueError("an id of a cgroup that cannot be")
     return {int(key): path for key, path in data.items()}
 
 
