@@ -21,7 +21,6 @@ from tests.fuzz.targets import SEEDS, TARGETS
 
 ROOT = Path(__file__).parents[2]
 FOUND = ROOT / "build" / "fuzz"
-LONGEST_S = 20
 MOST_MEMORY_MB = 2048
 """Of the fuzzer with all it keeps. What a single input may take is the target's: `Target.most_bytes`."""
 
@@ -53,7 +52,7 @@ def fuzz(name: str, seconds: int) -> bool:
     target = TARGETS[name]
     words = [
         *(sys.executable, "-m", "tests.fuzz.loop", name, str(place), str(corpus), str(SEEDS / name)),
-        *(f"-max_total_time={seconds}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MOST_MEMORY_MB}"),
+        *(f"-max_total_time={seconds}", f"-timeout={target.longest_s}", f"-rss_limit_mb={MOST_MEMORY_MB}"),
         *(
             f"-artifact_prefix={place}/",
             f"-max_len={target.longest}",

@@ -21,7 +21,8 @@ SEEDS = Path(__file__).parents[1] / "seeds"
 class Target:
     """A parser: `run` gives it an input; `is_json`: its inputs are lines of JSON; `longest`: bytes of an input.
 
-    `most_bytes`: the memory that an input may take, whatever it claims to hold.
+    `most_bytes`: the memory that an input may take, whatever it claims to hold; `longest_s`: the time, of which what is
+    instrumented takes ten times as much.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Target:
     is_json: bool = False
     longest: int = 4096
     most_bytes: int = 64 << 20
+    longest_s: int = 20
 
     def run_within(self, data: bytes) -> None:
         """Gives it an input. Raises MemoryError if that takes too much memory, and what the parser should not raise."""
@@ -41,10 +43,12 @@ TARGETS = {
     for target in (
         Target("recording", recordings.recording, is_json=True, longest=1 << 16, most_bytes=READING_BYTES),
         Target("packed", recordings.packed, longest=1 << 16, most_bytes=READING_BYTES),
-        Target("inflated", recordings.inflated, is_json=True, longest=1 << 16, most_bytes=READING_BYTES),
+        Target("inflated", recordings.inflated, is_json=True, longest=1 << 16, most_bytes=READING_BYTES, longest_s=120),
         Target("frame", recordings.frame, is_json=True, longest=1 << 16, most_bytes=READING_BYTES),
         Target("saved", files.saved, is_json=True, longest=1 << 16),
-        Target("inflated-saved", files.inflated, is_json=True, longest=1 << 16, most_bytes=READING_BYTES),
+        Target(
+            "inflated-saved", files.inflated, is_json=True, longest=1 << 16, most_bytes=READING_BYTES, longest_s=120
+        ),
         Target("config", files.config),
         Target("trigger", expressions.trigger, longest=600),
         Target("filter", expressions.filters, longest=600),
