@@ -12,6 +12,7 @@ from schedtop.outputs.diff.changes import diff as compare
 from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.report.contents import to_json
 from schedtop.outputs.saved import Wrong, damaged
+from schedtop.run.memory import bounded
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 
@@ -19,7 +20,7 @@ from schedtop.run.signals import Signals
 def run(signals: Signals, before: Path, after: Path, options: dict[str, Any]) -> int:
     """What the command does, by its options; gives the exit status."""
     target = checked_output(options)
-    with signals.raising():
+    with signals.raising(), bounded(before, after):
         sides = []
         for path in (before, after):
             with progress(f"reading {path.name}"):

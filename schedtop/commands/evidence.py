@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from schedtop.base.limits import SAVED_BYTES
 from schedtop.base.units import format_ns, iso_time, printable
 from schedtop.commands.place import Place
 from schedtop.commands.recorded import recorded_settings
@@ -17,7 +18,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
 from schedtop.outputs.report.contents import Gatherer, report
-from schedtop.outputs.saved import MOST_BYTES, read_saved
+from schedtop.outputs.saved import read_saved
 from schedtop.outputs.schemas import PEEK_BYTES, schema_of
 from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
 from schedtop.recording.lines import Entry
@@ -45,7 +46,7 @@ def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any
                 if chosen or part != Part():
                     raise SourceError(f"{path} is no recording: it cannot be filtered or cut afterwards")
                 file.seek(0)
-                return read_saved(file.read(MOST_BYTES), str(path))
+                return read_saved(file.read(SAVED_BYTES + 1), str(path))
     except OSError as error:
         raise SourceError(f"cannot read {path}: {reason(error)}") from error
     with Recording(path) as recording:

@@ -13,6 +13,7 @@ from schedtop.commands.conditions import conditions_of, mark
 from schedtop.commands.preferences import config_of, looks, preferences_of, preferred
 from schedtop.commands.recorded import check_cpus, number_at, open_recording, place_of, recorded_settings
 from schedtop.commands.screen import check_screen, show
+from schedtop.run.memory import bounded
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
@@ -28,11 +29,11 @@ def run(context: click.Context, file: str, options: dict[str, Any]) -> int:
     check_screen(export_dir if chosen_dir else None, f"schedtop report {shlex.quote(file)}")
     conditions = conditions_of(options)
     config = config_of(options)
-    with progress(f"reading {file}"):
+    with progress(f"reading {file}"), bounded(Path(file)):
         recording = in_thread(lambda: open_recording(Path(file)), signals)
         check_cpus(recording, options["cpu"])
     if conditions:
-        with progress("looking for what --on names"):
+        with progress("looking for what --on names"), bounded(Path(file)):
             in_thread(lambda: mark(recording, conditions, signals.stop), signals)
         signals.check()
     watched = tuple(dict.fromkeys((*recording.header.triggers, *map(str, conditions))))

@@ -15,6 +15,7 @@ from schedtop.outputs.report.contents import to_json
 from schedtop.outputs.report.csv import to_csv
 from schedtop.outputs.report.text import to_text
 from schedtop.outputs.saved import Wrong, damaged
+from schedtop.run.memory import bounded
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 
@@ -34,7 +35,7 @@ def run(signals: Signals, file: Path, options: dict[str, Any]) -> int:
     top = DEFAULT_ROWS.get(options["format_name"], MANY_ROWS) if options["top"] is None else options["top"]
     chosen = Filter(comms=options["comm"], cpus=options["cpu"])
     with signals.raising():
-        with progress(f"reading {file.name}"):
+        with progress(f"reading {file.name}"), bounded(file):
             data = read_evidence(file, chosen, Part(options["begin"], options["end"]), top=top)
             # A snapshot has nothing over time.
             table = options["table"] or ("series" if data["series"] else "tasks")

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.sorting import sort_pairs, sort_slow_waits, sort_tasks
-from schedtop.history.thinning import SPARSE, THINNED, WHOLE, frame_bytes, with_detail
+from schedtop.history.thinning import SPARSE, THINNED, WHOLE, with_detail
 from schedtop.history.view import View, ViewSettings
 from schedtop.history.windows import WindowMerger, window_of
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.host import Host
 
 KEEP_NS = 600 * NS_PER_S

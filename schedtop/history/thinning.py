@@ -7,10 +7,6 @@ from dataclasses import replace
 from schedtop.model.detail import Detail
 from schedtop.model.frame import Frame
 
-FRAME_BYTES = 4 << 10
-"""What a Frame costs besides its arrays, about."""
-
-
 DETAILS = (
     Detail(1000, 250, 250, 100),
     Detail(1000, 250, 250, 100, ended=100),
@@ -19,11 +15,6 @@ DETAILS = (
 """What is kept of a Frame: as much as of two that are merged; where it would push others out; of long ago."""
 
 WHOLE, THINNED, SPARSE = range(len(DETAILS))
-
-
-def frame_bytes(frame: Frame) -> int:
-    """What a Frame takes, in bytes."""
-    return FRAME_BYTES + sum(part.size(getattr(frame, part.name)) for part in frame.parts)
 
 
 def with_detail(frame: Frame, number: int) -> Frame:

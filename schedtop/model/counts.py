@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+_MOST = 1 << 62
+
 Counts = TypeVar("Counts", "Loss", "Attribution", "Pressure")
 Addable = TypeVar("Addable", int, "Pressure")
 
@@ -151,9 +153,11 @@ def encode_counts(counts: Loss | Attribution | Pressure | Overhead, *, zeros: bo
 
 
 def decode_counts(data: dict[str, Any], kind: type[Any]) -> Any:
-    """The counts of what `encode_counts` gave. Raises TypeError."""
+    """The counts of what `encode_counts` gave. Raises TypeError, ValueError."""
     if not all(type(count) is int for count in data.values()):
         raise TypeError("a number is no whole number")
+    if not all(abs(count) < _MOST for count in data.values()):
+        raise ValueError("a count that cannot be")
     return kind(**data)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.encoding import decode_integers
+from schedtop.base.limits import CPUS
+from schedtop.model.encoding import decode_integers, whole_numbers
 from schedtop.model.rows import Integers
 
 CPU_COUNTERS = (
@@ -29,9 +30,6 @@ CPU_COUNTERS = (
 """Columns of `CpuTable.counters`. `busy_ns`, `steal_ns` and `accounted_ns` (their whole) are the kernel's own,
 from /proc/stat; `idle_ns` is seen at the switches. `wakeups` counts on the CPU of the waker.
 `cache_migrations` and `numa_migrations` are those of `migrations_in` that came from another cache or NUMA domain."""
-
-_MOST_CPUS = 1 << 14
-"""Twice of what the kernel can be built for (CONFIG_NR_CPUS)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,10 +83,10 @@ def decode_cpus(data: dict[str, Any], _: int = 0) -> CpuTable:
     """The table of what `encode_cpus` gave; it tells itself how many CPUs there are."""
     columns = [data["counters"][name] for name in CPU_COUNTERS]
     cpus = len(columns[0])
-    if cpus > _MOST_CPUS:
+    if cpus > CPUS:
         raise ValueError("more CPUs than there can be")
     online = np.zeros(cpus, bool)
-    online[np.array(data["online"], np.int64)] = True
+    online[whole_numbers(data["online"])] = True
     counters = decode_integers(columns, (len(CPU_COUNTERS), cpus)).T
     return CpuTable(np.ascontiguousarray(counters), online, decode_integers(data["queue_length"], (cpus,)))
 

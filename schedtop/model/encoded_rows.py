@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -50,30 +52,34 @@ def _names(values: npt.NDArray[np.bytes_]) -> list[Any]:
     return [name.decode(NAME_CODE) for name in values.tolist()]
 
 
+def claimed_rows(data: dict[str, Any] | None, dtype: np.dtype[np.void]) -> int:
+    """How many bytes `decode_rows` would take. Raises ValueError, TypeError."""
+    return int(data["rows"]) * dtype.itemsize if data else 0
+
+
 def decode_rows(data: dict[str, Any] | None, dtype: np.dtype[np.void]) -> Rows:
     """Rows of a type; without data there are none."""
     if not data:
         return np.zeros(0, dtype)
     count = int(data["rows"])
-    columns = [data[name] for name in dtype.names or () if name in data]
+    columns = {name: data[name] for name in dtype.names or () if name in data}
     # One number would be spread over all rows: a line of a few bytes could fill the memory.
-    if not all(isinstance(column, list) and len(column) == count for column in columns):
+    if not all(isinstance(column, list) and len(column) == count for column in columns.values()):
         raise ValueError("a column that is not as long as it should be")
     if count < 0 or (not columns and count > _UNTOLD_ROWS):
         raise ValueError("rows that hold nothing")
     rows = np.zeros(count, dtype)
     for name in dtype.names or ():
-        if name in UNKNOWN:
-            rows[name] = data.get(name, UNKNOWN[name])
-            if (rows[name] < UNKNOWN[name]).any():
-                raise ValueError("a queue that cannot be so short")
-        elif name in data:
-            text = rows[name].dtype.kind == "S"
-            rows[name] = np.char.encode(np.array(data[name], str), NAME_CODE) if text else data[name]
-            if rows[name].dtype == np.int64:
-                most = _MOST_TIME_NS if name == "time_ns" else MOST_COUNT
-                if not is_within(rows[name], most):
-                    raise ValueError(f"{name} cannot be that")
+        if name in columns:
+            rows[name] = _column(columns[name], dtype[name])
+        elif name in UNKNOWN:
+            rows[name] = UNKNOWN[name]
+        if name in UNKNOWN and (rows[name] < UNKNOWN[name]).any():
+            raise ValueError("a queue that cannot be so short")
+        if name in columns and rows[name].dtype == np.int64:
+            most = _MOST_TIME_NS if name == "time_ns" else MOST_COUNT
+            if not is_within(rows[name], most):
+                raise ValueError(f"{name} cannot be that")
     for name, words in _WORDS.items():
         if name in (dtype.names or ()) and not ((rows[name] >= 0) & (rows[name] < len(words))).all():
             raise ValueError(f"a {name} that is not known")
@@ -82,3 +88,20 @@ def decode_rows(data: dict[str, Any] | None, dtype: np.dtype[np.void]) -> Rows:
     if "wait_ns" in (dtype.names or ()) and not ((rows["wait_ns"] >= 0) & (rows["wait_ns"] < _MOST_WAIT_NS)).all():
         raise ValueError("a wait that cannot be so long")
     return rows
+
+
+def _column(column: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The values of a field in all rows, in the shape that the field has."""
+    if dtype.shape:
+        width = math.prod(dtype.shape)
+        if not all(isinstance(values, list) and len(values) == width for values in column):
+            raise ValueError("a row that has not as many values as it should")
+        return _column(list(chain.from_iterable(column)), dtype.base).reshape(len(column), *dtype.shape)
+    if dtype.kind != "S":
+        if not set(map(type, column)) <= {int}:
+            raise TypeError("a column holds something else than whole numbers")
+        return np.array(column, dtype)
+    # Looked at before: the array would be as wide as the longest one in each row.
+    if not set(map(type, column)) <= {str} or max(map(len, column), default=0) > dtype.itemsize:
+        raise ValueError("a name that is longer than its field, or none")
+    return np.array([name.encode(NAME_CODE) for name in column], dtype)

@@ -5,6 +5,7 @@ Counters that are mostly zero are lists of places and values. Nothing is rounded
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy.typing as npt
 MOST_COUNT = 1 << 50
 """Thirteen days in ns: what is below can be added up without running over."""
 _MOST_IN_BUCKET = 1 << 36
+_NARROW = (1 << 32) - 1
+NARROW_BYTES = 4
+"""Of a count that was read from `decode_sparse`, unless one of them needs more."""
 
 
 def encode_sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
@@ -21,21 +25,33 @@ def encode_sparse(counts: npt.NDArray[Any]) -> list[list[int]]:
     return [np.diff(places, prepend=0).tolist(), counts.ravel()[places].tolist()]
 
 
-def decode_sparse(data: list[list[int]], shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Counts in an array of this shape."""
-    counts = np.zeros(int(np.prod(shape)), np.int64)
-    places = np.cumsum(np.array(data[0], np.int64))
-    if len(places) and (places[0] < 0 or places[-1] >= len(counts) or (np.diff(places) <= 0).any()):
+def decode_sparse(data: list[list[int]], shape: tuple[int, ...], told: int | None = None) -> npt.NDArray[Any]:
+    """Counts in an array of this shape, as narrow as they can be; only the first `told` of its places may be told."""
+    places = np.cumsum(whole_numbers(data[0]))
+    values = whole_numbers(data[1])
+    size = math.prod(shape)
+    if len(places) and (
+        places[0] < 0 or places[-1] >= (size if told is None else told) or (np.diff(places) <= 0).any()
+    ):
         raise IndexError("a bucket that does not exist")
-    counts[places] = data[1]
-    if not is_within(counts, _MOST_IN_BUCKET):
+    if not is_within(values, _MOST_IN_BUCKET):
         raise ValueError("a count that cannot be")
+    counts = np.zeros(size, np.uint32 if is_within(values, _NARROW) else np.int64)
+    counts[places] = values
     return counts.reshape(shape)
 
 
+def whole_numbers(data: Any) -> npt.NDArray[np.int64]:
+    """A list of whole numbers as an array. Raises TypeError for anything else: text would be as wide as the longest."""
+    if not isinstance(data, list) or not set(map(type, data)) <= {int}:
+        raise TypeError("a list holds something else than whole numbers")
+    return np.array(data, np.int64)
+
+
 def decode_integers(data: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Counts in an array of this shape, from as many of them in lists of any shape."""
-    values = np.array(data, np.int64).reshape(shape)
+    """Counts in an array of this shape of at most two dimensions, from as many of them in lists of lists."""
+    rows = data if len(shape) == 2 else [data]
+    values = np.stack([whole_numbers(row if shape else [row]) for row in rows]).reshape(shape)
     if not is_within(values, MOST_COUNT):
         raise ValueError("a count below zero, or one that cannot be so large")
     return values

@@ -22,6 +22,9 @@ from schedtop.model.queue_lengths import QueueTable
 from schedtop.model.rows import PAIR_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.short_lived import no_short_lived
 
+FRAME_BYTES = 4 << 10
+"""What a Frame costs besides its arrays, about."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
@@ -110,3 +113,8 @@ def merge(frames: Sequence[Frame], *, lightly: bool = False) -> Frame:
         way = part.merge_lightly if lightly and part.merge_lightly else part.merge
         merged[part.name] = way([getattr(frame, part.name) for frame in frames])
     return kind(**merged)
+
+
+def frame_bytes(frame: Frame) -> int:
+    """What a Frame takes, in bytes."""
+    return FRAME_BYTES + sum(part.size(getattr(frame, part.name)) for part in frame.parts)

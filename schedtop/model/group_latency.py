@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from schedtop.base.histogram import BUCKETS, Histogram
-from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
+from schedtop.base.limits import GROUPS
+from schedtop.model.encoding import NARROW_BYTES, decode_integers, decode_sparse, encode_sparse, whole_numbers
+from schedtop.model.rows import GROUPS as GROUPED_BY
 from schedtop.model.rows import Integers
-
-_MOST_GROUPS = 1 << 16
-"""Of a table: each takes a histogram, which a few characters in the file could ask for. The kernel side keeps fewer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +43,10 @@ def merge_groups(tables: Sequence[GroupLatency | None]) -> GroupLatency | None:
     ids, places = np.unique(np.concatenate([table.ids for table in same]), return_inverse=True)
     counts = np.zeros((len(ids), BUCKETS), np.int64)
     sums = np.zeros(len(ids), np.int64)
-    np.add.at(counts, places, np.concatenate([table.counts for table in same]))
+    begin = 0
+    for table in same:
+        np.add.at(counts, places[begin : begin + len(table.ids)], table.counts)
+        begin += len(table.ids)
     np.add.at(sums, places, np.concatenate([table.sum_ns for table in same]))
     return GroupLatency(last.kind, ids, counts, sums)
 
@@ -78,8 +80,15 @@ def decode_groups(data: dict[str, Any] | None, _: int = 0) -> GroupLatency | Non
     """The table of what `encode_groups` gave."""
     if data is None:
         return None
-    ids = np.array(data["ids"], np.int64)
-    if ids.ndim != 1 or len(ids) > _MOST_GROUPS:
+    ids = whole_numbers(data["ids"])
+    if len(ids) > GROUPS:
         raise ValueError("more groups than are kept")
     counts = decode_sparse(data["counts"], (len(ids), BUCKETS))
-    return GroupLatency(str(data["kind"]), ids, counts, decode_integers(data["sum_ns"], (len(ids),)))
+    if data["kind"] not in GROUPED_BY.values():
+        raise ValueError("groups of a kind that is not known")
+    return GroupLatency(data["kind"], ids, counts, decode_integers(data["sum_ns"], (len(ids),)))
+
+
+def claimed_groups(data: dict[str, Any] | None, _: int = 0) -> int:
+    """How many bytes `decode_groups` would take."""
+    return len(data["ids"]) * BUCKETS * NARROW_BYTES if data else 0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS, Histogram
 from schedtop.base.remembered import Remembered
-from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
+from schedtop.model.encoding import NARROW_BYTES, decode_integers, decode_sparse, encode_sparse
 from schedtop.model.rows import WAIT_KINDS, Integers
 
 
@@ -127,8 +127,13 @@ def decode_latency(data: dict[str, Any], cpus: int) -> LatencyTable:
     kinds = len(data["sum_ns"])
     if not 0 < kinds <= len(WAIT_KINDS):
         raise ValueError("a kind of wait that is not known")
-    table = LatencyTable.empty(cpus)
-    table.counts[:kinds] = decode_sparse(data["counts"], (kinds, cpus, BUCKETS))
+    counts = decode_sparse(data["counts"], (len(WAIT_KINDS), cpus, BUCKETS), kinds * cpus * BUCKETS)
+    table = LatencyTable(counts, *(np.zeros((len(WAIT_KINDS), cpus), np.int64) for _ in "ab"))
     table.sum_ns[:kinds] = decode_integers(data["sum_ns"], (kinds, cpus))
     table.max_ns[:kinds] = decode_integers(data["max_ns"], (kinds, cpus))
     return table
+
+
+def claimed_latency(_: Any, cpus: int) -> int:
+    """How many bytes `decode_latency` would take."""
+    return len(WAIT_KINDS) * cpus * BUCKETS * NARROW_BYTES

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from schedtop.base.limits import REASONS, TEXT_CHARS
 from schedtop.base.units import printable
 from schedtop.model.counts import (
     Attribution,
@@ -30,10 +31,11 @@ from schedtop.model.counts import (
 )
 from schedtop.model.cpus import decode_cpus, encode_cpus, merge_cpus
 from schedtop.model.detail import Detail, Thinned, thin_pairs, thin_short_lived, thin_slow_waits, thin_tasks
-from schedtop.model.encoded_rows import decode_rows, encode_rows
-from schedtop.model.group_latency import decode_groups, encode_groups, merge_groups, subtract_groups
-from schedtop.model.latency import LatencySum, decode_latency, encode_latency, merge_latency
-from schedtop.model.queue_lengths import decode_queues, encode_queues, merge_queues
+from schedtop.model.encoded_rows import claimed_rows, decode_rows, encode_rows
+from schedtop.model.encoding import decode_integers
+from schedtop.model.group_latency import claimed_groups, decode_groups, encode_groups, merge_groups, subtract_groups
+from schedtop.model.latency import LatencySum, claimed_latency, decode_latency, encode_latency, merge_latency
+from schedtop.model.queue_lengths import claimed_queues, decode_queues, encode_queues, merge_queues
 from schedtop.model.rows import (
     PAIR_DTYPE,
     SLOW_WAIT_DTYPE,
@@ -49,6 +51,9 @@ from schedtop.model.short_lived import SHORT_LIVED_DTYPE, folded, merge_short_li
 
 Value = TypeVar("Value")
 
+_TEXT_BYTES = 60
+"""What a short text takes beside its characters."""
+
 
 def the_later(_: Value, later: Value) -> Value:
     """The difference of what is no counter: a gauge, a setting, names."""
@@ -57,6 +62,11 @@ def the_later(_: Value, later: Value) -> Value:
 
 def no_bytes(_: Any) -> int:
     """What is too small to be counted, or shared by all Frames."""
+    return 0
+
+
+def no_claims(_: Any, cpus: int) -> int:
+    """What takes no arrays when it is read, or small ones."""
     return 0
 
 
@@ -81,6 +91,7 @@ class Part(Generic[Value]):
     missing: str | None = None
     thin: Callable[[Value, Detail], Thinned[Value]] | None = None
     size: Callable[[Value], int] = no_bytes
+    claims: Callable[[Any, int], int] = no_claims
 
 
 def _first(values: Sequence[Value]) -> Value:
@@ -97,6 +108,13 @@ def _union(mappings: Sequence[Mapping[Any, str]]) -> Mapping[Any, str]:
     if len(distinct) == 1:
         return mappings[0]
     return MappingProxyType({key: value for mapping in distinct.values() for key, value in mapping.items()})
+
+
+def _reasons(data: Mapping[str, Any]) -> dict[str, str]:
+    """Why parts are not available, from a recording. Raises ValueError, TypeError."""
+    if len(data) > REASONS or any(max(len(part), len(why)) > TEXT_CHARS for part, why in data.items()):
+        raise ValueError("more reasons than there can be, or longer ones")
+    return {part: printable(why) for part, why in data.items()}
 
 
 def _rows(
@@ -118,6 +136,7 @@ def _rows(
         missing=missing,
         thin=thin,
         size=lambda rows: rows.nbytes,
+        claims=lambda data, cpus: claimed_rows(data, dtype),
     )
 
 
@@ -137,7 +156,7 @@ PARTS: tuple[Part[Any], ...] = (
         sum_if_known,
         difference=lambda earlier, later: None if earlier is None or later is None else later - earlier,
         encode=lambda count: count,
-        decode=lambda data, cpus: None if data is None else int(data),
+        decode=lambda data, cpus: None if data is None else int(decode_integers(data, ())),
     ),
     _rows("tasks", TASK_DTYPE, merge_tasks, thin=thin_tasks),
     _rows("slow_waits", SLOW_WAIT_DTYPE, np.concatenate, thin=thin_slow_waits),
@@ -158,6 +177,7 @@ PARTS: tuple[Part[Any], ...] = (
         encode=encode_latency,
         decode=decode_latency,
         size=lambda table: table.counts.nbytes,
+        claims=claimed_latency,
     ),
     Part(
         "groups",
@@ -167,6 +187,7 @@ PARTS: tuple[Part[Any], ...] = (
         decode=decode_groups,
         thin=lambda table, keep: Thinned(None),
         size=lambda table: 0 if table is None else table.counts.nbytes,
+        claims=claimed_groups,
     ),
     Part(
         "queue",
@@ -175,6 +196,7 @@ PARTS: tuple[Part[Any], ...] = (
         decode=decode_queues,
         missing="",
         size=lambda table: 0 if table is None else table.counts.nbytes,
+        claims=claimed_queues,
     ),
     Part(
         "pressure",
@@ -208,7 +230,8 @@ PARTS: tuple[Part[Any], ...] = (
         "unavailable",
         _union,
         encode=dict,
-        decode=lambda data, cpus: {str(part): printable(str(why)) for part, why in data.items()},
+        decode=lambda data, cpus: _reasons(data),
+        size=lambda reasons: sum(2 * _TEXT_BYTES + len(part) + len(why) for part, why in reasons.items()),
     ),
 )
 """Every part of a Frame, in the order of a recording's line."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.encoding import decode_integers, decode_sparse, encode_sparse
+from schedtop.model.encoding import NARROW_BYTES, decode_integers, decode_sparse, encode_sparse
 from schedtop.model.rows import Integers
 
 QUEUE_KINDS = ("all", "fair")
@@ -161,3 +161,8 @@ def decode_queues(data: dict[str, Any] | None, cpus: int) -> QueueTable | None:
         decode_integers(data["expected"], (cpus,)),
         decode_integers(data["slept"], (cpus,)),
     )
+
+
+def claimed_queues(data: dict[str, Any] | None, cpus: int) -> int:
+    """How many bytes `decode_queues` would take."""
+    return len(QUEUE_KINDS) * cpus * int(data["lengths"]) * NARROW_BYTES if data else 0

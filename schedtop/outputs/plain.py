@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +24,11 @@ def plain(value: Any) -> Any:
 
 def json_text(data: Any) -> str:
     """Plain objects as a document, ending with a newline. A terminal may show it, and a program print what is in it."""
-    return json.dumps(plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = io.StringIO()
+    # Piece by piece: all pieces of a large report together take many times what the text does.
+    for piece in json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False).iterencode(plain(data)):
+        text.write(piece)
+    return text.getvalue() + "\n"
 
 
 def blocks_text(blocks: Iterable[str]) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from schedtop.base.limits import SAVED_BYTES, SAVED_PARSED_BYTES, SAVED_PARSED_FACTOR, is_parsable
+from schedtop.base.units import format_bytes, printable
 from schedtop.model.source import SourceError
-from schedtop.outputs.plain import plain
 from schedtop.outputs.schemas import READABLE
 
-MOST_BYTES = 1 << 30
-
+_MOST_WORDS = 60
 _OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
 _LISTS = ("tasks", "slow_waits", "preemptions", "blockings", "groups", "throttling")
 _ROWS_OVER_TIME = ("stretches", "series", "events", "task_series")
@@ -32,15 +33,21 @@ Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowEr
 
 def read_saved(data: bytes, name: str) -> dict[str, Any]:
     """The report that a snapshot or a report is: one without anything over time. Raises SourceError, with `name`."""
+    if len(data) > SAVED_BYTES:
+        raise SourceError(
+            f"cannot read {name}: it is larger than {format_bytes(SAVED_BYTES)}: write it with fewer tasks (--tasks)"
+        )
+    if not is_parsable(data, SAVED_PARSED_BYTES + SAVED_PARSED_FACTOR * len(data)):
+        raise SourceError(f"cannot read {name}: it holds more things than a snapshot or report of its size can")
     try:
         found = json.loads(data, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"cannot read {name}: it is cut off or damaged, no whole JSON object") from error
     if not isinstance(found, dict) or found.get("schema") not in READABLE:
         schema = found.get("schema") if isinstance(found, dict) else None
-        raise SourceError(f"cannot read {name}: {schema!r}: this version reads {', '.join(READABLE)}")
+        raise SourceError(f"cannot read {name}: {_named(schema)}: this version reads {', '.join(READABLE)}")
     try:
-        return _checked({**_ONLY_REPORTS, **plain(found)})
+        return _checked(_ONLY_REPORTS | _cleaned(found))
     except Wrong as error:
         raise damaged(name, error) from error
 
@@ -60,11 +67,15 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
     datetime.fromisoformat(data["start_time"])
     for key in (*_OBJECTS, "unavailable", "counts"):
         _expect(key, data[key], dict)
+    for key in ("totals", "counts"):
+        _expect_numbers(key, data[key].values())
     for key in ("cpus", *_ROWS_OVER_TIME):
         _expect_rows(key, data[key])
     for key in _LISTS:
         if data[key] is not None:
             _expect_rows(key, data[key])
+    for row in data["series"]:
+        _expect_numbers("series", (value for name, value in row.items() if name != "start_time"))
     for key, value in data["loss"].items():
         _expect(key, value, int)
     if data["recording"] is not None:
@@ -74,15 +85,40 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def _cleaned(value: Any) -> Any:
+    """`plain`, but lists stay those that they are: a copy of a large report would take as much again."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        if not all(map(str.isprintable, value)):
+            value = {printable(key): inner for key, inner in value.items()}
+        for key, inner in value.items():
+            value[key] = _cleaned(inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            value[place] = _cleaned(inner)
+    return value
+
+
 def _expect(key: str, value: Any, wanted: type) -> None:
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError(f"{key} is no {wanted.__name__}")
+
+
+def _expect_numbers(key: str, values: Iterable[Any]) -> None:
+    # Of a list or text multiplying makes one that is a thousand million times as long.
+    if not all(value is None or isinstance(value, int | float) for value in values):
+        raise TypeError(f"a value of {key} is no number")
 
 
 def _expect_rows(key: str, value: Any) -> None:
     _expect(key, value, list)
     for row in value:
         _expect(f"an item of {key}", row, dict)
+
+
+def _named(schema: Any) -> str:
+    return repr(printable(schema[:_MOST_WORDS])) if isinstance(schema, str) else "it names no schema"
 
 
 def _no_constant(name: str) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from schedtop.base.limits import FRAME_BYTES
+from schedtop.base.units import format_bytes
 from schedtop.model.cpus import decode_cpus
 from schedtop.model.frame import Frame
 
@@ -25,6 +27,11 @@ def frame_of(
     """The Frame of its fields. Whatever is wrong with them raises one of the errors of Python's own operations."""
     values: dict[str, Any] = {"cpus": decode_cpus(data["cpus"])}
     width = len(values["cpus"].online)
+    claims = [part.claims(data[part.name], width) for part in kind.parts if part.name in data]
+    if min(claims) < 0:
+        raise ValueError("less than nothing")
+    if sum(claims) > FRAME_BYTES:
+        raise ValueError(f"an interval that would take {format_bytes(sum(claims))} of memory")
     missing: dict[str, str] = {}
     for part in kind.parts:
         if part.decode is None or part.name in values:

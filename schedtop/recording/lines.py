@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from schedtop import __version__
+from schedtop.base.limits import TEXT_CHARS, is_parsable
 from schedtop.base.units import iso_time, printable
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host, Topology
@@ -27,6 +28,8 @@ _ENTRY_START = '{"interval":'
 _TIMES = ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")
 _MOST_NS = 1 << 62  # the year 2116
 _MOST_WORDS = 300
+_MOST_DIGITS = 20
+"""Of a number of 64 bits."""
 
 
 class RecordingError(ValueError):
@@ -127,12 +130,12 @@ def header_line(header: Header) -> str:
 
 def event_line(event: Event) -> str:
     """The line of an event, with its end."""
-    return _line({"event": asdict(event)})
+    return _line({"event": asdict(event) | {"text": event.text[:TEXT_CHARS]}})
 
 
 def end_line(end: End) -> str:
     """The last line, with its end."""
-    return _line({"end": asdict(end)})
+    return _line({"end": asdict(end) | {"reason": end.reason[:TEXT_CHARS]}})
 
 
 def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
@@ -145,9 +148,9 @@ def read_header(line: str | bytes) -> Header:
     data = _parsed(line)
     if data.get("schema") != SCHEMA:
         schema = data.get("schema")
-        if str(schema).startswith(SCHEMA.partition("/")[0]):
-            raise OtherVersion(f"{_words(schema)!r}: this version reads {SCHEMA}")
-        raise RecordingError("its first line names no schema" if schema is None else f"it is {_words(schema)!r}")
+        if isinstance(schema, str) and schema.startswith(SCHEMA.partition("/")[0]):
+            raise OtherVersion(f"{_named(schema)}: this version reads {SCHEMA}")
+        raise RecordingError("its first line names no schema" if schema is None else f"it is {_named(schema)}")
     header: Header = _checked(lambda: _header(data))
     return header
 
@@ -166,6 +169,7 @@ def _header(data: dict[str, Any]) -> Header:
 
 def read_entry(line: str | bytes) -> Entry | Event | End:
     """What kind of line it is; of a Frame only its beginning is read. Raises RecordingError."""
+    _check_size(line)
     text = line.decode("ascii", "replace") if isinstance(line, bytes) else line
     if not text.startswith(_ENTRY_START):
         data = _parsed(text)
@@ -213,21 +217,33 @@ def _entry(frame: Frame, known_cgroups: Mapping[int, str]) -> dict[str, Any]:
 
 
 def _read_interval(data: dict[str, Any]) -> Entry:
-    numbers = _times(data) | {name: int(data[name]) for name in ("slow_waits", "max_wait_ns")}
-    p99_ns = None if data["p99_ns"] is None else int(data["p99_ns"])
+    numbers = _times(data) | {name: _number(data[name]) for name in ("slow_waits", "max_wait_ns")}
+    p99_ns = None if data["p99_ns"] is None else _number(data["p99_ns"])
     return Entry(**numbers, p99_ns=p99_ns, cgroups=_read_cgroups(data["cgroups"]))
 
 
+def _number(data: Any) -> int:
+    """A whole number of 64 bits: one of thousands of digits takes kilobytes. Raises ValueError, TypeError."""
+    number = int(data)
+    if not -_MOST_NS < number < _MOST_NS:
+        raise ValueError("a number that cannot be")
+    return number
+
+
 def _event(data: dict[str, Any]) -> Event:
-    return Event(int(data["end_ns"]), _words(data["kind"]), _words(data["text"]))
+    return Event(_number(data["end_ns"]), _short(data["kind"]), _short(data["text"]))
 
 
 def _end(data: dict[str, Any]) -> End:
-    return End(int(data["frames"]), _words(data["reason"]))
+    return End(_number(data["frames"]), _short(data["reason"]))
 
 
 def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
-    return {int(key): str(path) for key, path in data.items()}
+    if not all(type(path) is str and len(path) <= TEXT_CHARS for path in data.values()):
+        raise ValueError(f"a name of a cgroup is longer than {TEXT_CHARS} characters, or no text")
+    if max(map(len, data), default=0) > _MOST_DIGITS:
+        raise ValueError("an id of a cgroup that cannot be")
+    return {int(key): path for key, path in data.items()}
 
 
 def _host(data: dict[str, Any]) -> Host:
@@ -249,8 +265,22 @@ def _topology(data: dict[str, Any]) -> Topology:
 
 
 def _words(data: Any) -> str:
-    """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`."""
-    return printable(str(data))
+    """Text for people. It may come from anywhere, so what could steer a terminal becomes `?`. Raises TypeError."""
+    if not isinstance(data, str):
+        raise TypeError("a text is none")
+    return printable(data)
+
+
+def _short(data: Any) -> str:
+    """Text for people that is not long. Raises TypeError, ValueError."""
+    if len(data) > TEXT_CHARS:
+        raise ValueError(f"a text is longer than {TEXT_CHARS} characters")
+    return _words(data)
+
+
+def _named(schema: Any) -> str:
+    """A schema that is not ours, for a message."""
+    return repr(printable(schema[:_MOST_WORDS])) if isinstance(schema, str) else "no text"
 
 
 def _line(data: dict[str, Any]) -> str:
@@ -261,7 +291,14 @@ def _line(data: dict[str, Any]) -> str:
 _json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
+def _check_size(line: str | bytes) -> None:
+    """Raises RecordingError if the objects in the line would take too much memory."""
+    if not is_parsable(line):
+        raise RecordingError("a line holds too many things")
+
+
 def _parsed(line: str | bytes) -> dict[str, Any]:
+    _check_size(line)
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -274,7 +311,7 @@ def _parsed(line: str | bytes) -> dict[str, Any]:
 def _checked(read: Callable[[], Any]) -> Any:
     try:
         return read()
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, MemoryError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         # A key, of any length and with anything in it, may be in the error's words.
         why = printable(str(error)[:_MOST_WORDS])
         raise RecordingError(f"a line lacks something or has it wrong ({type(error).__name__}: {why})") from error

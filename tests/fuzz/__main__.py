@@ -21,8 +21,9 @@ from tests.fuzz.targets import SEEDS, TARGETS
 
 ROOT = Path(__file__).parents[2]
 FOUND = ROOT / "build" / "fuzz"
-LONGEST_S = 20
 MOST_MEMORY_MB = 2048
+"""Of the fuzzer with all it keeps. What a single input may take is the target's: `Target.most_bytes`."""
+
 _STATISTICS = re.compile(r"#(\d+)\s+(?:DONE|pulse|NEW|REDUCE|RELOAD|INITED).*?cov: (\d+)")
 
 
@@ -36,7 +37,7 @@ def main() -> int:
     names = options.target or list(TARGETS)
     if options.replay:
         for name in names if options.target else [options.replay.parent.name]:
-            TARGETS[name].run(options.replay.read_bytes())
+            TARGETS[name].run_within(options.replay.read_bytes())
         return 0
     found = [name for name in names if not fuzz(name, max(5, round(options.seconds / len(names))))]
     print(f"{len(names)} targets, {len(found)} found something{': ' * bool(found)}{', '.join(found)}")
@@ -51,7 +52,7 @@ def fuzz(name: str, seconds: int) -> bool:
     target = TARGETS[name]
     words = [
         *(sys.executable, "-m", "tests.fuzz.loop", name, str(place), str(corpus), str(SEEDS / name)),
-        *(f"-max_total_time={seconds}", f"-timeout={LONGEST_S}", f"-rss_limit_mb={MOST_MEMORY_MB}"),
+        *(f"-max_total_time={seconds}", f"-timeout={target.longest_s}", f"-rss_limit_mb={MOST_MEMORY_MB}"),
         *(
             f"-artifact_prefix={place}/",
             f"-max_len={target.longest}",

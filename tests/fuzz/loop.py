@@ -22,7 +22,7 @@ def main() -> None:
 
     def run(data: bytes) -> None:
         try:
-            target.run(data)
+            target.run_within(data)
         except BaseException:
             # By ourselves: libFuzzer does not always come to it.
             (place / f"crash-{hashlib.sha1(data).hexdigest()}").write_bytes(data)

@@ -6,7 +6,9 @@ Those of bugs, once found and mended, were put beside them by hand; they are not
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.recording.lines import End, Event, Header, end_line, event_line, frame_line, header_line
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame, make_topology
 from tests.fuzz.targets import SEEDS
+from tests.fuzz.targets.inflating import TIMES
 from tests.unit.sources.kernel.test_btf import example
 
 _CONDITIONS = (
@@ -64,15 +67,44 @@ def lines() -> list[str]:
     ]
 
 
+def bombs(line: str) -> list[list[str]]:
+    """Few bytes that stand for much: a long name, long names of cgroups, long events, lists under an unknown key."""
+    frame = json.loads(line)
+
+    def changed(**parts: Any) -> str:
+        return json.dumps(frame | parts) + "\n"
+
+    names = [json.loads(_many(3_000_000, "x")), *"y" * 99]
+    cgroups = {str(number): json.loads(_many(1_000_000, "x")) for number in range(9)}
+    event = json.dumps({"event": {"end_ns": 5, "kind": "note", "text": json.loads(_many(1_000_000, "x"))}}) + "\n"
+    return [
+        [changed(tasks={"rows": 100, "comm": names})],
+        [changed(interval=frame["interval"] | {"cgroups": cgroups})],
+        [line, *[event] * 9],
+        [f'{line.rstrip()[:-1]}, "later": {_many(2_400_000, [])}}}\n'],
+        [changed(tasks={"rows": 4_000_000, "tid": json.loads(_many(4_000_000, 0))})],
+    ]
+
+
+def _many(times: int, thing: Any) -> str:
+    return json.dumps({TIMES: times, "of": thing})
+
+
+def saved_text() -> str:
+    """A snapshot of a small made-up host."""
+    frame = make_frame(Scenario(cpus=2, tasks=4), 0, np.random.default_rng(2), 1_000_000)
+    return to_json(History(Host("a", "6.1", "btf"), [frame]).view(ViewSettings(filter=Filter(cpus=(0,)))), 3)
+
+
 def main() -> None:
     """Writes them all."""
     whole = lines()
     _write("recording", "".join(whole), "".join(whole[:2]))
     _write("packed", b"".join(gzip.compress(line.encode(), 3, mtime=0) for line in whole))
     _write("frame", *whole)
-    rng = np.random.default_rng(2)
-    frame = make_frame(Scenario(cpus=2, tasks=4), 0, rng, 1_000_000)
-    _write("saved", to_json(History(Host("a", "6.1", "btf"), [frame]).view(ViewSettings(filter=Filter(cpus=(0,)))), 3))
+    _write("saved", saved_text())
+    _write("inflated", *("".join((whole[0], *bomb)) for bomb in bombs(whole[1])))
+    _write("inflated-saved", f'{saved_text().replace(chr(10), "").rstrip()[:-1]}, "later": {_many(10**6, [])}}}\n')
     _write("config", config_text(Config(), (), {}), 'theme = "light"\nwindow = 3\n[keys]\nfreeze = ["space", "F9"]\n')
     _write("trigger", *_CONDITIONS)
     _write("filter", *_FILTERS)

@@ -11,6 +11,8 @@ STRANGE = (
     *(None, True, False, 0, 1, -1, 2, 511, 512, 4_194_304, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, 2**63),
     *(2**64, -(2**31), -(2**63), 10**9, 10**18, 10**40, 0.5, -0.0, 1e308, "", "0", "a", "-1", "1e9", "wakeup", "tid"),
     *("\x1b[31m", "[red]", "\u202e", "é", "\ud800", "漢" * 20, "\0", "x" * 300),
+    # What tests/fuzz/targets/inflating.py makes long; elsewhere an object like any other.
+    *({"*": 10**times, "of": of} for times in (2, 4, 5, 6) for of in ("x", "\uffff", [], {}, 0, 10**9, ["key", 0])),
     *([], {}, [0], [[]], [1, 2, 3], [[0], [1]], [[5, 9], [1, 1]], {"a": 1}, {"1": "/a"}),
 )
 """What is put in the place of a value."""

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from schedtop.history.thinning import frame_bytes
-from schedtop.model.frame import Frame
+from schedtop.model.frame import Frame, frame_bytes
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.recorder import MAX_BYTES, Recorder
 from schedtop.recording.lines import Event, Header

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from schedtop.history.history import History
 from schedtop.history.thinning import thinned
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.detail import Detail
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
@@ -44,7 +43,10 @@ TASK_LINES = 6
 
 HEAT_ROWS, HEAT_COLUMNS = 128, 240
 
-_BATCH = 8
+_TOGETHER, _TOGETHER_TASKS = 64, 1024
+"""Points of a row that are added up before it is whole, and of how many tasks that knows the run delay."""
+
+_BATCH, _BATCH_BYTES = 8, 16 << 20
 """Frames that are added at once: a Frame of 512 CPUs takes 2 MB."""
 
 
@@ -75,9 +77,11 @@ class Gatherer:
     total: Frame | None = None
     _begin_ns: int = 0
     _place: int = -1
+    _row_place: int = -1
     _stretch: Frame | None = None
     _batch: list[Frame] = field(default_factory=list)
-    _waiting: list[Point] = field(default_factory=list)
+    _rows: list[list[Point]] = field(default_factory=list)
+    """The Points of the stretch, those of a row over time together."""
 
     def add(self, frame: Frame) -> None:
         """The next Frame."""
@@ -86,15 +90,16 @@ class Gatherer:
         offset_ns = frame.end_ns - frame.interval_ns - self._begin_ns
         # By its middle: intervals are a little longer than they should be.
         middle_ns = max(0, offset_ns + frame.interval_ns // 2)
-        place = middle_ns // width_for(self.span_ns, STRETCHES, self.interval_ns)
+        # Never back: intervals that cover one another would make a stretch each.
+        place = max(self._place, middle_ns // width_for(self.span_ns, STRETCHES, self.interval_ns))
         if place != self._place:
             self._close_stretch()
             self._place = place
         self.intervals += 1
         self.cpus = max(self.cpus, len(frame.cpus.online))
-        self._waiting.append(point_of(frame, self.settings.filter, max(0, offset_ns)))
+        self._add_point(point_of(frame, self.settings.filter, max(0, offset_ns)))
         self._batch.append(frame)
-        if len(self._batch) >= _BATCH:
+        if len(self._batch) >= _BATCH or sum(map(frame_bytes, self._batch)) >= _BATCH_BYTES:
             self._merge_batch()
 
     def finish(self) -> Frame:
@@ -103,6 +108,17 @@ class Gatherer:
         if self.total is None:
             raise ValueError("there is no interval")
         return self.total
+
+    def _add_point(self, point: Point) -> None:
+        width_ns = width_for(self.span_ns, SERIES, self.interval_ns)
+        place = max(self._row_place, (point.offset_ns + point.interval_ns // 2) // width_ns)
+        if place != self._row_place or not self._rows:
+            self._rows.append([])
+            self._row_place = place
+        row = self._rows[-1]
+        row.append(point)
+        if len(row) == _TOGETHER:
+            row[:] = [merge_points(row, _TOGETHER_TASKS)]
 
     def _merge_batch(self) -> None:
         if self._batch:
@@ -115,15 +131,11 @@ class Gatherer:
         if frame is None:
             return
         view = view_of(self.host, frame, self.settings)
-        self.stretches.append(Stretch(merge_points(self._waiting), judge(view), _badness(view)))
-        width_ns = width_for(self.span_ns, SERIES, self.interval_ns)
-
-        def place(point: Point) -> int:
-            return (point.offset_ns + point.interval_ns // 2) // width_ns
-
-        self.points += [merge_points(list(group)) for _, group in groupby(self._waiting, place)]
+        rows = [merge_points(row) for row in self._rows]
+        self.stretches.append(Stretch(merge_points(rows), judge(view), _badness(view)))
+        self.points += rows
         self.total = _bounded(merge([self.total, frame])) if self.total else frame
-        self._stretch, self._waiting = None, []
+        self._stretch, self._rows = None, []
 
 
 def view_of(host: Host, frame: Frame, settings: ViewSettings) -> View:

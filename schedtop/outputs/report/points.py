@@ -122,8 +122,8 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
     )
 
 
-def merge_points(points: Sequence[Point]) -> Point:
-    """Consecutive Points (at least one) as one."""
+def merge_points(points: Sequence[Point], tasks: int = KEEP_TASKS) -> Point:
+    """Consecutive Points (at least one) as one, with the run delay of so many tasks."""
     first = points[0]
     if len(points) == 1:
         return first
@@ -133,7 +133,7 @@ def merge_points(points: Sequence[Point]) -> Point:
         heat[: len(point.heat)] += point.heat
         for key, ns in point.delays.items():
             delays[key] = delays.get(key, 0) + ns
-    kept = sorted(delays.items(), key=lambda item: -item[1])[:KEEP_TASKS]
+    kept = sorted(delays.items(), key=lambda item: -item[1])[:tasks]
     known = [point.pressure_ns for point in points if point.pressure_ns is not None]
     sums = ("interval_ns", "slow_waits", "slow_wait_ns", "throttled_periods", "throttled_ns", "lost")
     totals: dict[str, Any] = {name: sum(getattr(point, name) for point in points) for name in sums}

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from schedtop.base.limits import HEADER_BYTES, LINE_BYTES
+from schedtop.base.units import format_bytes
 from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.recording.lines import (
@@ -21,7 +23,8 @@ from schedtop.recording.lines import (
     read_frame,
     read_header,
 )
-from schedtop.sources.replay.pieces import MOST_LINE_BYTES, Pieces, open_regular
+from schedtop.sources.replay.kept import Kept
+from schedtop.sources.replay.pieces import Pieces, open_regular
 
 MOST_INTERVALS = 1 << 23
 """Three months of seconds."""
@@ -29,14 +32,10 @@ MOST_INTERVALS = 1 << 23
 MOST_DAMAGE = 1 << 16
 """With more damaged lines than this it is no recording, whatever its first line says."""
 
-MOST_EVENTS = 1 << 20
-MOST_CGROUPS = 1 << 18
-"""Names of cgroups that a recording may tell."""
-
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """An interval and where it is: `place` of its piece of the file, `line` within that, cgroups named until then."""
+    """An interval and where it is: `place` of its piece of the file, `line` within that, cgroups that are named."""
 
     entry: Entry
     place: int
@@ -60,7 +59,8 @@ class Recording:
         self.damage = ""
         self.gaps: list[int] = []
         self._piece: tuple[int, list[bytes]] = (-1, [])
-        self._names = _Names()
+        self._kept = Kept(path)
+        self._names = _Names(self._kept)
         try:
             self._file = open_regular(path)
         except OSError as error:
@@ -111,8 +111,9 @@ class Recording:
             try:
                 if isinstance(line, RecordingError):
                     raise line
-                if len(line) > MOST_LINE_BYTES:
-                    raise RecordingError("a line is too long")
+                if len(line) > LINE_BYTES:
+                    raise RecordingError(f"a line is longer than {format_bytes(LINE_BYTES)}")
+                self._kept.read_bytes = self._pieces.read_bytes
                 self._take(read_entry(line), place, number)
             except RecordingError as error:
                 self.gaps.append(len(self))
@@ -122,7 +123,8 @@ class Recording:
                     ) from error
                 first_damage = first_damage or f"after interval {len(self)}: {error}"
         if not self.intervals:
-            raise SourceError(f"cannot read {self.path}: it holds no whole interval")
+            why = first_damage.removeprefix("after interval 0")
+            raise SourceError(f"cannot read {self.path}: it holds no whole interval{why}")
         damage = [f"{self.left_out} damaged line{'s' * (self.left_out > 1)} left out, {first_damage}"] * bool(
             first_damage
         )
@@ -140,6 +142,8 @@ class Recording:
         try:
             if isinstance(first[2], RecordingError):
                 raise first[2]
+            if len(first[2]) > HEADER_BYTES:
+                raise RecordingError(f"its first line is longer than {format_bytes(HEADER_BYTES)}")
             return read_header(first[2])
         except OtherVersion as error:
             raise SourceError(f"cannot read {self.path}: {error}") from error
@@ -151,21 +155,21 @@ class Recording:
         if isinstance(thing, End):
             self.end = thing
         elif isinstance(thing, Event):
-            if len(self.events) == MOST_EVENTS:
-                raise RecordingError("there are too many events")
+            self._kept.event(thing)
             self.events.append(thing)
         else:
-            self._add(Indexed(thing, place, number, self._names.view))
-            self._names.tell(thing.cgroups)
+            self._add(thing, place, number)
 
-    def _add(self, indexed: Indexed) -> None:
-        if self.intervals and indexed.entry.end_ns <= self.intervals[-1].entry.end_ns:
+    def _add(self, entry: Entry, place: int, number: int) -> None:
+        if self.intervals and entry.end_ns <= self.intervals[-1].entry.end_ns:
             raise RecordingError("an interval is not later than the one before")
-        if indexed.entry.interval_ns <= 0:
+        if entry.interval_ns <= 0:
             raise RecordingError("an interval has no length")
         if len(self) == MOST_INTERVALS:
             raise SourceError(f"cannot read {self.path}: it has more than {MOST_INTERVALS} intervals")
-        self.intervals.append(indexed)
+        self._kept.interval(entry)
+        self._names.tell(entry.cgroups)
+        self.intervals.append(Indexed(entry, place, number, self._names.view))
 
 
 class _Names:
@@ -178,19 +182,19 @@ class _Names:
 
     _MOST_ANEW = 64
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
         self._names: dict[int, str] = {}
         self._anew = 0
         self.view: Mapping[int, str] = MappingProxyType(self._names)
 
     def tell(self, names: Mapping[int, str]) -> None:
         """Raises RecordingError."""
-        if len(self._names) + len(names) > MOST_CGROUPS:
-            raise RecordingError("there are too many names of cgroups")
         if any(self._names.get(number, path) != path for number, path in names.items()):
             self._anew += 1
             if self._anew > self._MOST_ANEW:
                 raise RecordingError("names of cgroups change too often")
+            self._kept.names_again(self._names)
             self._names = dict(self._names)
             self.view = MappingProxyType(self._names)
         self._names.update(names)

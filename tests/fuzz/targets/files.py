@@ -15,6 +15,7 @@ from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.saved import Wrong, read_saved
 from schedtop.outputs.schemas import schema_of
 from schedtop.ui.keys.own_keys import make_keymap
+from tests.fuzz.targets.inflating import inflated as inflate
 from tests.fuzz.targets.promises import plain
 
 
@@ -28,6 +29,11 @@ def saved(data: bytes) -> None:
         return
     with suppress(*Wrong):
         plain(to_text(diff(found, found, ("a", "b"), 10), 10))
+
+
+def inflated(data: bytes) -> None:
+    """A snapshot of up to ten million bytes, of which few are told."""
+    saved("".join(inflate(data)).encode(errors="replace"))
 
 
 def config(data: bytes) -> None:

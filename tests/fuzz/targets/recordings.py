@@ -20,6 +20,7 @@ from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.text import to_text
 from schedtop.recording.lines import RecordingError, frame_line, read_entry, read_frame, read_header
 from schedtop.sources.replay.recorded import Recording
+from tests.fuzz.targets.inflating import inflated as inflate
 from tests.fuzz.targets.promises import plain
 
 _HOST = Host("fuzzed", "6.18.0", "recording")
@@ -58,6 +59,11 @@ def packed(data: bytes) -> None:
                     opened.frame(number)
     except SourceError as error:
         plain(str(error))
+
+
+def inflated(data: bytes) -> None:
+    """A recording that was packed well: few bytes stand for ten million."""
+    recording("".join(inflate(data)).encode(errors="replace"))
 
 
 def frame(data: bytes) -> None:

@@ -1,30 +1,25 @@
 """Every seed of `make fuzz`, among them each input that once broke a parser, is played through its parser."""
 
-import tracemalloc
+import gc
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz.targets import SEEDS, TARGETS
+from tests.fuzz.targets import SEEDS, TARGETS, Target
 
 INPUTS = sorted(path for path in SEEDS.rglob("*") if path.is_file())
-MOST_BYTES = 256 << 20
-"""What reading a small file may need, also if it says that it holds millions of things."""
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_seed_does_no_harm(path: Path) -> None:
-    target = TARGETS[path.parent.name]
-    if not target.counts:
-        target.run(path.read_bytes())
-        return
-    # Memory is counted where it is asked for, whether it is used or not.
-    tracemalloc.start(1)
-    try:
-        target.run(path.read_bytes())
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
-    finally:
-        tracemalloc.stop()
+    TARGETS[path.parent.name].run_within(path.read_bytes())
+
+
+def test_an_input_that_takes_too_much_memory_is_a_finding() -> None:
+    target = Target("greedy", lambda data: print(len(bytearray(400 << 20))), most_bytes=64 << 20)
+    gc.collect()  # what other tests left would make room
+    with pytest.raises(MemoryError):
+        target.run_within(b"")
 
 
 def test_every_target_has_seeds() -> None:

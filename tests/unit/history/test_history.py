@@ -9,11 +9,11 @@ from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import KEEP_NS, History
 from schedtop.history.sorting import sort_slow_waits, sort_tasks
-from schedtop.history.thinning import frame_bytes, thinned
+from schedtop.history.thinning import thinned
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.counts import Attribution
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE

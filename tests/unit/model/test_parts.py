@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from schedtop.history.thinning import DETAILS, SPARSE, WHOLE, frame_bytes, thinned
+from schedtop.history.thinning import DETAILS, SPARSE, WHOLE, thinned
 from schedtop.model.counts import Loss
 from schedtop.model.detail import Detail, Thinned, heaviest
 from schedtop.model.encoded_rows import decode_rows, encode_rows
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.parts import PARTS, Part
 from schedtop.model.rows import Rows
 from schedtop.recording.fields import frame_of

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedtop.history.thinning import frame_bytes
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.queue_lengths import MOST_QUEUED, QueueTable, length_ranges, merge_queues
 from schedtop.recording.lines import RecordingError, frame_line, read_frame
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedtop.history.history import SHRINK_STEPS, History
-from schedtop.history.thinning import DETAILS, WHOLE, frame_bytes, thinned
+from schedtop.history.thinning import DETAILS, WHOLE, thinned
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.model.frame import Frame, merge
+from schedtop.model.frame import Frame, frame_bytes, merge
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import (

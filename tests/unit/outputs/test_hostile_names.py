@@ -141,8 +141,8 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 NO_NAMES = {
     "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
-    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain",
-    "recording", "recording.background", "recording.recorder", "report", "report.axes", "report.plots",
+    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain", "recording",
+    "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.queue",
     "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states", "task.traffic",
     "templates", "triggers", "words",

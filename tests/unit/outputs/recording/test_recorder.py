@@ -17,8 +17,7 @@ import pytest
 
 import schedtop
 from schedtop.base import invoker
-from schedtop.history.thinning import frame_bytes
-from schedtop.model.frame import Frame
+from schedtop.model.frame import Frame, frame_bytes
 from schedtop.model.host import Host
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.background import BackgroundRecorder

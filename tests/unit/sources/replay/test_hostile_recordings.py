@@ -16,7 +16,7 @@ from schedtop.commands.recorded import number_at
 from schedtop.model.filters import Filter
 from schedtop.model.source import SourceError
 from schedtop.outputs.report.text import to_text
-from schedtop.recording.lines import RecordingError, read_frame
+from schedtop.recording.lines import RecordingError, frame_line, read_frame
 from schedtop.sources.replay import pieces, recorded
 from schedtop.sources.replay.recorded import Recording
 from tests.fuzz.make_seeds import lines
@@ -61,21 +61,20 @@ def test_impossible_sizes_are_refused_before_memory_is_taken(claim: dict[str, ob
 def test_a_file_that_is_nothing_but_ends_of_lines_once_it_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "bomb.rec.gz"
     path.write_bytes(gzip.compress(LINES[0].encode()) + gzip.compress(b"\n" * (4 << 20)))
-    with within(64 << 20), pytest.raises(SourceError, match="no whole interval"):
+    with within(64 << 20), pytest.raises(SourceError, match="hardly a line of it is whole"):
         Recording(path)
 
 
-def test_a_file_that_unpacks_to_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "MOST_PIECE_BYTES", 16 << 20)
+def test_a_file_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
     path = tmp_path / "bomb.rec.gz"
     zeros = gzip.compress(b"0" * (128 << 20), 1)
     path.write_bytes(zeros + zeros)
-    with within(64 << 20), pytest.raises(SourceError, match="unpack it with gunzip"):
+    with within(64 << 20), pytest.raises(SourceError, match="a line is longer than 8 MiB"):
         Recording(path)
 
 
 def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "MOST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(pieces, "LINE_BYTES", 1 << 20)
     path = tmp_path / "endless.rec"
     path.write_text(LINES[0])
     os.truncate(path, 1 << 30)
@@ -158,3 +157,52 @@ def test_a_wall_clock_that_jumps_costs_no_interval_and_moves_no_offset(tmp_path:
     data = read_evidence(path, Filter())
     assert data["interval_ns"] == 6 * 10**9
     assert to_text(data, 5)
+
+
+def test_a_recording_packed_as_a_whole_is_read_in_stretches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "STEP_BYTES", 5000)
+    monkeypatch.setattr(pieces, "STRETCH_BYTES", 20_000)
+    text = with_names([{str(number): f"/{number}"} for number in range(50)])
+    (tmp_path / "plain.rec").write_text(text)
+    (tmp_path / "whole.rec.gz").write_bytes(gzip.compress(text.encode()))
+    with Recording(tmp_path / "plain.rec") as plain, Recording(tmp_path / "whole.rec.gz") as whole:
+        assert len(whole) == len(plain) == 50
+        assert len({indexed.place for indexed in whole.intervals}) > 10
+        for number in (49, 0, 25, 24, 26, *range(50)):
+            assert frame_line(whole.frame(number)) == frame_line(plain.frame(number))
+
+
+def test_a_whole_file_that_is_damaged_gives_what_was_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "STEP_BYTES", 5000)
+    monkeypatch.setattr(pieces, "STRETCH_BYTES", 20_000)
+    data = bytearray(gzip.compress(with_names([{} for _ in range(50)]).encode()))
+    data[-8] ^= 1  # its check sum
+    (tmp_path / "whole.rec.gz").write_bytes(data)
+    with Recording(tmp_path / "whole.rec.gz") as opened:
+        assert 40 < len(opened) <= 50
+        assert opened.left_out == 1
+
+
+@pytest.mark.parametrize("name", ["a.rec", "a.rec.gz"])
+def test_a_line_that_is_too_long_is_left_out_and_counted(name: str, tmp_path: Path) -> None:
+    intervals = with_names([{}, {}, {}]).splitlines(keepends=True)
+    intervals.insert(2, '{"event":{"end_ns":5,"kind":"note","text":"' + "x" * (8 << 20) + '"}}\n')
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    (tmp_path / name).write_bytes(b"".join(pack(line.encode()) for line in intervals))
+    with Recording(tmp_path / name) as opened:
+        assert len(opened) == 3
+        assert "1 damaged line left out, after interval 1: a line is longer than 8 MiB" in opened.damage
+
+
+def test_a_recording_keeps_no_more_than_its_size_warrants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedtop.sources.replay.kept.KEPT_BYTES", 100_000)
+    path = tmp_path / "names.rec.gz"
+    text = with_names(
+        [{str(number * 100 + at): f"/{number}-{at}-" + "x" * 1000 for at in range(100)} for number in range(5)]
+    )
+    path.write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(SourceError, match=r"take more than .* of memory, which no recording of this size does"):
+        Recording(path)
+    path.write_text(text)
+    with Recording(path) as opened:
+        assert len(opened) == 5

@@ -218,7 +218,8 @@ def test_a_recording_that_others_packed_as_a_whole(tmp_path: Path, cut: int) -> 
 
 
 def test_large_file_packed_as_a_whole_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedtop.sources.replay.pieces.MOST_PIECE_BYTES", 1000)
+    for name, size in (("STEP_BYTES", 100), ("STRETCH_BYTES", 100), ("WHOLE_BYTES", 1000)):
+        monkeypatch.setattr(f"schedtop.sources.replay.pieces.{name}", size)
     path = tmp_path / "packed.gz"
     path.write_bytes(gzip.compress(recorded(tmp_path / "plain").read_bytes()))
     with pytest.raises(SourceError, match="unpack it with gunzip"):
