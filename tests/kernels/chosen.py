@@ -20,6 +20,7 @@ _MORE = {
         "test_a_wait_under_way_is_seen_before_it_ends",
         "test_an_exec_by_a_thread_makes_no_switches_up",
     ),
+    "test_blame": ("test_a_timers_wakeup_names_no_waker_and_a_tasks_does",),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_task": ("test_states_are_those_of_the_program",),
     "test_capture": ("test_a_timers_wakeup_names_no_waker", "test_a_cpu_that_comes_up_later_is_in_the_capture"),

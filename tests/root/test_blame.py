@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import NS_PER_MS, Collector
+from loads import load_share
 from scenarios import HOG, Cast, Role, Take, cgroup, takes
 
 from schedtop.base.histogram import LOW_NS
@@ -100,9 +101,9 @@ def played(
 
 
 def most(of: object, least: float = MOST) -> bool:
-    """Whether nearly all of some are true, of at least ten."""
+    """Whether nearly all of some are true, of at least ten; an emulated processor has fewer."""
     values = np.asarray(of, bool)
-    return len(values) >= 10 and bool(values.mean() >= least)
+    return len(values) >= (10 if load_share() == 1 else 2) and bool(values.mean() >= least)
 
 
 def share(rows: Rows, tid: int) -> float:
@@ -525,9 +526,11 @@ def test_a_timers_wakeup_names_no_waker_and_a_tasks_does(watch, front_end) -> No
         Role("caller", "while True: burn(3); tell('callee')"),
         Role("sleeper", "while True: time.sleep(0.001); burn(3)"),
     ]
-    for take in played(roles, 2, lambda _: watch(front_end, NS_PER_MS)):
+    seconds = 2 if load_share() == 1 else 12
+    for take in played(roles, seconds, lambda _: watch(front_end, NS_PER_MS)):
         with take:
             rows, called = (waits[waits["kind"] == WAKEUP] for waits in map(take.waits, ("sleeper", "callee")))
+            called = called[called["waker_tid"] != os.getpid()]  # which sends them off
             by_timer = rows["woken_by"] != WokenBy.TASK
             assert most(rows["woken_by"] == WokenBy.INTERRUPT), rows["woken_by"]
             assert not rows["waker_tid"][by_timer].any()
