@@ -140,7 +140,9 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 NO_NAMES = {
     "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
-    "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.groups", "metrics.server", "metrics.totals",
+    "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget", "metrics.connections",
+    "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener", "metrics.rendering",
+    "metrics.server", "metrics.totals",
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain", "recording",
     "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.queue",
