@@ -199,7 +199,8 @@ static __always_inline struct task_slot *new_slot(struct task_slot *slot, u32 in
 		claims.delete(&index);
 	} else {
 		other = claims.lookup(&index);
-		if (other && own.epoch - other->epoch >= CLAIM_EPOCHS)
+		/* Signed: an interval may have begun since `epoch` was read. */
+		if (other && (s32)(own.epoch - other->epoch) >= CLAIM_EPOCHS)
 			claims.delete(&index);
 		else
 			is_being_made = other && other->tid == id->tid;

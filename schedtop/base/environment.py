@@ -16,7 +16,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def child_environment(**more: str) -> dict[str, str]:
     """For children of ours. Libraries that they use are steered by variables: DEBUGINFOD_URLS, BCC_SYMFS, CPATH.
 
-    `more`: what this one needs beside it.
+    `more`: what this one needs in addition.
     """
     kept = {name: os.environ[name] for name in (*_KEPT, *_INVOKER) if name in os.environ}
     return {"PATH": _PATH, **kept, **more}

@@ -78,12 +78,14 @@ class SessionNice:
                     self.give_back()
 
     def give_back(self) -> None:
-        """As it was before, unless it has been changed by others meanwhile."""
-        with suppress(OSError, ValueError):
-            before = self._before
-            if before is not None and self._read() == self._ours:
+        """As it was before, unless it has been changed by others meanwhile. What is refused now is tried at the end."""
+        before = self._before
+        if before is None:
+            return
+        with suppress(OSError, ValueError):  # a handler may run while this thread has the rights of a user
+            if self._read() == self._ours:
                 self._write(before)
-        self._before = None
+            self._before = None
 
     @contextmanager
     def given_back(self) -> Iterator[None]:

@@ -26,7 +26,7 @@ def _home() -> tuple[str, int | None]:
     user = _invoker()
     if user:
         if not user.home:
-            raise ConfigError(f"SUDO_UID={user.uid} is no user of this host")
+            raise ConfigError(f"user {user.uid} is not known to this host")
         return user.home, user.uid
     home = os.environ.get("HOME", "")
     if not home:

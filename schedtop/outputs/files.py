@@ -180,7 +180,7 @@ def _temporary(name: str, directory: int) -> Iterator[tuple[BinaryIO, str]]:
     try:
         yield file, temporary
     finally:
-        with suppress(OSError), as_invoker():
+        with suppress(OSError, UnclearInvoker), as_invoker():
             os.unlink(temporary, dir_fd=directory)
         with suppress(OSError):
             file.close()

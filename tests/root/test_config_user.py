@@ -109,4 +109,4 @@ def test_a_user_that_is_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "3999999999")
     monkeypatch.setattr(invoker, "_parent", lambda _pid: (0, 0))
     config = load_config()
-    assert config.problems == ("there is no config file: SUDO_UID=3999999999 is no user of this host",)
+    assert config.problems == ("there is no config file: user 3999999999 is not known to this host",)

@@ -104,9 +104,13 @@ class Connections:
                 return
             connection.setblocking(False)
             client = _Client(connection)
+            try:
+                self._selector.register(connection, selectors.EVENT_READ, client)
+            except OSError:  # the kernel watches no more of them for us
+                connection.close()
+                return
             self._silent[client] = None
-            self._selector.register(connection, selectors.EVENT_READ, client)
-            # Whoever has asked already is answered here and now, and cannot be driven out.
+            # A client that has asked already is answered here and now, and cannot be driven out.
             self._advance(client)
             self._make_room(MOST_CLIENTS)
 

@@ -33,7 +33,7 @@ def listen_tcp(family: socket.AddressFamily, address: tuple[Any, ...]) -> socket
 class UnixListener:
     """A socket that listens at a path, for its owner and group. Raises OSError.
 
-    One of ours that nobody listens at any more is replaced; anything else at the path stays.
+    One of ours without a listener is replaced; anything else at the path stays.
     """
 
     def __init__(self, path: Path, group: int | None = None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.base.cpu_lists import cpu_list
+from schedtop.sources.host.cgroups import mount_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +45,4 @@ def _read(path: Path) -> frozenset[int]:
 
 def unified_hierarchies(mounts: str) -> list[Path]:
     """Where cgroup v2 is mounted, by the text of /proc/self/mounts."""
-    lines = (line.split(" ") for line in mounts.split("\n"))
-    return [Path(fields[1]) for fields in lines if len(fields) > 2 and fields[2] == "cgroup2"]
+    return [Path(fields[1]) for fields in mount_fields(mounts) if len(fields) > 2 and fields[2] == "cgroup2"]

@@ -22,7 +22,7 @@ import numpy as np
 
 from schedtop.base.environment import child_environment
 from schedtop.base.finding import MORE
-from schedtop.base.invoker import as_invoker
+from schedtop.base.invoker import UnclearInvoker, as_invoker
 from schedtop.model.source import NotPermitted, SourceError
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
 from schedtop.sources.kernel.compiler_child import kernel_calls, map_loads
@@ -129,9 +129,12 @@ def _why_failed(said: bytes) -> str:
 
 
 def keep_log(log: bytes) -> str:
-    """Writes a log for the user; returns the name of its file."""
-    with as_invoker():
-        handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
-    with os.fdopen(handle, "wb") as file:
-        file.write(log)
+    """Writes a log for the user; returns the name of its file, or why there is none."""
+    try:
+        with as_invoker():
+            handle, name = tempfile.mkstemp(prefix="schedtop-", suffix="-kernel-programs.log")
+        with os.fdopen(handle, "wb") as file:
+            file.write(log)
+    except (OSError, UnclearInvoker) as error:
+        return f"no file ({error})"
     return name

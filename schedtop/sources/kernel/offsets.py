@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -54,6 +55,7 @@ def namespace_flags(btf: Btf) -> list[str]:
 
 
 _JIT = Path("/proc/sys/net/core/bpf_jit_enable")
+_CALLERS = ("x86_64", "aarch64")  # of those with bpf_jit_supports_kfunc_call(), the ones that we know
 
 
 def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
@@ -61,6 +63,8 @@ def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
 
     A program may call functions of the kernel only where it is compiled to machine code.
     """
+    if platform.machine() not in _CALLERS:
+        return []
     with suppress(OSError):  # another user may not read it, and a container has none
         if jit.read_text().strip() == "0":
             return []

@@ -44,5 +44,5 @@ class Kept:
         if self._bytes > most:
             raise SourceError(
                 f"cannot read {self._path}: its intervals, events and names of cgroups take more than "
-                f"{format_bytes(most)} of memory, which no recording of this size does"
+                f"{format_bytes(most)} of memory, more than a recording of this size needs"
             )

@@ -111,9 +111,9 @@ def by_sched_ext(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.SCHED_EXT)
     victims = victims_of(rows)
     most = f"most of it: {victims[0].words}"
-    headline = f"A sched_ext scheduler has {counted(len(victims), 'task')} wait; which CPU for is its own choice"
+    headline = f"{counted(len(victims), 'task')} waited in a sched_ext scheduler, which decides on which CPU"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Ask that scheduler's own statistics, or compare without it")
+    return Finding(headline, evidence, "Look at that scheduler's own statistics, or compare without it")
 
 
 def yielding(f: Facts) -> Finding | None:

@@ -29,7 +29,7 @@ def starving(f: Facts) -> Finding | None:
     evidence = (*_evidence(f, starved, row), *context_words(f))
     if f.queues_unknown:
         headline = f"{task} has been waiting for {waited} and still does not run"
-        return Finding(headline, evidence, "Ask the statistics of the scheduler that is loaded")
+        return Finding(headline, evidence, "Look at the statistics of the scheduler that is loaded")
     if f.idle.get(int(row["last_cpu"]), 0.0) >= IDLE or f.frame.loss.tasks_untracked:
         headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"
         return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")

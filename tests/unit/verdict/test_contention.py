@@ -109,7 +109,7 @@ def test_saturation_needs_only_counters() -> None:
 def test_waits_of_a_sched_ext_scheduler_are_its_own_choice() -> None:
     verdict = judged(frame(waits(cause="preemption", evidence="sched_ext")))
     assert verdict.rule == "sched-ext"
-    assert verdict.headline == "A sched_ext scheduler has 2 tasks wait; which CPU for is its own choice"
+    assert verdict.headline == "2 tasks waited in a sched_ext scheduler, which decides on which CPU"
 
 
 def test_a_verdict_says_that_a_sched_ext_scheduler_is_loaded() -> None:

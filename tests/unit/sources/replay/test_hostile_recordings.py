@@ -201,7 +201,7 @@ def test_a_recording_keeps_no_more_than_its_size_warrants(tmp_path: Path, monkey
         [{str(number * 100 + at): f"/{number}-{at}-" + "x" * 1000 for at in range(100)} for number in range(5)]
     )
     path.write_bytes(gzip.compress(text.encode()))
-    with pytest.raises(SourceError, match=r"take more than .* of memory, which no recording of this size does"):
+    with pytest.raises(SourceError, match=r"take more than .* of memory, more than a recording of this size needs"):
         Recording(path)
     path.write_text(text)
     with Recording(path) as opened:
