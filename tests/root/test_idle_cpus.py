@@ -100,7 +100,9 @@ def test_tasks_that_a_mask_binds_are_bound_by_nothing_else(
     assert len(rows) >= 10
     assert {wait.bonds for wait in chosen if wait.tid in tids} == {0}
     idle = rows[rows["cause"] == CAUSES.index("idle-cpu")]
-    assert {EVIDENCE[number] for number in idle["evidence"]} <= {"pinned"}
+    # Through tracepoints the mask is read later: of the last ones after the tasks have ended.
+    ended = set() if front_end == "btf" else {""}
+    assert {EVIDENCE[number] for number in idle["evidence"]} <= {"pinned"} | ended
     assert np.all(idle["idle_distance"] != Distance.NONE)
 
 

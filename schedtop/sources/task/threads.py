@@ -52,17 +52,16 @@ class TaskThreads:
     def _corrected(self, threads: Rows) -> Rows:
         """A thread that /proc called running and that has not switched since: does it run, or wait for a CPU?
 
-        And the last one of a CPU that is offline, which was not seen to leave it (as in sources/scheduler/running.py).
+        And the last one of a CPU that is offline, its stopper, which was not seen to leave it (as in
+        sources/scheduler/running.py).
         """
         running = threads["state"] == RUNNING
-        unsure = running & (threads["cpu_and_one"] == 0)
-        stoppers = running & np.char.startswith(threads["comm"], b"migration/")
-        if not unsure.any() and not stoppers.any():
+        if not running.any():
             return threads
+        unsure = running & (threads["cpu_and_one"] == 0)
+        there = np.isin(threads["cpu_and_one"].astype(np.int64) - 1, online_cpus())
         threads = threads.copy()
-        if stoppers.any():
-            cpus = threads["cpu_and_one"].astype(np.int64) - 1
-            threads["state"][stoppers & ~unsure & ~np.isin(cpus, online_cpus())] = SLEEPING
+        threads["state"][running & ~unsure & ~there] = SLEEPING
         for index in np.flatnonzero(unsure).tolist():
             tid = int(threads["tid"][index])
             if run_ns(self._tgid, tid) <= self._run_ns.get(tid, -1):
