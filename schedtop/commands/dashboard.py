@@ -66,10 +66,16 @@ def on_demand_of(options: dict[str, Any]) -> OnDemand:
 
 
 def triggered(
-    plan: Plan, source: Source, settings: ViewSettings, export_dir: Path, own_pid: int | None
+    plan: Plan,
+    source: Source,
+    settings: ViewSettings,
+    export_dir: Path,
+    own_pid: int | None,
+    *,
+    on_demand: OnDemand,
 ) -> TriggeredDashboard:
     """A dashboard that watches for the plan's conditions."""
     # Late: the screen's modules are imported while the source opens.
     from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 
-    return TriggeredDashboard(source, settings, export_dir, own_pid, plan=plan)
+    return TriggeredDashboard(source, settings, export_dir, own_pid, on_demand=on_demand, plan=plan)

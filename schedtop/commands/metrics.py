@@ -105,7 +105,8 @@ def resolve(listen: str) -> Address:
     bracketed = host.startswith("[") and host.endswith("]")
     if not colon or not (port.isascii() and port.isdigit()) or (":" in host and not bracketed):
         raise click.BadParameter(
-            f"{listen!r} is not HOST:PORT, like 127.0.0.1:9435 or [::1]:9435", param_hint="'--listen'"
+            f"{listen!r} is neither HOST:PORT, like 127.0.0.1:9435 or [::1]:9435, nor unix:PATH",
+            param_hint="'--listen'",
         )
     if len(port) > 5 or int(port) > 65535:
         raise click.BadParameter(f"there is no port {port}", param_hint="'--listen'")

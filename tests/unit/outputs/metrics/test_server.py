@@ -225,7 +225,7 @@ def test_wrong_address_is_refused(listen: str) -> None:
     ("arguments", "status", "words"),
     [
         (["--listen", "0.0.0.0:0"], 2, "add --allow-remote"),
-        (["--listen", "nonsense"], 2, "is not HOST:PORT"),
+        (["--listen", "nonsense"], 2, "is neither HOST:PORT"),
         (["--listen", "unix:"], 2, "names no file"),
         (["--listen", "unix:/", "--host-name", "x"], 2, "no name is asked for"),
         (["--listen", "unix:/nowhere/metrics"], 1, "cannot listen on unix:/nowhere/metrics: No such file"),

@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_S
+from schedtop.commands.dashboard import triggered
 from schedtop.outputs.triggers.commands import KILL_AFTER_S
 from schedtop.panes.scheduler.steal.pane import time_axis
 from schedtop.sources.replay.recorded import Recording
@@ -29,7 +30,7 @@ BOUND = "p99 > 20ms"
 
 def app_with(tmp_path: Path, source: GivenSource, **plan: Any) -> SchedtopApp:
     made = Plan((parse(BOUND),), export_dir=tmp_path, **plan)
-    return SchedtopApp(source, export_dir=tmp_path, make_screen=partial(TriggeredDashboard, plan=made))
+    return SchedtopApp(source, export_dir=tmp_path, make_screen=partial(triggered, made))
 
 
 async def given(pilot: Pilot[int], source: GivenSource, waits_ms: list[float]) -> TriggeredDashboard:
