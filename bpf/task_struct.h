@@ -27,11 +27,19 @@
 #endif
 #define SOFTIRQ_BIT 0x00000100
 
+#ifdef CFS_RQ_RQ_OFFSET
+/* The run queue of the current CPU: every task has a cfs_rq of its CPU, whatever its class, idle too. 0: none is read. */
+static __always_inline u64 current_queue(void)
+{
+	return pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+}
+#endif
+
 #ifdef RQ_TO_PREEMPT_COUNT
 /* The address of the current CPU's preempt_count, where it is a variable of the CPU; 0: it cannot be read. */
 static __always_inline u64 preempt_count_place(void)
 {
-	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+	u64 queue = current_queue();
 
 	return queue ? queue + RQ_TO_PREEMPT_COUNT : 0;
 }

@@ -10,16 +10,17 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../task_struct.h"
 #include "maps.h"
 
 /*
  * Of the task that is switched in: __schedule() (kernel/sched/core.c) makes it rq->curr before the tracepoint. It has not
- * run since its wait began, so what it has disabled then still is. The run queue is found as in queue.h.
+ * run since its wait began, so what it has disabled then still is.
  */
 static __always_inline u32 bonds_of(u32 tid)
 {
 #ifdef RQ_CURRENT_OFFSET
-	u64 queue = pointer_at(pointer_at(bpf_get_current_task() + TASK_CFS_RQ_OFFSET) + CFS_RQ_RQ_OFFSET);
+	u64 queue = current_queue();
 	u64 task = queue ? pointer_at(queue + RQ_CURRENT_OFFSET) : 0;
 	u32 bonds = 0;
 

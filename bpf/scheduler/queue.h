@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * How many tasks wait on this CPU's run queue: struct rq, found through the task that runs here (every task has a
- * cfs_rq of its CPU, whatever its class, the idle task too). *_OFFSET and QUEUE_* are flags from the kernel's BTF;
- * without them the lengths are unknown. What counts is in schedtop/sources/kernel/queue_fields.py.
+ * How many tasks wait on this CPU's run queue. *_OFFSET and QUEUE_* are flags from the kernel's BTF; without them the
+ * lengths are unknown. What counts is in schedtop/sources/kernel/queue_fields.py.
  */
 #ifndef SCHEDTOP_SCHEDULER_QUEUE_H
 #define SCHEDTOP_SCHEDULER_QUEUE_H
@@ -10,6 +9,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../task_struct.h"
 #include "maps.h"
 
 static __always_inline u32 queue_field(u64 queue, u64 offset)
@@ -32,13 +32,9 @@ static __always_inline u32 at_least_0(u32 count, u32 minus)
 static __always_inline bool queue_lengths(u32 *lengths, u32 runs)
 {
 #ifdef QUEUE_FAIR_OFFSET
-	u64 task = bpf_get_current_task(), fair = 0, queue = 0, current = 0;
+	u64 queue = current_queue(), current = 0;
 	u32 delayed = 0, all, fair_count;
 
-	bpf_probe_read_kernel(&fair, sizeof(fair), (void *)(task + TASK_CFS_RQ_OFFSET));
-	if (!fair)
-		return false;
-	bpf_probe_read_kernel(&queue, sizeof(queue), (void *)(fair + CFS_RQ_RQ_OFFSET));
 	if (!queue || queue_field(queue, RQ_CPU_OFFSET) != bpf_get_smp_processor_id())
 		return false;
 	all = queue_field(queue, QUEUE_ALL_OFFSET);
