@@ -58,6 +58,7 @@ _MORE = {
         "test_a_task_with_migration_disabled_is_no_failure_of_the_balancer",
         "test_tasks_that_a_mask_binds_are_bound_by_nothing_else",
         "test_an_isolated_cpu_is_no_idle_cpu",
+        "test_a_cpu_that_the_command_line_isolates_is_no_idle_cpu",
     ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }

@@ -131,9 +131,22 @@ def isolated_partition(cpu: int) -> Iterator[None]:
 
 @pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
 def test_an_isolated_cpu_is_no_idle_cpu(front_end: str, collect: Collect) -> None:
-    with isolated_partition(1), collect(front_end, threshold_ns=2 * NS_PER_MS) as collector, hogs(0) as tids:
+    with isolated_partition(1):
+        assert_never_idle(1, front_end, collect)
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
+def test_a_cpu_that_the_command_line_isolates_is_no_idle_cpu(front_end: str, collect: Collect) -> None:
+    if 1 not in read_isolation().isolated:
+        pytest.skip("the kernel was not told isolcpus=1: make test-kernels ARGS='--append isolcpus=1'")
+    assert_never_idle(1, front_end, collect)
+
+
+def assert_never_idle(cpu: int, front_end: str, collect: Collect) -> None:
+    """Two loops wait for CPU 0, and the other CPU, which nobody uses, is never said to be an idle one."""
+    with collect(front_end, threshold_ns=2 * NS_PER_MS) as collector, hogs(0) as tids:
         time.sleep(2)
     rows = slow_waits(collector)
     rows = rows[np.isin(rows["tid"], list(tids))]
     assert len(rows) >= 10
-    assert not np.any(rows["idle_cpu"] == 1)
+    assert not np.any(rows["idle_cpu"] == cpu)
