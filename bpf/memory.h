@@ -24,6 +24,14 @@
 #define TASK_POINTER(task, offset) FIELD(u64, task, offset)
 #endif
 
+/*
+ * Before the definition of a map with large values. bcc makes code that prints and parses them, a piece for each number
+ * of an array, and runs its optimiser over that. It looks for the map by its name in the object, which is another then.
+ */
+#define UNPRINTED(name)                                                                                                \
+	struct name##_table_t;                                                                                         \
+	extern struct name##_table_t name __asm__("unprinted_" #name)
+
 static __always_inline u64 pointer_at(u64 address)
 {
 	u64 value = 0;

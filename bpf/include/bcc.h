@@ -14,7 +14,7 @@
 #define BPF_RB_NO_WAKEUP 1
 
 #define BPF_F_TABLE(type, key, value, name, entries, flags)                                                            \
-	struct name##_table {                                                                                          \
+	struct name##_table_t {                                                                                        \
 		value *(*lookup)(key *);                                                                               \
 		int (*insert)(key *, value *);                                                                         \
 		int (*update)(key *, value *);                                                                         \
@@ -23,12 +23,12 @@
 		u32 size[(entries) > 0 ? 1 : -1];                                                                      \
 		u32 flags_of_map[(flags) >= 0 ? 1 : -1];                                                               \
 	};                                                                                                             \
-	struct name##_table name
+	struct name##_table_t name
 
 #define BPF_TABLE(type, key, value, name, entries) BPF_F_TABLE(type, key, value, name, entries, 0)
 
 #define BPF_RINGBUF_OUTPUT(name, pages)                                                                                \
-	struct name##_table {                                                                                          \
+	struct name##_table_t {                                                                                        \
 		int (*ringbuf_output)(void *, u64, u64);                                                               \
 	} name
 

@@ -342,6 +342,11 @@ struct slow_wait {
 	u32 reserved;
 };
 
+UNPRINTED(cpus);
+UNPRINTED(timelines);
+UNPRINTED(queues);
+UNPRINTED(groups);
+UNPRINTED(no_latency);
 BPF_F_TABLE("array", u32, struct task_slot, tasks, TASK_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct cpu_state, cpus, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct timeline, timelines, CPUS, BPF_F_MMAPABLE);

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,9 @@ NOTES = Path("/sys/kernel/notes")
 """Holds the build id of the running kernel, which stands for its BTF."""
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+_READ: ContextVar[dict[Path, Btf] | None] = ContextVar("read", default=None)
+"""What was read while `reading_once` lasts."""
 
 
 class KeptBtf(Btf):
@@ -98,8 +102,24 @@ class KeptBtf(Btf):
         return int(answer)
 
     def _whole(self) -> Btf:
-        self._read = self._read or Btf.of_kernel(self._path)
+        if self._read is None:
+            shared = _READ.get()
+            if shared is None:
+                shared = {}
+            if self._path not in shared:
+                shared[self._path] = Btf.of_kernel(self._path)
+            self._read = shared[self._path]
         return self._read
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """While it lasts this thread reads the BTF once at most, however often questions come that no answer is kept of."""
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
 
 
 def with_kept_btf(ask: Callable[[Btf], Answer], path: Path = KERNEL_BTF) -> Answer:

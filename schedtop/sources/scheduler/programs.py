@@ -30,6 +30,12 @@ LRU_SPARE = 256
 new is forgotten once none are left. Since then it takes no more than its share (bpf_lru.target_free).
 """
 
+QUICK = ("-O1",)
+"""Spares the compiler half of clang's optimiser, which has another machine than BPF in mind.
+
+bcc runs LLVM's once more over what it gives, with -O3 for BPF: the programs are as quick, and no more is verified.
+"""
+
 MOST_SLOTS = 1 << 16
 """How many tasks the table holds at most, without the overflow map."""
 
@@ -91,6 +97,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         f"-DSLOW_WAITS_PER_WINDOW={_slow_waits_per_window(cpus, limits)}",
         *front_end.flags,
         *scope,
+        *QUICK,
     )
     text = program_text(directory, f"scheduler/{front_end.name}.c")
     return compiled_before(text, flags, lambda: compile_programs(text, flags, directory))

@@ -25,6 +25,7 @@ from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
+from schedtop.sources.kernel.kept_btf import reading_once
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.caused import OwnTasks, caused
@@ -88,8 +89,10 @@ class LiveSource:
         self.host: Host
 
     def __enter__(self) -> LiveSource:
-        front_end = choose_front_end(self._wanted)
         self._possible_cpus = proc.possible_cpus()
+        with reading_once():
+            front_end = choose_front_end(self._wanted)
+            compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         topology = self._topology or read_topology(self._possible_cpus)
         self.host = replace(
             proc.identify_host(front_end.name, pid_numbers().note), topology=topology, scope=str(self._scope)
@@ -106,7 +109,6 @@ class LiveSource:
         self._epoch = 1
         self._late_ticks = 0
         self._breath = Breath()
-        compiled = build(front_end, self._possible_cpus, self._limits, self._scope.flags(front_end))
         self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
         if why := self._programs.refused.get(SAMPLER):
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})

@@ -6,7 +6,7 @@ import pytest
 
 from schedtop.sources.kernel import kept_btf
 from schedtop.sources.kernel.btf import Btf, BtfError
-from schedtop.sources.kernel.kept_btf import FILE_NAME, KeptBtf, with_kept_btf
+from schedtop.sources.kernel.kept_btf import FILE_NAME, KeptBtf, reading_once, with_kept_btf
 from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
 READ: list[Path] = []
@@ -60,6 +60,16 @@ def test_a_new_question_reads_the_btf_and_keeps_the_answers_before(vmlinux: Path
     with_kept_btf(lambda btf: btf.has_field("task_struct", "tgid"), vmlinux)
     assert len(READ) == 2
     with_kept_btf(lambda btf: (ask(btf), btf.has_field("task_struct", "tgid")), vmlinux)
+    assert len(READ) == 2
+
+
+def test_a_start_reads_the_btf_once_for_several_new_questions(vmlinux: Path) -> None:
+    with reading_once():
+        with_kept_btf(ask, vmlinux)
+        with_kept_btf(lambda btf: btf.has_field("task_struct", "tgid"), vmlinux)
+        with_kept_btf(lambda btf: btf.has_field("task_struct", "comm"), vmlinux)
+    assert len(READ) == 1
+    with_kept_btf(lambda btf: btf.has_field("task_struct", "on_rq"), vmlinux)
     assert len(READ) == 2
 
 
