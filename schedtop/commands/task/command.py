@@ -31,9 +31,8 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     """What the command does, by its options; gives the exit status."""
 
     output = checked_output(options)
-    name = _named(options["tid"])
     with progress("looking at it"):
-        report = in_thread(lambda: _look(name, options, signals.stop), signals)
+        report = in_thread(lambda: _look(options, signals.stop), signals)
     # In a thread as well: a second ctrl-c ends it, should no one read.
     in_thread(lambda: write_output(report, output, force=options["force"]), signals)
     return 0
@@ -48,9 +47,10 @@ def _named(tid: int) -> TaskName:
         raise click.UsageError(f"TID: {error}") from error
 
 
-def _look(name: TaskName, options: dict[str, Any], stop: threading.Event) -> str:
+def _look(options: dict[str, Any], stop: threading.Event) -> str:
     """The report as text."""
 
+    name = _named(options["tid"])
     whole = options["whole_process"]
     if whole is None:
         whole = name.tid == name.tgid
