@@ -216,13 +216,20 @@ static __always_inline void end_tid(u32 tid)
 	}
 }
 
-/* The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on. */
-static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id)
+/*
+ * The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on, with the one
+ * that runs if its arrival was not seen.
+ */
+static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id, bool arrival_seen)
 {
 	new_timeslices(id, slot, 0);
 	note_account(id, slot);
 	slot->wait_start_ns = 0;
-	slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
+	slot->flags &= TASK_SELECTED | TASK_IN_CGROUP;
+	if (arrival_seen)
+		slot->flags |= TASK_RUNNING_NOW;
+	else
+		slot->pcount--;
 }
 
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
@@ -242,8 +249,11 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		slot->run_ns += slice;
 		return;
 	}
+	/* If its arrival was not seen, then neither that its tid is another one: but the leader's last switch was. */
 	if (event->tid_change == TID_OF_LEADER)
-		replace_leader(slot, &event->prev);
+		replace_leader(slot, &event->prev, true);
+	else if (!event->dead && (slot->flags & (TASK_EXITED | TASK_RUNNING_NOW)) == TASK_EXITED)
+		replace_leader(slot, &event->prev, false);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
@@ -524,7 +534,7 @@ static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 	end_tid(old_tid);
 	slot = task_slot(id, cpu);
 	if (slot)
-		replace_leader(slot, id);
+		replace_leader(slot, id, cpu->current_tid == id->tid);
 }
 
 #endif
