@@ -30,11 +30,13 @@ static __always_inline struct cpu_state *this_cpu(void)
  */
 static __always_inline void begin_epoch(struct cpu_state *cpu, u64 epoch)
 {
-	u32 cpu_id = bpf_get_smp_processor_id(), parity = epoch & 1;
-	struct cpu_state *cut = cuts.lookup(&cpu_id);
+	u32 cpu_id, parity = epoch & 1;
+	struct cpu_state *cut;
 
 	if (cpu->longest_epoch[parity] == epoch)
 		return;
+	cpu_id = bpf_get_smp_processor_id();
+	cut = cuts.lookup(&cpu_id);
 	if (cut && !bpf_probe_read_kernel(cut, sizeof(*cut), cpu)) {
 		barrier();
 		cpu->cut_epoch = epoch;
