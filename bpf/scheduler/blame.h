@@ -184,7 +184,7 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
  * Before its quota came back a throttled task was on no run queue: nothing blocked it. What had its last CPU did not block
  * a task either that a sched_ext scheduler had in a queue of its own.
  */
-static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event, struct config *settings)
+static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event)
 {
 	u64 queued = event->wait_ns - event->throttled_ns;
 
@@ -197,7 +197,7 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
 	cpu->uncovered_ns += queued - event->covered_ns;
 	cpu->blocked_idle_ns += event->cpu_idle_ns;
 	cpu->others_ns += event->others_ns;
-	blame_pairs(cpu, event, settings->epoch);
+	blame_pairs(cpu, event, event->epoch);
 }
 
 /*
@@ -205,7 +205,7 @@ static __always_inline void blame(struct cpu_state *cpu, struct slow_wait *event
  * else the verifier follows the walk anew for each way to come here.
  */
 static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_slot *slot, struct switch_event *change,
-					   struct config *settings, struct wait *ended, u64 now)
+					   struct config *settings, struct wait *ended, u64 epoch, u64 now)
 {
 	bool reported = ended->ns >= settings->threshold_ns;
 	u32 cpu_id = slot->last_cpu;
@@ -223,9 +223,10 @@ static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_sl
 	}
 	describe_wait(event, slot, &change->prev, ended, now);
 	event->reported = reported;
+	event->epoch = epoch;
 	event->sched_ext = is_in_sched_ext(&change->next, settings);
 	asm volatile("" ::: "memory");
-	blame(cpu, event, settings);
+	blame(cpu, event);
 	if (event->reported)
 		report_slow_wait(cpu, event, &change->next);
 }

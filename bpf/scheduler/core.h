@@ -24,6 +24,29 @@ static __always_inline struct cpu_state *this_cpu(void)
 	return cpus.lookup(&cpu);
 }
 
+/*
+ * The first wait that ends in an epoch: what the CPU has counted so far is of the epochs before. Else a wait that ends
+ * while user space reads would be in the pairs of one interval, and in the sums of another.
+ */
+static __always_inline void begin_epoch(struct cpu_state *cpu, u64 epoch)
+{
+	u32 cpu_id, parity = epoch & 1;
+	struct cpu_state *cut;
+
+	if (cpu->longest_epoch[parity] == epoch)
+		return;
+	cpu_id = bpf_get_smp_processor_id();
+	cut = cuts.lookup(&cpu_id);
+	if (cut && !bpf_probe_read_kernel(cut, sizeof(*cut), cpu)) {
+		barrier();
+		cpu->cut_epoch = epoch;
+	}
+	cpu->longest_epoch[parity] = epoch;
+	cpu->longest_ns[parity * LATENCY_KINDS] = 0;
+	cpu->longest_ns[parity * LATENCY_KINDS + 1] = 0;
+	cpu->longest_ns[parity * LATENCY_KINDS + 2] = 0;
+}
+
 /* The longest wait of each interval: two places in turn, so that user space can read the last one in peace. */
 static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot *slot, u32 kind, u64 wait, u64 queued,
 					 u64 epoch)
@@ -33,12 +56,6 @@ static __always_inline void note_longest(struct cpu_state *cpu, struct task_slot
 	if (slot->longest_epoch[parity] != (u16)epoch || slot->longest_ns[parity] < wait) {
 		slot->longest_epoch[parity] = epoch;
 		slot->longest_ns[parity] = wait;
-	}
-	if (cpu->longest_epoch[parity] != epoch) {
-		cpu->longest_epoch[parity] = epoch;
-		cpu->longest_ns[parity * LATENCY_KINDS] = 0;
-		cpu->longest_ns[parity * LATENCY_KINDS + 1] = 0;
-		cpu->longest_ns[parity * LATENCY_KINDS + 2] = 0;
 	}
 	if (kind < LATENCY_KINDS && cpu->longest_ns[parity * LATENCY_KINDS + kind] < queued)
 		cpu->longest_ns[parity * LATENCY_KINDS + kind] = queued;
@@ -51,6 +68,7 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 	u32 kind = slot->wait_kind;
 	u32 zero = 0, bucket = 0;
 	struct config *settings = config.lookup(&zero);
+	u64 epoch;
 
 	slot->wait_start_ns = 0;
 	if (!is_selected(slot) || !settings)
@@ -59,6 +77,9 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		cpu->negative_waits++;
 		return;
 	}
+	/* Read once: the parts of a wait are of one interval. */
+	epoch = *(volatile u64 *)&settings->epoch;
+	begin_epoch(cpu, epoch);
 	/* Once its quota is back, a throttled task waits like one that was preempted. */
 	if (kind == WAIT_THROTTLED && queued)
 		kind = WAIT_PREEMPTION;
@@ -74,9 +95,9 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		if (bucket < LATENCY_KINDS * LATENCY_BUCKETS)
 			cpu->latency[bucket]++;
 	}
-	note_longest(cpu, slot, kind, wait, queued, settings->epoch);
+	note_longest(cpu, slot, kind, wait, queued, epoch);
 	if (wait >= LOOK_NS || wait >= settings->threshold_ns)
-		look_for_blame(cpu, slot, event, settings, ended, now);
+		look_for_blame(cpu, slot, event, settings, ended, epoch, now);
 }
 
 /* The slice of a task that was not seen to be switched in (or before our time), on a CPU that was idle. */
@@ -197,13 +218,20 @@ static __always_inline void end_tid(u32 tid)
 	}
 }
 
-/* The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on. */
-static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id)
+/*
+ * The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on, with the one
+ * that runs if its arrival was not seen.
+ */
+static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id, bool arrival_seen)
 {
 	new_timeslices(id, slot, 0);
 	note_account(id, slot);
 	slot->wait_start_ns = 0;
-	slot->flags = TASK_RUNNING_NOW | (slot->flags & (TASK_SELECTED | TASK_IN_CGROUP));
+	slot->flags &= TASK_SELECTED | TASK_IN_CGROUP;
+	if (arrival_seen)
+		slot->flags |= TASK_RUNNING_NOW;
+	else
+		slot->pcount--;
 }
 
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
@@ -223,8 +251,11 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		slot->run_ns += slice;
 		return;
 	}
+	/* If its arrival was not seen, then neither that its tid is another one: but the leader's last switch was. */
 	if (event->tid_change == TID_OF_LEADER)
-		replace_leader(slot, &event->prev);
+		replace_leader(slot, &event->prev, true);
+	else if (!event->dead && (slot->flags & (TASK_EXITED | TASK_RUNNING_NOW)) == TASK_EXITED)
+		replace_leader(slot, &event->prev, false);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
@@ -305,7 +336,12 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 		slot->wait_start_ns = at->now - wait.ns;
 	}
 	if (slot->wait_start_ns) {
+		/* A reader looks again when it sees an odd number, or another one after it has read. */
+		cpu->wait_ends++;
+		barrier();
 		end_wait(cpu, slot, event, &wait, at->now);
+		barrier();
+		cpu->wait_ends++;
 	} else if (slot->timeslices > timeslices && !(paused && timeslices == 1)) {
 		cpu->waits_unseen += timeslices;
 		slot->run_delay_ns += is_selected(slot) ? wait.run_delay_ns : 0;
@@ -500,7 +536,7 @@ static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 	end_tid(old_tid);
 	slot = task_slot(id, cpu);
 	if (slot)
-		replace_leader(slot, id);
+		replace_leader(slot, id, cpu->current_tid == id->tid);
 }
 
 #endif

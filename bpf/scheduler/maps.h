@@ -151,10 +151,12 @@ struct cpu_state {
 	u64 others_ns;
 	u64 unpaired_ns;
 
+	u64 wait_ends; /* odd while the end of a wait is being counted */
+	u64 cut_epoch; /* what this row was when that epoch began is in cuts */
 	u64 wait_sum_ns[LATENCY_KINDS];
 	u64 longest_epoch[2];
 	u64 longest_ns[2 * LATENCY_KINDS]; /* by parity of the epoch, then by kind */
-	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 2) % 8) % 8];
+	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 4) % 8) % 8];
 
 	u64 latency[LATENCY_KINDS * LATENCY_BUCKETS];
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
@@ -339,7 +341,7 @@ struct slow_wait {
 	char previous_comm[COMM_BYTES];
 	char waker_comm[COMM_BYTES];
 	u32 sched_ext; /* a sched_ext scheduler may have had it in a queue of its own, for no CPU in particular */
-	u32 reserved;
+	u32 epoch; /* in which it ended, as its pairs have it */
 };
 
 UNPRINTED(cpus);
@@ -349,6 +351,7 @@ UNPRINTED(groups);
 UNPRINTED(no_latency);
 BPF_F_TABLE("array", u32, struct task_slot, tasks, TASK_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct cpu_state, cpus, CPUS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct cpu_state, cuts, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct timeline, timelines, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct queue_samples, queues, CPUS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct domain, domains, CPUS, BPF_F_MMAPABLE);

@@ -42,6 +42,7 @@ struct switch_event {
 static __always_inline u32 task_tgid(struct task_id *id);
 static __always_inline void task_name(struct task_id *id, char *comm);
 static __always_inline void task_cgroup(struct task_id *id, struct task_slot *slot);
+/* Its inode number, 0 where it cannot be told. */
 static __always_inline u32 task_pid_namespace(struct task_id *id);
 /* What started it, as far as that can be told. */
 static __always_inline void task_parent(struct task_id *id, struct task_slot *slot);

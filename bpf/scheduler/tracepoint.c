@@ -43,9 +43,10 @@ static __always_inline void task_cgroup(struct task_id *id, struct task_slot *sl
 {
 }
 
+/* A record does not tell it: 0, not known. */
 static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
-	return 1;
+	return 0;
 }
 
 /* At sched_wakeup_new its starter is still the current task. */

@@ -105,6 +105,16 @@ def format_count(value: float | None) -> str:
     return f"{value / 1e12:.0f}T"
 
 
+def plural(count: float | None, one: str, many: str = "") -> str:
+    """The noun for so many: `wait` for one, else `waits`, or `many` where that is not made with an s."""
+    return one if count == 1 else many or f"{one}s"
+
+
+def format_counted(count: float | None, one: str, many: str = "") -> str:
+    """`1 wait`, `12.3k waits`; the noun may have words in front of it."""
+    return f"{format_count(count)} {plural(count, one, many)}"
+
+
 def format_rate(per_second: float | None) -> str:
     """Events per second in at most five characters, with one decimal only below ten: `0.5`, `3`, `45`, `12.3k`."""
     if per_second is None or per_second >= 99.95:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.base.limits import SAVED_BYTES
-from schedtop.base.units import format_ns, iso_time, printable
+from schedtop.base.units import format_ns, iso_time, plural, printable
 from schedtop.commands.place import Place
 from schedtop.commands.recorded import recorded_settings
 from schedtop.history.view import ViewSettings
@@ -128,7 +128,7 @@ def _events(recording: Recording, numbers: range) -> list[dict[str, Any]]:
 
 def _about(recording: Recording, part: Part, unread: int, left_out: int) -> dict[str, Any]:
     header, entries = recording.header, [indexed.entry for indexed in recording.intervals]
-    within = f"{unread} interval{'s are' if unread != 1 else ' is'} damaged within and left out" if unread else ""
+    within = f"{unread} {plural(unread, 'interval is', 'intervals are')} damaged within and left out" if unread else ""
     return {
         "file": printable(recording.path.name),
         "tool_version": header.tool_version,

@@ -10,7 +10,7 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.base.finding import STATES, Finding
-from schedtop.base.units import iso_time, printable
+from schedtop.base.units import iso_time, plural, printable
 from schedtop.outputs.plain import json_text
 
 SCHEMA = "schedtop.doctor/1"
@@ -66,7 +66,7 @@ class Examination:
         if self.count("missing"):
             return "schedtop's kernel programs do not work here; it opens with what /proc tells"
         if count := self.count("degraded"):
-            return f"schedtop works here, with {count} thing{'s' if count > 1 else ''} less than it could"
+            return f"schedtop works here, with {count} {plural(count, 'thing')} less than it could"
         return "schedtop works here, with all that it can"
 
     @property

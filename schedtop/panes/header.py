@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from textual import events
 from textual.message import Message
@@ -12,6 +13,7 @@ from schedtop.base.units import (
     format_bytes,
     format_clock,
     format_count,
+    format_counted,
     format_day_and_clock,
     format_ns,
     format_ratio,
@@ -25,38 +27,40 @@ from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
 
-LOSS_WORDS = {
-    "ring_dropped": "events dropped",
-    "slow_waits_suppressed": "slow waits not kept",
-    "tasks_untracked": "tasks untracked",
-    "tasks_evicted": "tasks evicted",
-    "short_lived_dropped": "short-lived tasks without a name",
-    "negative_waits": "negative waits",
-    "switches_unseen": "switches unseen",
-    "waits_unseen": "waits unseen",
-    "late_ticks": "late ticks",
-    "events_missed": "events missed",
-    "tasks_late": "tasks read late",
-    "ends_unseen": "ends unseen",
-    "lives_unseen": "short-lived tasks unseen",
-}
 
-SHORT_WORDS = {
-    "ring_dropped": "events",
-    "slow_waits_suppressed": "slow waits",
-    "tasks_untracked": "untracked",
-    "tasks_evicted": "evicted",
-    "short_lived_dropped": "names",
-    "negative_waits": "negative",
-    "switches_unseen": "unseen",
-    "waits_unseen": "waits",
-    "late_ticks": "late",
-    "events_missed": "missed",
-    "tasks_late": "late tasks",
-    "ends_unseen": "ends",
-    "lives_unseen": "lives",
+class LossWords(NamedTuple):
+    """A kind of loss: the noun for one and for many, what became of it, and where there is little room one and many."""
+
+    one: str
+    many: str
+    fate: str
+    short_one: str
+    short_many: str
+
+    def counted(self, count: int, *, short: bool) -> str:
+        """`1 wait unseen`, `2 waits unseen`; `short`: `1 wait`."""
+        if short:
+            return format_counted(count, self.short_one, self.short_many)
+        return " ".join(filter(None, (format_counted(count, self.one, self.many), self.fate)))
+
+
+LOSS_WORDS = {
+    "ring_dropped": LossWords("event", "events", "dropped", "event", "events"),
+    "slow_waits_suppressed": LossWords("slow wait", "slow waits", "not kept", "slow wait", "slow waits"),
+    "tasks_untracked": LossWords("task", "tasks", "untracked", "untracked", "untracked"),
+    "tasks_evicted": LossWords("task", "tasks", "evicted", "evicted", "evicted"),
+    "short_lived_dropped": LossWords("short-lived task", "short-lived tasks", "without a name", "name", "names"),
+    "negative_waits": LossWords("negative wait", "negative waits", "", "negative", "negative"),
+    "switches_unseen": LossWords("switch", "switches", "unseen", "unseen", "unseen"),
+    "waits_unseen": LossWords("wait", "waits", "unseen", "wait", "waits"),
+    "late_ticks": LossWords("late tick", "late ticks", "", "late", "late"),
+    "events_missed": LossWords("event", "events", "missed", "missed", "missed"),
+    "tasks_late": LossWords("task", "tasks", "read late", "late task", "late tasks"),
+    "ends_unseen": LossWords("end", "ends", "unseen", "end", "ends"),
+    "lives_unseen": LossWords("short-lived task", "short-lived tasks", "unseen", "life", "lives"),
+    "tasks_forgotten": LossWords("task", "tasks", "forgotten", "forgotten", "forgotten"),
+    "slow_waits_forgotten": LossWords("slow wait", "slow waits", "forgotten", "forgotten", "forgotten"),
 }
-"""The same where there is little room."""
 
 Parts = list[list[Span]]
 """Pieces of a line in order of importance; the last ones go when the width does not suffice."""
@@ -158,7 +162,7 @@ class HeaderPane(Canvas, can_focus=False):
         kernel: list[Span] = [("Linux " + steady(view.host.kernel), "text")]
         parts: Parts = [
             [(steady(view.host.name), "strong")],
-            [(f"{cpus} CPU{'s' if cpus != 1 else ''}", "text")],
+            [(format_counted(cpus, "CPU"), "text")],
             kernel,
             [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "text")],
             *([[(steady(note), "notice")] for note in view.host.notes]),
@@ -200,7 +204,7 @@ class HeaderPane(Canvas, can_focus=False):
             parts.append([(f" steal {format_ratio(steal)} {level.sign} {level.word} ", level.style)])
         parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
         if old := _old_rows(frame.loss):
-            parts.append([(f"{format_count(old)} old rows{'' if loss_level else ' forgotten'}", "dim")])
+            parts.append([(f"{format_counted(old, 'old row')}{'' if loss_level else ' forgotten'}", "dim")])
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts
@@ -265,12 +269,11 @@ def _old_rows(loss: Loss) -> int:
 
 def loss_text(loss: Loss, level: int = 0) -> str:
     """What was lost. Level 0: each kind counted and named; 1: the largest one, and how many more; 2: in short words."""
-    words = SHORT_WORDS if level >= 2 else LOSS_WORDS
     counts = [
-        (getattr(loss, field.name), words.get(field.name, field.name.replace("_", " "))) for field in fields(Loss)
+        (count, words.counted(count, short=level >= 2))
+        for name, words in LOSS_WORDS.items()
+        if (count := getattr(loss, name))
     ]
-    counts = [(count, word) for count, word in counts if count]
     if level and len(counts) > 1:
-        count, word = max(counts)
-        return f"{format_count(count)} {word}, +{len(counts) - 1}"
-    return ", ".join(f"{format_count(count)} {word}" for count, word in counts)
+        return f"{max(counts)[1]}, +{len(counts) - 1}"
+    return ", ".join(words for _, words in counts)

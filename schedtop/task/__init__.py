@@ -14,7 +14,7 @@ from schedtop.task.connections import (
     transition_order,
     transitions,
 )
-from schedtop.task.frame import TaskFrame, TaskSource, longest_waits
+from schedtop.task.frame import TaskFrame, TaskSource, longest_waits, waited_before_ns
 from schedtop.task.loss import CHANGES_KEPT, PARTS, SLOW_WAITS_KEPT, THREADS_KEPT, TaskLoss
 from schedtop.task.scheduling import Attributes, CpuUse, Peer, Quota
 from schedtop.task.states import STATES, Column, StateTimes
@@ -59,4 +59,5 @@ __all__ = [
     "traffic_key",
     "transition_order",
     "transitions",
+    "waited_before_ns",
 ]

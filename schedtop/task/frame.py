@@ -118,6 +118,11 @@ class TaskFrame:
         return next((call for call in self.syscalls if call.name == name), None)
 
 
+def waited_before_ns(task: TaskFrame, row: Any) -> int:
+    """How much of a wait (a row of SLOW_WAIT_DTYPE) lies before the interval: `states` and `strip` lack that part."""
+    return max(0, task.start_time_ns - (int(row["time_ns"]) - int(row["wait_ns"])))
+
+
 def longest_waits(waits: Rows) -> Rows:
     """The longest SLOW_WAITS_KEPT of rows of SLOW_WAIT_DTYPE, in their order."""
     if len(waits) <= SLOW_WAITS_KEPT:

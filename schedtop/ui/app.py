@@ -47,7 +47,9 @@ from schedtop.ui.terminal.terminal import (
 )
 from schedtop.ui.terminal.textual_private import CompositorUpdate, OpenApp, PartialUpdate
 from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
+from schedtop.ui.toasts import REFRESHES, clear_of_selection
 from schedtop.widgets.ascii_filter import AsciiFilter
+from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import made_of
 
 STOP_TIMEOUT_S = 3.0
@@ -193,6 +195,17 @@ class SchedtopApp(OpenApp[int]):
         if severity == "error":
             self._errors_until = now + (options.get("timeout") or self.NOTIFICATION_TIMEOUT)
         super().notify(message, severity=severity, **options)
+        self.call_after_refresh(self._keep_selection_visible, REFRESHES)
+
+    @on(KeyedTable.Selected)
+    def _selection_moved(self) -> None:
+        self._keep_selection_visible(0)
+
+    def _keep_selection_visible(self, refreshes: int) -> None:
+        """A message must not hide the selected row; it is laid out some refreshes after it was asked for."""
+        clear_of_selection(self.screen)
+        if refreshes:
+            self.call_after_refresh(self._keep_selection_visible, refreshes - 1)
 
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""

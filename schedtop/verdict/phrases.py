@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from schedtop.base.units import plural
 from schedtop.model.rows import text
 
 
@@ -23,7 +24,7 @@ def percent(ratio: float) -> str:
 
 def counted(count: int, noun: str) -> str:
     """`1 task`, `2 tasks`."""
-    return f"{count} {noun}{'s' if count != 1 else ''}"
+    return f"{count} {plural(count, noun)}"
 
 
 def verb(count: int, one: str, many: str) -> str:

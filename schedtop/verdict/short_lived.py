@@ -29,7 +29,7 @@ from schedtop.verdict.limits import (
     NEARLY_ALL,
     NOTABLE_SHARE,
 )
-from schedtop.verdict.phrases import percent
+from schedtop.verdict.phrases import counted, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
     starter = by_parent(rows)[0]
     own = take_rows(rows, np.flatnonzero(rows["parent"] == starter.comm))
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
-        return own, (f"{len(by_command(own))} commands", _starters(own))
-    return rows, (f"{len(commands)} commands", f", most often {command_name(commands[0])},")
+        return own, (counted(len(by_command(own)), "command"), _starters(own))
+    return rows, (counted(len(commands), "command"), f", most often {command_name(commands[0])},")
 
 
 def _often(rows: Rows, interval_ns: int) -> str:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from schedtop.base.units import format_ns
+from schedtop.base.units import format_ns, plural
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
 from schedtop.verdict.phrases import listed, percent, task_words
@@ -130,7 +130,7 @@ def _mask_words(allowed: int, cpus: int) -> str:
     if not allowed:
         return ""
     of_all = f"{allowed} of {cpus}" if cpus >= allowed else f"{allowed}"
-    return f" ({of_all} CPU{'s' if max(allowed, cpus) != 1 else ''})"
+    return f" ({of_all} {plural(max(allowed, cpus), 'CPU')})"
 
 
 def _blockers_ran(row: np.void, why: Reason) -> str:

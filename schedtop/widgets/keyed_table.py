@@ -80,6 +80,13 @@ class KeyedTable(Canvas, Generic[C]):
         index = self._find_selected()
         return None if index is None or self.rows is None else self.rows[index]
 
+    @property
+    def visible_selection(self) -> int | None:
+        """Where the selected row is among the visible ones, from 0; `None` if it is not."""
+        if self._selected_index is None or not 0 <= self._selected_index - self.top < self.page_rows:
+            return None
+        return self._selected_index - self.top
+
     def set_rows(self, rows: Rows, sort: str | None) -> None:
         """Takes new rows; a selected row that was visible stays visible wherever it is now."""
         was_visible = self._selected_index is not None and 0 <= self._selected_index - self.top < self.page_rows

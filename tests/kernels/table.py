@@ -1,4 +1,4 @@
-"""The table of docs/kernels.md: a row for each kernel, number of CPUs and front end that was really run."""
+"""The table of docs/kernels.md: a row for each kernel, number of CPUs, front end and choice of tests that was run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ _HEADER = (
     "kernel", "package", "CPUs", "front end", "compiled", "tests", "passed", "failed", "skipped",
     "what did not pass at once", "date", "qemu", "bcc",
 )  # fmt: skip
-_KEY = ("CPUs", "front end", "compiled")
-_LESS = {"all": ("quick", "only"), "quick": ("only",)}
-"""Which rows are of no use any more, once a kernel had more tests."""
+_KEY = ("CPUs", "front end", "compiled", "tests")
+"""With the series of the kernel: what a row is of. No other run replaces it: others had other tests, fewer perhaps."""
 
 
 @dataclass
@@ -43,15 +42,18 @@ class Result:
 
 
 def updated(text: str, rows: Iterable[dict[str, str]]) -> str:
-    """A page with these rows in its table, each in place of the one before it; all others stay. Raises ValueError."""
+    """A page with these rows in its table, each in place of an older one of its kind; all others stay.
+
+    Raises ValueError.
+    """
     before, _, rest = text.partition(BEGIN)
     old, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"the page has no place for the table, between {BEGIN} and {END}")
-    fresh = list(rows)
-    replaced = {(*_key(row), tests) for row in fresh for tests in _LESS.get(row["tests"], ())}
-    kept = [row for row in _parsed(old) if (*_key(row), row["tests"].split()[0]) not in replaced]
-    merged = {(*_key(row), row["tests"]): row for row in [*kept, *fresh]}
+    merged: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in (*_parsed(old), *rows):
+        if row["date"] >= merged.get(_key(row), row)["date"]:
+            merged[_key(row)] = row
     ordered = sorted(merged.values(), key=_order)
     return f"{before}{BEGIN}\n\n{_rendered(ordered)}\n{END}{after}"
 

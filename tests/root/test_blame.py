@@ -132,11 +132,10 @@ def assert_reconciled(frame: Frame) -> None:
     """What the pairs say is the whole of what was looked at, and that is all but the shortest waits."""
     whole = frame.attribution
     paired = whole.looked_at_ns - whole.uncovered_ns - whole.idle_ns - whole.others_ns - whole.unpaired_ns
-    edges_ns = 0.002 * whole.looked_at_ns + 2 * int(frame.latency.max_ns.max())
-    assert abs(paired - int(frame.pairs["blocked_ns"].sum())) <= edges_ns
+    assert paired == int(frame.pairs["blocked_ns"].sum())
     short_ns = frame.ended_wait_ns - whole.looked_at_ns - whole.over_budget_ns
     counts = frame.latency.histogram().counts
-    assert -edges_ns <= short_ns <= counts[LOW_NS < SCHEDULER.LOOK_NS].sum() * SCHEDULER.LOOK_NS + edges_ns
+    assert 0 <= short_ns <= counts[LOW_NS < SCHEDULER.LOOK_NS].sum() * SCHEDULER.LOOK_NS
 
 
 @pytest.mark.parametrize("number", [2, 3])
@@ -403,6 +402,30 @@ def test_many_short_slices_are_covered_in_part(watch, front_end) -> None:
             assert by_ping == pytest.approx(fair, abs=POINTS)
             assert take.frame.attribution.uncovered_ns >= (rows["wait_ns"] - rows["covered_ns"]).sum()
             assert_reconciled(take.frame)
+
+
+class HeldUp(LiveSource):
+    """Loses the CPU between the new epoch and what it reads then, as any reader may."""
+
+    def _begin_epoch(self, epoch: int) -> int:
+        threshold_ns = super()._begin_epoch(epoch)
+        time.sleep(INTERVAL_NS / 3 / 1e9)
+        return threshold_ns
+
+
+def test_a_wait_that_ends_while_it_is_read_is_in_one_interval(any_front_end) -> None:
+    """In its pairs, sums, histogram, longest wait and slow waits: so no remainder is negative."""
+    with HeldUp(INTERVAL_NS, NS_PER_MS, any_front_end) as source:
+        for take in played([Role("hog-0", HOG), Role("hog-1", HOG), BUSY], 2.0, lambda _: Collector(source)):
+            with take:
+                assert len(take.frames) >= 5
+                for frame in take.frames:
+                    assert_reconciled(frame)
+                    latency = frame.latency.histogram()
+                    slow = frame.slow_waits["wait_ns"]
+                    longer = latency.counts[LOW_NS > NS_PER_MS].sum()
+                    assert longer <= len(slow) <= latency.counts[LOW_NS >= NS_PER_MS * 7 // 8].sum()
+                    assert slow.max(initial=0) <= latency.max_ns
 
 
 def test_the_waits_of_tasks_are_the_sum(watch, any_front_end) -> None:

@@ -6,10 +6,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.source import SourceError
+from schedtop.outputs.scheduler.snapshot import snapshot
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.sources.scope import Scope
 
 PROGRAM = """
 import json, os, subprocess, sys, threading
@@ -122,6 +132,27 @@ def test_the_hosts_proc_in_a_pid_namespace_has_the_hosts_numbers() -> None:
         assert check_names(data) > 2
         assert found["own"] not in {task["tgid"] for task in data["tasks"]}
         assert os.cpu_count() in {task["allowed_cpus"] for task in data["tasks"]}
+
+
+def test_each_front_end_tells_the_pid_namespace_or_that_it_cannot(collect: Callable[..., Any]) -> None:
+    """The number of a namespace, or none: not that of another one."""
+    own = os.stat("/proc/self/ns/pid").st_ino
+    for front_end, told in (("btf", own), ("tracepoint", None)):
+        with collect(front_end, threshold_ns=1000) as collector:
+            time.sleep(0.3)
+        view = History(collector.source.host, collector.frames).view(ViewSettings(group="pid namespace"))
+        data = snapshot(view)
+        assert {task["pid_namespace"] for task in data["tasks"] if task["tgid"] == os.getpid()} == {told}
+        if told is None:
+            assert {task["pid_namespace"] for task in [*data["tasks"], *data["slow_waits"]]} == {None}
+            assert [(group["id"], group["name"]) for group in data["groups"]] == [(0, "?")]
+
+
+def test_a_scope_by_pid_namespace_is_refused_where_no_event_tells_it() -> None:
+    scope = Scope(pid_namespace=os.stat("/proc/self/ns/pid").st_ino)
+    source = LiveSource(10**8, 10**6, "tracepoint", scope=scope)
+    with pytest.raises(SourceError, match="--pidns needs a kernel with BTF"), source:
+        pass
 
 
 def run(*unshare: str, command: str, **more: Any) -> subprocess.CompletedProcess[str]:

@@ -679,5 +679,5 @@ def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
 
 def test_the_command_says_that_there_is_no_such_task() -> None:
     done = task_command("4194303")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "schedtop: there is no task 4194303 on this host\n"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "schedtop: TID: there is no task 4194303 on this host\n"

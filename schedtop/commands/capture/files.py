@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from schedtop.base.units import NS_PER_S, format_bytes, format_ns
+from schedtop.base.units import NS_PER_S, format_bytes, format_ns, plural
 from schedtop.capture.events import Capture
 from schedtop.commands.capture.writer import write_capture_elsewhere
 from schedtop.outputs.capture.files import ENDINGS, default_name
@@ -46,7 +46,7 @@ def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:
         f"{count:,} {ONE[words] if count == 1 else words.replace('_', ' ')}" for words, count in counts.items()
     )
     cpus = len(capture.cpus)
-    yield f"{format_ns(capture.end_ns - capture.start_ns)} of {cpus} {'CPU' if cpus == 1 else 'CPUs'}: {events}"
+    yield f"{format_ns(capture.end_ns - capture.start_ns)} of {cpus} {plural(cpus, 'CPU')}: {events}"
     yield from (f"{path} ({format_bytes(path.stat().st_size)})" for path in paths)
     if capture.ended_early:
         yield f"the capture ended early: {capture.ended_early}"
@@ -54,7 +54,7 @@ def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:
         yield f"this kernel has no tracepoint {', '.join(capture.missing)}: the trace is without its events"
     if lost := capture.lost_total:
         share = lost / (lost + sum(counts.values()))
-        what = "event was" if lost == 1 else "events were"
+        what = plural(lost, "event was", "events were")
         yield f"{lost:,} {what} lost ({share:.1%}): the buffer was full; try a larger --buffer"
     if more := capture.lost_in_interrupts:
         yield f"{more:,} more came by an interrupt while an event was being written, and are not in the trace"

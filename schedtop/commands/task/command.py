@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import click
+
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.output import checked_output, write_output
 from schedtop.commands.task.waits import SlowWaits
@@ -14,7 +16,14 @@ from schedtop.outputs.task.text import to_text
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
-from schedtop.sources.task.identity import ended_before, has_gone, identify, require_host_numbers
+from schedtop.sources.task.identity import (
+    NoSuchTask,
+    TaskName,
+    ended_before,
+    has_gone,
+    identify,
+    require_host_numbers,
+)
 from schedtop.sources.task.source import LiveTaskSource
 
 
@@ -29,11 +38,19 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     return 0
 
 
+def _named(tid: int) -> TaskName:
+    """The task that is asked for. A number that no task has is bad usage, as it is where --tid takes it."""
+    require_host_numbers()
+    try:
+        return identify(tid)
+    except NoSuchTask as error:
+        raise click.UsageError(f"TID: {error}") from error
+
+
 def _look(options: dict[str, Any], stop: threading.Event) -> str:
     """The report as text."""
 
-    require_host_numbers()
-    name = identify(options["tid"])
+    name = _named(options["tid"])
     whole = options["whole_process"]
     if whole is None:
         whole = name.tid == name.tgid

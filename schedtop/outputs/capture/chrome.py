@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.base.units import NS_PER_US
+from schedtop.base.units import NS_PER_US, plural
 from schedtop.capture.events import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
 from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.outputs.capture.facts import facts
@@ -91,7 +91,7 @@ def _runs(capture: Capture, slices: Slices) -> Iterator[str]:
 
 def _losses(capture: Capture) -> Iterator[str]:
     for first, last, cpu, _, count in capture.losses.tolist():
-        words = f"{count} event{'' if count == 1 else 's'} lost"
+        words = f"{count} {plural(count, 'event')} lost"
         yield (
             f'{{"ph":"X","cat":"lost","name":"{words}","pid":{CPUS_PID},"tid":{cpu},"ts":{_us(first)},'
             f'"dur":{_us(last - first)},"args":{{"lost":{count}}}}}'

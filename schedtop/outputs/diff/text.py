@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedtop.base.units import format_round_ns
+from schedtop.base.units import format_round_ns, plural
 from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
@@ -52,9 +52,10 @@ def _facts(side: Mapping[str, Any]) -> list[tuple[str, str]]:
     start = moment(side["start_time"])
     day = start.astimezone().strftime("%Y-%m-%d")
     when = f"{day} {clock(start, side['interval_ns'])} {start.astimezone().tzname()}"
+    cpus = f"{side['cpus']} {plural(side['cpus'], 'CPU')}"
     return [
         ("file", side["file"]),
-        ("host", f"{side['host']}, kernel {side['kernel']}, {side['cpus']} CPUs, source {side['source']}"),
+        ("host", f"{side['host']}, kernel {side['kernel']}, {cpus}, source {side['source']}"),
         ("time", f"{when} ({side['start_time']}), {span_words(side['interval_ns'])}"),
         ("schedtop", f"{side['tool_version']}, slow waits from {format_round_ns(side['threshold_ns'])}"),
         ("filters", filter_words(side["filters"]) or "none"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from schedtop.base.units import NS_PER_S, format_ns, format_ratio, format_round_ns
+from schedtop.base.units import NS_PER_S, format_ns, format_ratio, format_round_ns, plural
 from schedtop.outputs.words import filter_words
 
 SHORT_NS = 2 * NS_PER_S
@@ -65,6 +65,6 @@ def _weak(data: Data) -> Iterator[str]:
             yield f"{format_ratio(min(1.0, lost / whole) if whole else 1.0)} {words}"
     forgotten = sum(loss.get(name, 0) for name in ("tasks_untracked", "tasks_evicted", "tasks_forgotten"))
     if forgotten:
-        yield f"not all tasks are known ({forgotten} times one was lost)"
+        yield f"not all tasks are known ({forgotten} {plural(forgotten, 'time')} one was lost)"
     if data["unavailable"]:
         yield f"not available: {', '.join(data['unavailable'])}"

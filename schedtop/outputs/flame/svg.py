@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Template
 
-from schedtop.base.units import format_count, format_ns, format_ratio, printable
+from schedtop.base.units import format_count, format_ns, format_ratio, plural, printable
 from schedtop.outputs.flame.tree import Flame, FlameFrame, Stack, flame_of
 from schedtop.outputs.templates import templates_of
 
@@ -92,7 +92,7 @@ def flame_svg(
 def _left_out_words(flame: Flame, say: Callable[[float], str]) -> list[str]:
     if not flame.left_out:
         return []
-    many = "1 box" if flame.left_out == 1 else f"{flame.left_out} boxes"
+    many = f"{flame.left_out} {plural(flame.left_out, 'box', 'boxes')}"
     share = format_ratio(flame.left_out_value / flame.total)
     return [f"not drawn: {many} of less than {say(flame.least)} each, with all below them ({share} of the whole)"]
 

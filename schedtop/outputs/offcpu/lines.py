@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from schedtop import __version__
-from schedtop.base.units import (
-    exact_duration,
-    format_count,
-    format_ns,
-    format_round_ns,
-    iso_time,
-    printable,
-)
+from schedtop.base.units import exact_duration, format_counted, format_ns, format_round_ns, iso_time, plural, printable
 from schedtop.offcpu.measurement import OffCpu
 from schedtop.outputs.offcpu.document import states
 
@@ -26,7 +19,8 @@ def measured_lines(offcpu: OffCpu) -> list[str]:
     by_state = {name: sum(row.total_ns for row in offcpu.rows if row.state == name) for name in states(offcpu)}
     threshold = "every wait counts (no minimum)"
     if offcpu.min_ns:
-        shorter = f"{format_count(offcpu.below_count)} shorter ones, {format_ns(offcpu.below_ns)} in all, are left out"
+        shorter = f"{format_counted(offcpu.below_count, 'shorter one')}, {format_ns(offcpu.below_ns)} in all, "
+        shorter += f"{plural(offcpu.below_count, 'is', 'are')} left out"
         threshold = f"waits of {format_round_ns(offcpu.min_ns)} and longer (--min {exact_duration(offcpu.min_ns)}); "
         threshold += shorter
     idle = by_state.pop("idle", 0)
@@ -39,10 +33,17 @@ def measured_lines(offcpu: OffCpu) -> list[str]:
 def trouble(offcpu: OffCpu) -> list[str]:
     loss = offcpu.loss
     lost = [f"{name.replace('_', ' ')}: {count}" for name, count in loss.lost.items()]
-    unnamed = [f"{loss.unknown_frames} frames"] if loss.unknown_frames else []
-    unnamed += [f"{loss.waker_unknown_frames} frames of wakers"] if loss.waker_unknown_frames else []
+    unnamed = [f"{loss.unknown_frames} {plural(loss.unknown_frames, 'frame')}"] if loss.unknown_frames else []
+    unnamed += (
+        [f"{loss.waker_unknown_frames} {plural(loss.waker_unknown_frames, 'frame')} of wakers"]
+        if loss.waker_unknown_frames
+        else []
+    )
     late = loss.late_processes
-    unnamed += [f"the stacks of {late} processes that ended before they were looked at"] if late else []
+    if late:
+        unnamed.append(
+            f"the stacks of {late} {plural(late, 'process', 'processes')} that ended before they were looked at"
+        )
     return [
         *(f"note: {note}" for note in offcpu.notes),
         *(["lost: " + ", ".join(lost)] if lost else []),

@@ -6,12 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from schedtop.base.stacks import Stack
-from schedtop.base.units import (
-    format_count,
-    format_ns,
-    format_ratio,
-    printable,
-)
+from schedtop.base.units import format_count, format_counted, format_ns, format_ratio, printable
 from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuRow, Times
 from schedtop.offcpu.places import is_in_file_lock
 from schedtop.offcpu.threads import Measured, alike, measured, top_rows, top_threads
@@ -86,7 +81,7 @@ def _stacks(found: Measured, asked: Asked) -> str:
 
 def _stack_lines(row: OffCpuRow, holders: Iterable[LockHolder]) -> str:
     average, shortest, longest = _lengths(row.times)
-    waits = f"{format_count(row.times.count)} {'wait' if row.times.count == 1 else 'waits'}"
+    waits = format_counted(row.times.count, "wait")
     waits += " (still under way)" if row.times.under_way else ""
     head = f"{format_ns(row.total_ns)} {row.state}  {waits}  average {average}, min {shortest}, max {longest}"
     thread = f"  {printable(row.comm)} ({row.tid or 'ended'}) of {printable(row.process or str(row.tgid))}"

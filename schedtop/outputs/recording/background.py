@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from schedtop.base.units import plural
 from schedtop.model.frame import Frame, frame_bytes
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.recording.recorder import MAX_BYTES, Recorder
@@ -69,7 +70,9 @@ class BackgroundRecorder:
         if not self.is_open:
             return
         if self._handed_bytes - self._taken_bytes >= self._most_waiting_bytes:
-            self.failure = f"{self.path}: the disk is too slow, {self._things.qsize()} intervals wait to be written"
+            many = self._things.qsize()
+            waiting = f"{many} {plural(many, 'interval waits', 'intervals wait')} to be written"
+            self.failure = f"{self.path}: the disk is too slow, {waiting}"
             self.close("too slow")
             return
         self._hand_over(frame)

@@ -6,7 +6,16 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_short_ns, rate
+from schedtop.base.units import (
+    format_count,
+    format_counted,
+    format_ns,
+    format_rate,
+    format_ratio,
+    format_short_ns,
+    plural,
+    rate,
+)
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import (
     Data,
@@ -154,8 +163,12 @@ def _short_lived(data: Data, top: int) -> str:
         )
         for command in shown
     ]
-    counts = [f"{format_count(found[name])} {name}" for name in ("processes", "threads") if found[name]]
-    title = f"Came and went: {', '.join(counts)}; {len(shown)} of {len(found['commands'])} commands"
+    counts = [
+        format_counted(found[many], one, many)
+        for one, many in (("process", "processes"), ("thread", "threads"))
+        if found[many]
+    ]
+    title = f"Came and went: {', '.join(counts)}; {len(shown)} of {format_counted(len(found['commands']), 'command')}"
     header = ("command", "count", "/s", "run", "delay", "started by", "ended")
     return f"{title}\n" + table(header, rows, left=("command", "started by", "ended"), gap=" ")
 
@@ -187,7 +200,7 @@ def _blockings(data: Data, top: int) -> str:
         for pair in pairs[:top]
     ]
     known = format_ratio(min(1.0, parts["attributed_ns"] / (parts["ended_wait_ns"] or 1)))
-    title = f"Who had the CPU while whom waited: {_of(data, 'blockings', rows)} pairs, {known} of the delay"
+    title = f"Who had the CPU while whom waited: {_of(data, 'blockings', rows, 'pair')}, {known} of the delay"
     return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
 
 
@@ -204,7 +217,7 @@ def _preemptions(data: Data, top: int) -> str:
         )
         for pair in pairs[:top]
     ]
-    title = f"Who took the CPU from whom: {_of(data, 'preemptions', rows)} pairs"
+    title = f"Who took the CPU from whom: {_of(data, 'preemptions', rows, 'pair')}"
     return f"{title}\n" + table(("victim", "preemptor", "waits' sum", "times"), rows, left=("victim", "preemptor"))
 
 
@@ -235,9 +248,10 @@ def _events(data: Data, _top: int) -> str:
     return "\n".join(["Events", *lines])
 
 
-def _of(data: Data, name: str, shown: Sequence[Any]) -> str:
+def _of(data: Data, name: str, shown: Sequence[Any], noun: str = "") -> str:
     """How many are shown of how many."""
-    return f"{len(shown)} of {data['counts'].get(name, len(data[name] or ()))}"
+    every = data["counts"].get(name, len(data[name] or ()))
+    return f"{len(shown)} of {every}" + (f" {plural(every, noun)}" if noun else "")
 
 
 def _cut(words: str, width: int) -> str:

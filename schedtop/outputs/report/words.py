@@ -10,10 +10,12 @@ from schedtop.base.units import (
     NS_PER_S,
     format_bytes,
     format_count,
+    format_counted,
     format_ns,
     format_ratio,
     format_round_ns,
     format_short_ns,
+    plural,
     rate,
 )
 from schedtop.model.containers import cgroup_label
@@ -76,7 +78,7 @@ def origin_words(data: Data) -> list[tuple[str, str]]:
         ("host", data["host"]),
         ("kernel", data["kernel"]),
         ("time", when_words(data)),
-        ("source", f"{source_words(data)}, {len(data['cpus'])} CPU{'s' if len(data['cpus']) != 1 else ''}"),
+        ("source", f"{source_words(data)}, {len(data['cpus'])} {plural(len(data['cpus']), 'CPU')}"),
         ("version", version if recorded in (None, version) else f"{version}, recorded by {recorded}"),
         ("slow waits", f"{format_round_ns(data['threshold_ns'])} and longer"),
         ("filters", filter_words(data["filters"]) or "none"),
@@ -116,12 +118,12 @@ def summary_words(data: Data) -> list[str]:
     latency = data["runqueue_latency"]["all"]
     if latency and latency["count"]:
         sentences.append(
-            f"of {format_count(latency['count'])} waits for a CPU half took up to {format_ns(latency['p50_ns'])}, "
+            f"of {format_counted(latency['count'], 'wait')} for a CPU half took up to {format_ns(latency['p50_ns'])}, "
             f"99 % up to {format_ns(latency['p99_ns'])}, and the longest took {format_ns(latency['max_ns'])}"
         )
     slow = data["counts"].get("slow_waits", len(data["slow_waits"] or ()))
     if data["slow_waits"] is not None:
-        sentences.append(f"{format_count(slow) if slow else 'no'} slow wait{'s' if slow != 1 else ''}")
+        sentences.append(f"{format_count(slow) if slow else 'no'} {plural(slow, 'slow wait')}")
     if data["pressure"]:
         sentences.append(
             f"some task waited for {format_ratio(min(1, data['pressure']['some_ns'] / span_ns))} of the time"

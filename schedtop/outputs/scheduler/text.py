@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_round_ns, rate
+from schedtop.base.units import (
+    format_count,
+    format_counted,
+    format_ns,
+    format_rate,
+    format_ratio,
+    format_round_ns,
+    plural,
+    rate,
+)
 from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import View
 from schedtop.model.queue_lengths import length_ranges
@@ -105,7 +114,8 @@ def _queues(data: dict[str, Any]) -> str:
         name = str(first) if first == last else f"{first}-{last}"
         share = counts[0] / max(1, queue["all"]["count"])
         rows.append((name, *map(str, counts), format_ratio(share), "█" * round(share * _LENGTH_BAR)))
-    taken = f"{queue['samples']} of {queue['expected_samples']} samples, {queue['hz']} a second on each CPU"
+    expected = queue["expected_samples"]
+    taken = f"{queue['samples']} of {expected} {plural(expected, 'sample')}, {queue['hz']} a second on each CPU"
     title = f"Run queue lengths: tasks that wait, the running one not counted; {taken}"
     histogram = table(("waiting", "all", "fair class", "share", "of all"), rows, left=("of all",))
     worst = sorted(queue["cpus"], key=lambda row: -(row["all"]["mean"] or 0))[:_QUEUE_CPUS]
@@ -157,8 +167,11 @@ def short_lived_table(data: Mapping[str, Any], most: int) -> str:
         )
         for command in found["commands"][:most]
     ]
-    title = f"Short-lived: {format_count(found['processes'])} processes, {format_count(found['threads'])} threads"
-    return f"{title}, {len(rows)} of {len(found['commands'])} commands\n" + table(
+    title = (
+        f"Short-lived: {format_counted(found['processes'], 'process', 'processes')}, "
+        f"{format_counted(found['threads'], 'thread')}"
+    )
+    return f"{title}, {len(rows)} of {format_counted(len(found['commands']), 'command')}\n" + table(
         header, rows, left=("command", "ended", "started by")
     )
 
@@ -209,7 +222,8 @@ def _blockings(data: dict[str, Any]) -> str:
         for pair in pairs[:_PAIRS]
     ]
     known = format_ratio(parts["attributed_ns"] / whole)
-    title = f"Who had the CPU while whom waited: {len(rows)} of {len(pairs)} pairs, {known} of the run delay is known"
+    shown = f"{len(rows)} of {len(pairs)} {plural(len(pairs), 'pair')}"
+    title = f"Who had the CPU while whom waited: {shown}, {known} of the run delay is known"
     return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
 
 

@@ -13,7 +13,15 @@ from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import task_ref, woken_by
 from schedtop.outputs.scheduler.snapshot import histogram_fields
-from schedtop.task import Attributes, Peer, StateTimes, TaskFrame, connection_counts, exit_words
+from schedtop.task import (
+    Attributes,
+    Peer,
+    StateTimes,
+    TaskFrame,
+    connection_counts,
+    exit_words,
+    waited_before_ns,
+)
 
 SCHEMA = "schedtop.task/1"
 
@@ -63,7 +71,7 @@ def task_report(task: TaskFrame, host: Host, threshold_ns: int | None, ended_ear
         "voluntary_switches": task.voluntary_switches,
         "involuntary_switches": task.involuntary_switches,
         "attributes": _attributes(task.attributes),
-        "slow_waits": has("slow waits", [_slow_wait(row) for row in _by_length(task.slow_waits)]),
+        "slow_waits": has("slow waits", [_slow_wait(task, row) for row in _by_length(task.slow_waits)]),
         "syscalls": has("syscalls", [asdict(call) | {"errors": dict(call.errors)} for call in _plain(task)]),
         "slow_syscalls": has(
             "syscalls", [{"time": iso_time(c.time_ns)} | _without_time(asdict(c)) for c in task.slow_calls]
@@ -127,7 +135,7 @@ def _by_length(waits: Rows) -> list[Any]:
     return sorted(waits, key=lambda row: -int(row["wait_ns"]))
 
 
-def _slow_wait(row: Any) -> dict[str, Any]:
+def _slow_wait(task: TaskFrame, row: Any) -> dict[str, Any]:
     blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
     wait_ns = int(row["wait_ns"])
     return {
@@ -137,6 +145,7 @@ def _slow_wait(row: Any) -> dict[str, Any]:
         "cpu": int(row["cpu"]),
         "enqueue_cpu": int(row["enqueue_cpu"]),
         "wait_ns": wait_ns,
+        "before_ns": waited_before_ns(task, row),
         "began": BEGINNINGS[row["kind"]],
         "cause": CAUSES[row["cause"]],
         "evidence": EVIDENCE[row["evidence"]] or None,

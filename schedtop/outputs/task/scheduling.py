@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schedtop.base.units import format_count, format_ns, format_round_ns, printable
+from schedtop.base.units import format_count, format_counted, format_ns, format_round_ns, plural, printable
 from schedtop.task import Peer, TaskFrame
 
 PEERS = 8
@@ -27,13 +27,14 @@ def attributes_text(task: TaskFrame) -> str:
     attributes = task.attributes
     if not attributes:
         return "Attributes: not available"
-    cpus = "1 CPU" if attributes.allowed_cpus == 1 else f"{attributes.allowed_cpus} CPUs"
+    cpus = format_counted(attributes.allowed_cpus, "CPU")
     words = [f"affinity {attributes.affinity} ({cpus})", f"policy {attributes.policy}"]
     words += [f"priority {attributes.rt_priority}"] if attributes.rt_priority else []
     words += [f"nice {attributes.nice}", f"cgroup {attributes.cgroup or '?'}"]
     lines = ["  ".join(words)]
     if quota := attributes.quota:
-        used = f"throttled in {quota.throttled_periods} of {quota.periods} periods, for {format_ns(quota.throttled_ns)}"
+        periods = f"{quota.throttled_periods} of {quota.periods} {plural(quota.periods, 'period')}"
+        used = f"throttled in {periods}, for {format_ns(quota.throttled_ns)}"
         lines.append(
             f"quota {format_round_ns(quota.quota_ns)} in each {format_round_ns(quota.period_ns)} (cgroup "
             f"{quota.cgroup}): {used}, all of the group and its CPUs together"
@@ -81,6 +82,6 @@ def cpus_text(task: TaskFrame) -> str:
     if not task.cpus:
         return "CPUs: it did not run"
     most = sorted(task.cpus, key=lambda use: -use.run_ns)
-    words = [f"{use.cpu}: {format_ns(use.run_ns)} in {format_count(use.timeslices)} slices" for use in most[:PEERS]]
+    words = [f"{use.cpu}: {format_ns(use.run_ns)} in {format_counted(use.timeslices, 'slice')}" for use in most[:PEERS]]
     words += [f"{len(most) - PEERS} more"] if len(most) > PEERS else []
     return "CPUs  " + "   ".join(words)

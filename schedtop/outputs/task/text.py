@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import format_clock_ms, format_ns, format_round_ns, iso_time, printable
@@ -22,7 +23,7 @@ from schedtop.outputs.task.scheduling import (
 from schedtop.outputs.task.states import states_text, thread_count, threads_text
 from schedtop.outputs.task.traffic import connections_text, io_text, network_text
 from schedtop.outputs.words import by_reason
-from schedtop.task import TaskFrame, exit_words
+from schedtop.task import TaskFrame, exit_words, waited_before_ns
 from schedtop.verdict.wait import explain
 
 WAITS = 10
@@ -93,9 +94,15 @@ def _slow_waits(task: TaskFrame, threshold_ns: int | None) -> str:
     if threshold_ns is None or "slow waits" in task.unavailable:
         return ""
     rows = sorted(task.slow_waits, key=lambda row: -int(row["wait_ns"]))
-    lines = [f"  {format_clock_ms(int(row['time_ns']))}  {explain(row)}" for row in rows[:WAITS]]
+    lines = [f"  {format_clock_ms(int(row['time_ns']))}  {explain(row)}{_before(task, row)}" for row in rows[:WAITS]]
     title = f"Waits of {format_round_ns(threshold_ns)} and more: {shown_of(len(lines), len(rows))}"
     return "\n".join([title, *lines])
+
+
+def _before(task: TaskFrame, row: Any) -> str:
+    """A wait is listed when it ends, and whole, as in a snapshot: the states above have only what lies within."""
+    before_ns = waited_before_ns(task, row)
+    return f" It began {format_ns(before_ns)} before this report." if before_ns else ""
 
 
 def _unavailable(task: TaskFrame) -> str:

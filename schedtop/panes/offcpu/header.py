@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedtop.base.units import format_clock, format_count, format_elapsed, format_ns, format_round_ns
+from schedtop.base.units import format_clock, format_count, format_counted, format_elapsed, format_ns, format_round_ns
 from schedtop.offcpu.loss import OffCpuLoss
 from schedtop.offcpu.measurement import OffCpu
 from schedtop.widgets.canvas import Canvas
@@ -59,9 +59,11 @@ class OffCpuHeader(Canvas, can_focus=False):
 def _without_names(loss: OffCpuLoss) -> list[str]:
     """What is there, but has no names."""
     unnamed = loss.unknown_frames + loss.waker_unknown_frames
-    words = [f"{format_count(unnamed)} places without a name"] if unnamed else []
+    words = [f"{format_counted(unnamed, 'place')} without a name"] if unnamed else []
     late = loss.late_processes
-    return words + ([f"{format_count(late)} processes ended before their stacks were looked at"] if late else [])
+    return words + (
+        [f"{format_counted(late, 'process', 'processes')} ended before the stacks were looked at"] if late else []
+    )
 
 
 def _since(offcpu: OffCpu) -> list[Span]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from schedtop.base.stacks import Stack
-from schedtop.base.units import format_count, format_ns, format_ratio
+from schedtop.base.units import format_count, format_counted, format_ns, format_ratio
 from schedtop.offcpu.measurement import RUNNABLE, STATES, Times
 from schedtop.offcpu.places import CPU
 from schedtop.offcpu.threads import StackLine
@@ -79,7 +79,9 @@ class StacksPane(Pane[Any]):
         more = self._stacks[MOST_STACKS:]
         if more:
             rest = format_ns(sum(stack.total_ns for stack in more))
-            yield [(f"and {len(more)} stacks more, {rest} in all: e writes all of them to files", "dim")]
+            yield [
+                (f"and {format_counted(len(more), 'stack')} more, {rest} in all: e writes all of them to files", "dim")
+            ]
 
     def _side(self, name: str, stack: Stack, width: int) -> Iterable[Spans]:
         names = list(reversed(stack.labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
-from schedtop.base.units import format_clock, format_count, format_ns
+from schedtop.base.units import format_clock, format_count, format_counted, format_ns
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.syscalls import ongoing_text
@@ -107,7 +107,7 @@ def _past_process(scene: Scene) -> str:
 def loss_words(loss: TaskLoss) -> str:
     """What was not seen, counted by kind."""
     known = [(getattr(loss, one.name), one.name.replace("_", " ")) for one in fields(TaskLoss)]
-    return ", ".join(f"{format_count(count)} {words}" for count, words in known if count)
+    return ", ".join(f"{words} {format_count(count)}" for count, words in known if count)
 
 
 def _attributes(scene: Scene, width: int) -> Parts:
@@ -122,7 +122,11 @@ def _attributes(scene: Scene, width: int) -> Parts:
     if attributes is not None:
         return [*how, *group]
     allowed = int(past.threads["allowed_cpus"].max(initial=0)) if past else 0
-    parts: Parts = [[("may run on ", "dim"), (f"{allowed} of {past.cpus} CPUs", "text")]] if past and allowed else []
+    parts: Parts = (
+        [[("may run on ", "dim"), (f"{allowed} of {format_counted(past.cpus, 'CPU')}", "text")]]
+        if past and allowed
+        else []
+    )
     reason = scene.missing("attributes")
     unknown = "policy, priority" if parts else "policy, priority, affinity"
     return [*parts, *group, [(clip(f"{unknown}: {reason}", width), "dim")]]

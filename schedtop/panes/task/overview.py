@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.base.units import format_count, format_ns, format_rate, format_ratio, format_whole_s, rate
+from schedtop.base.units import format_count, format_counted, format_ns, format_rate, format_ratio, format_whole_s, rate
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
@@ -109,7 +109,7 @@ def _cpus(counts: TaskFrame) -> Sequence[str]:
     whole = sum(one.run_ns for one in counts.cpus)
     used = sorted((one for one in counts.cpus if one.run_ns), key=lambda one: -one.run_ns)
     reason = counts.unavailable.get("migrations", "")
-    moves = f"moves {reason}" if reason else f"{format_count(counts.migrations)} moves"
+    moves = f"moves {reason}" if reason else format_counted(counts.migrations, "move")
     first = [f"{one.cpu}: {one.run_ns / whole * 100:.0f} %" for one in used[:4]]
     return [*first[:1], moves, *first[1:], *([f"+{len(used) - 4}"] if len(used) > 4 else [])]
 
@@ -164,10 +164,10 @@ def _before(past: Past) -> Iterable[Fact]:
         worst = format_ns(int(past.slow_waits["wait_ns"].max()))
         yield "slow waits", [str(len(past.slow_waits)), f"longest {worst}"]
     for row in past.throttling:
-        words = f"{int(row['throttled_periods'])} of {int(row['periods'])} periods"
+        words = f"{int(row['throttled_periods'])} of {format_counted(int(row['periods']), 'period')}"
         yield "throttled", [words, format_ns(int(row["throttled_ns"])), "its cgroup"]
     cpus = ", ".join(map(str, sorted({int(cpu) for cpu in past.threads["last_cpu"]})[:8]))
-    yield "CPUs", [f"last on {cpus}", f"{format_count(past.sum('migrations'))} moves"]
+    yield "CPUs", [f"last on {cpus}", format_counted(past.sum("migrations"), "move")]
     allowed = int(past.threads["allowed_cpus"].max(initial=0))
     if allowed:
-        yield "may run on", [f"{allowed} of {past.cpus} CPUs"]
+        yield "may run on", [f"{allowed} of {format_counted(past.cpus, 'CPU')}"]

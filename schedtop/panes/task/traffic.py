@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from schedtop.base.units import format_bytes, format_clock, format_count, format_ns, format_rate, rate
+from schedtop.base.units import format_bytes, format_clock, format_count, format_counted, format_ns, format_rate, rate
 from schedtop.panes.pane import Pane
 from schedtop.panes.task.blocks import Block, arranged, block_width
 from schedtop.panes.task.scene import NOTHING_YET, Scene
@@ -131,9 +131,8 @@ def _network(counts: TaskFrame, cells: int) -> Iterable[Spans]:
 def _both_ways(one: Traffic, interval_ns: int, cells: int) -> Spans:
     sent, received = bytes_per_s(one.sent_bytes, interval_ns), bytes_per_s(one.received_bytes, interval_ns)
     text = f"out {sent} in {received}"
-    longer = (
-        f"out {sent} ({format_count(one.sent_messages)} calls)  in {received} ({format_count(one.received_messages)})"
-    )
+    calls = format_counted(one.sent_messages, "call")
+    longer = f"out {sent} ({calls})  in {received} ({format_count(one.received_messages)})"
     return [(longer if len(longer) <= cells else text, "text")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import format_count, format_ns, format_rate, format_whole_s, rate
+from schedtop.base.units import format_counted, format_ns, format_rate, format_whole_s, rate
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.pane import columns_for
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
@@ -37,7 +37,7 @@ class TaskWaitsPane(Pane[Scene]):
     def view_lines(self, scene: Scene) -> Sequence[Spans]:
         width, height = self.inner
         known = list(_known(scene))
-        self.set_title("", f"{format_count(known[0][1].count)} waits" if known else "")
+        self.set_title("", format_counted(known[0][1].count, "wait") if known else "")
         lines: list[Spans] = []
         if known:
             placed = place(columns_for(width), width)

@@ -93,5 +93,5 @@ def longest_caused_ns(known: Caused, attribution: Attribution, longest_wait_ns: 
     if not known.pairs_lost:
         # Shorter waits than LOOK_NS are not looked at, so no bound is below.
         bounds.append(max(known.longest_ns, SCHEDULER.LOOK_NS) + unseen)
-    # A wait that ends while it is read may be counted in the one interval and its longest share in the other.
+    # Of a CPU that was stopped while it counted a wait, one interval may have the sums and another the longest share.
     return max(known.least_ns, min(bounds))

@@ -118,7 +118,7 @@ def ring_lasts_ns(compiled: Compiled, cpus: int, limits: Limits) -> int:
 class Programs(Loader):
     """The attached kernel programs and their maps. Made and used by one thread; `close` detaches all.
 
-    `tasks` (task slots,), `cpus`, `timelines` and `queues` (possible CPUs,): structured arrays on the
+    `tasks` (task slots,), `cpus`, `cuts`, `timelines` and `queues` (possible CPUs,): structured arrays on the
     kernel's own memory, read only, with the fields of bpf/scheduler/maps.h. `config` (1,) and
     `domains` (possible CPUs,): written by us. `sampled_cpus`: those of sampled run queues. `selected_flag`: the bit in
     a task's `flags` that says that it is within the scope.
@@ -126,6 +126,7 @@ class Programs(Loader):
 
     tasks: Rows
     cpus: Rows
+    cuts: Rows
     timelines: Rows
     changes: Lists
     queues: Rows
@@ -231,7 +232,7 @@ class Programs(Loader):
         self.changes = Lists(self._view("changes"), slots, pairs)
         self.queues = self._view("queues")
         self.tasks = self._view("tasks")
-        self.cpus = self._view("cpus")
+        self.cpus, self.cuts = self._view("cpus"), self._view("cuts")
         ring = self._compiled.maps["slow_waits"]
         self._events = EventQueue(Ring(self._fds["slow_waits"], ring.entries, ring.dtype.itemsize), ring.dtype)
         self._overflow = OverflowReader(self._fds["overflow"], self._hash("overflow"), self.tasks)

@@ -197,7 +197,7 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
     current = later.cpus["longest_epoch"][:, parity] == later.epoch
     longest = later.cpus["longest_ns"].reshape(cpus, 2, kinds)[:, parity]
     longest = np.where(current[:, None], longest, 0).astype(np.int64)
-    # A wait that ended just when the interval did is counted in the one and the longest of the other.
+    # Of a CPU that was stopped while it counted a wait (cut.py), the one may be known without the other.
     number = counts.sum(axis=2, dtype=np.int64)
     longest = np.clip(longest, -(-sums // np.maximum(number, 1)), sums)
     return LatencyTable(

@@ -16,7 +16,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host, Topology
-from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
+from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, take_rows
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
@@ -30,6 +30,7 @@ from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_rows
 from schedtop.sources.scheduler.caused import OwnTasks, caused
 from schedtop.sources.scheduler.causes import note_domains
+from schedtop.sources.scheduler.cut import copy_at_cut
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
@@ -191,7 +192,7 @@ class LiveSource:
         not_of_ext = self._without_ext()
         sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
-        cpus, stat = copy_rows(programs.cpus), self._files.stat()
+        cpus, stat = copy_at_cut(programs.cpus, programs.cuts, epoch), self._files.stat()
         cpus["slice_start_ns"] = self._running.now(cpus, stat.online)["slice_start_ns"]
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
@@ -212,7 +213,7 @@ class LiveSource:
             since_last=SinceLast(
                 tasks=tasks,
                 short_lived=self._short_lived.read(epoch),
-                slow_waits=self._slow_waits(time_ns, wall_ns - time_ns, names, stat),
+                slow_waits=self._slow_waits(epoch, wall_ns - time_ns, names, stat),
                 pairs=pairs,
                 small_pairs_ns=small_pairs_ns,
                 caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
@@ -302,13 +303,13 @@ class LiveSource:
             tasks["cgroup_id"] = self._task_cgroups.ids(tasks["tid"].tolist())
         return tasks, names, queued
 
-    def _slow_waits(self, until_ns: int, wall_offset_ns: int, names: TaskNames, stat: proc.StatReading) -> Rows:
-        """The slow waits that ended up to `until_ns`, as the histograms do; later ones are of the next interval."""
+    def _slow_waits(self, epoch: int, wall_offset_ns: int, names: TaskNames, stat: proc.StatReading) -> Rows:
+        """The slow waits of the interval `epoch`, as in the histograms; later ones are of the next one."""
         events = self._programs.slow_waits()
         if not len(events) and not len(self._later_waits):
             return NO_SLOW_WAITS
         events = np.concatenate((self._later_waits, events))
-        now = events["end_ns"] <= until_ns
+        now = events["epoch"] <= epoch & 0xFFFFFFFF
         self._later_waits = events[~now]
         events = in_order(events[now])
         rows = slow_wait_rows(events, wall_offset_ns, names)

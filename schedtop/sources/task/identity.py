@@ -16,6 +16,10 @@ from schedtop.sources.task.proc import comm, exit_code, read_stat, read_status, 
 from schedtop.task import exit_words
 
 
+class NoSuchTask(SourceError):
+    """No task has the number that was asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskName:
     """A task: `tid` is `tgid` for a leader. `threads`: how many its process has."""
@@ -29,14 +33,14 @@ class TaskName:
 
 
 def identify(tid: int, proc: Path = Path("/proc")) -> TaskName:
-    """The task of that number. Raises SourceError if there is none."""
+    """The task of that number. Raises NoSuchTask if there is none, SourceError if it has ended."""
     try:
         fields = read_status(proc / str(tid))
         tgid = int(fields["Tgid"])
         command = (proc / str(tgid) / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
         name = TaskName(tid, tgid, comm(tgid, tid, proc), comm(tgid, tgid, proc), text(command), int(fields["Threads"]))
     except (OSError, KeyError, ValueError) as error:
-        raise SourceError(f"there is no task {tid} on this host") from error
+        raise NoSuchTask(f"there is no task {tid} on this host") from error
     if fields.get("State", "").startswith(("Z", "X")) and name.threads <= 1:
         raise SourceError(f"task {tid} ({name.comm}) has ended: only its parent has not asked how")
     return name

@@ -33,7 +33,7 @@ def one_blocker(f: Facts) -> Finding | None:
         return None
     kept_waiting = rows[((rows["blocker_tid"] == top.tid) & (rows["blocker_ns"] > 0)).any(axis=1)]
     tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))
-    where = f"CPU {cpus[0]}" if len(cpus) == 1 else f"{len(cpus)} CPUs"
+    where = f"CPU {cpus[0]}" if len(cpus) == 1 else counted(len(cpus), "CPU")
     share = percent(top.ns / whole)
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"

@@ -11,7 +11,7 @@ from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import CLOCK_NS, FEW_WAITS, SHORTEST_NS
-from schedtop.verdict.phrases import percent
+from schedtop.verdict.phrases import counted, percent
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import context_words, p99_words, slow_words
 
@@ -93,7 +93,7 @@ def few(f: Facts) -> Finding | None:
     count = f.view.latency().count
     if f.slow.enough or f.names_tasks or count >= FEW_WAITS:
         return None
-    headline = f"Nothing is slow, but only {count} waits ended: too little to judge"
+    headline = f"Nothing is slow, but only {counted(count, 'wait')} ended: too little to judge"
     return Finding(headline, context_words(f), "Choose a longer window")
 
 

@@ -150,3 +150,14 @@ def test_rates() -> None:
 @pytest.mark.parametrize(("ns", "words"), [(0, "1 s"), (1_400_000_000, "1 s"), (15_970_000_000, "16 s")])
 def test_a_span_in_whole_seconds_is_the_nearest(ns: int, words: str) -> None:
     assert units.format_whole_s(ns) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 waits"), (1, "1 wait"), (2, "2 waits"), (12_345, "12.3k waits"), (None, "- waits")]
+)
+def test_a_count_has_the_form_of_its_noun(count: int | None, words: str) -> None:
+    assert units.format_counted(count, "wait") == words
+
+
+def test_a_noun_may_have_a_plural_of_its_own() -> None:
+    assert [units.format_counted(count, "switch", "switches") for count in (1, 3)] == ["1 switch", "3 switches"]

@@ -72,15 +72,26 @@ def test_rows_take_the_place_of_those_before_them() -> None:
     assert updated(page, []) == page, "what is read is what was written"
 
 
-def test_a_row_of_more_tests_takes_the_place_of_one_of_fewer() -> None:
+TESTS = ["only yield", "only yield,exec", "quick", "all"]
+
+
+@pytest.mark.parametrize("order", [TESTS, TESTS[::-1], ["quick", "only yield", "all", "only yield,exec"]], ids=str)
+def test_no_row_goes_because_of_a_run_with_other_tests(order: list[str]) -> None:
     page = f"{BEGIN}\n{END}\n"
-    for tests in ("only yield", "quick", "only exec"):
-        page = updated(page, [Result(["a"]).row(TOLD | {"tests": tests})])
-    assert [tests in page for tests in ("only yield", "quick", "only exec")] == [False, True, True]
-    page = updated(page, [Result(["a"]).row(TOLD | {"tests": "all", "CPUs": "4"})])
-    assert "quick" in page, "other processors are another matter"
-    page = updated(page, [Result(["a"]).row(TOLD)])
-    assert "quick" not in page and "only" not in page
+    for number, tests in enumerate(order, 1):
+        page = updated(page, [Result(["a"] * number).row(TOLD | {"tests": tests})])
+    rows = [line.split(" | ") for line in page.splitlines()[1:] if line.startswith("| 6.1")]
+    assert {row[5]: row[6] for row in rows} == {tests: str(number) for number, tests in enumerate(order, 1)}
+    assert len(rows) == len(order)
+
+
+def test_of_the_same_run_the_newest_row_stays() -> None:
+    old, new = (TOLD | {"date": day} for day in ("2026-11-22", "2026-11-23"))
+    page = updated(f"{BEGIN}\n{END}\n", [Result(["a"] * 3).row(old)])
+    newer = updated(page, [Result(["a"] * 2, {"b": "why"}).row(new | {"kernel": "6.1.0-51"})])
+    assert newer.count("| 6.1.0-5") == 1 and "| 6.1.0-51 |" in newer
+    assert updated(newer, [Result(["a"] * 3).row(old)]) == newer, "also if it was merged first"
+    assert updated(newer, [Result(["a"] * 3).row(new)]) != newer, "of one day that which ran last"
 
 
 def test_a_page_without_a_place_is_refused() -> None:

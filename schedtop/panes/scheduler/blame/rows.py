@@ -38,17 +38,15 @@ class Part(NamedTuple):
 class Account:
     """All waits of the window that ended, `total_ns`: the sum of `pairs` (GROUP_PAIR_DTYPE, largest first) and `rest`.
 
-    Under a filter the whole is what its victims' pairs say, and there is no rest.
+    Under a filter the whole is what its victims' pairs say, and there is no rest. `rest_ns`: what no pair stands for.
+    A recording of an older version may have waits in the pairs of one interval and the total of another: what is
+    below zero by that is not shown.
     """
 
     pairs: Rows
     rest: tuple[Part, ...]
     total_ns: int
-
-    @property
-    def rest_ns(self) -> int:
-        """What no pair stands for."""
-        return sum(part.ns for part in self.rest)
+    rest_ns: int = 0
 
 
 def account(view: View) -> Account:
@@ -67,9 +65,8 @@ def account(view: View) -> Account:
     hidden = int(view.frame.pairs[time].sum()) - in_pairs
     left = total - in_pairs - hidden - sum(part.ns for part in parts)
     last = "not counted yet" if settings.blame == "blocker" else "short, given away, or nobody known"
-    return Account(
-        pairs, tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns), total
-    )
+    rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
+    return Account(pairs, rest, total, max(0, total - in_pairs))
 
 
 def _not_blocked(view: View) -> tuple[Part, ...]:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from schedtop.base.units import plural
 from schedtop.history.view import View
 from schedtop.model.folding import FOLDS
 from schedtop.panes.pane import Pane
@@ -119,7 +120,7 @@ class CpusPane(Pane[View]):
         count = f"{len(picture.ids)}"
         if name in FOLDS:
             words = [
-                f"{count} in {items} {name}{'s' if items != 1 else ''}",
+                f"{count} in {items} {plural(items, name)}",
                 order_words(view) or f"worst by {picture.ranking.word}",
             ]
         elif name == "grid":

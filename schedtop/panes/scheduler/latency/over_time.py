@@ -11,7 +11,15 @@ from textual.binding import BindingType
 from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import NS_PER_S, format_clock, format_count, format_ns, format_round_ns, format_short_ns
+from schedtop.base.units import (
+    NS_PER_S,
+    format_clock,
+    format_count,
+    format_counted,
+    format_ns,
+    format_round_ns,
+    format_short_ns,
+)
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import TITLE_FRAME, Pane
@@ -225,7 +233,7 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int) -> l
     for mark, name, ratio in PERCENTILES:
         parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
     parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
-    parts.append([(f"{format_count(waits.count)} waits", "text")])
+    parts.append([(format_counted(waits.count, "wait"), "text")])
     parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])
     return parts
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import format_count, format_ns, format_rate, format_round_ns, format_short_ns, rate
+from schedtop.base.units import format_counted, format_ns, format_rate, format_round_ns, format_short_ns, rate
 from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
@@ -124,7 +124,9 @@ class LatencyPane(Pane[View]):
         every = sum(waits.values(), Histogram.empty())
         names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
         kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
-        self.set_title(scope(view), f"{format_count(every.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        self.set_title(
+            scope(view), f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
+        )
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, spans in zip(names, row_lines(placed, kinds, len(kinds)), strict=True):
@@ -138,7 +140,7 @@ class LatencyPane(Pane[View]):
     def _group_lines(self, view: View, name: str, waits: Histogram) -> Sequence[Spans]:
         """The waits of one group, of all kinds together: more is not known of groups."""
         width, height = self.inner
-        self.set_title(name, f"{format_count(waits.count)} waits in {format_round_ns(view.frame.interval_ns)}")
+        self.set_title(name, f"{format_counted(waits.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}")
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         lines.extend(row_lines(placed, [("all", waits, _per_s(view, waits))], 1))

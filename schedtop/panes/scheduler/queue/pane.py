@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from textual.geometry import Size
 
-from schedtop.base.units import format_count
+from schedtop.base.units import format_count, format_counted
 from schedtop.history.view import View
 from schedtop.model.queue_lengths import QueueTable, length_ranges
 from schedtop.panes.pane import TITLE_FRAME, Pane
@@ -120,7 +120,7 @@ def _detail(queue: QueueTable, ids: list[int]) -> str:
     """How many samples, and how many are missing."""
     samples, expected = int(queue.samples[ids].sum()), int(queue.expected[ids].sum())
     missed = queue.missed(ids)
-    words = f"{format_count(samples)} samples"
+    words = format_counted(samples, "sample")
     return words + (f", {percent(missed / expected)} % missed" if expected and missed / expected > MISSED_RATIO else "")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from schedtop.base.units import format_clock_ms, format_ns
+from schedtop.base.units import format_clock_ms, format_counted, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WAKERS, Beginning, WokenBy, reason
@@ -78,7 +78,7 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
         yield "idle CPU", f"{which} was idle for {format_ns(int(row['idle_cpu_ns']))} of the wait"
     if row["allowed_cpus"]:
         count = int(row["allowed_cpus"])
-        yield "may run on", f"{count} CPU{'s' if count != 1 else ''}"
+        yield "may run on", format_counted(count, "CPU")
     if row["cgroup_id"]:
         yield "cgroup", steady(cgroups.get(int(row["cgroup_id"]), group_name(one, "cgroup", cgroups)[0]))
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from schedtop.base.units import plural
 from schedtop.offcpu.threads import Measured, ThreadLine
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.dashboard.export import ExportError
@@ -42,7 +43,8 @@ class OffCpuExporter:
     async def _export(self, shown: Measured, listed: Sequence[ThreadLine]) -> None:
         left_out = len(shown.lines) - len(listed)
         note = (
-            f"{left_out} of {len(shown.lines)} threads were not listed on the screen and are left out, also of shares"
+            f"{left_out} of {len(shown.lines)} {plural(len(shown.lines), 'thread')} {plural(left_out, 'was', 'were')} "
+            f"not listed on the screen and {plural(left_out, 'is', 'are')} left out, also of shares"
         )
         threads = {line.thread.thread for line in listed}
         try:

@@ -48,6 +48,7 @@ def make_task() -> TaskFrame:
     """One with something in every part."""
     wait = np.zeros(1, SLOW_WAIT_DTYPE)
     wait["tid"], wait["tgid"], wait["comm"], wait["wait_ns"] = 7, 7, b"victim", 30 * NS_PER_MS
+    wait["time_ns"] = 1_700_000_000 * NS_PER_S + 40 * NS_PER_MS
     wait["blocker_tid"][0, 0], wait["blocker_comm"][0, 0], wait["blocker_ns"][0, 0] = 8, b"hog", 20 * NS_PER_MS
     wait["covered_ns"], wait["waker_tid"], wait["waker_comm"] = 20 * NS_PER_MS, 9, b"waker"
     states = StateTimes(100 * NS_PER_MS, 200 * NS_PER_MS, 300 * NS_PER_MS, 100 * NS_PER_MS, 0, 300 * NS_PER_MS)
@@ -92,6 +93,17 @@ def names_of(data: Any) -> set[str]:
     if isinstance(data, list):
         return {name for value in data for name in names_of(value)}
     return set()
+
+
+@pytest.mark.parametrize(("ended_ms", "before_ms"), [(40, 0), (30, 0), (10, 20), (0, 30)])
+def test_a_wait_from_before_the_report_says_how_much_of_it(ended_ms: int, before_ms: int) -> None:
+    """It is listed whole, and may be longer than the report: the states have only what lies within."""
+    task = make_task()
+    task.slow_waits["time_ns"] = task.start_time_ns + ended_ms * NS_PER_MS
+    (wait,) = json.loads(to_json(task, HOST, NS_PER_MS))["slow_waits"]
+    assert (wait["wait_ns"], wait["before_ns"]) == (30 * NS_PER_MS, before_ms * NS_PER_MS)
+    words = re.findall(r"It began (\S+ ms) before this report", to_text(task, HOST, NS_PER_MS))
+    assert words == ([f"{before_ms}.0 ms"] if before_ms else [])
 
 
 def test_every_field_is_in_the_document() -> None:

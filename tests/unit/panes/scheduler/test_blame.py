@@ -49,6 +49,20 @@ def test_blame_adds_up_even_if_its_parts_contradict(blame: str, make_view: MakeV
     assert account(view).total_ns == sum_of(view)
 
 
+@pytest.mark.parametrize("blame", FIELDS)
+def test_pairs_above_the_total_leave_no_negative_rest(blame: str, make_view: MakeView) -> None:
+    """In an old recording a wait may be in the pairs of this interval and the total of the one before."""
+
+    def change(frame):  # type: ignore[no-untyped-def]
+        pairs = frame.pairs.copy()
+        pairs[FIELDS[blame][0]] *= 1000
+        return replace(frame, pairs=pairs)
+
+    made = account(make_view(settings=ViewSettings(blame=blame), change=change))
+    assert made.rest_ns == 0
+    assert all(part.ns > 0 for part in made.rest)
+
+
 def test_under_a_filter_the_whole_is_what_its_victims_waited(make_view: MakeView) -> None:
     view = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
     made = account(view)

@@ -42,7 +42,7 @@ CPU_STATE = layout(
     ("<u8", "slice_start_ns switches voluntary involuntary wakeups idle_ns current_tid migrations_in migrations_out"),
     ("<u8", "slow_suppressed ring_dropped negative_waits untracked evicted switches_unseen waits_unseen"),
     ("<u8", "cache_migrations numa_migrations looked_at_ns over_budget_ns uncovered_ns blocked_idle_ns"),
-    ("<u8", "others_ns unpaired_ns short_lived short_lived_dropped"),
+    ("<u8", "others_ns unpaired_ns short_lived short_lived_dropped wait_ends cut_epoch"),
     ("2<u8", "longest_epoch"),
     (f"{len(WAIT_KINDS)}<u8", "wait_sum_ns"),
     (f"{2 * len(WAIT_KINDS)}<u8", "longest_ns"),
@@ -297,7 +297,7 @@ def test_the_longest_wait_of_another_epoch_is_not_shown() -> None:
 
 
 def test_the_longest_wait_fits_the_count_even_at_the_edge_of_an_interval() -> None:
-    """A wait that ends between the two readings of one tick is in the counts of one Frame, the longest of the other."""
+    """Of a CPU that is stopped while it counts a wait, the count may be in one Frame and the longest in the other."""
     later = np.zeros(2, CPU_STATE)
     later["longest_epoch"][0], later["longest_ns"][0] = [2, 3], [0, 0, 0, 90, 40, 0]
     later["latency"][0, 5] = 1

@@ -419,7 +419,7 @@ async def test_loss_is_counted_and_named() -> None:
         source.made += 1
         source.put(replace(frame, loss=Loss(ring_dropped=12, late_ticks=1)))
         await collected(pilot, source, 0)
-        assert "lost: 12 events dropped, 1 late ticks" in text(pilot.app)
+        assert "lost: 12 events dropped, 1 late tick" in text(pilot.app)
         assert "nothing lost" not in text(pilot.app)
 
 
