@@ -67,9 +67,9 @@ def test_pairs_may_be_lost_when_half_of_the_map_is_full() -> None:
 def test_a_number_that_another_process_has_by_now_is_not_ours() -> None:
     own = OwnTasks(OWN)
     own.learn(RAN)
-    assert own.tids.tolist() == [OWN, OWN + 1, CHILD]
+    assert own.tids == {OWN, OWN + 1, CHILD}
     own.learn(tasks((CHILD, CHILD, 1, 0), (OWN + 1, OTHER, 1, 0)))
-    assert own.tids.tolist() == [OWN]
+    assert own.tids == {OWN}
 
 
 @pytest.mark.parametrize(
