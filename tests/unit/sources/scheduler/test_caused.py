@@ -72,6 +72,14 @@ def test_a_number_that_another_process_has_by_now_is_not_ours() -> None:
     assert own.tids == {OWN}
 
 
+def test_a_crowd_of_children_is_ours_as_a_few_are() -> None:
+    own, children = OwnTasks(OWN), range(CHILD, CHILD + 40)
+    ran = tasks((OWN, OWN, 1, 3), (OTHER, OTHER, 1, 90), *((child, child, OWN, 1) for child in children))
+    shares = pairs(*((OTHER, child, MS) for child in children), (OWN, OTHER, MS))
+    assert caused(shares, EPOCH, own, ran, MANY) == Caused(40 * MS, MS, False, 43)
+    assert own.tids == {OWN, *children}
+
+
 @pytest.mark.parametrize(
     ("known", "unseen_ns", "longest_wait_ns", "bound_ns"),
     [
