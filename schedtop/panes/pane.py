@@ -119,6 +119,7 @@ class Pane(Canvas, Generic[Moment]):
 
     def set_title(self, detail: str = "", subtitle: str = "") -> None:
         """The border's texts; set only when they change."""
+        surface_of(self).breathe()  # most panes have done half of their work when they know it
         name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
         number = f"{self.NUMBER} " if self.NUMBER else ""
         title = f"{number}{name}{f' · {detail}' if detail else ''}"

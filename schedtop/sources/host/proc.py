@@ -37,6 +37,11 @@ class StatReading:
     accounted_ns: npt.NDArray[np.int64]
     switches: int
 
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The CPUs that are online."""
+        return tuple(self.online.nonzero()[0].tolist())
+
 
 def parse_stat(text: bytes, possible_cpus: int) -> StatReading:
     """The reading of the text of /proc/stat; CPUs without a line are offline. Raises ValueError."""

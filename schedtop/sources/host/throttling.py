@@ -25,6 +25,9 @@ MOST_CHECKS = 500
 MOST_QUOTAS = 400
 """How many groups' statistics are read in a call; with more, those that were found first."""
 
+_NEVER = float("-inf")
+_NONE = np.zeros(0, THROTTLING_DTYPE)
+
 
 class Throttling:
     """Statistics of the groups with a quota below `root`, the mount of v2 (`unified`) or of v1's cpu controller."""
@@ -34,7 +37,7 @@ class Throttling:
         self._unified = unified
         self._groups: Mapping[int, str] = MappingProxyType({})
         self._paths: dict[int, str] = {}
-        # By time of the check, oldest first: what is checked goes to the end.
+        # By time of the check, oldest first: what is checked goes to the end, and what never was is at the beginning.
         self._checked: dict[int, float] = {}
         self._quotas: dict[int, float] = {}
 
@@ -45,7 +48,7 @@ class Throttling:
         has just got its quota may be found some calls later if there are very many; one that is gone has no row.
         """
         if self._root is None:
-            return np.zeros(0, THROTTLING_DTYPE)
+            return _NONE
         if groups is not self._groups:
             self._groups = groups
             self._take(dict(groups) | _ancestors(self._root, groups))
@@ -56,7 +59,7 @@ class Throttling:
                 rows.append((cgroup, *read_statistics(self._directory(cgroup), self._unified)))
             except (OSError, ValueError):
                 self._quotas.pop(cgroup)  # gone; if it is not, the next check finds it again
-        return np.array(rows, THROTTLING_DTYPE)
+        return np.array(rows, THROTTLING_DTYPE) if rows else _NONE
 
     def quotas(self) -> Mapping[int, float]:
         """The quota of each group that has one, by id, as a number of CPUs; as of the last `read`."""
@@ -65,11 +68,12 @@ class Throttling:
     @property
     def may_hold_back(self) -> bool:
         """Whether some group may have a quota, as of the last `read`: one has, or not all were looked at yet."""
-        return self._root is None or bool(self._quotas) or len(self._checked) < len(self._paths)
+        return self._root is None or bool(self._quotas) or next(iter(self._checked.values()), 0.0) == _NEVER
 
     def _take(self, paths: dict[int, str]) -> None:
         self._paths = paths
-        self._checked = {cgroup: when for cgroup, when in self._checked.items() if cgroup in paths}
+        known = {cgroup: when for cgroup, when in self._checked.items() if cgroup in paths}
+        self._checked = dict.fromkeys(paths.keys() - known.keys(), _NEVER) | known
         self._quotas = {cgroup: quota for cgroup, quota in self._quotas.items() if cgroup in paths}
 
     def _check(self, now: float) -> None:
@@ -84,7 +88,7 @@ class Throttling:
                 self._quotas[cgroup] = quota
 
     def _due(self, now: float) -> list[int]:
-        due = list(self._paths.keys() - self._checked.keys())[:MOST_CHECKS]
+        due: list[int] = []
         for cgroup, checked in self._checked.items():
             if len(due) >= MOST_CHECKS or checked + RECHECK_S > now:
                 break

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.model.counts import Attribution
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.kernel.constants import SCHEDULER
+
+_FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +47,29 @@ class OwnTasks:
         """Looks at the tasks that ran in an interval (TASK_DTYPE); run time of ours in it and the one before."""
         if not self._own:
             return 0
-        tgids = tasks["tgid"]
-        started = np.isin(tasks["parent_tgid"], list(self._tgids))
+        tids, tgids = tasks["tid"], tasks["tgid"]
+        started = set(tgids[_among(tasks["parent_tgid"], self._tgids)].tolist())
         # A number that another process has by now is ours no longer.
-        self._tgids -= set(tgids[~started & (tgids != self._own)].tolist())
-        self._tgids |= set(tgids[started].tolist())
-        ours = np.isin(tgids, list(self._tgids))
-        self._tids -= set(tasks["tid"][~ours].tolist())
-        self._tids |= set(tasks["tid"][ours].tolist())
-        before, self._run_ns = self._run_ns, int(tasks["run_ns"][ours].sum())
+        self._tgids = self._tgids.difference(tgids.tolist()) | started | {self._own}
+        ours = _among(tgids, self._tgids)
+        self._tids = self._tids.difference(tids.tolist()).union(tids[ours].tolist())
+        before, self._run_ns = self._run_ns, sum(tasks["run_ns"][ours].tolist())
         return before + self._run_ns
 
     @property
-    def tids(self) -> Integers:
+    def tids(self) -> set[int]:
         """Of all that are known; empty: nothing is known."""
-        return np.array(sorted(self._tids), np.int64)
+        return self._tids
+
+
+def _among(numbers: Integers, ours: set[int]) -> npt.NDArray[np.bool_]:
+    """Which of the numbers are ours. np.isin is much code for a handful, and comes out of a cold cache."""
+    if len(ours) > _FEW:
+        return np.isin(numbers, list(ours))
+    found = np.zeros(len(numbers), bool)
+    for number in ours:
+        found |= numbers == number
+    return found
 
 
 def caused(pairs: Rows, epoch: int, own: OwnTasks, tasks: Rows, most_pairs: int) -> Caused | None:
@@ -72,13 +83,14 @@ def caused(pairs: Rows, epoch: int, own: OwnTasks, tasks: Rows, most_pairs: int)
     lost = 2 * len(pairs) > most_pairs
     parity = epoch & 1
     pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
-    pairs = pairs[np.isin(pairs["other_tid"], tids) & ~np.isin(pairs["victim_tid"], tids)]
-    if not len(pairs):
-        return Caused(0, 0, lost, run_ns)
-    _, victims = np.unique(pairs["victim_tid"], return_inverse=True)
-    longest = pairs["longest_ns"][:, parity].astype(np.int64)
-    shares = np.bincount(victims, weights=longest)
-    return Caused(int(shares.max()), int(longest.max()), lost, run_ns)
+    pairs = pairs[_among(pairs["other_tid"], tids)]
+    shares: dict[int, int] = {}
+    least_ns = 0
+    for victim, ns in zip(pairs["victim_tid"].tolist(), pairs["longest_ns"][:, parity].tolist(), strict=True):
+        if victim not in tids:
+            shares[victim] = shares.get(victim, 0) + ns
+            least_ns = max(least_ns, ns)
+    return Caused(max(shares.values(), default=0), least_ns, lost, run_ns)
 
 
 def longest_caused_ns(known: Caused, attribution: Attribution, longest_wait_ns: int, interval_ns: int) -> int:

@@ -62,10 +62,10 @@ class TaskLedger:
         """
         running = running_tids & (len(slots) - 1)
         if among is None:
-            moved = np.flatnonzero(_changed(slots, self._slots, running))
+            moved = _changed(slots, self._slots, running).nonzero()[0]
             return moved, take_rows(slots, moved)
         rows = take_rows(slots, among)
-        moved = np.flatnonzero(_changed(rows, take_rows(self._slots, among), np.searchsorted(among, running)))
+        moved = _changed(rows, take_rows(self._slots, among), among.searchsorted(running)).nonzero()[0]
         return among[moved], take_rows(rows, moved)
 
     def settle(self, indices: Integers, rows: Rows, overflow: Rows, now: Moment) -> Rows:
@@ -114,8 +114,8 @@ class Moment:
         """
         tids = cpus["current_tid"].astype(np.int64)
         starts = cpus["slice_start_ns"].astype(np.int64)
-        live = np.flatnonzero((starts > 0) & (starts <= time_ns) & (tids > 0))
-        live = live[np.argsort(tids[live])]
+        live = ((starts > 0) & (starts <= time_ns) & (tids > 0)).nonzero()[0]
+        live = live[tids[live].argsort()]
         return cls(time_ns, epoch, tids[live], starts[live])
 
     def slice_ns(self, tids: Integers) -> npt.NDArray[np.int64]:
@@ -123,7 +123,7 @@ class Moment:
         if not len(self.running_tids):
             return np.zeros(len(tids), np.int64)
         wanted = tids.astype(np.int64)
-        at = np.minimum(np.searchsorted(self.running_tids, wanted), len(self.running_tids) - 1)
+        at = np.minimum(self.running_tids.searchsorted(wanted), len(self.running_tids) - 1)
         return np.where(self.running_tids[at] == wanted, self.time_ns - self.running_since_ns[at], 0)
 
     def waiting_ns(self, rows: Rows) -> npt.NDArray[np.int64]:
@@ -178,7 +178,7 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
     counts = latest["counters"] - before["counters"] * same[:, None]
     as_words(tasks)[:, _FIRST_COUNTER : _FIRST_COUNTER + len(_COUNTERS)] = counts
     tasks["waiting_ns"] = now.waiting_ns(rows)
-    ended = np.flatnonzero(rows["flags"] & SCHEDULER.TASK_EXITED)
+    ended = (rows["flags"] & SCHEDULER.TASK_EXITED).nonzero()[0]
     if len(ended):
         # Of a thread it is between it and its process; what is no wait status is a reason why there is none.
         gone = rows[["tid", "tgid", "exit_code"]][ended]

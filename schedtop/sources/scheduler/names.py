@@ -59,20 +59,20 @@ class TaskNames:
             places = np.minimum(np.searchsorted(self._overflow["tid"], tids), len(self._overflow) - 1)
             rows = take_rows(self._overflow, places)
             self._copy(found, rows, rows["tid"] == tids)
-        for index in np.flatnonzero((found["comm"] == b"") & (found["tid"] != 0)):
+        for index in ((found["comm"] == b"") & (found["tid"] != 0)).nonzero()[0]:
             found["comm"][index] = self._names.name(int(tids[index]))
         return found
 
     def processes(self, tids: Integers, tgids: Integers, comms: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
         """The comm of each task's thread group leader: from the leader's slot, else from /proc."""
-        led = np.flatnonzero(tids != tgids)
+        led = (tids != tgids).nonzero()[0]
         names: npt.NDArray[np.bytes_] = comms.copy()
         if not len(led):
             return names
         tgids = tgids[led]
         leaders = tgids.astype(np.int64) & (len(self._slots) - 1)
         names[led] = self._slots["comm"][leaders]
-        for index in np.flatnonzero(self._slots["tid"][leaders] != tgids).tolist():
+        for index in (self._slots["tid"][leaders] != tgids).nonzero()[0].tolist():
             names[led[index]] = self._names.name(int(tgids[index]))
         return names
 
@@ -90,18 +90,14 @@ class Affinities:
 
     def note(self, tasks: Rows, now_ns: int) -> None:
         """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; 0 for one that is gone."""
-        chosen = np.flatnonzero(tasks["run_delay_ns"])
+        chosen = tasks["run_delay_ns"].nonzero()[0]
         if len(chosen) > MOST_MASKS:
-            chosen = chosen[np.argpartition(tasks["run_delay_ns"][chosen], -MOST_MASKS)[-MOST_MASKS:]]
-        noted, counts = {}, []
-        for task in zip(tasks["tid"][chosen].tolist(), tasks["start_ns"][chosen].tolist(), strict=True):
-            known = self._known.get(task)
-            if known is None or now_ns - known[0] >= KEEP_MASKS_NS:
-                known = now_ns, _count_allowed(task[0])
-            noted[task] = known
-            counts.append(known[1])
-        tasks["allowed_cpus"][chosen] = counts
-        self._known = noted
+            chosen = chosen[tasks["run_delay_ns"][chosen].argsort()[-MOST_MASKS:]]
+        of = list(zip(tasks["tid"][chosen].tolist(), tasks["start_ns"][chosen].tolist(), strict=True))
+        since_ns = now_ns - KEEP_MASKS_NS
+        fresh = {task: known for task, known in self._known.items() if known[0] > since_ns}
+        self._known = {task: fresh.get(task) or (now_ns, _count_allowed(task[0])) for task in of}
+        tasks["allowed_cpus"][chosen] = [self._known[task][1] for task in of]
 
 
 def _count_allowed(tid: int) -> int:

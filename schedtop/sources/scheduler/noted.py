@@ -8,7 +8,8 @@ cumulative: what is found then is exact, only later.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,33 +43,35 @@ class Noted:
     """Reads the lists."""
 
     def __init__(self, lists: Lists) -> None:
-        self._epochs: Integers = lists.heads["epoch"]
-        self._slot_counts: Integers = lists.heads["slot_count"]
-        self._pair_counts: Integers = lists.heads["pair_count"]
+        fields: Mapping[str, Any] = lists.heads.dtype.fields or {}
+        self._heads: Integers = lists.heads.view(np.uint32).reshape(len(lists.heads), -1)
+        self._epoch, self._slot_count, self._pair_count = (
+            fields[name][1] // self._heads.itemsize for name in ("epoch", "slot_count", "pair_count")
+        )
         self._slots: Integers = lists.slots.reshape(len(lists.heads), 2, -1)
         self._pairs: Integers = lists.pairs.reshape(len(lists.heads), 2, -1)
 
     def slots(self, epoch: int) -> Integers | None:
         """What was noted of slots in an epoch so far, in any order; `None`: more than fits in a list."""
-        return self._noted(epoch, self._slot_counts, self._slots)
+        return self._noted(epoch, self._slot_count, self._slots)
 
     def pairs(self, epoch: int) -> list[bytes] | None:
         """The same for pairs: the keys of their map."""
-        noted = self._noted(epoch, self._pair_counts, self._pairs)
+        noted = self._noted(epoch, self._pair_count, self._pairs)
         if noted is None:
             return None
         return [struct.pack("=II", pair & 0xFFFFFFFF, pair >> 32) for pair in set(noted.tolist())]
 
-    def _noted(self, epoch: int, counts: Integers, entries: Integers) -> Integers | None:
+    def _noted(self, epoch: int, count_field: int, entries: Integers) -> Integers | None:
+        """`count_field`: where in the head of a list the count of its entries is, of even epochs."""
         parity = epoch & 1
         most = entries.shape[2]
         found = []
-        for cpu in np.flatnonzero(self._epochs[:, parity] == epoch & _EPOCH).tolist():
-            # The count first: the entry that it tells of is there.
-            count = int(counts[cpu, parity])
-            if count > most:
-                return None
-            if count:
+        # The counts first: the entries that they tell of are there.
+        for cpu, head in enumerate(self._heads.tolist()):
+            if head[self._epoch + parity] == epoch & _EPOCH and (count := head[count_field + parity]):
+                if count > most:
+                    return None
                 found.append(entries[cpu, parity, :count])
         return np.concatenate(found) if found else np.zeros(0, entries.dtype)
 
@@ -101,11 +104,9 @@ class ChangedSlots:
             return None
         first = self._next_share
         self._next_share = (first + self._share) % self._count
-        running = running_tids & (self._count - 1)
-        share = np.arange(first, min(first + self._share, self._count))
         # Not np.unique: each of the few calls here comes out of a cold cache, and that one is many.
-        found = np.concatenate((late, noted, self.waiting, running, share)).astype(np.int64, copy=False)
-        found.sort()
-        first_ones = np.ones(len(found), bool)
-        np.not_equal(found[1:], found[:-1], out=first_ones[1:])
-        return found[first_ones]
+        chosen = np.zeros(self._count, bool)
+        chosen[first : first + self._share] = True
+        for indices in (late, noted, self.waiting, running_tids & (self._count - 1)):
+            chosen[indices] = True
+        return chosen.nonzero()[0]

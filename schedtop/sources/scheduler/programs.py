@@ -10,7 +10,7 @@ import numpy as np
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
 from schedtop.sources.host.pid_numbers import highest_tid
-from schedtop.sources.host.topology import online_cpus, present_cpus
+from schedtop.sources.host.topology import present_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.btf import KERNEL_BTF, BtfError
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
@@ -148,18 +148,17 @@ class Programs(Loader):
             self.config["threshold_ns"] = threshold_ns
             self._start(later=(SAMPLER,))
 
-    def sample(self, on: bool) -> tuple[int, ...]:
-        """Has the run queues sampled, or no longer; the CPUs on which they are. Raises OSError.
+    def sample(self, online: tuple[int, ...]) -> tuple[int, ...]:
+        """Has the run queues of the CPUs that are online sampled, or none; the CPUs on which they are. Raises OSError.
 
         A CPU that has come online since is taken in.
         """
-        if not on:
+        if self.sampled_cpus != online:
             self._detach(SAMPLER)
             self.sampled_cpus = ()
-        elif SAMPLER in self._hooks and self.sampled_cpus != (online := tuple(online_cpus())):
-            self._detach(SAMPLER)
-            self._attach(SAMPLER)
-            self.sampled_cpus = online
+            if online and SAMPLER in self._hooks:
+                self._attach(SAMPLER)
+                self.sampled_cpus = online
         return self.sampled_cpus
 
     def slow_waits(self) -> Rows:
@@ -175,7 +174,7 @@ class Programs(Loader):
 
         One that is over and was returned by the call before is taken out of the map: nothing else ever is.
         """
-        inserted, epoch = int(self.cpus["overflowed"].sum()), int(self.config["epoch"][0])
+        inserted, epoch = int(np.add.reduce(self.cpus["overflowed"])), int(self.config["epoch"][0])
         return self._overflow.read(inserted, epoch, self.cpus["current_tid"])
 
     def pairs(self, keys: list[bytes] | None) -> Rows:

@@ -157,19 +157,19 @@ def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> F
         "end_ns": later.time_ns,
         "interval_ns": interval_ns,
     }
-    for part in kind.parts:
-        name = part.name
-        if name in _FROM_STRUCTS:
-            parts[name] = _FROM_STRUCTS[name](earlier, later)
-        elif hasattr(later.since_last, name):
-            parts[name] = getattr(later.since_last, name)
-        elif name not in parts:
-            parts[name] = part.difference(getattr(earlier, name), getattr(later, name))
+    parts |= {name: make(earlier, later) for name, make in _FROM_STRUCTS.items()}
+    parts |= {
+        part.name: getattr(later.since_last, part.name)
+        if hasattr(later.since_last, part.name)
+        else part.difference(getattr(earlier, part.name), getattr(later, part.name))
+        for part in kind.parts
+        if part.name not in parts
+    }
     parts["slow_waits"] = _slow_waits(earlier, later, parts["cpus"], parts["throttling"])
     if (caused := later.since_last.caused) is not None:
         longest_ns = int(parts["latency"].max_ns.max(initial=0))
         bound_ns = longest_caused_ns(caused, subtract(earlier.blocked, later.blocked), longest_ns, interval_ns)
-        parts["overhead"] = replace(parts["overhead"], longest_caused_wait_ns=bound_ns)
+        parts["overhead"] = parts["overhead"].with_longest_caused_wait(bound_ns)
     return kind(**parts)
 
 
@@ -179,7 +179,7 @@ def _cpu_table(earlier: Reading, later: Reading) -> CpuTable:
     for name, kernel_name in _KERNEL_CPU_COUNTERS.items():
         columns[name][:] = later.cpus[kernel_name] - earlier.cpus[kernel_name]
     idle = later.idle_ns - earlier.idle_ns
-    columns["idle_ns"][:] = np.clip(idle, 0, later.time_ns - earlier.time_ns)
+    columns["idle_ns"][:] = np.minimum(np.maximum(idle, 0), later.time_ns - earlier.time_ns)
     online = np.ones(len(later.cpus), bool)
     if earlier.stat and later.stat:
         for name, times_ns in cpu_times(earlier.stat, later.stat).items():
@@ -198,8 +198,8 @@ def _latency(earlier: Reading, later: Reading) -> LatencyTable:
     longest = later.cpus["longest_ns"].reshape(cpus, 2, kinds)[:, parity]
     longest = np.where(current[:, None], longest, 0).astype(np.int64)
     # Of a CPU that was stopped while it counted a wait (cut.py), the one may be known without the other.
-    number = counts.sum(axis=2, dtype=np.int64)
-    longest = np.clip(longest, -(-sums // np.maximum(number, 1)), sums)
+    number = np.add.reduce(counts, axis=2, dtype=np.int64)
+    longest = np.minimum(np.maximum(longest, -(-sums // np.maximum(number, 1))), sums)
     return LatencyTable(
         np.ascontiguousarray(counts.transpose(1, 0, 2)),
         np.ascontiguousarray(np.where(number > 0, sums, 0).T),
@@ -243,7 +243,7 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
         expected[~later.stat.online] = 0
     taken, idle = ((new[name] - old[name]).astype(np.int64) for name in ("samples", "idle"))
     asleep = (later.idle_ns - earlier.idle_ns) * SAMPLING_HZ // NS_PER_S - idle
-    slept = np.clip(np.minimum(expected - taken, asleep), 0, None)
+    slept = np.maximum(np.minimum(expected - taken, asleep), 0)
     counts[:, :, 0] += slept.astype(counts.dtype)
     sums = (new["sum"] - old["sum"]).astype(np.int64).T.copy()
     return QueueTable(SAMPLING_HZ, counts, sums, longest, taken + slept, expected, slept)

@@ -27,8 +27,11 @@ class Running:
         # They may be the kernel's own memory: the tid first, so that it is of that slice, if this began before.
         running["current_tid"] = cpus["current_tid"]
         running["slice_start_ns"] = starts = cpus["slice_start_ns"]
-        left_ns = np.zeros(len(cpus), starts.dtype) if self._left_ns is None else self._left_ns
+        if self._left_ns is None:
+            if online.all():
+                return running
+            self._left_ns = np.zeros(len(cpus), starts.dtype)
         # One that is back has not switched yet, as long as its row tells of the same slice.
-        self._left_ns = np.where(online, left_ns, running["slice_start_ns"])
+        self._left_ns = np.where(online, self._left_ns, running["slice_start_ns"])
         running[running["slice_start_ns"] == self._left_ns] = 0
         return running

@@ -26,7 +26,7 @@ class ShortLivedReader:
 
     def read(self, epoch: int) -> Rows:
         """The short-lived tasks of the interval `epoch`, which is over."""
-        seen = int(self._programs.cpus["short_lived"].sum())
+        seen = int(np.add.reduce(self._programs.cpus["short_lived"]))
         if seen == self._seen and not self._reported:
             return no_short_lived()
         self._seen = seen

@@ -190,9 +190,9 @@ class LiveSource:
         programs, epoch = self._programs, self._epoch
         threshold_ns = self._begin_epoch(epoch + 1)
         not_of_ext = self._without_ext()
-        sampled_cpus, queues = self._sample_queues()
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_at_cut(programs.cpus, programs.cuts, epoch), self._files.stat()
+        sampled_cpus, queues = self._sample_queues(stat)
         cpus["slice_start_ns"] = self._running.now(cpus, stat.online)["slice_start_ns"]
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
@@ -205,19 +205,21 @@ class LiveSource:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
         cgroups = self._cgroups.resolve(set(tasks["cgroup_id"].tolist()))
         self._breath.take()
+        since_last = SinceLast(
+            tasks=tasks,
+            short_lived=self._short_lived.read(epoch),
+            slow_waits=self._slow_waits(epoch, wall_ns - time_ns, names, stat),
+            pairs=pairs,
+            small_pairs_ns=small_pairs_ns,
+            caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
+        )
+        self._breath.take()
         return Reading(
             time_ns=time_ns,
             wall_ns=wall_ns,
             epoch=epoch,
             cpus=cpus,
-            since_last=SinceLast(
-                tasks=tasks,
-                short_lived=self._short_lived.read(epoch),
-                slow_waits=self._slow_waits(epoch, wall_ns - time_ns, names, stat),
-                pairs=pairs,
-                small_pairs_ns=small_pairs_ns,
-                caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
-            ),
+            since_last=since_last,
             threshold_ns=threshold_ns,
             stat=stat,
             pressure=self._files.pressure(),
@@ -245,8 +247,9 @@ class LiveSource:
 
         From here on it notes longest waits and pairs under the new epoch; those of the one before stay.
         """
-        self._epoch = epoch
         self._changed.look_back(epoch - 1)
+        self._breath.take()
+        self._epoch = epoch
         config = self._programs.config
         threshold_ns = int(config["threshold_ns"][0])
         config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
@@ -268,16 +271,16 @@ class LiveSource:
             why = f"the kernel does not let us time its programs, that needs CAP_SYS_ADMIN ({error.strerror})"
             self._unavailable = MappingProxyType({**self._unavailable, "overhead": why})
 
-    def _sample_queues(self) -> tuple[tuple[int, ...], Rows | None]:
+    def _sample_queues(self, stat: proc.StatReading) -> tuple[tuple[int, ...], Rows | None]:
         """Has the run queues sampled if that is wanted: of which CPUs, and the samples so far (`None`: not sampled)."""
         was_sampled = bool(self._programs.sampled_cpus)
         try:
-            cpus = self._programs.sample(self._samples and "queue" not in self._unavailable)
+            cpus = self._programs.sample(stat.cpus if self._samples and "queue" not in self._unavailable else ())
         except OSError as error:
             why = f"the kernel does not let us sample the run queues: {error.strerror}"
             self._unavailable = MappingProxyType({**self._unavailable, "queue": why})
-            cpus = self._programs.sample(False)
-        return cpus, self._programs.queues.copy() if cpus or was_sampled else None
+            cpus = self._programs.sample(())
+        return cpus, copy_rows(self._programs.queues) if cpus or was_sampled else None
 
     def _tasks(self, time_ns: int, epoch: int, stat: proc.StatReading) -> tuple[Rows, TaskNames, Integers]:
         """The tasks that did something (TASK_DTYPE), the names of all, and how many wait on each CPU."""
@@ -295,6 +298,8 @@ class LiveSource:
             chosen = rows["flags"] & programs.selected_flag != 0
             moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
+        # From here on all is of copies.
+        self._breath.take()
         tasks = self._ledger.settle(moved, rows, overflow, now)
         self._breath.take()
         tasks["process"] = names.processes(tasks["tid"], tasks["tgid"], tasks["comm"])

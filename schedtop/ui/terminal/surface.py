@@ -57,6 +57,7 @@ class Surface:
         for row, before in rows:
             start, spans = difference(before, canvas.line_at(row))
             self._painter.put(y + row, x + start, *self._cells(canvas, spans))
+            self.breathe()
         canvas.catch_up = forget_lines
         self._ask()
         return True
@@ -66,6 +67,7 @@ class Surface:
         place = self._place(canvas)
         if place is None:
             return False
+        self.breathe()
         x, y, width, height = place[0]
         canvas.catch_up = forget_lines
         label = steady(in_ascii(label) if self._ascii else label)

@@ -120,6 +120,7 @@ class OverTimePane(Pane[View]):
         placed = self.time.place(view, MARGIN, max(1, width - MARGIN))
         cpus = view.settings.shown_filter.cpus or None
         columns = self._columns(placed, cpus)
+        surface_of(self).breathe()
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
         scale = self._scale = log_scale(columns.total, threshold_ns, rows, self._scale)

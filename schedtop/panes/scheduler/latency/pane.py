@@ -15,6 +15,7 @@ from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
 from schedtop.panes.scheduler.tasks.selected import selected_group
+from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column, Placed, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, fit
 
@@ -135,6 +136,7 @@ class LatencyPane(Pane[View]):
             lines.append([])
         room = height - len(lines)
         up = waits["wakeup"] + waits["fork"]
+        surface_of(self).breathe()
         return [*lines, *self._plot.lines(up, waits["preemption"], width, room, view.frame.threshold_ns)]
 
     def _group_lines(self, view: View, name: str, waits: Histogram) -> Sequence[Spans]:

@@ -34,7 +34,9 @@ def test_times_are_per_cpu_in_nanoseconds() -> None:
 
 
 def test_a_cpu_without_a_line_is_offline() -> None:
-    assert list(proc.parse_stat(STAT, 4).online) == [True, False, True, False]
+    reading = proc.parse_stat(STAT, 4)
+    assert list(reading.online) == [True, False, True, False]
+    assert reading.cpus == (0, 2)
 
 
 def test_a_cpu_beyond_the_possible_ones_is_left_out() -> None:

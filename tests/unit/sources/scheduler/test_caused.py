@@ -67,9 +67,17 @@ def test_pairs_may_be_lost_when_half_of_the_map_is_full() -> None:
 def test_a_number_that_another_process_has_by_now_is_not_ours() -> None:
     own = OwnTasks(OWN)
     own.learn(RAN)
-    assert own.tids.tolist() == [OWN, OWN + 1, CHILD]
+    assert own.tids == {OWN, OWN + 1, CHILD}
     own.learn(tasks((CHILD, CHILD, 1, 0), (OWN + 1, OTHER, 1, 0)))
-    assert own.tids.tolist() == [OWN]
+    assert own.tids == {OWN}
+
+
+def test_a_crowd_of_children_is_ours_as_a_few_are() -> None:
+    own, children = OwnTasks(OWN), range(CHILD, CHILD + 40)
+    ran = tasks((OWN, OWN, 1, 3), (OTHER, OTHER, 1, 90), *((child, child, OWN, 1) for child in children))
+    shares = pairs(*((OTHER, child, MS) for child in children), (OWN, OTHER, MS))
+    assert caused(shares, EPOCH, own, ran, MANY) == Caused(40 * MS, MS, False, 43)
+    assert own.tids == {OWN, *children}
 
 
 @pytest.mark.parametrize(

@@ -384,3 +384,10 @@ def test_the_longest_wait_that_we_caused_is_of_the_interval() -> None:
     later = reading(MS, own=own, caused=Caused(7, 7, False, 9))
     assert difference(reading(0, own=own), later).overhead == Overhead(nice=-10, longest_caused_wait_ns=7)
     assert difference(reading(0), reading(MS)).overhead.longest_caused_wait_ns is None
+
+
+def test_quota_statistics_are_differences_of_the_groups_in_both_readings_in_order_of_id() -> None:
+    earlier = np.array([(9, 10, 2, 30, 4), (7, 1, 1, 1, 1), (8, 5, 5, 5, 5)], THROTTLING_DTYPE)
+    later = np.array([(11, 1, 1, 1, 1), (8, 4, 6, 7, 5), (9, 15, 3, 90, 4)], THROTTLING_DTYPE)
+    frame = difference(reading(0, throttling=earlier), reading(MS, throttling=later))
+    assert frame.throttling.tolist() == [(8, 0, 1, 2, 0), (9, 5, 1, 60, 0)]
