@@ -32,12 +32,20 @@
 	struct name##_table_t;                                                                                         \
 	extern struct name##_table_t name __asm__("unprinted_" #name)
 
+/*
+ * The eight bytes at an address of which the verifier knows nothing; 0 if there is nothing to read. Where it lets an
+ * address be cast, this is a load that survives a fault, and else a call of the kernel.
+ */
 static __always_inline u64 pointer_at(u64 address)
 {
+#ifdef U64_TYPE
+	return FIELD(u64, ((u64(*)(u64, u32))RDONLY_CAST)(address, U64_TYPE), 0);
+#else
 	u64 value = 0;
 
 	bpf_probe_read_kernel(&value, sizeof(value), (void *)address);
 	return value;
+#endif
 }
 
 #endif

@@ -36,12 +36,16 @@ static __always_inline u64 current_queue(void)
 #endif
 
 #ifdef RQ_TO_PREEMPT_COUNT
-/* The address of the current CPU's preempt_count, where it is a variable of the CPU; 0: it cannot be read. */
-static __always_inline u64 preempt_count_place(void)
+/* The same, 0 if it is another CPU's. */
+static __always_inline u64 queue_to_keep(void)
 {
 	u64 queue = current_queue();
 
-	return queue ? queue + RQ_TO_PREEMPT_COUNT : 0;
+#ifdef RQ_CPU_OFFSET
+	if (queue && (u32)pointer_at(queue + RQ_CPU_OFFSET) != bpf_get_smp_processor_id())
+		return 0;
+#endif
+	return queue;
 }
 #endif
 
@@ -51,19 +55,21 @@ static __always_inline u32 preempt_count(u32 unknown)
 #if defined(TASK_PREEMPT_COUNT_OFFSET)
 	return pointer_at(bpf_get_current_task() + TASK_PREEMPT_COUNT_OFFSET);
 #elif defined(RQ_TO_PREEMPT_COUNT)
-	return pointer_at(preempt_count_place());
+	u64 queue = current_queue();
+
+	return queue ? pointer_at(queue + RQ_TO_PREEMPT_COUNT) : 0;
 #else
 	return unknown;
 #endif
 }
 
-/* The same in one read, where it is a variable of the CPU: `place` keeps its address for this CPU. */
-static __always_inline u32 preempt_count_by(u64 *place)
+/* The same in one read, where it is a variable of the CPU: `queue` keeps the address of this CPU's run queue. */
+static __always_inline u32 preempt_count_by(u64 *queue)
 {
 #ifdef RQ_TO_PREEMPT_COUNT
-	if (!*place)
-		*place = preempt_count_place();
-	return *place ? pointer_at(*place) : 0;
+	if (!*queue)
+		*queue = queue_to_keep();
+	return *queue ? pointer_at(*queue + RQ_TO_PREEMPT_COUNT) : 0;
 #else
 	return preempt_count(0);
 #endif

@@ -55,7 +55,7 @@ struct capture_cpu {
 	u64 lost[CAPTURE_KINDS];
 	u64 busy; /* an event is being written */
 	u64 interrupting; /* events that came meanwhile, and are lost */
-	u64 preempt_count_at; /* the address of its preempt_count, 0: not looked for yet */
+	u64 queue_at; /* the address of its run queue, 0: not looked for yet */
 	u64 reserved_line[3];
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
@@ -232,7 +232,7 @@ static __always_inline void add_event(struct ring *ring, u32 kind, u32 tid, u32 
 /* Of a task that was last on `cpu`, or is to start there. */
 static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu)
 {
-	u32 by = woken_by(preempt_count_by(&ring->cpu->preempt_count_at));
+	u32 by = woken_by(preempt_count_by(&ring->cpu->queue_at));
 
 	add_event(ring, kind, tid, waker_tid(by), prio, cpu, 0, by);
 }

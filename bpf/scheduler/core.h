@@ -401,7 +401,7 @@ static __always_inline void on_switch(struct switch_event *event)
 /* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
 static __always_inline u32 waker(struct cpu_state *cpu)
 {
-	u32 by = woken_by(preempt_count_by(&cpu->preempt_count_at));
+	u32 by = woken_by(preempt_count_by(&cpu->queue_at));
 	u32 tid = bpf_get_current_pid_tgid();
 
 	return by << WOKEN_BY_SHIFT | (by == BY_INTERRUPT ? 0 : tid);

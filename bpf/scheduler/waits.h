@@ -73,18 +73,36 @@ static __always_inline void note_difference(struct cpu_state *cpu, u64 queue_clo
 	cpu->clock_offset = (s64)(cpu->clock_former - cpu->clock_least) < 0 ? cpu->clock_former : cpu->clock_least;
 }
 
+/* The clock of this CPU's run queue; false: that was not found. se.cfs_rq is of the task's CPU whatever its class. */
+static __always_inline bool read_queue_clock(u64 *clock, struct task_id *next, struct cpu_state *cpu, u32 cpu_id)
+{
+	u64 fair, queue;
+
+#ifdef U64_TYPE
+	/* A load costs no more by a known address, and the way there is three of them. */
+	if (cpu->queue_at) {
+		*clock = pointer_at(cpu->queue_at + RQ_CLOCK_OFFSET);
+		return true;
+	}
+#endif
+	fair = TASK_POINTER(next->task, TASK_CFS_RQ_OFFSET);
+	queue = FIELD(u64, fair, CFS_RQ_RQ_OFFSET);
+	*clock = FIELD(u64, queue, RQ_CLOCK_OFFSET);
+	if (FIELD(u32, queue, RQ_CPU_OFFSET) != cpu_id)
+		return false;
+	cpu->queue_at = queue;
+	return true;
+}
+
 /*
  * A wakeup that preempts spares the switch after it the update of rq->clock (rq_clock_skip_update()): then it still shows
- * the time of the wakeup, which is when `next` was queued, and the other clock is read. se.cfs_rq is of the task's CPU
- * whatever its class.
+ * the time of the wakeup, which is when `next` was queued, and the other clock is read.
  */
 static __always_inline void read_clocks(struct moment *at, struct task_id *next, struct cpu_state *cpu, u32 cpu_id)
 {
-	u64 fair = TASK_POINTER(next->task, TASK_CFS_RQ_OFFSET);
-	u64 queue = FIELD(u64, fair, CFS_RQ_RQ_OFFSET);
-	u64 queue_clock = FIELD(u64, queue, RQ_CLOCK_OFFSET);
+	u64 queue_clock;
+	bool own = read_queue_clock(&queue_clock, next, cpu, cpu_id);
 	bool stale = queue_clock == FIELD(u64, next->task, TASK_LAST_QUEUED_OFFSET);
-	bool own = FIELD(u32, queue, RQ_CPU_OFFSET) == cpu_id;
 
 	if (own && !stale && queue_clock - cpu->clock_window < CLOCK_WINDOW_NS) {
 		at->now = queue_clock + cpu->clock_offset;

@@ -59,7 +59,7 @@ _CALLERS = ("x86_64", "aarch64")  # of those with bpf_jit_supports_kfunc_call(),
 
 
 def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
-    """Flags for functions of the kernel that spare its verifier work (bpf/memory.h, bpf/scheduler/timeline.h).
+    """Flags for functions of the kernel that spare its verifier work, or a program calls (bpf/memory.h, timeline.h).
 
     A program may call functions of the kernel only where it is compiled to machine code.
     """
@@ -71,6 +71,8 @@ def verifier_flags(btf: Btf, jit: Path = _JIT) -> list[str]:
     flags = []
     with suppress(BtfError):  # since 6.2
         flags += [f"-DRDONLY_CAST={btf.function_id('bpf_rdonly_cast')}", f"-DTASK_TYPE={btf.type_id('task_struct')}"]
+        # Begins with a number of eight bytes (include/linux/time64.h), so that any address can be read as one.
+        flags.append(f"-DU64_TYPE={btf.type_id('timespec64')}")
     with suppress(BtfError):  # since 6.4
         ids = {step: btf.function_id(f"bpf_iter_num_{step}") for step in ("new", "next", "destroy")}
         flags += [f"-DITER_NUM_{step.upper()}={number}" for step, number in ids.items()]

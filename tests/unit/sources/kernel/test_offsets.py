@@ -88,11 +88,11 @@ def test_functions_of_the_kernel_are_called_where_programs_are_compiled(
     tmp_path: Path, jit: str | None, told: bool
 ) -> None:
     blob = Blob()
-    task = blob.struct("task_struct", [])
+    task, number = blob.struct("task_struct", []), blob.struct("timespec64", [])
     function = blob.add("bpf_rdonly_cast", FUNCTION, blob.prototype(2))
     if jit is not None:
         (tmp_path / "jit").write_text(jit)
-    flags = [f"-DRDONLY_CAST={function}", f"-DTASK_TYPE={task}"] if told else []
+    flags = [f"-DRDONLY_CAST={function}", f"-DTASK_TYPE={task}", f"-DU64_TYPE={number}"] if told else []
     assert verifier_flags(Btf(blob.bytes()), tmp_path / "jit") == flags
 
 
