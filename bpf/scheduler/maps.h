@@ -346,6 +346,7 @@ struct slow_wait {
 };
 
 UNPRINTED(cpus);
+UNPRINTED(cuts);
 UNPRINTED(timelines);
 UNPRINTED(queues);
 UNPRINTED(groups);
