@@ -20,7 +20,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.frame import merge
 from schedtop.model.interrupts import InterruptTable, SourceName
 from schedtop.sources.host.proc import possible_cpus
-from schedtop.sources.interrupts import front_end
+from schedtop.sources.interrupts import front_end as interrupts_front_end
 from schedtop.sources.interrupts.names import device_names
 from schedtop.sources.interrupts.reader import InterruptReader, difference
 from schedtop.sources.scheduler.source import LiveSource
@@ -159,9 +159,11 @@ class Window:
         """Each source is counted as the kernel counts it; some of them came as often as that."""
         assert not self.table.unmatched
         for name, most in self.most.items():
-            ours, spare = counted(self.table, name), possible_cpus() + most // 200
-            # One that is under way when we look is counted by the kernel at its beginning, by us at its end.
-            assert self.least[name] - spare <= ours <= most + spare, f"{name}: {self.least[name]} to {most}"
+            ours, spare = counted(self.table, name), possible_cpus()
+            # One that is under way when we look is counted by the kernel at its beginning, by us at its end. Some
+            # kernels keep events from tracepoints now and then (docs/kernels.md): of a second up to 1 %.
+            least = self.least[name] * 0.98
+            assert least - spare <= ours <= most + spare, f"{name}: {self.least[name]} to {most}"
         for word, least in at_least.items():
             assert sum(most for name, most in self.most.items() if name.name == word) >= least * load_share()
 
@@ -193,6 +195,27 @@ def test_a_timer_storm_is_counted_as_the_kernel_does(reader: InterruptReader) ->
     with load(TIMERS):
         window = Window(reader, lambda: time.sleep(1))
     window.check(LOC=2000)
+
+
+def kernel_softirq_ns(cpu: int) -> int:
+    """What the kernel accounts as time in softirqs: exactly, or by the tick, as it was built."""
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    return int(line.split()[7]) * NS_PER_S // os.sysconf("SC_CLK_TCK")
+
+
+def test_time_in_softirqs_is_what_the_kernel_accounts(reader: InterruptReader) -> None:
+    accounted = []
+
+    def wait() -> None:
+        accounted.append(kernel_softirq_ns(CPU))
+        time.sleep(3)
+        accounted.append(kernel_softirq_ns(CPU))
+
+    with load(FLOOD):
+        table = Window(reader, wait).table
+    ours = int(table.total_ns[CPU, table.of_kind("softirq")].sum())
+    # By the tick it is some 150 samples.
+    assert ours == pytest.approx(accounted[1] - accounted[0], rel=0.4)
 
 
 TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -278,7 +301,9 @@ def test_interrupts_are_blockers_of_slow_waits_and_name_wakers() -> None:
     parts = told["blocker_ns"].sum(axis=1) + told["others_ns"] + told["cpu_idle_ns"] + told["interrupted_ns"]
     assert (parts == told["covered_ns"]).mean() > 0.95
     assert (told["interrupt_ns"].sum(axis=1) <= told["interrupted_ns"]).all()
-    assert not frame.interrupts or not frame.interrupts.overwritten
+    table = frame.interrupts
+    # This thread waits behind the floods, too, and then takes them out late.
+    assert table is not None and table.overwritten < 0.2 * table.counts.sum()
 
 
 def test_a_timer_is_named_as_waker() -> None:
@@ -298,8 +323,8 @@ def test_idle_time_is_no_tasks(reader: InterruptReader) -> None:
     assert 0 not in taken.tid.tolist()
 
 
-def test_a_source_times_interrupts_only_while_it_is_asked() -> None:
-    with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS) as source:
+def test_a_source_times_interrupts_only_while_it_is_asked(front_end: str) -> None:
+    with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS, front_end) as source:
         frames = source.frames(threading.Event())
         assert next(frames).interrupts is None
         before = held()
@@ -315,7 +340,7 @@ def test_a_source_times_interrupts_only_while_it_is_asked() -> None:
 
 
 def test_without_btf_interrupts_are_unknown_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front_end, "KERNEL_BTF", Path("/nowhere"))
+    monkeypatch.setattr(interrupts_front_end, "KERNEL_BTF", Path("/nowhere"))
     with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS) as source:
         source.set_interrupts(True)
         frame = next(source.frames(threading.Event()))
