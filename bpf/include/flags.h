@@ -65,6 +65,8 @@
 #define UPID_NUMBER_OFFSET 0
 #define UPID_NAMESPACE_OFFSET 0
 
+#define IRQACTION_NEXT_OFFSET 0
+
 /* Offsets of fields in the records of tracepoints. */
 #define EXEC_OLD_PID_FIELD 0
 #define EXEC_PID_FIELD 0

@@ -104,8 +104,10 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->cgroup_id = slot->cgroup_id;
 	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
 	if (slot->wait_kind == WAIT_WAKEUP || slot->wait_kind == WAIT_FORK) {
-		event->waker_tid = slot->waker_or_preemptor_tid & ((1U << WOKEN_BY_SHIFT) - 1);
+		event->waker_tid = slot->waker_or_preemptor_tid & ((1U << WAKER_SOURCE_SHIFT) - 1);
 		event->woken_by = slot->waker_or_preemptor_tid >> WOKEN_BY_SHIFT;
+		event->waker_source = slot->waker_or_preemptor_tid >> WAKER_SOURCE_SHIFT;
+		event->waker_source &= (1U << (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT)) - 1;
 	} else {
 		event->preemptor_tid = slot->waker_or_preemptor_tid;
 	}

@@ -398,13 +398,27 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, &at);
 }
 
+/* Which interrupt this CPU handles, with one added; 0: not known. */
+static __always_inline u32 waker_source(u32 by)
+{
+	u32 cpu = bpf_get_smp_processor_id(), source;
+	struct interrupting *now = interrupting.lookup(&cpu);
+
+	if (!now)
+		return 0;
+	source = by == BY_INTERRUPT ? now->hard : now->soft;
+	return source >> (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT) ? 0 : source;
+}
+
 /* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
 static __always_inline u32 waker(struct cpu_state *cpu)
 {
 	u32 by = woken_by(preempt_count_by(&cpu->queue_at));
 	u32 tid = bpf_get_current_pid_tgid();
 
-	return by << WOKEN_BY_SHIFT | (by == BY_INTERRUPT ? 0 : tid);
+	if (by == BY_TASK)
+		return tid;
+	return by << WOKEN_BY_SHIFT | waker_source(by) << WAKER_SOURCE_SHIFT | (by == BY_INTERRUPT ? 0 : tid);
 }
 
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,

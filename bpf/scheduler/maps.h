@@ -13,6 +13,7 @@
 #include <linux/types.h>
 
 #include "../histogram.h"
+#include "../interrupts/current.h"
 #include "../memory.h"
 
 #define CLAIM_LOCKS 4096
@@ -48,7 +49,11 @@ enum wait_kind {
 
 #define LATENCY_KINDS 3
 
-/* Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above. */
+/*
+ * Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above, and between them the source of
+ * the interrupt that woke the task, with one added (interrupts/current.h); 0: it is not known, or too high.
+ */
+#define WAKER_SOURCE_SHIFT 22
 #define WOKEN_BY_SHIFT 30
 
 /* What but its affinity mask may have kept a task on its CPU while it waited (bound.h). */
@@ -92,7 +97,7 @@ struct task_slot {
 	u64 longest_ns[2]; /* longest wait of an epoch, by its parity */
 	u16 longest_epoch[2];
 	u32 noted_epoch; /* the last one in which it was noted as changed (changes.h) */
-	u32 waker_or_preemptor_tid; /* by wait_kind; of a waker, or what started it, with its woken_by */
+	u32 waker_or_preemptor_tid; /* by wait_kind; of a waker, or what started it, with its woken_by and source */
 	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
@@ -343,6 +348,8 @@ struct slow_wait {
 	char waker_comm[COMM_BYTES];
 	u32 sched_ext; /* a sched_ext scheduler may have had it in a queue of its own, for no CPU in particular */
 	u32 epoch; /* in which it ended, as its pairs have it */
+	u32 waker_source;
+	u32 reserved;
 };
 
 UNPRINTED(cpus);

@@ -24,6 +24,8 @@ def source_options(command: Command) -> Command:
                      help="How to see what the kernel does; proc needs no privileges.  [default: auto]"),
         click.option("--measure-overhead", is_flag=True,
                      help="Time the kernel programs; that makes every BPF program of the host a little slower."),
+        click.option("--interrupts", is_flag=True,
+                     help="Time interrupts, by CPU and source; that makes each of them a little slower."),
         click.option("--no-renice", is_flag=True,
                      help="Leave the priority alone; as root it is raised, or a saturated host delays the start."),
         click.option("--hide-self", is_flag=True, help="Leave schedtop itself out of every table."),

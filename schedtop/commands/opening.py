@@ -70,5 +70,6 @@ def source_of(
         paced=paced,
         measured=options["measure_overhead"],
         sampled=sampled,
+        interrupts=options["interrupts"],
         **({} if quiet else {"say": complain}),
     )

@@ -16,6 +16,7 @@ import numpy as np
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.cpus import CpuTable
 from schedtop.model.group_latency import GroupLatency
+from schedtop.model.interrupts import InterruptTable
 from schedtop.model.latency import LatencyTable
 from schedtop.model.parts import PARTS, Part
 from schedtop.model.queue_lengths import QueueTable
@@ -32,9 +33,9 @@ class Frame:
 
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
     `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
-    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups` and `queue` are `None` unless the
-    source was asked for them. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part
-    (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
+    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups`, `queue` and `interrupts` are
+    `None` unless the source was asked for them. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable`
+    maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
     """
 
     parts: ClassVar[tuple[Part[Any], ...]] = PARTS
@@ -58,6 +59,7 @@ class Frame:
     throttling: Rows = field(default_factory=lambda: np.empty(0, THROTTLING_DTYPE))
     groups: GroupLatency | None = None
     queue: QueueTable | None = None
+    interrupts: InterruptTable | None = None
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -34,6 +34,13 @@ from schedtop.model.detail import Detail, Thinned, thin_pairs, thin_short_lived,
 from schedtop.model.encoded_rows import claimed_rows, decode_rows, encode_rows
 from schedtop.model.encoding import decode_integers
 from schedtop.model.group_latency import claimed_groups, decode_groups, encode_groups, merge_groups, subtract_groups
+from schedtop.model.interrupts import (
+    claimed_interrupts,
+    decode_interrupts,
+    encode_interrupts,
+    merge_interrupts,
+    thin_interrupts,
+)
 from schedtop.model.latency import LatencySum, claimed_latency, decode_latency, encode_latency, merge_latency
 from schedtop.model.queue_lengths import claimed_queues, decode_queues, encode_queues, merge_queues
 from schedtop.model.rows import (
@@ -197,6 +204,16 @@ PARTS: tuple[Part[Any], ...] = (
         missing="",
         size=lambda table: 0 if table is None else table.counts.nbytes,
         claims=claimed_queues,
+    ),
+    Part(
+        "interrupts",
+        merge_interrupts,
+        encode=encode_interrupts,
+        decode=decode_interrupts,
+        missing="",
+        thin=lambda table, keep: Thinned(thin_interrupts(table)),
+        size=lambda table: 0 if table is None else table.cells.nbytes,
+        claims=claimed_interrupts,
     ),
     Part(
         "pressure",

@@ -30,6 +30,9 @@ GROUPS = {
 BLOCKERS = 4
 """How many blockers a slow wait keeps by name."""
 
+INTERRUPTERS = 3
+"""How many sources of interrupts it keeps by name."""
+
 TASK_DTYPE = np.dtype(
     [
         ("tid", "<u4"),
@@ -39,6 +42,7 @@ TASK_DTYPE = np.dtype(
         ("process", "S16"),
         ("cgroup_id", "<u8"),
         ("run_ns", "<i8"),
+        ("interrupted_ns", "<i8"),
         ("run_delay_ns", "<i8"),
         ("max_wait_ns", "<i8"),
         ("waiting_ns", "<i8"),
@@ -58,7 +62,8 @@ TASK_DTYPE = np.dtype(
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
-task has been waiting at the end of the interval (0: it is not). `cgroup_id` and `pid_namespace` are inode numbers,
+task has been waiting at the end of the interval (0: it is not). `interrupted_ns`: how much of `run_ns` interrupts had
+the CPU, 0 where they are not timed. `cgroup_id` and `pid_namespace` are inode numbers,
 0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
 affinity mask allows; known of those with the largest run delays only, else 0. `parent`: the process that started it, by
 the name it had then, `parent_tgid` its number (0: not known); of a thread its own process. `ended`: 1 if the task has
@@ -66,6 +71,7 @@ ended; `exit_code` is then its wait status, -1 if that is not known."""
 
 TASK_SUMS = (
     "run_ns",
+    "interrupted_ns",
     "run_delay_ns",
     "timeslices",
     "voluntary_switches",
@@ -107,6 +113,10 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("blocker_ns", "<i8", (BLOCKERS,)),
         ("blocker_tid", "<u4", (BLOCKERS,)),
         ("blocker_comm", "S16", (BLOCKERS,)),
+        ("interrupted_ns", "<i8"),
+        ("interrupt_ns", "<i8", (INTERRUPTERS,)),
+        ("interrupt", "S32", (INTERRUPTERS,)),
+        ("waker_interrupt", "S32"),
         ("preemptor_tid", "<u4"),
         ("preemptor_comm", "S16"),
         ("previous_tid", "<u4"),
@@ -122,7 +132,9 @@ SLOW_WAIT_DTYPE = np.dtype(
 is no such task. `kind`, `cause`, `evidence`, `domain` and `idle_distance` are decoded in model/waits.py.
 
 The blockers: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
-`blocker_ns` (longest first), `others_ns` (smaller blockers) and `cpu_idle_ns` (the CPU itself was idle).
+`blocker_ns` (longest first), `others_ns` (smaller blockers), `cpu_idle_ns` (the CPU itself was idle) and
+`interrupted_ns`, what interrupts had of all that, where they are timed: `interrupt` names the sources with the most of
+it, `interrupt_ns` (longest first); `waker_interrupt` that which woke the task, empty if it is not known.
 `stolen_ns`: what the hypervisor had of the wait, at least. `throttled_ns`: how much of it passed before a quota came
 back, 0 where that is inferred. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
 although it was not the task's, at `idle_distance` from it. `woken_by`: a WokenBy; what is no task has the tid 0 as

@@ -38,6 +38,10 @@ class Source(Protocol):
         """Asks for `Frame.queue`: samples of the run queues, or no longer. Any thread may call it."""
         ...
 
+    def set_interrupts(self, on: bool) -> None:
+        """Asks for `Frame.interrupts`: the time that interrupts take, or no longer. Any thread may call it."""
+        ...
+
     def set_measuring(self, on: bool) -> None:
         """Asks for the time that the source's kernel programs take, or no longer. Any thread may call it."""
         ...

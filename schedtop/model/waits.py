@@ -43,7 +43,7 @@ class Beginning(_Labeled):
 
 
 class Cause(_Labeled):
-    """Why a slow wait was slow, exclusive, see docs/blame.md. The first three and the last only say how it began."""
+    """Why a slow wait was slow, exclusive, see docs/blame.md. The first three and `fork` only say how it began."""
 
     WAKEUP = 0, "wakeup"
     PREEMPTION = 1, "preemption"
@@ -52,6 +52,7 @@ class Cause(_Labeled):
     STOLEN = 4, "stolen"  # the hypervisor had the CPU for most of it
     IDLE_CPU = 5, "idle-cpu"  # another CPU was idle for most of it
     FORK = 6, "fork"
+    INTERRUPTS = 7, "interrupts"  # they had the CPU for most of it
 
 
 class Evidence(_Labeled):
@@ -140,6 +141,7 @@ class Explanation(_Labeled):
     IDLE_CPU = 6, "idle-cpu"  # whether the task could have run there is not known
     UNKNOWN = 7, "unknown"  # a cause that this version does not know
     SCHED_EXT = 8, "sched_ext"  # a scheduler of that class decides when tasks run, and where
+    INTERRUPTS = 9, "interrupts"
 
 
 def _explanations() -> Integers:

@@ -41,5 +41,9 @@ def frame_of(
             values[part.name] = part.decode(None, width)
         else:
             values[part.name] = part.decode(data[part.name], width)
-    values["unavailable"] = MappingProxyType(missing | values["unavailable"])
+    unavailable = values["unavailable"]
+    if "interrupts" not in data and "interrupts" in unavailable:
+        # Its name before interrupts were timed.
+        unavailable["woken_by"] = unavailable.pop("interrupts")
+    values["unavailable"] = MappingProxyType(missing | unavailable)
     return kind(**times, **values, cgroups=cgroups)

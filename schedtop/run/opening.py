@@ -28,14 +28,15 @@ def make_source(
     paced: bool = True,
     measured: bool = False,
     sampled: bool = False,
+    interrupts: bool = False,
     say: Callable[[str], None] = lambda words: None,
 ) -> Source:
     """The source of that name, not yet open.
 
     `scope`: whose waits count; `group`: one of GROUPS, whose histograms are kept; empty: none;
     `paced`: for the eye, so a synthetic one takes as long as a live one, and the first Frame comes soon;
-    `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning; `say`: is told
-    when `auto` has to do without privileges.
+    `measured`: the kernel programs are timed; `sampled`: the run queues are sampled from the beginning; `interrupts`:
+    interrupts are timed; `say`: is told when `auto` has to do without privileges.
     """
 
     grouping = GROUPS[group] if group else ""
@@ -49,6 +50,7 @@ def make_source(
         source.set_threshold(threshold_ns)
         source.set_grouping(grouping)
         source.set_sampling(sampled)
+        source.set_interrupts(interrupts)
         return source
 
     # Late, as above.
@@ -64,6 +66,7 @@ def make_source(
     live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope, groups=groups)
     live.set_measuring(measured)
     live.set_sampling(sampled)
+    live.set_interrupts(interrupts)
     live.set_grouping(grouping)
     return AutoSource(live, proc, say) if name == "auto" else live
 

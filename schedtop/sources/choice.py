@@ -80,6 +80,11 @@ class AutoSource:
         for source in (self._first, self._second):
             source.set_sampling(on)
 
+    def set_interrupts(self, on: bool) -> None:
+        """Asks both: it may come before the choice."""
+        for source in (self._first, self._second):
+            source.set_interrupts(on)
+
     def set_measuring(self, on: bool) -> None:
         """Asks both: it may come before the choice."""
         for source in (self._first, self._second):

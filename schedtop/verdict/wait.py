@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.units import format_ns, plural
+from schedtop.model.rows import text
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
 from schedtop.verdict.phrases import listed, percent, task_words
@@ -19,6 +20,7 @@ CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "throttled": "its cgroup had used up its CPU quota and had to wait for the next period, whatever was idle",
         "stolen": "the hypervisor had the CPU for at least half of the wait",
+        "interrupts": "interrupts had the CPU for at least half of the wait: what devices, timers and packets ask for",
         "idle-cpu": "another CPU was idle for at least half of the wait: forbidden by the affinity mask (pinned), or "
         "allowed and not used (not balanced: of the same cache, another cache or another node)",
         "yield": "the task gave the CPU away itself with sched_yield and waited to get it back",
@@ -60,11 +62,13 @@ def explain(row: np.void, cpus: int = 0) -> str:
 
 
 def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
-    """The tasks that ran while this one waited, by name with nanoseconds, longest first."""
+    """The tasks and interrupts that had the CPU while this one waited, by name with nanoseconds, longest first."""
     blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
-    for tid, comm, run_ns in blockers:
-        if tid and run_ns > 0:
-            yield task_words(tid, comm), run_ns
+    found = [(task_words(tid, comm), run_ns) for tid, comm, run_ns in blockers if tid]
+    found += [
+        (text(name), ns) for name, ns in zip(row["interrupt"].tolist(), row["interrupt_ns"].tolist(), strict=True)
+    ]
+    yield from sorted(((name, ns) for name, ns in found if ns > 0), key=lambda blocker: -blocker[1])
 
 
 def _beginning(row: np.void, why: Reason) -> str:
@@ -95,6 +99,8 @@ def _woken_by(row: np.void) -> str:
     source = WokenBy.known(row["woken_by"])
     if source in (None, WokenBy.TASK):
         return _by(row, "waker", "by")
+    if name := text(row["waker_interrupt"]):
+        return f" by an interrupt ({name})"
     return f" by an interrupt{' (softirq)' if source is WokenBy.SOFTIRQ else ''}"
 
 
@@ -107,6 +113,8 @@ def _why(row: np.void, why: Reason, cpus: int) -> str:
         return f"Its cgroup had used up its CPU quota{until}{inferred}"
     if why.cause is Cause.STOLEN:
         return f"The hypervisor had the CPU for at least {format_ns(int(row['stolen_ns']))} of {wait}"
+    if why.cause is Cause.INTERRUPTS:
+        return f"Interrupts had the CPU for {format_ns(int(row['interrupted_ns']))} of {wait}"
     if why.cause is Cause.IDLE_CPU:
         return _idle_cpu(row, why, cpus)
     return "Why is not known" if why.cause is None else ""

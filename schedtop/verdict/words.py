@@ -26,6 +26,7 @@ EXPLANATION_WORDS = {
     Explanation.IDLE_CPU: "an idle CPU that may have been out of reach",
     Explanation.UNKNOWN: "a cause that this version does not know",
     Explanation.SCHED_EXT: "a sched_ext scheduler",
+    Explanation.INTERRUPTS: "interrupts",
 }
 
 

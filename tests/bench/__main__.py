@@ -35,9 +35,10 @@ TOPICS = {
     "reading": "reading_path",
     "task": "task_cost",
     "queue": "queue_cost",
+    "interrupts": "interrupts_cost",
     "proc": "proc_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue")
+NEED_ROOT = ("switch", "offcpu", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue", "interrupts")
 
 
 def main() -> None:

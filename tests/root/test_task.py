@@ -350,7 +350,7 @@ def test_a_timer_is_an_interrupt_whomever_it_interrupts(front_end: str) -> None:
     with program("while True: pass", ("taskset", "-c", "1")) as hog, program(SLEEPER, ("taskset", "-c", "1")) as one:
         hog.go_on()
         task_frame = looked_at(one.pid, one.go, front_end=front_end)
-    assert "interrupts" not in task_frame.unavailable
+    assert "woken_by" not in task_frame.unavailable
     wakers = {peer.tid: peer.count for peer in task_frame.wakers if peer.woken_by is WokenBy.INTERRUPT}
     assert wakers[0] >= 90
     assert hog.pid not in {peer.tid for peer in task_frame.wakers}

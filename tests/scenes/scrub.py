@@ -58,7 +58,7 @@ def _scrubbed(frame: Frame, names: set[bytes], cgroup: str, own: set[int]) -> Fr
 def _renamed(rows: Rows, names: set[bytes], own: set[int]) -> Rows:
     renamed = rows.copy()
     for field in rows.dtype.names or ():
-        if rows.dtype[field].base.kind != "S":
+        if rows.dtype[field].base.kind != "S" or field.endswith("interrupt"):
             continue
         numbers = rows[_number_field(field, rows.dtype.names or ())]
         for place, name in np.ndenumerate(rows[field]):

@@ -29,8 +29,9 @@ WAIT_FIELDS = (
         "previous",
         "waker",
         "woken_by",
+        "waker_interrupt",
     ),
-    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+    *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "interrupted_ns", "switches"),
     *("queue_length", "fair_queue_length", "blockers_cover_ratio", "words"),
 )
 """The fields of a slow wait as columns, in this order; tasks are `name (tid)`."""

@@ -150,8 +150,10 @@ def worst_words(data: Data) -> str:
 
 
 def task_name(task: Data | None) -> str:
-    """A task by name and tid."""
-    return f"{task['comm']} ({task['tid']})" if task else "-"
+    """A task by name and tid; what has no tid (a source of interrupts) by its name."""
+    if not task:
+        return "-"
+    return f"{task['comm']} ({task['tid']})" if task["tid"] is not None else str(task["comm"])
 
 
 def place_name(path: str | None) -> str:

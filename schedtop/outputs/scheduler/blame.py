@@ -38,7 +38,6 @@ def slow_wait_fields(view: View) -> list[dict[str, Any]]:
 
 
 def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
-    blockers = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
     queued_ns = wait["wait_ns"] - wait["throttled_ns"]
     return {
         "time": iso_time(wait["time_ns"]),
@@ -64,13 +63,24 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "previous": task_ref(wait["previous_tid"], wait["previous_comm"]),
         "waker": task_ref(wait["waker_tid"], wait["waker_comm"]),
         "woken_by": woken_by(wait["woken_by"], wait["waker_tid"]),
-        "blockers": [{"tid": tid, "comm": text(comm), "run_ns": run_ns} for tid, comm, run_ns in blockers if run_ns],
+        "waker_interrupt": text(wait["waker_interrupt"]) or None,
+        "blockers": _blockers(wait),
         "other_blockers_ns": wait["others_ns"],
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
+        "interrupted_ns": wait["interrupted_ns"] if frame.interrupts is not None else None,
         "switches": wait["switches"],
         **{name: wait[name] if wait[name] != unknown else None for name, unknown in UNKNOWN.items()},
         "blockers_cover_ratio": round(min(1.0, wait["covered_ns"] / queued_ns), 6) if queued_ns else None,
     }
+
+
+def _blockers(wait: dict[str, Any]) -> list[dict[str, Any]]:
+    """Tasks, and sources of interrupts, which have no tid; the longest first."""
+    tasks = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
+    interrupts = zip(wait["interrupt"].tolist(), wait["interrupt_ns"].tolist(), strict=True)
+    found = [(tid, comm, ns) for tid, comm, ns in tasks if ns] + [(None, name, ns) for name, ns in interrupts if ns]
+    found.sort(key=lambda blocker: -blocker[2])
+    return [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in found]
 
 
 def preemption_fields(pairs: Rows) -> list[dict[str, Any]]:

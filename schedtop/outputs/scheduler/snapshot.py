@@ -28,6 +28,7 @@ from schedtop.outputs.scheduler.blame import (
     slow_wait_fields,
     throttling_fields,
 )
+from schedtop.outputs.scheduler.interrupts import interrupt_fields
 from schedtop.outputs.scheduler.queue import queue_fields
 from schedtop.outputs.scheduler.short_lived import short_lived_fields, task_ending
 from schedtop.outputs.schemas import SNAPSHOT
@@ -45,6 +46,7 @@ TASK_FIELDS = (
     "cgroup",
     "pid_namespace",
     "run_ns",
+    "interrupted_ns",
     "run_delay_ns",
     "max_wait_ns",
     "timeslices",
@@ -107,6 +109,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
         "totals": _totals(view),
         "runqueue_latency": _runqueue_latency(view),
         "queue_length": queue_fields(view),
+        "interrupts": interrupt_fields(view),
         "tasks": None if "tasks" in frame.unavailable else _tasks(frame, view.tasks[:tasks]),
         "short_lived": None if "short_lived" in frame.unavailable else short_lived_fields(view),
         "slow_waits": slow_wait_fields(view) if blames else None,
@@ -219,6 +222,8 @@ def histogram_fields(histogram: Histogram) -> dict[str, Any]:
 def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
     names = rows.dtype.names or ()
     unknown = dict.fromkeys(name for name in TASK_FIELDS if not is_known_of_tasks(frame, name))
+    if frame.interrupts is None:
+        unknown["interrupted_ns"] = None
     tasks = []
     for values in rows.tolist():
         task = dict(zip(names, values, strict=True))

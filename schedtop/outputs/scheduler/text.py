@@ -20,6 +20,7 @@ from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import View
 from schedtop.model.queue_lengths import length_ranges
 from schedtop.outputs.plain import blocks_text
+from schedtop.outputs.scheduler.interrupts import interrupts_table
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.scheduler.snapshot import PERCENTILES, snapshot
 from schedtop.outputs.tables import table
@@ -36,7 +37,7 @@ _COVERED = 0.9
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _queues(data)]
+    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _queues(data), interrupts_table(data)]
     parts += [_groups(data), _tasks(view, data)]
     more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
     parts = [part for part in (*parts, *more) if part]
@@ -191,7 +192,7 @@ def _slow_waits(data: dict[str, Any]) -> str:
             format_ns(wait["wait_ns"]),
             wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
             _name(wait["preemptor"]),
-            _name(wait["waker"]) if wait["waker"] else wait["woken_by"] or _name(None),
+            _name(wait["waker"]) if wait["waker"] else wait["waker_interrupt"] or wait["woken_by"] or _name(None),
             format_count(wait["queue_length"]),
             _blockers(wait),
         )
@@ -255,4 +256,6 @@ def _groups(data: dict[str, Any]) -> str:
 
 
 def _name(task: dict[str, Any] | None) -> str:
-    return f"{task['comm']} ({task['tid']})" if task else "-"
+    if not task:
+        return "-"
+    return f"{task['comm']} ({task['tid']})" if task["tid"] is not None else str(task["comm"])

@@ -241,7 +241,7 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
 
 def _unavailable(front_end: FrontEnd, late: list[int]) -> dict[str, str]:
     """What a capture lacks, and why. `late`: CPUs that came up meanwhile and have no ring."""
-    found = {} if tells_interrupts(front_end.flags) else {"interrupts": INTERRUPTS_UNKNOWN}
+    found = {} if tells_interrupts(front_end.flags) else {"woken_by": INTERRUPTS_UNKNOWN}
     if late:
         found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
     return found

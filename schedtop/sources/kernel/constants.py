@@ -41,11 +41,18 @@ class Header:
         setattr(self, name, value)
         return value
 
+    def names(self, prefix: str) -> tuple[str, ...]:
+        """What follows `PREFIX_` in the enumerators of the enum of that name, in lower case and in their order."""
+        known = header_constants(self._name)
+        found = [(value, name) for name, value in known.items() if name.startswith(f"{prefix}_")]
+        return tuple(name.removeprefix(f"{prefix}_").lower() for _, name in sorted(found))
+
 
 SCHEDULER = Header("scheduler/maps.h")
 OFFCPU = Header("offcpu/offcpu.h")
 TASK = Header("task/task.h")
 CAPTURE = Header("capture/capture.h")
+INTERRUPTS = Header("interrupts/interrupts.h")
 
 
 @lru_cache

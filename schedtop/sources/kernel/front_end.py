@@ -125,7 +125,7 @@ class FrontEnd:
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
             lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
         if self.no_queue != NOT_SAMPLED and not tells_interrupts(self.flags):
-            lost["interrupts"] = INTERRUPTS_UNKNOWN
+            lost["woken_by"] = INTERRUPTS_UNKNOWN
         if self.no_queue != NOT_SAMPLED and not tells_quotas(self.flags):
             lost["throttled_ns"] = QUOTAS_UNKNOWN
         return lost | ({"queue": self.no_queue} if self.no_queue not in ("", NOT_SAMPLED) else {})

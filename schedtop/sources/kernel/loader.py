@@ -84,14 +84,20 @@ class Loader:
             self.close()
             raise
 
-    def _create_maps(self, entries: Mapping[str, int] | None = None) -> None:
-        """Makes the maps; `entries`: sizes of some, instead of those that were compiled in."""
+    def _create_maps(self, entries: Mapping[str, int] | None = None, shared: Mapping[str, int] | None = None) -> None:
+        """Makes the maps; `entries`: sizes of some, instead of those that were compiled in.
+
+        `shared`: descriptors of some that other programs have made; they stay theirs.
+        """
         specs = {
             name: replace(spec, entries=(entries or {}).get(name, spec.entries))
             for name, spec in self._compiled.maps.items()
         }
         self._compiled = replace(self._compiled, maps=specs)
         for name, spec in specs.items():
+            if shared and name in shared:
+                self._fds[name] = os.dup(shared[name])
+                continue
             sizes = (spec.key_bytes, spec.value_bytes, spec.entries)
             self._fds[name] = calls.create_map(spec.kind, *sizes, spec.flags, name)
 

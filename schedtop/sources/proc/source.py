@@ -48,6 +48,7 @@ LOST = (
     "migrations",
     "queue_length",
     "queue",
+    "interrupts",
     "short_lived",
     "exits",
     "exit_codes",
@@ -121,6 +122,9 @@ class ProcSource:
 
     def set_sampling(self, on: bool) -> None:
         """Run queues cannot be sampled."""
+
+    def set_interrupts(self, on: bool) -> None:
+        """Interrupts cannot be timed."""
 
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""

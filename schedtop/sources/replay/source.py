@@ -78,6 +78,9 @@ class ReplaySource:
     def set_sampling(self, on: bool) -> None:
         """What was recorded has samples of its run queues, or none."""
 
+    def set_interrupts(self, on: bool) -> None:
+        """What was recorded has the times of its interrupts, or none."""
+
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""
 

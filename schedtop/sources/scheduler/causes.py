@@ -67,7 +67,7 @@ def note_domains(rows: Rows, topology: Topology | None) -> None:
 
 
 def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) -> None:
-    """Fills `cause` from the evidence, exclusively: throttled, stolen, an idle CPU, else how the wait began.
+    """Fills `cause` from the evidence, exclusively: throttled, stolen, interrupts, an idle CPU, else how it began.
 
     `throttled`: inferred for each row, `None` where the kernel tells itself.
     """
@@ -79,6 +79,7 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
     stolen = rows["stolen_ns"] >= MOST * rows["wait_ns"]
     told = (held_back > 0) & (held_back >= MOST * rows["wait_ns"])
     cause = np.where(idle, Cause.IDLE_CPU, began)
+    cause = np.where(rows["interrupted_ns"] >= MOST * np.maximum(1, rows["wait_ns"]), Cause.INTERRUPTS, cause)
     cause = np.where(stolen, Cause.STOLEN, cause)
     cause = np.where(told | (began == Cause.THROTTLED), Cause.THROTTLED, cause)
     rows["evidence"][(cause != Cause.IDLE_CPU) & (rows["evidence"] != Evidence.SCHED_EXT)] = Evidence.NONE

@@ -161,6 +161,11 @@ class Programs(Loader):
                 self.sampled_cpus = online
         return self.sampled_cpus
 
+    @property
+    def interrupting_fd(self) -> int:
+        """The map that tells which interrupt each CPU handles; what times interrupts fills it in."""
+        return self._fds["interrupting"]
+
     def slow_waits(self) -> Rows:
         """The slow waits since the last call, as rows of `struct slow_wait`."""
         return self._events.all()

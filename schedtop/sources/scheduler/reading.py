@@ -26,6 +26,8 @@ from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.model.short_lived import no_short_lived
 from schedtop.sources.host.proc import StatReading, cpu_times
+from schedtop.sources.interrupts import reader as interrupt_reader
+from schedtop.sources.interrupts.reader import InterruptReading
 from schedtop.sources.kernel.front_end import SAMPLING_HZ
 from schedtop.sources.scheduler.caused import Caused, longest_caused_ns
 from schedtop.sources.scheduler.causes import assign_causes, infer_throttled, stolen_at_least
@@ -82,9 +84,10 @@ class Reading:
     """Counters, gauges and settings at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
     Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
-    `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`). Gauges: `queue_length`
-    and `cgroups`. `epoch` is the number of the interval that ends here, `since_last` what is of that interval alone,
-    `threshold_ns` what held in it. `blocked` lacks `small_pairs_ns`; `idle_ns` (CPUs,) includes the idle period under
+    `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`), `interrupts` (`None`
+    while they are not timed). Gauges: `queue_length` and `cgroups`. `epoch` is the number of the
+    interval that ends here, `since_last` what is of that interval alone, `threshold_ns` what held in it.
+    `blocked` lacks `small_pairs_ns`; `idle_ns` (CPUs,) includes the idle period under
     way; `overhead` is `own` with the switches that the time of our programs is for. `sampled_cpus`: their run queues
     are sampled from here on. `infers_throttling`: the kernel does not tell which waits are of throttled tasks.
     """
@@ -104,6 +107,7 @@ class Reading:
     groups: GroupLatency | None = None
     queues: Rows | None = None
     sampled_cpus: tuple[int, ...] = ()
+    interrupts: InterruptReading | None = None
     infers_throttling: bool = False
     queue_length: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -260,6 +264,7 @@ _FROM_STRUCTS: Mapping[str, Callable[[Reading, Reading], Any]] = {
     "cpus": _cpu_table,
     "latency": _latency,
     "queue": _queue,
+    "interrupts": lambda earlier, later: interrupt_reader.difference(earlier.interrupts, later.interrupts),
     "attribution": _attribution,
 }
 """Parts that the kernel side holds in structs of its own: what a Frame has of them is made of two Readings."""

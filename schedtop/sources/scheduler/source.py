@@ -16,7 +16,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host, Topology
-from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, take_rows
+from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
@@ -24,6 +24,7 @@ from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES, SchedExt
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
+from schedtop.sources.interrupts.timing import InterruptTiming
 from schedtop.sources.kernel.front_end import SAMPLER, FrontEnd, choose_front_end
 from schedtop.sources.kernel.kept_btf import reading_once
 from schedtop.sources.kernel.pid_numbers import pid_numbers
@@ -33,6 +34,7 @@ from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.cut import copy_at_cut
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
+from schedtop.sources.scheduler.interrupting import note_interrupts
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.scheduler.names import Affinities, TaskNames
 from schedtop.sources.scheduler.noted import ChangedSlots, Noted
@@ -52,6 +54,8 @@ DRAIN_NS, SHORTEST_DRAIN_NS = NS_PER_S, NS_PER_S // 4
 A second is what the idle periods of a CPU have room for; a ring that may be full earlier is emptied more often.
 """
 
+COLLECT_NS = NS_PER_S // 10
+"""Interrupts, while they are timed, are taken out of their rings this often: they may come by the 100,000 a second."""
 
 NO_SLOW_WAITS = np.zeros(0, SLOW_WAIT_DTYPE)
 
@@ -87,6 +91,7 @@ class LiveSource:
         self._measures = False
         self._grouping = ""
         self._samples = False
+        self._times_interrupts = False
         self.host: Host
 
     def __enter__(self) -> LiveSource:
@@ -124,6 +129,7 @@ class LiveSource:
         self._changed = ChangedSlots(self._noted, len(self._programs.tasks))
         self._short_lived = ShortLivedReader(self._programs)
         self._later_waits = self._programs.slow_waits()
+        self._interrupts = InterruptTiming(self._possible_cpus, self._programs.interrupting_fd)
         self._programs.domains["cache"] = topology.caches
         self._programs.domains["node"] = topology.nodes
         # For the eye: what happens while the screen is built is in the first Frame.
@@ -140,6 +146,7 @@ class LiveSource:
         self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root, numbers=pid_numbers())
 
     def __exit__(self, *exc: Any) -> None:
+        self._interrupts.close()
         self._programs.close()
         self._files.close()
 
@@ -154,6 +161,10 @@ class LiveSource:
     def set_sampling(self, on: bool) -> None:
         """Asks for samples of the run queues, or no longer; they are taken from the next reading on."""
         self._samples = on
+
+    def set_interrupts(self, on: bool) -> None:
+        """Asks for the time that interrupts take, or no longer; they are timed from the next reading on."""
+        self._times_interrupts = on
 
     def set_measuring(self, on: bool) -> None:
         """Asks the kernel to time our programs, or no longer; it does from the next reading on."""
@@ -179,17 +190,20 @@ class LiveSource:
     def _wait_until(self, deadline: int, stop: threading.Event) -> bool:
         """False if `stop` came first."""
         while (rest := deadline - time.monotonic_ns()) > 0:
-            if stop.wait(min(rest, self._drain_ns) / NS_PER_S):
+            wait_ns = min(self._drain_ns, COLLECT_NS) if self._times_interrupts else self._drain_ns
+            if stop.wait(min(rest, wait_ns) / NS_PER_S):
                 return False
             if deadline > time.monotonic_ns():
                 self._programs.drain()
                 self._idle.collect(self._programs.timelines)
+                self._interrupts.collect()
         return not stop.is_set()
 
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
         threshold_ns = self._begin_epoch(epoch + 1)
         not_of_ext = self._without_ext()
+        interrupts = self._interrupts.read(epoch)
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_at_cut(programs.cpus, programs.cuts, epoch), self._files.stat()
         sampled_cpus, queues = self._sample_queues(stat)
@@ -197,6 +211,9 @@ class LiveSource:
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, names, queued = self._tasks(time_ns, epoch, stat)
+        if interrupted := self._interrupts.interrupted(epoch):
+            # In both orders something may fall between them: not more than the task has run.
+            tasks["interrupted_ns"] = np.minimum(interrupted.of(tasks["tid"].astype(np.int64)), tasks["run_ns"])
         self._breath.take()
         kernel_pairs = programs.pairs(self._noted.pairs(epoch))
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
@@ -225,12 +242,13 @@ class LiveSource:
             pressure=self._files.pressure(),
             own=self._files.own_cost(programs.run_ns()),
             late_ticks=self._late_ticks,
-            events_missed=programs.misses(),
+            events_missed=programs.misses() + self._interrupts.misses(),
             queue_length=queued,
             throttling=self._quota_statistics(cgroups),
             groups=groups,
             queues=queues,
             sampled_cpus=sampled_cpus,
+            interrupts=interrupts,
             infers_throttling=self._infers_throttling,
             cgroups=cgroups,
             unavailable=MappingProxyType({**self._unavailable, **not_of_ext}) if not_of_ext else self._unavailable,
@@ -255,7 +273,14 @@ class LiveSource:
         config["epoch"], config["threshold_ns"] = epoch, self.threshold_ns
         config["grouping"] = GROUPINGS.index(self._grouping) if self._groups else 0
         self._measure()
+        self._time_interrupts(epoch)
         return threshold_ns
+
+    def _time_interrupts(self, epoch: int) -> None:
+        """Has interrupts timed from here on if that is wanted, and possible."""
+        self._interrupts.begin_epoch(epoch, self._times_interrupts)
+        if (why := self._interrupts.why_not) and "interrupts" not in self._unavailable:
+            self._unavailable = MappingProxyType({**self._unavailable, "interrupts": why})
 
     def _without_ext(self) -> dict[str, str]:
         """What a sched_ext scheduler takes away, if one is loaded; the kernel side is told."""
@@ -319,6 +344,9 @@ class LiveSource:
         events = in_order(events[now])
         rows = slow_wait_rows(events, wall_offset_ns, names)
         if len(rows):
+            if reader := self._interrupts.reader:
+                reader.spans.collect()
+                note_interrupts(rows, events, reader)
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             # In this order: what ends in between is in neither, so that no idle period counts twice.

@@ -19,6 +19,7 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.queue_lengths import QUEUE_KINDS, QueueTable
 from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS, Rows
 from schedtop.sources.synthetic import blame as synthetic_blame
+from schedtop.sources.synthetic import interrupts as synthetic_interrupts
 from schedtop.sources.synthetic.short_lived import short_lived
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
@@ -62,6 +63,7 @@ class SyntheticSource:
         self.threshold_ns = 5_000_000
         self.grouping = ""
         self.sampling = False
+        self.interrupts = False
         topology = make_topology(scenario.cpus)
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True, topology=topology)
 
@@ -83,6 +85,10 @@ class SyntheticSource:
         """Sets whether the Frames have samples of the run queues."""
         self.sampling = on
 
+    def set_interrupts(self, on: bool) -> None:
+        """Sets whether the Frames tell of interrupts."""
+        self.interrupts = on
+
     def set_measuring(self, on: bool) -> None:
         """There are no kernel programs to measure."""
 
@@ -92,7 +98,8 @@ class SyntheticSource:
         for number in range(self.scenario.frames):
             if stop.wait(self.pace_s) if self.pace_s else stop.is_set():
                 return
-            yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping, sampling=self.sampling)
+            asked = {"sampling": self.sampling, "interrupts": self.interrupts}
+            yield make_frame(self.scenario, number, rng, self.threshold_ns, self.grouping, **asked)
 
 
 def make_topology(cpus: int) -> Topology:
@@ -124,12 +131,15 @@ def make_frame(
     grouping: str = "",
     *,
     sampling: bool = False,
+    interrupts: bool = False,
 ) -> Frame:
     """The Frame `number` of a scenario; `grouping` is an id field of GROUPS or empty."""
     start = _START_TIME_NS + number * scenario.interval_ns
     latency = _latency(scenario, rng)
     tasks = _tasks(scenario, rng, int(latency.sum_ns.sum()))
     pairs, attribution = synthetic_blame.pairs(tasks, latency)
+    if interrupts:
+        tasks["interrupted_ns"] = synthetic_interrupts.taken(tasks["run_ns"])
     return Frame(
         start_time_ns=start,
         end_ns=(number + 1) * scenario.interval_ns,
@@ -148,6 +158,7 @@ def make_frame(
         throttling=synthetic_blame.throttling(number, scenario.interval_ns),
         groups=synthetic_blame.groups(grouping, tasks, latency),
         queue=_queue(scenario, number) if sampling else None,
+        interrupts=synthetic_interrupts.interrupts(number, scenario.cpus, scenario.interval_ns) if interrupts else None,
         cgroups=synthetic_blame.CGROUPS,
     )
 

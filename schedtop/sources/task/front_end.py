@@ -83,7 +83,7 @@ def tracepoint_task_front_end() -> TaskFrontEnd:
     unavailable |= dict.fromkeys(("throttled", "io kinds", "fault time", "exit codes"), _NEEDS_BTF)
     interrupts = kernel_interrupt_flags()
     if not interrupts:
-        unavailable["interrupts"] = INTERRUPTS_UNKNOWN
+        unavailable["woken_by"] = INTERRUPTS_UNKNOWN
     parts = {f"tracepoint_{event}": TRACEPOINTS[event] for event in present}
     flags = (*record_flags("task/tracepoint.c", present), *interrupts, "-DNEW_THREADS_ARE_YOUNG")
     return TaskFrontEnd("tracepoint", flags, hooks, parts, unavailable)
@@ -97,7 +97,7 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
         unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
     interrupts = interrupt_flags(btf)
     if not interrupts:
-        unavailable["interrupts"] = INTERRUPTS_UNKNOWN
+        unavailable["woken_by"] = INTERRUPTS_UNKNOWN
     flags += (
         interrupts + _file_flags(btf, unavailable) + _argument_flags(btf, machine or platform.machine(), unavailable)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 OVER_TIME, LATENCY, CPUS, CPU_STRIPS = "over-time", "latency", "cpus", "cpu-strips"
 STEAL, QUEUE, SLOW_WAITS, BLAME = "steal", "queue", "slow-waits", "blame"
-TASKS, SHORT_LIVED = "tasks", "short-lived"
+TASKS, SHORT_LIVED, INTERRUPTS = "tasks", "short-lived", "interrupts"
 """The panes, by the ids of their widgets."""
 
 

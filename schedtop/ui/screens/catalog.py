@@ -15,6 +15,7 @@ from schedtop.panes.offcpu.threads import ThreadsPane as OffCpuThreadsPane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.interrupts.pane import InterruptsPane
 from schedtop.panes.scheduler.latency.over_time import OverTimePane
 from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.queue.pane import QueuePane
@@ -38,7 +39,7 @@ from schedtop.ui.screens.triggers.screen import TriggeredDashboard
 from schedtop.widgets.canvas import Canvas
 
 DASHBOARD_PANES: tuple[type[Widget], ...] = (
-    *(Canvas, BlamePane, OverTimePane, CpuStripsPane, CpusPane, LatencyPane),
+    *(Canvas, BlamePane, OverTimePane, CpuStripsPane, CpusPane, InterruptsPane, LatencyPane),
     *(QueuePane, ShortLivedPane, SlowWaitsPane, StealPane, TasksPane),
 )
 """In the order in which `schedtop config` tells of their keys: first what all panes have."""

@@ -32,7 +32,7 @@ def test_kinds_of_the_histograms_are_beginnings() -> None:
 
 def test_numbers_of_older_recordings_keep_their_words() -> None:
     assert BEGINNINGS == ("wakeup", "preemption", "throttled", "yield", "fork")
-    assert CAUSES == ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu", "fork")
+    assert CAUSES == ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu", "fork", "interrupts")
 
 
 def test_each_beginning_has_the_cause_of_its_name() -> None:
@@ -60,6 +60,7 @@ def test_causes_of_a_later_version_decode_to_nothing(number: int) -> None:
         (Cause.THROTTLED, Evidence.NONE, Explanation.THROTTLED),
         (Cause.THROTTLED, Evidence.INFERRED, Explanation.THROTTLED),
         (Cause.STOLEN, Evidence.NONE, Explanation.STOLEN),
+        (Cause.INTERRUPTS, Evidence.NONE, Explanation.INTERRUPTS),
         (Cause.IDLE_CPU, Evidence.NONE, Explanation.IDLE_CPU),
         (Cause.IDLE_CPU, Evidence.PINNED, Explanation.PINNED),
         (Cause.IDLE_CPU, Evidence.NOT_BALANCED, Explanation.NOT_BALANCED),

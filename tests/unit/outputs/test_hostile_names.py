@@ -145,9 +145,9 @@ NO_NAMES = {
     "metrics.server", "metrics.totals",
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain", "recording",
     "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
-    "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.queue",
-    "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states", "task.traffic",
-    "templates", "triggers", "words",
+    "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.interrupts",
+    "scheduler.queue", "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states",
+    "task.traffic", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
 

@@ -20,7 +20,10 @@ MakeView = Callable[..., View]
 
 @pytest.fixture
 def make_view() -> MakeView:
-    """Makes a View of a scenario; keywords: host, settings, `change` (of each Frame), sampling, those of Scenario."""
+    """Makes a View of a scenario.
+
+    Keywords: host, settings, `change` (of each Frame), sampling, interrupts, those of Scenario.
+    """
 
     def make(
         *,
@@ -28,10 +31,12 @@ def make_view() -> MakeView:
         settings: ViewSettings | None = None,
         change: Callable[[Frame], Frame] | None = None,
         sampling: bool = False,
+        interrupts: bool = False,
         **scenario: Any,
     ) -> View:
         source = SyntheticSource(Scenario(**{"frames": 5, **scenario}))
         source.set_sampling(sampling)
+        source.set_interrupts(interrupts)
         frames = list(source.frames(threading.Event()))
         history = History(host or source.host, [change(frame) for frame in frames] if change else frames)
         return history.view(settings or ViewSettings())

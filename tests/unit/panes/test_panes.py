@@ -17,6 +17,7 @@ from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.interrupts.pane import InterruptsPane
 from schedtop.panes.scheduler.latency.over_time import OverTimePane
 from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.queue.pane import QueuePane
@@ -29,7 +30,7 @@ from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, 
 from tests.unit.widgets.test_strips import HOSTILE
 
 PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane, QueuePane]
-PANES += [OverTimePane, CpuStripsPane, ShortLivedPane]
+PANES += [OverTimePane, CpuStripsPane, ShortLivedPane, InterruptsPane]
 SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
 
 pytestmark = pytest.mark.asyncio

@@ -34,6 +34,7 @@ class GivenSource:
         self.thresholds: list[int] = []
         self.groupings: list[str] = []
         self.samplings: list[bool] = []
+        self.interrupts: list[bool] = []
         self.made = 0
         self._rng = np.random.default_rng(self.scenario.seed)
         self._queue: queue.Queue[Frame | Exception | None] = queue.Queue()
@@ -53,13 +54,16 @@ class GivenSource:
     def set_sampling(self, on: bool) -> None:
         self.samplings.append(on)
 
+    def set_interrupts(self, on: bool) -> None:
+        self.interrupts.append(on)
+
     def give(self, count: int = 1) -> None:
         """Gives out the next Frames."""
         for _ in range(count):
             threshold_ns = self.thresholds[-1] if self.thresholds else 5_000_000
             grouping = self.groupings[-1] if self.groupings else ""
-            sampling = self.samplings[-1:] == [True]
-            frame = make_frame(self.scenario, self.made, self._rng, threshold_ns, grouping, sampling=sampling)
+            asked = {"sampling": self.samplings[-1:] == [True], "interrupts": self.interrupts[-1:] == [True]}
+            frame = make_frame(self.scenario, self.made, self._rng, threshold_ns, grouping, **asked)
             self._queue.put(frame)
             self.made += 1
 

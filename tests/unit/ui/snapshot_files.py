@@ -68,9 +68,10 @@ class Snapshots:
 
 
 def frames_of(scenario: Scenario) -> list[Frame]:
-    """The Frames of a made-up host, with samples of its run queues: always the same."""
+    """The Frames of a made-up host, with samples of its run queues and interrupts that are timed: always the same."""
     source = SyntheticSource(scenario)
     source.set_sampling(True)
+    source.set_interrupts(True)
     return list(source.frames(threading.Event()))
 
 

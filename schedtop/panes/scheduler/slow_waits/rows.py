@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
@@ -34,10 +36,10 @@ class WaitRows:
 
     def wakers(self) -> list[str]:
         """As `task`, or what else it was."""
-        sources = self.rows["woken_by"].tolist()
+        sources = zip(self.rows["woken_by"].tolist(), self.rows["waker_interrupt"].tolist(), strict=True)
         return [
-            WAKERS[source] if source and name == "·" else name
-            for name, source in zip(self.task("waker"), sources, strict=True)
+            (steady(text(interrupt)) or WAKERS[source]) if source and name == "·" else name
+            for name, (source, interrupt) in zip(self.task("waker"), sources, strict=True)
         ]
 
 
@@ -67,20 +69,28 @@ def _causes(context: WaitRows) -> list[str]:
 def _blockers(context: WaitRows) -> list[str]:
     rows = context.rows
     known = zip(rows["wait_ns"].tolist(), rows["covered_ns"].tolist(), strict=True)
-    blockers = zip(
-        rows["blocker_tid"].tolist(), rows["blocker_comm"].tolist(), rows["blocker_ns"].tolist(), strict=True
-    )
-    return [_blocker_text(*one, *other) for one, other in zip(known, blockers, strict=True)]
+    return [_blocker_text(*one, blockers_of(row)) for one, row in zip(known, rows, strict=True)]
 
 
-def _blocker_text(wait_ns: int, covered_ns: int, tids: list[int], comms: list[bytes], times: list[int]) -> str:
+def blockers_of(row: np.void) -> list[tuple[str, int]]:
+    """The tasks and the sources of interrupts that had the CPU, each with its time, the longest first."""
+    tasks = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
+    found = [(task_text(tid, comm), ns) for tid, comm, ns in tasks if ns]
+    if row["interrupted_ns"]:
+        interrupts = zip(row["interrupt"].tolist(), row["interrupt_ns"].tolist(), strict=True)
+        found += [(steady(text(name)), ns) for name, ns in interrupts if ns]
+        found.sort(key=lambda blocker: -blocker[1])
+    return found
+
+
+def _blocker_text(wait_ns: int, covered_ns: int, blockers: list[tuple[str, int]]) -> str:
     """The share of the wait of its longest blocker, the name of that, and how many more there are."""
-    if not times[0] or not wait_ns:
+    if not blockers or not wait_ns:
         return "·"
     sign = UNSURE if covered_ns < COVERED_RATIO * wait_ns else ""
-    more = sum(ns > 0 for ns in times[1:])
-    rest = f" +{more}" if more else ""
-    return f"{sign + f'{times[0] / wait_ns * 100:.0f}%':>4} {task_text(tids[0], comms[0])}{rest}"
+    name, ns = blockers[0]
+    rest = f" +{len(blockers) - 1}" if len(blockers) > 1 else ""
+    return f"{sign + f'{ns / wait_ns * 100:.0f}%':>4} {name}{rest}"
 
 
 def _groups(context: WaitRows) -> list[str]:
@@ -127,7 +137,7 @@ MEANINGS = {
     "CPU": "where it ran then; 3→1: it had been queued on CPU 3 before",
     "queue": "how many tasks waited on that CPU when it got it",
     "cause": "why it was slow, one of the causes that the help lists",
-    "blocked by": "who had the CPU longest meanwhile, with its share of the wait; +2: two more; ~: not all is known",
+    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt; +2: two more; ~: not all is known",
     "preempted by": "who took the CPU from it, if the wait began so",
     "woken by": "who woke it, or started it if it is new (cause fork), if the wait began so",
     "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",

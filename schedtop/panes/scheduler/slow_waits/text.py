@@ -10,7 +10,7 @@ from schedtop.base.units import format_clock_ms, format_counted, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WAKERS, Beginning, WokenBy, reason
-from schedtop.panes.scheduler.slow_waits.rows import task_text
+from schedtop.panes.scheduler.slow_waits.rows import blockers_of, task_text
 from schedtop.verdict.wait import explain
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.prose import entry, paragraph
@@ -40,9 +40,9 @@ def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) 
 
 
 def _blocker_lines(row: np.void, width: int) -> Iterable[Spans]:
-    blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
-    lines = [(task_text(tid, comm), ns, "text") for tid, comm, ns in blockers if ns]
+    lines = [(name, ns, "text") for name, ns in blockers_of(row)]
     wait = int(row["wait_ns"])
+    lines.append(("other interrupts", int(row["interrupted_ns"]) - int(row["interrupt_ns"].sum()), "dim"))
     lines.append(("others, each less", int(row["others_ns"]), "dim"))
     lines.append(("nobody: it was idle", int(row["cpu_idle_ns"]), "dim"))
     lines.append(("not known", wait - int(row["covered_ns"]), "dim"))
@@ -61,7 +61,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     for field, term in (("preemptor", "preempted by"), ("waker", waker), ("previous", "before it ran")):
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
         if field == "waker" and name == "·" and row["woken_by"]:
-            name = f"an {WAKERS[1]}{' (softirq)' if row['woken_by'] == WokenBy.SOFTIRQ else ''}"
+            which = steady(text(row["waker_interrupt"])) or "softirq" * (row["woken_by"] == WokenBy.SOFTIRQ)
+            name = f"an {WAKERS[1]}{f' ({which})' if which else ''}"
         if name != "·":
             yield term, name
     if row["switches"]:

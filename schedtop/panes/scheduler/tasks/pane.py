@@ -69,8 +69,9 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self._kind = kind
             self.selected_key = None
             self.forget_columns()
-        if view.frame.unavailable.keys() != self._lacks:
-            self._lacks = frozenset(view.frame.unavailable)
+        lacks = frozenset(view.frame.unavailable) | ({"interrupts"} if view.frame.interrupts is None else set())
+        if lacks != self._lacks:
+            self._lacks = lacks
             self.forget_columns()
         rows = view.tasks
         if kind != "thread":

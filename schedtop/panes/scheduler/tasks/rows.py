@@ -74,10 +74,15 @@ def _migrations(field: str) -> Callable[[TaskRows], list[str]]:
     return cells
 
 
-def _run(context: TaskRows) -> list[str]:
-    return [
-        percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows["run_ns"].tolist()
-    ]
+def _of_cpu(field: str) -> Callable[[TaskRows], list[str]]:
+    """A time as percent of one CPU."""
+
+    def cells(context: TaskRows) -> list[str]:
+        return [
+            percent(ns / context.interval_ns if context.interval_ns else None) for ns in context.rows[field].tolist()
+        ]
+
+    return cells
 
 
 def _waiting(context: TaskRows) -> list[str]:
@@ -128,6 +133,7 @@ MEANINGS = {
     "switch/s": "context switches a second, voluntary and involuntary",
     "invol/s": "how often a second it was preempted although it wanted to go on",
     "run %": "its run time, in percent of one CPU: who is on top of this takes the time",
+    "irq %": "of it, what interrupts took, while they are timed (I)",
     "moves": "migrations between CPUs in the window",
     "cache": "those of them to a CPU with another last-level cache: its data has to come along",
     "numa": "those of them to another NUMA node: its memory is far away then",
@@ -139,7 +145,7 @@ _LOST: tuple[Column[TaskRows], ...] = (
 )
 _REST: tuple[Column[TaskRows], ...] = (
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
-    Column("run %", 6, _run, sort="run_ns"),
+    Column("run %", 6, _of_cpu("run_ns"), sort="run_ns"),
     Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations", part="migrations"),
     Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim", part="migrations"),
     Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim", part="migrations"),
@@ -155,7 +161,9 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         *_LOST,
         Column("waits now", 10, _waiting, rank=3, part="latency"),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
-        *_REST,
+        *_REST[:2],
+        Column("irq %", 5, _of_cpu("interrupted_ns"), rank=3, part="interrupts"),
+        *_REST[2:],
     ),
     MEANINGS,
 )

@@ -7,6 +7,7 @@ from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
+from schedtop.panes.scheduler.interrupts.pane import InterruptsPane
 from schedtop.panes.scheduler.latency.over_time import OverTimePane
 from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.panes.scheduler.queue.pane import QueuePane
@@ -30,4 +31,6 @@ def panes_of(own_pid: int | None) -> tuple[Pane[View], ...]:
         BlamePane(id=presets.BLAME),
         TasksPane(own_pid, id=presets.TASKS),
         ShortLivedPane(id=presets.SHORT_LIVED),
+        # Last: where the strip has no room for all, it is the one that shows nothing unasked.
+        InterruptsPane(id=presets.INTERRUPTS),
     )

@@ -69,7 +69,7 @@ PARTS = {
 ORDER = (
     *("help", "quit", "freeze", "filter", "sort", "sort-back", "sort-by", "verdict", "group", "group-back", "window"),
     *("off-cpu", "step-back", "step-on", "step-back-10", "step-on-10", "threshold-up", "threshold-down", "overhead"),
-    *("back", "open", "record", "export", "capture", "zoom"),
+    *("interrupts", "back", "open", "record", "export", "capture", "zoom"),
 )
 """The first keys of the help, by their names; those of the last parts follow."""
 

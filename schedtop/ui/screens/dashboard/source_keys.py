@@ -21,6 +21,7 @@ class SourceKeys:
         key("plus,equals_sign", "threshold(1)", "Threshold up", "Slow waits: a higher threshold, up to 10 s"),
         key("minus,underscore", "threshold(-1)", "Threshold down", "Slow waits: a lower threshold, down to 100 µs"),
         key("O", "measure", "Overhead", "Times the kernel programs: ns a switch in the header (costs a little itself)"),
+        key("I", "interrupts", "Interrupts", "Times interrupts, or no longer: the pane, irq of tasks, slow waits"),
     ]
 
     def __init__(self, screen: Screen[Any], shown: Shown, source: Source, changed: Callable[[], None]) -> None:
@@ -31,6 +32,7 @@ class SourceKeys:
         self._source = source
         self._changed = changed
         self._samples = False
+        self._times_interrupts: bool | None = None
 
     def action_threshold(self, direction: int) -> None:
         """Asks the source for another threshold; it holds from its next interval on."""
@@ -52,6 +54,21 @@ class SourceKeys:
         self._source.set_measuring(not measures)
         words = "The kernel times its BPF programs" if not measures else "The kernel programs are no longer timed"
         self._screen.notify(words)
+
+    def action_interrupts(self) -> None:
+        """Has interrupts timed, or no longer."""
+        live = self._shown.live
+        times = self._times_interrupts
+        if times is None:
+            times = bool(len(live)) and live.frames[-1].interrupts is not None
+        why = live.frames[-1].unavailable.get("interrupts", "") if len(live) else ""
+        if why:
+            self._screen.notify(why[:1].upper() + why[1:], severity="warning")
+            return
+        self._times_interrupts = not times
+        self._source.set_interrupts(not times)
+        timed = "Interrupts are timed from now on: see the pane of that name"
+        self._screen.notify("Interrupts are no longer timed" if times else timed)
 
     def set_grouping(self, kind: str) -> None:
         """By which id field the source keeps histograms; empty: by none."""

@@ -23,6 +23,10 @@ class NotRecorded:
         """Says why not."""
         self._screen.notify("a recording runs no kernel programs: there is nothing to time", timeout=4)
 
+    def action_interrupts(self) -> None:
+        """Says why not."""
+        self._screen.notify("a recording has the interrupts that were timed when it was made, or none", timeout=4)
+
     def action_record(self) -> None:
         """Says why not."""
         self._screen.notify("this is a recording already; e exports what is shown", timeout=4)

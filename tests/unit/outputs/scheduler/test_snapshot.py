@@ -33,6 +33,7 @@ def view(chosen: Filter | None = None, **changes: Any) -> View:
     """The View of two synthetic Frames, the last of them changed."""
     source = SyntheticSource(SCENARIO)
     source.set_sampling(True)
+    source.set_interrupts(True)
     frames = list(source.frames(threading.Event()))
     frames[-1] = replace(frames[-1], **changes)
     settings = ViewSettings(window_ns=2 * SCENARIO.interval_ns, filter=chosen or Filter())
@@ -65,7 +66,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "notes", "start_time"),
         *("interval_ns", "threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency"),
-        *("queue_length", "tasks", "short_lived", "slow_waits"),
+        *("queue_length", "interrupts", "tasks", "short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -86,9 +87,21 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["queue_length"]["cpus"][0]) == ["cpu", *parts]
     lengths = ["count", "mean", "p50", "p90", "p99", "max", "waiting_ratio", "buckets"]
     assert list(data["queue_length"]["fair"]) == lengths
+    assert list(data["interrupts"]) == ["by_cpu", "by_source", "unmatched", "unattributed_ns", "overwritten"]
+    assert list(data["interrupts"]["by_cpu"][0]) == ["cpu", "hardirq_ns", "softirq_ns", "vector_ns", "count"]
+    assert list(data["interrupts"]["by_source"][0]) == ["name", "kind", "count", "total_ns", "max_ns"]
     assert list(data["tasks"][0]) == [
-        *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "run_delay_ns", "max_wait_ns"),
-        *("timeslices", "switches", "voluntary_switches", "involuntary_switches", "migrations", "cache_migrations"),
+        *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "interrupted_ns"),
+        *(
+            "run_delay_ns",
+            "max_wait_ns",
+            "timeslices",
+            "switches",
+            "voluntary_switches",
+            "involuntary_switches",
+            "migrations",
+            "cache_migrations",
+        ),
         *("numa_migrations", "last_cpu", "allowed_cpus", "parent_tgid", "parent", "ended"),
         *("exit_status", "exit_signal"),
     ]
@@ -101,7 +114,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
         "throttled_ns",
-        *("preemptor", "previous", "waker", "woken_by", "blockers", "other_blockers_ns", "own_cpu_idle_ns", "switches"),
+        *("preemptor", "previous", "waker", "woken_by", "waker_interrupt", "blockers", "other_blockers_ns"),
+        *("own_cpu_idle_ns", "interrupted_ns", "switches"),
         *("queue_length", "fair_queue_length", "blockers_cover_ratio"),
     ]
     assert list(data["preemptions"][0]) == ["victim", "preemptor", "count", "wait_ns"]
@@ -412,8 +426,9 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
     words = [title.split()[0] for title in titles[1:]]
-    assert words == ["Verdict:", "CPUs", "Runqueue", "Run", "Tasks", "Short-lived:", "Slow", "Who", "Quotas"]
-    assert titles[5] == "Tasks by run delay: 5 of 60"
+    parts = ["Verdict:", "CPUs", "Runqueue", "Run", "Interrupts:", "Tasks", "Short-lived:", "Slow", "Who", "Quotas"]
+    assert words == parts
+    assert titles[6] == "Tasks by run delay: 5 of 60"
     header, *rows = blocks[2].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
     assert {len(row) for row in rows} == {len(header)}

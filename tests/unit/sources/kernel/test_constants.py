@@ -9,10 +9,11 @@ import pytest
 import schedtop
 from schedtop import task
 from schedtop.capture import events as capture
-from schedtop.model import queue_lengths, rows
+from schedtop.model import interrupts, queue_lengths, rows
 from schedtop.offcpu import measurement as offcpu
+from schedtop.sources.interrupts.front_end import softirqs, vectors
 from schedtop.sources.kernel import constants
-from schedtop.sources.kernel.constants import SCHEDULER, Header, constants_of, header_constants
+from schedtop.sources.kernel.constants import INTERRUPTS, SCHEDULER, Header, constants_of, header_constants
 from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler import blamed
 from schedtop.sources.scheduler import source as live
@@ -52,6 +53,8 @@ def test_a_header_has_also_what_it_includes() -> None:
         ("scheduler/maps.h", "WAIT", [began.label for began in blamed.WAIT_KINDS_AS_BEGINNINGS]),
         ("scheduler/maps.h", "GROUP", [name.removesuffix("_id") or "none" for name in live.GROUPINGS]),
         ("scheduler/maps.h", "QUEUE", queue_lengths.QUEUE_KINDS),
+        ("interrupts/interrupts.h", "SOFTIRQ", softirqs()),
+        ("interrupts/interrupts.h", "VECTOR", vectors()),
         ("offcpu/offcpu.h", "OFF", offcpu.STATES),
         ("task/task.h", "THREAD", task.STATES),
         ("task/task.h", "PEER", [kind.removesuffix("s") for kind in task_tables.PEER_KINDS]),
@@ -70,6 +73,7 @@ def test_numbers_of_a_model_are_those_of_the_kernel_side() -> None:
     assert [getattr(capture, kind) for kind in kinds] == [in_c[f"CAPTURE_{kind}"] for kind in kinds]
     assert len(rows.WAIT_KINDS) == SCHEDULER.LATENCY_KINDS
     assert queue_lengths.MOST_QUEUED == SCHEDULER.QUEUE_SLOTS - 1
+    assert interrupts.MOST_SOURCES == INTERRUPTS.MOST_SOURCES
     wakers = header_constants("offcpu/offcpu.h")
     assert (wakers["WAKER_NAMES"], wakers["WAKER_STACKS"]) == (offcpu.Wakers.NAMES, offcpu.Wakers.STACKS)
 

@@ -76,9 +76,9 @@ def test_hidden_symbols_tell_nothing(tmp_path: Path) -> None:
 def test_a_kernel_that_does_not_tell_where_it_is_says_so() -> None:
     btf = kernel(("runqueues", 0x3000))
     assert interrupt_flags(btf) == []
-    assert btf_task_front_end(btf, "x86_64").unavailable["interrupts"] == INTERRUPTS_UNKNOWN
+    assert btf_task_front_end(btf, "x86_64").unavailable["woken_by"] == INTERRUPTS_UNKNOWN
     known = kernel(("pcpu_hot", 0x1000), ("runqueues", 0x3000))
-    assert "interrupts" not in btf_task_front_end(known, "x86_64").unavailable
+    assert "woken_by" not in btf_task_front_end(known, "x86_64").unavailable
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,28 @@ async def test_run_queues_are_sampled_only_while_they_are_looked_at_or_recorded(
         assert source.samplings == [True, False, True, False], "another pane has the whole screen"
 
 
+async def test_a_key_has_interrupts_timed_and_no_longer() -> None:
+    async with running((120, 40)) as (pilot, source, dashboard):
+        await to_pane(pilot, "interrupts")
+        await collected(pilot, source)
+        assert "are not timed" in text(pilot.app)
+        await pilot.press("I")
+        assert "Interrupts are timed from now on" in text(pilot.app)
+        await collected(pilot, source)
+        assert source.interrupts == [True]
+        assert re.search(r"interrupts \d+\.\d % of the CPUs", text(pilot.app))
+        assert "NET_RX" in text(pilot.app)
+        await pilot.press("I", "I", "I")
+        assert source.interrupts == [True, False, True, False], "each press is another wish, whatever has arrived"
+        unavailable = {"interrupts": "the kernel's BTF is needed to time interrupts"}
+        last = dashboard.live.frames[-1]
+        source.put(replace(last, end_ns=last.end_ns + NS_PER_S, interrupts=None, unavailable=unavailable))
+        await until(pilot, lambda: bool(dashboard.live.frames[-1].unavailable))
+        await pilot.press("I")
+        assert "The kernel's BTF is needed" in text(pilot.app)
+        assert len(source.interrupts) == 4
+
+
 async def test_stepping_back_five_minutes_and_on_to_now() -> None:
     async with running(frames=330, tasks=4) as (pilot, source, dashboard):
         await pilot.press("left")

@@ -259,6 +259,7 @@ async def test_keys_that_make_no_sense_say_why(path: Path, tmp_path: Path) -> No
     async with replaying(path) as (pilot, _source, dashboard):
         dashboard.exporter.directory = tmp_path
         said = {"plus": "recorded with", "minus": "recorded with", "O": "no kernel", "o": "live kernel", "r": "already"}
+        said |= {"I": "a recording has the interrupts"}
         for key, words in said.items():
             await pilot.press(key)
             assert words in text(pilot.app)

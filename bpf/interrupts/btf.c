@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The time of interrupts by typed raw tracepoints, see scheduler/btf.c. bcc wants each program written out: it gives
+ * those of one macro one section.
+ */
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#include "../memory.h"
+#include "current.h"
+#include "interrupts.h"
+
+int btf_softirq_entry(u64 *ctx)
+{
+	begin(LEVEL_SOFT, ctx[0] & (FIRST_VECTOR - 1));
+	return 0;
+}
+
+int btf_softirq_exit(u64 *ctx)
+{
+	end(LEVEL_SOFT, true);
+	return 0;
+}
+
+int btf_irq_handler_entry(u64 *ctx)
+{
+	begin_irq((u32)ctx[0]);
+	return 0;
+}
+
+int btf_irq_handler_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, !FIELD(u64, ctx[1], IRQACTION_NEXT_OFFSET));
+	return 0;
+}
+
+int btf_local_timer_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_LOCAL_TIMER);
+	return 0;
+}
+
+int btf_local_timer_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_reschedule_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_RESCHEDULE);
+	return 0;
+}
+
+int btf_reschedule_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_call_function_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_CALL_FUNCTION);
+	return 0;
+}
+
+int btf_call_function_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_call_function_single_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_CALL_FUNCTION_SINGLE);
+	return 0;
+}
+
+int btf_call_function_single_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_irq_work_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_IRQ_WORK);
+	return 0;
+}
+
+int btf_irq_work_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_x86_platform_ipi_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_X86_PLATFORM_IPI);
+	return 0;
+}
+
+int btf_x86_platform_ipi_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_thermal_apic_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_THERMAL_APIC);
+	return 0;
+}
+
+int btf_thermal_apic_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_threshold_apic_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_THRESHOLD_APIC);
+	return 0;
+}
+
+int btf_threshold_apic_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_deferred_error_apic_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_DEFERRED_ERROR_APIC);
+	return 0;
+}
+
+int btf_deferred_error_apic_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_error_apic_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_ERROR_APIC);
+	return 0;
+}
+
+int btf_error_apic_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}
+
+int btf_spurious_apic_entry(u64 *ctx)
+{
+	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_SPURIOUS_APIC);
+	return 0;
+}
+
+int btf_spurious_apic_exit(u64 *ctx)
+{
+	end(LEVEL_HARD, true);
+	return 0;
+}

@@ -1,0 +1,55 @@
+"""Where the programs that time interrupts are attached (bpf/interrupts/btf.c): by BTF-typed tracepoints alone."""
+
+from __future__ import annotations
+
+import platform
+
+from schedtop.model.source import SourceError
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.constants import INTERRUPTS
+from schedtop.sources.kernel.front_end import FrontEnd
+from schedtop.sources.kernel.kept_btf import with_kept_btf
+from schedtop.sources.kernel.offsets import offset_flags
+
+WITHOUT_BTF = "the kernel's BTF is needed to time interrupts"
+WITHOUT_TRACEPOINTS = "this kernel's BTF has no tracepoints of device interrupts and softirqs"
+
+DEVICES, SOFTIRQS = "irq_handler", "softirq"
+
+
+def vectors() -> tuple[str, ...]:
+    """The tracepoints of x86's vectors that there may be, without `_entry` and `_exit`, in the order of sources."""
+    return INTERRUPTS.names("VECTOR")
+
+
+def softirqs() -> tuple[str, ...]:
+    """The softirqs as /proc/softirqs names them, in the order of the kernel's numbers."""
+    return tuple(name.upper() for name in INTERRUPTS.names("SOFTIRQ"))
+
+
+def runs_softirqs_in_tasks(version: str | None = None) -> bool:
+    """Whether it is a real-time kernel: there softirqs are part of tasks, which are switched while one is under way."""
+    return "PREEMPT_RT" in (version or platform.version())
+
+
+def interrupt_front_end() -> FrontEnd:
+    """For the running kernel. Raises SourceError, one sentence, where interrupts cannot be timed."""
+    try:
+        return with_kept_btf(_front_end, KERNEL_BTF)
+    except BtfError as error:
+        raise SourceError(WITHOUT_BTF) from error
+
+
+def _front_end(btf: Btf) -> FrontEnd:
+    wanted = [DEVICES, *([] if runs_softirqs_in_tasks() else [SOFTIRQS]), *vectors()]
+    # The beginnings first: an end that is seen has a beginning that was seen.
+    pairs = [each for each in wanted if all(btf.has_typedef(_typedef(each, when)) for when in ("entry", "exit"))]
+    flags = offset_flags(btf, IRQACTION_NEXT=("irqaction", "next"))
+    if DEVICES not in pairs or not flags:
+        raise SourceError(WITHOUT_TRACEPOINTS)
+    events = {f"{each}_{when}": btf.typedef_id(_typedef(each, when)) for when in ("entry", "exit") for each in pairs}
+    return FrontEnd("btf", tuple(flags), events, tuple(each for each in wanted if each not in pairs))
+
+
+def _typedef(source: str, when: str) -> str:
+    return f"btf_trace_{source}_{when}"

@@ -1,0 +1,357 @@
+"""Interrupts against the kernel's own counts, and against libbpf-tools: loads that make a known kind of them."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loads import ended, load_share, python
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.frame import merge
+from schedtop.model.interrupts import InterruptTable, SourceName
+from schedtop.sources.host.proc import possible_cpus
+from schedtop.sources.interrupts import front_end as interrupts_front_end
+from schedtop.sources.interrupts.names import device_names
+from schedtop.sources.interrupts.reader import InterruptReader, difference
+from schedtop.sources.scheduler.source import LiveSource
+
+CPU = max(os.sched_getaffinity(0))
+NET_RX = SourceName("softirq", "NET_RX")
+VECTORS = {
+    "LOC": ("local_timer",),
+    "RES": ("reschedule",),
+    "CAL": ("call_function", "call_function_single"),
+    "IWI": ("irq_work",),
+}
+"""Lines of /proc/interrupts, and the vectors that they count (arch/x86/kernel/irq.c)."""
+
+FLOOD = """
+import os, socket, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+us, them = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab")
+them.bind(("127.0.0.1", 0))
+us.connect(them.getsockname())
+print(flush=True)
+while True:
+    us.send(b"x" * 64)
+    them.recv(64)
+"""
+
+STREAM = """
+import os, socket, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+us, them = socket.create_server(("127.0.0.1", 0)), socket.socket()
+them.connect(us.getsockname())
+us = us.accept()[0]
+print(flush=True)
+while True:
+    us.sendall(bytes(1 << 20 >> 2))
+    left = 1 << 20 >> 2
+    while left: left -= len(them.recv(left))
+"""
+
+TIMERS = """
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print(flush=True)
+while True: time.sleep(5e-5)
+"""
+
+BUSY = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print(flush=True)
+while True: pass
+"""
+
+
+@contextmanager
+def load(code: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program on CPU that has begun."""
+    process = python(code, str(CPU), *arguments, stdout=subprocess.PIPE)
+    with ended(process):
+        assert process.stdout
+        process.stdout.readline()
+        yield process
+
+
+@contextmanager
+def disk_reads(tmp_path: Path) -> Iterator[None]:
+    """Reads that no cache answers, one after the other, in a thread."""
+    path = tmp_path / "data"
+    path.write_bytes(os.urandom(8 << 20))
+    stop = threading.Event()
+
+    def read() -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        with mmap.mmap(-1, 4096) as buffer:
+            place = 0
+            while not stop.is_set():
+                os.preadv(descriptor, [buffer], place)
+                place = (place + 4096) % (8 << 20)
+        os.close(descriptor)
+
+    os.sync()
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+Counts = dict[SourceName, int]
+
+
+def kernel_counts() -> Counts:
+    """What /proc/interrupts and /proc/softirqs count, of all CPUs; a vector by the word of its line."""
+    text = Path("/proc/interrupts").read_text()
+    cpus = len(text.split("\n", 1)[0].split())
+    devices = device_names(text)
+    found = {}
+    for kind, lines in (("hardirq", text), ("softirq", Path("/proc/softirqs").read_text())):
+        for line in lines.splitlines()[1:]:
+            word, *numbers = line.replace(":", " ", 1).split()
+            if kind == "softirq":
+                name = SourceName("softirq", word)
+            elif word.isdecimal():
+                name = SourceName("hardirq", devices[int(word)])
+            elif word in VECTORS:
+                name = SourceName("vector", word)
+            else:
+                continue
+            found[name] = sum(map(int, numbers[:cpus]))
+    return found
+
+
+def counted(table: InterruptTable, wanted: SourceName) -> int:
+    """What we counted of a line of the kernel's."""
+    names = VECTORS.get(wanted.name, (wanted.name,))
+    chosen = [index for index, (kind, name) in enumerate(table.sources) if kind == wanted.kind and name in names]
+    return int(table.counts[:, chosen].sum())
+
+
+class Window:
+    """What came while a load ran: by us, and at least and at most by the kernel, which is asked before and after us."""
+
+    def __init__(self, reader: InterruptReader, during: Callable[[], object]) -> None:
+        outer, first, inner = kernel_counts(), reader.read(1), kernel_counts()
+        during()
+        early, last, late = kernel_counts(), reader.read(1), kernel_counts()
+        table = difference(first, last)
+        assert table is not None
+        self.table = table
+        self.least = {name: early[name] - count for name, count in inner.items()}
+        self.most = {name: late[name] - count for name, count in outer.items()}
+
+    def check(self, **at_least: int) -> None:
+        """Each source is counted as the kernel counts it; some of them came as often as that."""
+        assert not self.table.unmatched
+        for name, most in self.most.items():
+            ours, spare = counted(self.table, name), possible_cpus()
+            # One that is under way when we look is counted by the kernel at its beginning, by us at its end. Some
+            # kernels keep events from tracepoints now and then (docs/kernels.md): of a second up to 1 %.
+            least = self.least[name] * 0.98
+            assert least - spare <= ours <= most + spare, f"{name}: {self.least[name]} to {most}"
+        for word, least in at_least.items():
+            assert sum(most for name, most in self.most.items() if name.name == word) >= least * load_share()
+
+
+@pytest.fixture
+def reader() -> Iterator[InterruptReader]:
+    with InterruptReader(possible_cpus(), None, 1) as opened:
+        yield opened
+        assert not opened.misses()
+
+
+def test_a_loopback_flood_is_counted_as_the_kernel_does(reader: InterruptReader) -> None:
+    with load(FLOOD):
+        window = Window(reader, lambda: time.sleep(1))
+    window.check(NET_RX=5000)
+    table, mine = window.table, window.table.sources.index(NET_RX)
+    assert table.counts[CPU, mine] >= 0.9 * table.counts[:, mine].sum(), "on the CPU of the load"
+    assert 0 < table.max_ns[CPU, mine] <= table.total_ns[CPU, mine] <= 1.2 * NS_PER_S
+
+
+def test_disk_reads_are_counted_as_the_kernel_does(reader: InterruptReader, tmp_path: Path) -> None:
+    with disk_reads(tmp_path):
+        window = Window(reader, lambda: time.sleep(1))
+    window.check(BLOCK=100)
+    assert window.table.counts[:, window.table.of_kind("hardirq")].sum() >= 100 * load_share(), "of the disk"
+
+
+def test_a_timer_storm_is_counted_as_the_kernel_does(reader: InterruptReader) -> None:
+    with load(TIMERS):
+        window = Window(reader, lambda: time.sleep(1))
+    window.check(LOC=2000)
+
+
+def kernel_softirq_ns(cpu: int) -> int:
+    """What the kernel accounts as time in softirqs: exactly, or by the tick, as it was built."""
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    return int(line.split()[7]) * NS_PER_S // os.sysconf("SC_CLK_TCK")
+
+
+def test_time_in_softirqs_is_what_the_kernel_accounts(reader: InterruptReader) -> None:
+    accounted = []
+
+    def wait() -> None:
+        accounted.append(kernel_softirq_ns(CPU))
+        time.sleep(3)
+        accounted.append(kernel_softirq_ns(CPU))
+
+    with load(FLOOD):
+        table = Window(reader, wait).table
+    ours = int(table.total_ns[CPU, table.of_kind("softirq")].sum())
+    # By the tick it is some 150 samples.
+    assert ours == pytest.approx(accounted[1] - accounted[0], rel=0.4)
+
+
+TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def side_by_side(tool: str, wanted: SourceName, *, first: bool) -> float:
+    """Our time of a source as a share of that which a tool of libbpf-tools tells.
+
+    `first`: we are attached before the tool, and are timed by it, a little; else it is timed by us.
+    """
+    command = ["stdbuf", "-oL", tool, "-N", "1", "4"]
+    readings, totals = [], []
+    with ExitStack() as stack:
+        reader = stack.enter_context(InterruptReader(possible_cpus(), None, 1)) if first else None
+        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        assert process.stdout
+        for line in process.stdout:
+            if "TOTAL" in line:
+                reader = reader or stack.enter_context(InterruptReader(possible_cpus(), None, 1))
+                readings.append(reader.read(1))
+                totals.append(0)
+            elif totals and len(words := line.split()) == 2 and words[0].lower() == wanted.name.lower():
+                totals[-1] += int(words[1])
+    table = difference(readings[0], readings[-1])
+    assert table is not None
+    # What a header is followed by is of the second before it.
+    return float(table.total_ns[:, table.sources.index(wanted)].sum() / sum(totals[1:]))
+
+
+def check_times(tool: str, wanted: SourceName) -> None:
+    path = shutil.which(tool, path=TOOLS)
+    if path is None:
+        pytest.skip(f"no {tool} here (package libbpf-tools)")
+    shares = [side_by_side(path, wanted, first=first) for first in (True, False)]
+    # What is attached later runs later: it begins to time after the other one, and ends after it.
+    assert shares[0] <= 1.05 and shares[1] >= 0.95, shares
+    assert np.sqrt(shares[0] * shares[1]) == pytest.approx(1, abs=0.05)
+
+
+def test_times_of_softirqs_are_those_of_libbpf_tools() -> None:
+    # Long ones: the tool's own programs, 0.1 µs of each, are within its times.
+    with load(STREAM):
+        check_times("softirqs", NET_RX)
+
+
+def test_times_of_device_interrupts_are_those_of_libbpf_tools(reader: InterruptReader, tmp_path: Path) -> None:
+    with disk_reads(tmp_path):
+        table = Window(reader, lambda: time.sleep(0.3)).table
+        busiest = max(table.of_kind("hardirq"), key=lambda index: int(table.counts[:, index].sum()))
+        check_times("hardirqs", table.sources[busiest])
+
+
+def test_time_taken_is_charged_to_the_task_that_was_interrupted() -> None:
+    with LiveSource(NS_PER_S // 2, 5 * NS_PER_MS) as source, load(FLOOD) as flood, load(BUSY) as busy:
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(4)])
+    table = frame.interrupts
+    assert table is not None
+    taken = dict(zip(frame.tasks["tid"].tolist(), frame.tasks["interrupted_ns"].tolist(), strict=True))
+    ran = dict(zip(frame.tasks["tid"].tolist(), frame.tasks["run_ns"].tolist(), strict=True))
+    network = int(table.total_ns[CPU, table.sources.index(NET_RX)])
+    # Its own packets, in its own time; the timer tick comes to both.
+    assert 0.8 * network < taken[flood.pid] < ran[flood.pid]
+    assert 0 < taken[busy.pid] < 0.2 * ran[busy.pid]
+    # Nothing is charged twice, and idle CPUs are charged nothing.
+    assert sum(taken.values()) <= 1.02 * table.total_ns.sum()
+    assert not table.unattributed_ns
+
+
+def test_interrupts_are_blockers_of_slow_waits_and_name_wakers() -> None:
+    with LiveSource(NS_PER_S // 2, NS_PER_MS) as source, load(FLOOD), load(FLOOD):
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(4)])
+    waits = frame.slow_waits[frame.slow_waits["cpu"] == CPU]
+    assert len(waits)
+    told = waits[waits["interrupted_ns"] > 0]
+    assert len(told) > len(waits) / 2, "packets take a good part of what the floods do"
+    assert b"softirq NET_RX" in told["interrupt"]
+    parts = told["blocker_ns"].sum(axis=1) + told["others_ns"] + told["cpu_idle_ns"] + told["interrupted_ns"]
+    assert (parts == told["covered_ns"]).mean() > 0.95
+    assert (told["interrupt_ns"].sum(axis=1) <= told["interrupted_ns"]).all()
+    table = frame.interrupts
+    # This thread waits behind the floods, too, and then takes them out late.
+    assert table is not None and table.overwritten < 0.2 * table.counts.sum()
+
+
+def test_a_timer_is_named_as_waker() -> None:
+    with LiveSource(NS_PER_S // 2, 10 * NS_PER_MS // 1000) as source, load(TIMERS) as timers, load(BUSY):
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(2)])
+    waits = frame.slow_waits[(frame.slow_waits["tid"] == timers.pid) & (frame.slow_waits["woken_by"] != 0)]
+    assert len(waits)
+    assert (waits["waker_interrupt"] == b"local_timer").mean() > 0.9
+
+
+def test_idle_time_is_no_tasks(reader: InterruptReader) -> None:
+    time.sleep(0.3)
+    taken = reader.interrupted(1)
+    assert 0 not in taken.tid.tolist()
+
+
+def test_a_source_times_interrupts_only_while_it_is_asked(front_end: str) -> None:
+    with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS, front_end) as source:
+        frames = source.frames(threading.Event())
+        assert next(frames).interrupts is None
+        before = held()
+        source.set_interrupts(True)
+        table = [next(frames) for _ in range(3)][-1].interrupts
+        assert table is not None and table.counts.sum() > 0
+        assert held() > before
+        source.set_interrupts(False)
+        assert [next(frames).interrupts for _ in range(3)][-1] is None
+        assert held() == before, "detached"
+        source.set_interrupts(True)
+        assert [next(frames).interrupts for _ in range(3)][-1] is not None, "attached again"
+
+
+def test_without_btf_interrupts_are_unknown_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts_front_end, "KERNEL_BTF", Path("/nowhere"))
+    with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS) as source:
+        source.set_interrupts(True)
+        frame = next(source.frames(threading.Event()))
+    assert frame.interrupts is None
+    assert "BTF" in frame.unavailable["interrupts"]
+
+
+def held() -> int:
+    """How many BPF programs this process holds."""
+    links = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            links.append(os.readlink(entry))
+    return sum("bpf-prog" in link for link in links)

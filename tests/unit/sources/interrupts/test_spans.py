@@ -1,0 +1,78 @@
+"""The interrupts that are over: how they are taken out of rings, and what they say of a span of time."""
+
+import numpy as np
+
+from schedtop.model.rows import Integers, Rows
+from schedtop.sources.interrupts.spans import SpanReader, SpanRing
+from schedtop.sources.kernel.constants import INTERRUPTS
+
+SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4")])
+LEVEL = np.dtype([("span_count", "<u8")])
+PLACES = 8
+
+
+class Kernel:
+    """The rings of two CPUs, as the kernel side fills them."""
+
+    def __init__(self) -> None:
+        self.spans = np.zeros(2 * INTERRUPTS.LEVELS * PLACES, SPAN)
+        self.levels = np.zeros(2 * INTERRUPTS.LEVELS, LEVEL)
+        self.reader = SpanReader(self.spans, self.levels, PLACES)
+
+    def handle(self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0) -> None:
+        ring = cpu * INTERRUPTS.LEVELS + level
+        count = int(self.levels["span_count"][ring])
+        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SPAN_TID_BITS | tid)
+        self.levels["span_count"][ring] += 1
+
+
+def at(*times: int) -> Integers:
+    return np.array(times)
+
+
+def test_a_wait_has_the_interrupts_of_its_cpu_and_time_alone() -> None:
+    kernel = Kernel()
+    kernel.handle(100, 30, tid=7)
+    kernel.handle(200, 40, tid=7)
+    kernel.handle(220, 10, source=20, tid=7, level=INTERRUPTS.LEVEL_HARD)
+    kernel.handle(230, 5, source=20, level=INTERRUPTS.LEVEL_HARD)
+    kernel.handle(210, 99, cpu=1)
+    kernel.reader.collect()
+    assert kernel.reader.total_ns(0, at(0, 90, 150, 300), at(400, 150, 225, 400)).tolist() == [85, 30, 50, 0]
+    spans = kernel.reader.during(0, 90, 400)
+    assert spans.by_source() == [(3, 50), (20, 15)], "the first one began before"
+    assert spans.by_tid() == {0: 5, 7: 60}
+
+
+def test_what_was_overwritten_is_counted() -> None:
+    kernel = Kernel()
+    for number in range(5):
+        kernel.handle(number, 1)
+    kernel.reader.collect()
+    for number in range(5, 30):
+        kernel.handle(number, 1)
+    kernel.reader.collect()
+    assert kernel.reader.overwritten >= 30 - 5 - PLACES
+    total = int(kernel.reader.total_ns(0, at(-1), at(100))[0])
+    assert total == 30 - kernel.reader.overwritten
+
+
+def test_what_is_written_while_it_is_copied_is_not_believed() -> None:
+    ring: Rows = np.zeros(PLACES, SPAN)
+    ring["end_ns"], ring["ns"] = np.arange(PLACES), 1
+    span_ring = SpanRing(ring)
+    span_ring.collect(PLACES, PLACES + 3, most=100)
+    # Three more were written, and a fourth one may be under way.
+    assert span_ring.overwritten == 4
+    assert span_ring.between(at(-1), at(100))[2].tolist() == [PLACES - 4]
+
+
+def test_only_the_newest_are_kept() -> None:
+    kernel = Kernel()
+    ring = SpanRing(kernel.spans[:PLACES])
+    for number in range(0, 6, 2):
+        kernel.handle(number, 1)
+        kernel.handle(number + 1, 1)
+        ring.collect(number + 2, number + 2, most=4)
+    assert ring.between(at(-1), at(100))[2].tolist() == [4]
+    assert ring.rows(0, 4)["end_ns"].tolist() == [2, 3, 4, 5]

@@ -1,0 +1,26 @@
+"""Slow waits in which interrupts had the CPU."""
+
+from tests.unit.verdict.frames import MS, frame, judged, waits
+
+
+def interrupted(**fields: object) -> object:
+    rows = waits(cause="interrupts", **fields)
+    rows["interrupted_ns"] = rows["covered_ns"] = rows["wait_ns"] * 3 // 4
+    rows["interrupt"][:, 0], rows["interrupt_ns"][:, 0] = b"softirq NET_RX", rows["wait_ns"] // 2
+    rows["interrupt"][:, 1], rows["interrupt_ns"][:, 1] = b"irq eth0", rows["wait_ns"] // 4
+    return rows
+
+
+def test_slow_waits_behind_interrupts_name_the_source_and_what_to_do() -> None:
+    verdict = judged(frame(interrupted()))
+    assert verdict.rule == "interrupts"
+    assert verdict.headline == "Interrupts had the CPU for 75 % of the slow waits, most: softirq NET_RX"
+    assert verdict.evidence[:2] == (
+        "softirq NET_RX had the CPU for 50 % of these waits",
+        "irq eth0 had the CPU for 25 % of these waits",
+    )
+    assert "packets" in verdict.action
+
+
+def test_a_few_waits_behind_interrupts_are_no_verdict() -> None:
+    assert judged(frame(interrupted(count=2, wait_ns=6 * MS))).rule != "interrupts"
