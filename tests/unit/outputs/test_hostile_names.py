@@ -139,7 +139,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 """What writes names, with its module below schedtop.outputs."""
 
 NO_NAMES = {
-    "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
+    "capture", "capture.facts", "capture.files", "capture.perfetto", "diff", "diff.tasks",
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget", "metrics.connections",
     "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener", "metrics.rendering",
     "metrics.server", "metrics.totals",
