@@ -126,6 +126,7 @@
 #define SELECTED(s) ((s)->tgid == 1)
 
 #define SWITCH_HAS_STATE
+#define TELLS_PATH
 #define RQ_TO_PREEMPT_COUNT (-8LL)
 #define INTERRUPTS_ARE_DISABLED_BY_COUNT
 #define BPF_TASK_PT_REGS 175
@@ -153,6 +154,8 @@
 #define TASK_PRIO_OFFSET 0
 #define TASK_EXEC_OFFSET 0
 #define TASK_STATUS_OFFSET 0
+#define TASK_IOWAIT_BYTE 0
+#define TASK_IOWAIT_BIT 1
 
 #define TASK_CFS_RQ_OFFSET 0
 #define CFS_RQ_RQ_OFFSET 0

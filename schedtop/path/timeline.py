@@ -166,6 +166,18 @@ class Timeline:
 
     def _cut(self, tid: int, whole: Interval) -> Iterator[Interval]:
         """An interval in pieces: by what is missing, by CPUs, and by what a quota took of it."""
+        if whole.state in (QUEUED, BLOCKED):
+            # It came to a CPU and was not seen to leave it: some tasks of some guests, and those that get a new tid.
+            came_ns = self.wakeups.arrival(tid, whole.start_ns, whole.end_ns)
+            if came_ns is not None:
+                if whole.start_ns < came_ns:
+                    known = replace(whole, end_ns=came_ns, wakeup=None, reason=NO_WAKEUP)
+                    yield from self._pieces(tid, known)
+                yield Interval(came_ns, whole.end_ns, UNKNOWN, reason=NOT_SEEN)
+                return
+        yield from self._pieces(tid, whole)
+
+    def _pieces(self, tid: int, whole: Interval) -> Iterator[Interval]:
         pieces = [whole] if whole.state == RUNNING else self._without_losses(whole)
         for piece in pieces:
             if piece.state == QUEUED:

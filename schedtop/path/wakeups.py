@@ -80,7 +80,11 @@ class Wakeups:
         self._stacks = capture.stacks
         kinds = (events["kind"] == WAKING) | (events["kind"] == WAKEUP_NEW)
         self._wakings = by_task(events[kinds])
-        self._switches = by_task(events[events["kind"] == SWITCH])
+        switches = events[events["kind"] == SWITCH]
+        self._switches = by_task(switches)
+        arrivals = switches.copy()
+        arrivals["tid"] = switches["other_tid"]
+        self._arrivals = by_task(arrivals)
         self._places: dict[tuple[int, int, int], tuple[int, int]] = {
             (row[1], row[0], row[4]): (row[3], row[2]) for row in capture.places.tolist()
         }
@@ -99,6 +103,11 @@ class Wakeups:
         """The switch by which a task left a CPU then."""
         rows = self._switches.between(tid, time_ns, time_ns + 1)
         return rows[-1] if len(rows) else None
+
+    def arrival(self, tid: int, start_ns: int, end_ns: int) -> int | None:
+        """When a task came to a CPU first, from `start_ns` until before `end_ns`."""
+        rows = self._arrivals.between(tid, start_ns, end_ns)
+        return int(rows[0]["time_ns"]) if len(rows) else None
 
     def place(self, tid: int, left_ns: int, wakeup: Wakeup | None) -> Place:
         """Where a task was blocked that left at `left_ns`, until a wakeup if one is known."""

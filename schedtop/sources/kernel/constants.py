@@ -46,6 +46,7 @@ SCHEDULER = Header("scheduler/maps.h")
 OFFCPU = Header("offcpu/offcpu.h")
 TASK = Header("task/task.h")
 CAPTURE = Header("capture/capture.h")
+CAPTURE_PATH = Header("capture/path.h")
 
 
 @lru_cache
