@@ -76,6 +76,7 @@ struct capture_config {
 	u64 end_ns;
 	u64 ring_events; /* of each CPU, a power of two */
 	u64 least_sleep_ns; /* shorter ones have no stack, path.h */
+	u64 any_held; /* written by path.h: a quota has held a task back */
 };
 
 BPF_F_TABLE("array", u32, struct capture_event, events, 1, BPF_F_MMAPABLE);
@@ -89,7 +90,7 @@ struct ring {
 	u64 now;
 	u64 size;
 	u64 tail;
-	u64 least_sleep_ns;
+	struct capture_config *settings;
 	u32 cpu_id;
 };
 
@@ -125,7 +126,7 @@ static __always_inline bool open_ring(struct ring *ring)
 	}
 	ring->size = settings->ring_events;
 	ring->tail = reader->tail;
-	ring->least_sleep_ns = settings->least_sleep_ns;
+	ring->settings = settings;
 	return true;
 }
 

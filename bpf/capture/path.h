@@ -45,8 +45,6 @@ enum held {
 	HELD_BEFORE, /* it got that back, and was moved to another queue */
 };
 
-#define IS_RUNNING (~0ULL) /* left_slot.time_ns */
-
 struct path_stack {
 	u64 address[PATH_DEPTH];
 };
@@ -107,7 +105,7 @@ static __always_inline bool is_held(u64 task)
 }
 
 /* What its queue's clock says when a task leaves because of a quota. */
-static __always_inline void note_held(struct left_slot *slot, u64 task)
+static __always_inline void note_held(struct ring *ring, struct left_slot *slot, u64 task)
 {
 #ifdef QUOTA_SUM_OFFSET
 	u64 cfs_rq = TASK_POINTER(task, TASK_CFS_RQ_OFFSET);
@@ -118,6 +116,8 @@ static __always_inline void note_held(struct left_slot *slot, u64 task)
 	if ((s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0)
 		slot->since = FIELD(u64, cfs_rq, QUOTA_SINCE_OFFSET);
 	slot->held = HELD_HERE;
+	if (!ring->settings->any_held)
+		ring->settings->any_held = 1;
 #endif
 }
 
@@ -168,38 +168,42 @@ static __always_inline u32 path_leaves(struct ring *ring, u64 task, u32 tid, boo
 	}
 	if (!is_held(task))
 		return 0;
-	note_held(slot, task);
+	note_held(ring, slot, task);
 	return CALL_THROTTLED;
 }
 
 /* A task comes to a CPU. */
 static __always_inline void path_comes(struct ring *ring, u64 task, u32 tid)
 {
-	struct left_slot *slot = tid ? left_slot_of(tid) : NULL;
+	struct left_slot *slot;
 	struct capture_event *event;
 	u64 ns;
 
-	if (!slot || slot->tid != tid)
+	/* Nearly always. */
+	if (!ring->settings->any_held)
 		return;
-	if (slot->held) {
-		ns = slot->held == HELD_HERE ? held_part(slot, task, ring->now) : slot->held_ns;
-		slot->held = NOT_HELD;
-		event = reserve(ring, CAPTURE_HELD, tid);
-		if (event) {
-			event->other_tid = 0;
-			AFTER_OTHER_TID(event)[0] = ns;
-			AFTER_OTHER_TID(event)[1] = 0;
-			commit(ring);
-		}
-	}
-	slot->time_ns = IS_RUNNING;
+	slot = left_slot_of(tid);
+	if (!slot || slot->tid != tid || !slot->held)
+		return;
+	ns = slot->held == HELD_HERE ? held_part(slot, task, ring->now) : slot->held_ns;
+	slot->held = NOT_HELD;
+	event = reserve(ring, CAPTURE_HELD, tid);
+	if (!event)
+		return;
+	event->other_tid = 0;
+	AFTER_OTHER_TID(event)[0] = ns;
+	AFTER_OTHER_TID(event)[1] = 0;
+	commit(ring);
 }
 
 /* A task is moved to another queue. */
 static __always_inline void path_moves(struct ring *ring, u64 task, u32 tid)
 {
-	struct left_slot *slot = left_slot_of(tid);
+	struct left_slot *slot;
 
+	if (!ring->settings->any_held)
+		return;
+	slot = left_slot_of(tid);
 	if (!slot || slot->tid != tid || slot->held != HELD_HERE || is_held(task))
 		return;
 	slot->held_ns = held_part(slot, task, ring->now);
@@ -241,8 +245,13 @@ static __always_inline void path_wakes(struct ring *ring, void *ctx, u64 task, u
 	if (!slot)
 		return;
 	/* Of a task that slept since before the recording it is not known how long. */
-	if (slot->tid == tid && (slot->time_ns == IS_RUNNING || ring->now - slot->time_ns < ring->least_sleep_ns))
+	if (slot->tid == tid && ring->now - slot->time_ns < ring->settings->least_sleep_ns)
 		return;
+#ifdef TASK_ON_CPU_OFFSET
+	/* It is on its way to sleep. */
+	if (FIELD(u32, task, TASK_ON_CPU_OFFSET))
+		return;
+#endif
 	take_stack(ring, ctx, task, tid);
 	if (woken_by(preempt_count_by(&ring->cpu->preempt_count_at)) != BY_TASK)
 		take_stack(ring, ctx, 0, tid);

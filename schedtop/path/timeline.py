@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -63,7 +63,8 @@ class Timeline:
         self.capture = capture
         self.wakeups = Wakeups(capture)
         self.states = ByTask(found.states, "start_ns")
-        self._runs = {cpu: found.runs[found.runs["cpu"] == cpu] for cpu in capture.cpus}
+        by_cpu = {cpu: found.runs[found.runs["cpu"] == cpu] for cpu in capture.cpus}
+        self._runs = {cpu: (runs, runs["start_ns"].tolist()) for cpu, runs in by_cpu.items()}
         self._losses = _Losses(capture.losses)
         self._migrations = by_task(capture.events[capture.events["kind"] == MIGRATE])
         self._held = {(row[2], row[0]): row[1] for row in capture.held.tolist()}
@@ -89,11 +90,11 @@ class Timeline:
 
     def had_cpu(self, cpu: int, start_ns: int, end_ns: int) -> tuple[Behind, ...]:
         """What had a CPU from `start_ns` to `end_ns`, most time first; the times add up to that."""
-        runs = self._runs.get(cpu)
-        if runs is None or not len(runs):
+        runs, starts = self._runs.get(cpu, (None, []))
+        if runs is None or not starts:
             return (Behind(UNKNOWN_TID, "unknown", end_ns - start_ns),)
-        low = max(0, int(np.searchsorted(runs["start_ns"], start_ns, "right")) - 1)
-        high = int(np.searchsorted(runs["start_ns"], end_ns))
+        low = max(0, bisect_right(starts, start_ns) - 1)
+        high = bisect_left(starts, end_ns)
         at = start_ns
         parts: list[Behind] = []
         for run in runs[low:high].tolist():
@@ -117,8 +118,11 @@ class Timeline:
     def _whole(self, tid: int, start_ns: int, end_ns: int) -> Iterator[Interval]:
         """The same, not cut at both ends."""
         rows = self.states.of(tid)
-        first = int(np.searchsorted(rows["end_ns"], start_ns, "right"))
-        last = int(np.searchsorted(rows["start_ns"], end_ns))
+        starts = self.states.times(tid)
+        first = max(0, bisect_right(starts, start_ns) - 1)
+        if first < len(rows) and rows[first]["end_ns"] <= start_ns:
+            first += 1
+        last = bisect_left(starts, end_ns)
         at = int(rows["end_ns"][first - 1]) if first else self.capture.start_ns
         for index in range(first, min(last + 1, len(rows))):
             row = rows[index]

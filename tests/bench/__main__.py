@@ -24,6 +24,7 @@ SCHEMA = "schedtop.bench/1"
 TOPICS = {
     "switch": "switch_cost",
     "offcpu": "offcpu_cost",
+    "path": "path_cost",
     "self": "own_cost",
     "disturb": "disturbance",
     "start": "start_up",
@@ -37,7 +38,7 @@ TOPICS = {
     "queue": "queue_cost",
     "proc": "proc_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue")
+NEED_ROOT = ("switch", "offcpu", "path", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue")
 
 
 def main() -> None:

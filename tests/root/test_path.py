@@ -250,4 +250,4 @@ def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain,
         assert sum(segment["time_ns"] for segment in episode["segments"]) == episode["length_ns"]
     assert "late;[blocked in futex];holder" in run("--format", "folded")
     run("--format", "svg", "-o", "path.svg")
-    assert (tmp_path / "path.svg").read_text().startswith("<svg")
+    assert "<svg" in (tmp_path / "path.svg").read_text()[:200]

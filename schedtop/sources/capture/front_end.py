@@ -54,6 +54,7 @@ def _path_flags(btf: Btf) -> list[str]:
     flags = ["-DTELLS_PATH", *yield_flags(btf), *quota_flags(btf), *verifier_flags(btf)]
     flags += [f"-DTASK_MM_OFFSET={btf.offset('task_struct', 'mm')}"]
     flags += offset_flags(btf, TASK_THROTTLED=("task_struct", "throttled"))
+    flags += offset_flags(btf, TASK_ON_CPU=("task_struct", "on_cpu"))
     if platform.machine() == "x86_64":
         flags += offset_flags(btf, TASK_STATUS=("task_struct", "thread_info.status"))
         flags += [f"-DCOMPAT_STATUS={_TS_COMPAT}"]
