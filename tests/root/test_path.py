@@ -22,6 +22,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import EVERY_TASK, Targets
+from schedtop.path.timeline import NOT_SEEN
 from schedtop.sources.capture.source import CaptureSource
 
 SPIN = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
@@ -84,8 +85,11 @@ def recorded(targets: Targets, duration_ns: int = NS_PER_S, source: str = "btf",
 def whole(paths: Paths, where: str) -> list[Episode]:
     """The episodes that are there from the first to the last moment, and began in such a place."""
     found = [one for one in paths.episodes if one.ended and not one.began_before and where in one.where]
-    assert found, [one.where for one in paths.episodes]
-    return found
+    # Some guests hide a switch now and then (docs/capture.md): such an episode says so, and has no known answer.
+    seen = [one for one in found if NOT_SEEN not in {segment.reason for segment in one.segments}]
+    assert seen, [one.where for one in paths.episodes]
+    assert len(found) - len(seen) <= 3
+    return seen
 
 
 def time_of(episodes: list[Episode], comm: str, *states: str) -> int:
@@ -110,10 +114,27 @@ def hogs(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
         yield processes
 
 
+@contextmanager
+def favoured(name: str, *processes: subprocess.Popen[bytes], quota: float | None = None) -> Iterator[None]:
+    """Processes in a group that gets all CPU time that it wants, beside whatever else the machine does."""
+    with cgroup(name, quota=quota) as directory:
+        shares = directory / "cpu.shares"
+        (shares if shares.exists() else directory / "cpu.weight").write_text("262144" if shares.exists() else "10000")
+        for process in processes:
+            (directory / "cgroup.procs").write_text(str(process.pid))
+        time.sleep(0.3)
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
 def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None:
     """It computes for 40 ms of CPU time each, and the scheduler shares its CPU among it and what else runs there."""
     started = chain("mutex")
-    with hogs(2) as others:
+    with hogs(2) as others, favoured("path", started.process, *others):
         paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
     episodes = whole(paths, "futex")
     running = time_of(episodes, "holder", "running")
@@ -127,11 +148,10 @@ def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None
             for part in segment.behind if segment.comm == "holder" else ():
                 behind[part.tid] = behind.get(part.tid, 0) + part.time_ns
     ours = sum(behind.get(process.pid, 0) for process in others)
-    assert ours > 0.5 * queued, "other tests may run there as well"
-    # The two are alike.
-    first, second = (behind.get(process.pid, 0) for process in others)
-    assert first / ours == pytest.approx(0.5, abs=0.1)
-    assert second + first == ours
+    print(f"holder ran {running / (running + queued):.1%}; {ours / queued:.1%} of its queueing was behind the hogs")
+    # A third each; what else the machine does takes a little.
+    assert running / (running + ours) == pytest.approx(1 / 3, abs=0.05)
+    assert ours > 0.8 * queued
     assert not any(episode.same_chain for episode in episodes)
 
 
@@ -185,15 +205,9 @@ def test_a_timer_ends_the_walk(chain: Chain) -> None:
 def test_a_quota_in_the_middle_is_told(chain: Chain) -> None:
     """The worker has 20 ms of CPU time each 100 ms: of 120 ms it waits for its quota for about four fifths."""
     started = chain("pipes")
-    with cgroup("path", quota=0.2) as directory:
-        (directory / "cgroup.procs").write_text(str(started.process.pid))
-        time.sleep(0.3)
+    with favoured("path", started.process, quota=0.2):
         paths = recorded(Targets(tids=(started.late,)), 3 * NS_PER_S)
-        started.process.kill()
-        started.process.wait()
-    if "tracepoint" in paths.capture.unavailable:
-        pytest.skip("this kernel does not tell")
-    episodes = [one for one in paths.episodes if one.ended and "pipe" in one.where]
+    episodes = [one for one in paths.episodes if one.ended and "pipe" in one.where]  # those cut by the start, too
     running = time_of(episodes, "worker", "running")
     throttled = time_of(episodes, "worker", "throttled")
     assert throttled / (throttled + running) == pytest.approx(0.8, abs=0.05)
