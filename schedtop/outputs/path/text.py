@@ -119,8 +119,8 @@ def _work(paths: Paths, rows: Sequence[ProfileRow]) -> str:
 
 
 def _blocked(paths: Paths) -> str:
-    """Those that nothing has woken yet; all tasks wait for work somewhere, which says nothing."""
-    found = [one for one in paths.still_blocked if paths.targets.chosen or not one.for_work]
+    """Those that nothing has woken yet; of all tasks nearly every one is, which says nothing."""
+    found = paths.still_blocked if paths.targets.chosen else ()
     shown = found[:5]
     words = [f"{one.comm} ({one.tid}) in {one.where or 'some place'} for {format_ns(one.time_ns)}" for one in shown]
     more = f", and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
