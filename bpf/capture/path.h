@@ -253,7 +253,7 @@ static __always_inline void path_wakes(struct ring *ring, void *ctx, u64 task, u
 		return;
 #endif
 	take_stack(ring, ctx, task, tid);
-	if (woken_by(preempt_count_by(&ring->cpu->preempt_count_at)) != BY_TASK)
+	if (woken_by(preempt_count(0)) != BY_TASK)
 		take_stack(ring, ctx, 0, tid);
 }
 
