@@ -7,6 +7,9 @@
 #include "../memory.h"
 #include "../task_struct.h"
 #include "capture.h"
+#ifdef TELLS_PATH
+#include "path.h"
+#endif
 
 #define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
 #define PRIO(task) FIELD(s32, task, TASK_PRIO_OFFSET)
@@ -22,7 +25,7 @@ int btf_sched_switch(u64 *ctx)
 {
 	struct ring ring = {};
 	u64 prev = ctx[1], next = ctx[2];
-	u32 state;
+	u32 state, left = 0;
 
 	if (!open_ring(&ring))
 		return 0;
@@ -39,7 +42,11 @@ int btf_sched_switch(u64 *ctx)
 		state |= STATE_PREEMPTED;
 	tell_task(&ring, prev);
 	tell_task(&ring, next);
-	add_switch(&ring, TID(prev), TID(next), state, PRIO(prev), PRIO(next));
+#ifdef TELLS_PATH
+	left = path_leaves(&ring, prev, TID(prev), !state || state & STATE_PREEMPTED);
+	path_comes(&ring, next, TID(next));
+#endif
+	add_switch(&ring, TID(prev), TID(next), state, PRIO(prev), PRIO(next), left);
 	close_ring(&ring);
 	return 0;
 }
@@ -51,6 +58,9 @@ int btf_sched_waking(u64 *ctx)
 	if (!open_ring(&ring))
 		return 0;
 	add_wakeup(&ring, CAPTURE_WAKING, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET));
+#ifdef TELLS_PATH
+	path_wakes(&ring, ctx, ctx[0], TID(ctx[0]));
+#endif
 	close_ring(&ring);
 	return 0;
 }
@@ -72,6 +82,9 @@ int btf_sched_migrate_task(u64 *ctx)
 
 	if (!open_ring(&ring))
 		return 0;
+#ifdef TELLS_PATH
+	path_moves(&ring, ctx[0], TID(ctx[0]));
+#endif
 	add_migration(&ring, TID(ctx[0]), PRIO(ctx[0]), FIELD(u32, ctx[0], TASK_CPU_OFFSET), ctx[1]);
 	close_ring(&ring);
 	return 0;

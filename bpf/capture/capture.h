@@ -24,14 +24,19 @@ enum capture_kind {
 	CAPTURE_WAKEUP_NEW, /* other_tid made tid */
 	CAPTURE_MIGRATE, /* tid goes from cpu to other_cpu */
 	CAPTURE_NAME, /* tid has this name, and is of the process other_tid (0: unknown) */
-	CAPTURE_LOST, /* other_tid events, names not among them, were lost, from time_ns to last_ns */
+	CAPTURE_LOST, /* other_tid events, names and what follows not among them, were lost, from time_ns to last_ns */
+	CAPTURE_STACK, /* tid was woken, and other_tid was current: a stack, path.h */
+	CAPTURE_HELD, /* tid waited that long for a quota, path.h */
 	CAPTURE_KINDS,
 };
 
 #define KIND_SHIFT 24 /* a tid is below 2^22 (PID_MAX_LIMIT) */
 #define STATE_PREEMPTED (1U << 31)
 
-/* Half a cache line. What follows other_tid is the name of CAPTURE_NAME, and the last time of CAPTURE_LOST. */
+/*
+ * Half a cache line. What follows other_tid is the name of CAPTURE_NAME, the last time of CAPTURE_LOST, the number of a
+ * stack with its bytes and side, and the nanoseconds of CAPTURE_HELD.
+ */
 struct capture_event {
 	u64 time_ns;
 	u32 kind_and_tid;
@@ -41,7 +46,7 @@ struct capture_event {
 	s16 other_prio;
 	u16 cpu; /* where a woken task was last, or a migrating one comes from */
 	u16 other_cpu;
-	u32 woken_by;
+	u32 woken_by; /* of a switch: what path.h keeps of the task that leaves */
 };
 
 #define AFTER_OTHER_TID(event) ((u64 *)&(event)->prev_state)
@@ -56,7 +61,7 @@ struct capture_cpu {
 	u64 busy; /* an event is being written */
 	u64 interrupting; /* events that came meanwhile, and are lost */
 	u64 queue_at; /* the address of its run queue, 0: not looked for yet */
-	u64 reserved_line[3];
+	u64 stacks; /* taken so far, path.h */
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 
@@ -70,6 +75,8 @@ struct capture_config {
 	u64 start_ns;
 	u64 end_ns;
 	u64 ring_events; /* of each CPU, a power of two */
+	u64 least_sleep_ns; /* shorter ones have no stack, path.h */
+	u64 any_held; /* written by path.h: a quota has held a task back */
 };
 
 BPF_F_TABLE("array", u32, struct capture_event, events, 1, BPF_F_MMAPABLE);
@@ -83,6 +90,7 @@ struct ring {
 	u64 now;
 	u64 size;
 	u64 tail;
+	struct capture_config *settings;
 	u32 cpu_id;
 };
 
@@ -118,6 +126,7 @@ static __always_inline bool open_ring(struct ring *ring)
 	}
 	ring->size = settings->ring_events;
 	ring->tail = reader->tail;
+	ring->settings = settings;
 	return true;
 }
 
@@ -139,8 +148,8 @@ static __always_inline void count_lost(struct ring *ring, u32 kind)
 	struct capture_cpu *cpu = ring->cpu;
 
 	cpu->lost[kind]++;
-	/* A name is no event of the scheduler: it is told again, and leaves no gap. */
-	if (kind == CAPTURE_NAME)
+	/* A name is no event of the scheduler: it is told again, and leaves no gap. Nor are stacks and quotas. */
+	if (kind >= CAPTURE_NAME)
 		return;
 	if (!cpu->pending)
 		cpu->first_lost_ns = ring->now;
@@ -242,7 +251,8 @@ static __always_inline void add_migration(struct ring *ring, u32 tid, s32 prio, 
 	add_event(ring, CAPTURE_MIGRATE, tid, bpf_get_current_pid_tgid(), prio, from_cpu, to_cpu, 0);
 }
 
-static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u32 state, s32 prev_prio, s32 next_prio)
+static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u32 state, s32 prev_prio, s32 next_prio,
+				       u32 left)
 {
 	struct capture_event *event = reserve(ring, CAPTURE_SWITCH, prev);
 
@@ -254,7 +264,7 @@ static __always_inline void add_switch(struct ring *ring, u32 prev, u32 next, u3
 	event->other_prio = next_prio;
 	event->cpu = ring->cpu_id;
 	event->other_cpu = ring->cpu_id;
-	event->woken_by = 0;
+	event->woken_by = left;
 	commit(ring);
 }
 

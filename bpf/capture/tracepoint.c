@@ -23,7 +23,7 @@ int tracepoint_sched_switch(void *ctx)
 	COPY_NAME(comm, ctx, SWITCH_PREV_COMM_FIELD);
 	tell_name(&ring, prev, bpf_get_current_pid_tgid() >> 32, comm);
 	add_switch(&ring, prev, FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD), FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD),
-		   FIELD(s32, ctx, SWITCH_PREV_PRIO_FIELD), FIELD(s32, ctx, SWITCH_NEXT_PRIO_FIELD));
+		   FIELD(s32, ctx, SWITCH_PREV_PRIO_FIELD), FIELD(s32, ctx, SWITCH_NEXT_PRIO_FIELD), 0);
 	close_ring(&ring);
 	return 1;
 }

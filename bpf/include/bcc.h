@@ -37,6 +37,8 @@ u32 bpf_get_smp_processor_id(void);
 u64 bpf_get_current_pid_tgid(void);
 u64 bpf_get_current_task(void);
 int bpf_get_current_comm(void *to, u32 size);
+long bpf_get_stack(void *ctx, void *to, u32 size, u64 flags);
+long bpf_get_task_stack(void *task, void *to, u32 size, u64 flags);
 int bpf_probe_read_kernel(void *to, u32 size, const void *from);
 
 #endif

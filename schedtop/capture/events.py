@@ -11,7 +11,7 @@ import numpy.typing as npt
 from schedtop.model.host import Host
 from schedtop.model.rows import Integers, Rows, text
 
-SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST = range(6)
+SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST, STACK, HELD = range(8)
 """`enum capture_kind` of bpf/capture/capture.h."""
 
 KIND_WORDS = {SWITCH: "switches", WAKING: "wakeups", WAKEUP_NEW: "new_tasks", MIGRATE: "migrations"}
@@ -39,15 +39,31 @@ EVENT_DTYPE = np.dtype(
         ("to_cpu", "<u2"),
         ("kind", "u1"),
         ("woken_by", "u1"),
-        ("padding", "u1", (2,)),
+        ("syscall", "<u2"),
     ]
 )
-"""One event, on the CPU `seen_on`, at CLOCK_MONOTONIC. A switch: `tid` leaves in `prev_state`, `other_tid` comes. A
-wakeup: `other_tid` wakes `tid`, which was last on `from_cpu`; `woken_by` is a WokenBy: what an interrupt or its softirq
-interrupted is no waker, and `other_tid` 0, unless it is ksoftirqd. A migration: of `tid`."""
+"""One event, on the CPU `seen_on`, at CLOCK_MONOTONIC. A switch: `tid` leaves in `prev_state`, `other_tid` comes; where
+that was asked for, `syscall` is the number of the system call that `tid` is in plus 1 (0: none, or not known) and
+`woken_by` has LEFT_IN_IOWAIT and LEFT_THROTTLED. A wakeup: `other_tid` wakes `tid`, which was last on `from_cpu`;
+`woken_by` is a WokenBy: what an interrupt or its softirq interrupted is no waker, and `other_tid` 0, unless it is
+ksoftirqd. A migration: of `tid`."""
 
 NAME_DTYPE = np.dtype([("time_ns", "<i8"), ("tid", "<u4"), ("tgid", "<u4"), ("comm", "S16")])
 """From `time_ns` on the task `tid` has this name. `tgid` 0: unknown."""
+
+LEFT_IN_IOWAIT, LEFT_THROTTLED = 1, 2
+"""Bits of a switch: it leaves to wait for a disk, or because of its group's quota."""
+
+PLACE_DTYPE = np.dtype(
+    [("time_ns", "<i8"), ("tid", "<u4"), ("current_tid", "<u4"), ("stack", "<i4"), ("side", "u1"), ("padding", "u1", 3)]
+)
+"""A stack at the wakeup of `tid`, an index into `Capture.stacks`. `side` BLOCKED_IN: where `tid` slept; WOKEN_FROM:
+what woke it, in the time of `current_tid`."""
+
+BLOCKED_IN, WOKEN_FROM = 0, 1
+
+HELD_DTYPE = np.dtype([("time_ns", "<i8"), ("held_ns", "<i8"), ("tid", "<u4"), ("padding", "u1", 4)])
+"""A task that left a CPU because of a quota has one again: `held_ns` of its wait were the quota's, the first ones."""
 
 LOSS_DTYPE = np.dtype(
     [("first_ns", "<i8"), ("last_ns", "<i8"), ("cpu", "<u2"), ("padding", "u1", (2,)), ("count", "<u4")]
@@ -90,6 +106,11 @@ class Capture:
     missing: tuple[str, ...] = ()
     lost_in_interrupts: int = 0
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    places: Rows = field(default_factory=lambda: np.empty(0, PLACE_DTYPE))
+    stacks: tuple[tuple[str, ...], ...] = ()
+    held: Rows = field(default_factory=lambda: np.empty(0, HELD_DTYPE))
+    calls: Mapping[int, str] = field(default_factory=dict)
+    lost_places: int = 0
     task_names: Names = field(init=False, compare=False, repr=False)
     """The names of all tasks at all times."""
 

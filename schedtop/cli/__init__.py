@@ -18,6 +18,7 @@ from schedtop.cli.doctor import doctor
 from schedtop.cli.metrics import metrics
 from schedtop.cli.offcpu import offcpu
 from schedtop.cli.options import dashboard_options, source_options
+from schedtop.cli.path import path
 from schedtop.cli.record import record
 from schedtop.cli.replay import replay
 from schedtop.cli.report import report
@@ -58,6 +59,7 @@ for _command in (
     doctor,
     metrics,
     offcpu,
+    path,
     record,
     replay,
     report,

@@ -6,7 +6,7 @@ the function itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from schedtop.base.stacks import Stack
@@ -112,7 +112,15 @@ def forget_stacks() -> None:
 
 @lru_cache(maxsize=2048)
 def _in_kernel(stack: Stack) -> tuple[str, bool]:
-    names = [symbol.name.partition(".")[0] for symbol in stack.symbols]
+    return place_of_functions(symbol.name for symbol in stack.symbols)
+
+
+def place_of_functions(functions: Iterable[str]) -> tuple[str, bool]:
+    """Where in the kernel that is, by its functions, innermost first, and whether threads wait for work there.
+
+    A place that has no word of its own gives the function itself; empty: nothing is known.
+    """
+    names = [name.partition(".")[0] for name in functions]
     for name in names:
         if name in _WORDS:
             return _WORDS[name]

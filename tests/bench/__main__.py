@@ -24,6 +24,7 @@ SCHEMA = "schedtop.bench/1"
 TOPICS = {
     "switch": "switch_cost",
     "offcpu": "offcpu_cost",
+    "path": "path_cost",
     "self": "own_cost",
     "disturb": "disturbance",
     "start": "start_up",
@@ -38,7 +39,10 @@ TOPICS = {
     "interrupts": "interrupts_cost",
     "proc": "proc_cost",
 }
-NEED_ROOT = ("switch", "offcpu", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue", "interrupts")
+NEED_ROOT = (
+    *("switch", "offcpu", "path", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue"),
+    "interrupts",
+)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
+from schedtop.base.units import NS_PER_MS
 from schedtop.model.source import SourceError
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host import proc
@@ -121,10 +122,17 @@ def _drop(programs: Programs) -> None:
 
 
 @contextmanager
-def _capture(name: str) -> Iterator[Tend]:
+def path_recording() -> Iterator[Tend]:
+    """A recording for the path across tasks, likewise for ever."""
+    with _capture("btf", path_ns=NS_PER_MS) as tend:
+        yield tend
+
+
+@contextmanager
+def _capture(name: str, path_ns: int | None = None) -> Iterator[Tend]:
     """A capture that goes on for ever: its events are taken out as always, and then dropped."""
     try:
-        source = CaptureSource(name)
+        source = CaptureSource(name, path_ns=path_ns)
         source.__enter__()
     except SourceError as error:
         raise NotHere(str(error)) from error

@@ -24,10 +24,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import MIGRATE, SWITCH, WAKING, Capture
+from schedtop.capture.slices import RUNNABLE, RUNNING, slices_of
 from schedtop.commands.capture.files import capture_at_key, take_capture
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.files import write_traces
-from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, slices_of
 from schedtop.sources.capture.source import CaptureSource
 from tests.check_kernel.host import all_online, removable_cpus
 

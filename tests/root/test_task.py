@@ -28,11 +28,11 @@ from schedtop.model.waits import WokenBy
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.kernel import bpf_syscall
 from schedtop.sources.kernel.front_end import Hook
+from schedtop.sources.kernel.syscalls import syscall_names
 from schedtop.sources.task import source as task_source
 from schedtop.sources.task.front_end import choose_task_front_end
 from schedtop.sources.task.programs import TaskPrograms
 from schedtop.sources.task.source import LiveTaskSource
-from schedtop.sources.task.syscalls import syscall_names
 from schedtop.sources.task.under_way import current_call
 from schedtop.task import STATES, TaskFrame
 

@@ -25,6 +25,7 @@ BELOW = {
     "offcpu": {"model"},
     "capture": {"model"},
     "task": {"model"},
+    "path": {"capture", "offcpu"},
     "recording": {"model"},
     "triggers": {"model"},
     "sources.host": {"model"},
@@ -42,7 +43,7 @@ BELOW = {
     "sources.synthetic": {"offcpu", "task"},
     "sources": set(),
     "checks": {"sources.scheduler", "sources.proc", "sources.offcpu", "sources.task", "sources.capture"},
-    "outputs": {"verdict", "recording", "triggers", "offcpu", "capture", "task"},
+    "outputs": {"verdict", "recording", "triggers", "offcpu", "path", "task"},
     "widgets": {"base"},
     "panes": {"verdict", "offcpu", "task", "widgets"},
     "ui": {"panes", "outputs"},
@@ -61,7 +62,7 @@ LEAVES = {"schedtop.sources.kernel.bpf_syscall", "schedtop.sources.kernel.bcc_ch
 FLOORS = 29
 """The longest chain of imports. A change that makes it longer has found a module that knows too much."""
 
-LATE_IMPORTS = 70
+LATE_IMPORTS = 72
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from schedtop.base.units import NS_PER_US, plural
 from schedtop.capture.events import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
+from schedtop.capture.slices import RUNNABLE, RUNNING, Slices, slices_of
 from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.outputs.capture.facts import facts
-from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, Slices, slices_of
 
 CPUS_PID = 5_000_000
 """The process of the CPU tracks: no task has a number above 4,194,304 (PID_MAX_LIMIT)."""

@@ -7,8 +7,8 @@ from typing import Any
 from schedtop import __version__
 from schedtop.base.units import iso_time
 from schedtop.capture.events import KIND_WORDS, NAME, Capture
+from schedtop.capture.slices import unseen_switches
 from schedtop.model.filters import Filter
-from schedtop.outputs.capture.slices import unseen_switches
 from schedtop.outputs.scheduler.snapshot import filter_fields
 
 

@@ -14,20 +14,31 @@ import numpy as np
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture import events as model
-from schedtop.capture.events import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks, reported_states
+from schedtop.capture.events import (
+    EVENT_DTYPE,
+    HELD_DTYPE,
+    LOSS_DTYPE,
+    NAME_DTYPE,
+    PLACE_DTYPE,
+    Capture,
+    Clocks,
+    reported_states,
+)
 from schedtop.model.host import Host
-from schedtop.model.rows import Rows
-from schedtop.sources.capture.front_end import choose_capture_front_end
+from schedtop.model.rows import Integers, Rows
+from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
+from schedtop.sources.capture.places import Addresses, Places
 from schedtop.sources.host import proc
 from schedtop.sources.host.topology import online_cpus, present_cpus
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
-from schedtop.sources.kernel.constants import CAPTURE
+from schedtop.sources.kernel.constants import CAPTURE, CAPTURE_PATH
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, tells_interrupts
 from schedtop.sources.kernel.pid_numbers import numbers_in, pid_numbers
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
+from schedtop.sources.kernel.syscalls import syscall_names
 
 DEFAULT_BUFFER_BYTES = 64 << 20
 MOST_EVENTS = 4_000_000
@@ -52,22 +63,30 @@ SAME = {
 class CaptureSource:
     """The programs of a capture, attached while it is open. One thread opens it, takes captures, and closes it.
 
-    `source`: `auto`, `btf` or `tracepoint`; `buffer_bytes`: of kernel memory, for all CPUs together.
+    `source`: `auto`, `btf` or `tracepoint`; `buffer_bytes`: of kernel memory, for all CPUs together. `path_ns`: with
+    what the path across tasks needs, and with the stacks of sleeps that are at least so long.
     """
 
     def __init__(
-        self, source: str = "auto", buffer_bytes: int = DEFAULT_BUFFER_BYTES, most_events: int = MOST_EVENTS
+        self,
+        source: str = "auto",
+        buffer_bytes: int = DEFAULT_BUFFER_BYTES,
+        most_events: int = MOST_EVENTS,
+        *,
+        path_ns: int | None = None,
     ) -> None:
         self._wanted = source
+        self._path_ns = path_ns
         self._buffer_bytes = buffer_bytes
         self._most_events = most_events
         self.host: Host
 
     def __enter__(self) -> Self:
-        self._front_end = choose_capture_front_end(self._wanted)
+        self._front_end = choose_capture_front_end(self._wanted, path=self._path_ns is not None)
         self.host = proc.identify_host(self._front_end.name, pid_numbers().note)
         cpus = max(*present_cpus(), *online_cpus()) + 1
         self._rings = Rings(self._front_end, _build(self._front_end), cpus, self._buffer_bytes)
+        self._rings.take_stacks_from(self._path_ns or 0)
         return self
 
     def __exit__(self, *exc: Any) -> None:
@@ -98,7 +117,9 @@ class CaptureSource:
         told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
         cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
+        held = taken.held(rings)
         events, names, losses = taken.sorted(cpus, rings, told, start_ns, end_ns)
+        places, stacks = taken.places.named()
         return Capture(
             host=self.host,
             start_ns=start_ns,
@@ -114,8 +135,23 @@ class CaptureSource:
             ended_early=ended_early,
             lost_in_interrupts=interrupting,
             missing=self._front_end.missing,
-            unavailable=_unavailable(self._front_end, sorted(online - set(cpus))),
+            unavailable=self._unavailable(sorted(online - set(cpus))),
+            places=places,
+            stacks=stacks,
+            held=held,
+            calls=syscall_names() if self._path_ns is not None else {},
+            lost_places=taken.places.lost + int(rings.cpus["lost"][:, model.STACK].sum()),
         )
+
+    def _unavailable(self, late: list[int]) -> dict[str, str]:
+        """What a capture lacks, and why. `late`: CPUs that came up meanwhile and have no ring."""
+        flags = self._front_end.flags
+        found = {} if tells_interrupts(flags) else {"woken_by": INTERRUPTS_UNKNOWN}
+        if self._path_ns is not None and not tells_path(self._front_end):
+            found["places"] = PATH_UNKNOWN
+        if late:
+            found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
+        return found
 
     def drop(self, stop: threading.Event) -> None:
         """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
@@ -133,7 +169,11 @@ class Rings(Loader):
         share = max(2, buffer_bytes // compiled.maps["events"].value_bytes // cpus)
         self.size = 1 << share.bit_length() - 1
         with self._opening():
-            self._create_maps({"events": self.size * cpus, "cpus": cpus, "readers": cpus})
+            sizes = {"events": self.size * cpus, "cpus": cpus, "readers": cpus}
+            if "path_stacks" in compiled.maps:
+                sizes["path_stacks"] = CAPTURE_PATH.STACKS_KEPT * cpus
+            self._create_maps(sizes)
+            self._stacks = self._view("path_stacks") if "path_stacks" in compiled.maps else None
             self.cpus = self._view("cpus")
             self._events = self._view("events")
             self._readers = self._view("readers", writable=True)
@@ -148,6 +188,25 @@ class Rings(Loader):
         # In this order: with the end first, it would be open until the start is known.
         self._config["start_ns"] = start_ns
         self._config["end_ns"] = end_ns
+
+    def take_stacks_from(self, least_ns: int) -> None:
+        """Has the kernel side take the stacks of sleeps that are at least so long."""
+        self._config["least_sleep_ns"] = least_ns
+
+    def places(self, cpu: int, rows: Rows) -> tuple[Rows, Addresses]:
+        """The stacks that rows of a CPU tell of, as far as they are still there, in PLACE_DTYPE and by address."""
+        told = _behind(rows, "(2,)u8")
+        numbers, about = told[:, 0].astype(np.int64), told[:, 1].astype(np.int64)
+        assert self._stacks is not None
+        kept = CAPTURE_PATH.STACKS_KEPT
+        addresses = self._stacks["address"][cpu * kept + (numbers & kept - 1)]
+        depth = about >> 8 + 3
+        addresses[np.arange(CAPTURE_PATH.PATH_DEPTH) >= depth[:, None]] = 0
+        there = numbers + kept > int(self.cpus["stacks"][cpu])
+        found = np.zeros(len(rows), PLACE_DTYPE)
+        found["time_ns"], found["tid"], found["current_tid"] = rows["time_ns"], _tids(rows), rows["other_tid"]
+        found["side"] = about & 0xFF
+        return found[there], addresses[there]
 
     def active(self) -> list[int]:
         """The CPUs of which there may be events to take."""
@@ -179,6 +238,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.count = 0
+        self.places = Places()
         self._pieces: dict[int, list[Rows]] = {}
 
     def add(self, rings: Rings) -> None:
@@ -188,6 +248,22 @@ class Taken:
             if len(rows):
                 self._pieces.setdefault(cpu, []).append(rows)
                 self.count += len(rows)
+                self._take_places(rings, cpu, rows[_kinds(rows) == model.STACK])
+
+    def _take_places(self, rings: Rings, cpu: int, rows: Rows) -> None:
+        """Their ring is small: before it goes round."""
+        if len(rows):
+            places, addresses = rings.places(cpu, rows)
+            self.places.add(places, addresses)
+            self.places.lost += len(rows) - len(places)
+
+    def held(self, rings: Rings) -> Rows:
+        """The waits that a quota had a part in; to be asked for before `sorted`."""
+        pieces = [rows[_kinds(rows) == model.HELD] for of_cpu in self._pieces.values() for rows in of_cpu]
+        rows = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
+        found = np.zeros(len(rows), HELD_DTYPE)
+        found["time_ns"], found["tid"], found["held_ns"] = rows["time_ns"], _tids(rows), _behind(rows, "<i8")
+        return found
 
     def sorted(
         self, cpus: tuple[int, ...], rings: Rings, reported: bool, start_ns: int, end_ns: int
@@ -239,46 +315,52 @@ def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Pat
     return np.concatenate((np.array(rows, NAME_DTYPE), names))
 
 
-def _unavailable(front_end: FrontEnd, late: list[int]) -> dict[str, str]:
-    """What a capture lacks, and why. `late`: CPUs that came up meanwhile and have no ring."""
-    found = {} if tells_interrupts(front_end.flags) else {"woken_by": INTERRUPTS_UNKNOWN}
-    if late:
-        found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
-    return found
-
-
 def _build(front_end: FrontEnd) -> Compiled:
     directory = source_directory()
     text = program_text(directory, f"capture/{front_end.name}.c")
     return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
 
 
+def _kinds(raw: Rows) -> Integers:
+    kinds: Integers = raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT
+    return kinds
+
+
+def _tids(raw: Rows) -> Integers:
+    tids: Integers = raw["kind_and_tid"] & (1 << CAPTURE.KIND_SHIFT) - 1
+    return tids
+
+
 def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
-    kinds = raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT
+    kinds = _kinds(raw)
     raw, kinds = raw[kinds < model.NAME], kinds[kinds < model.NAME]
     rows = np.zeros(len(raw), EVENT_DTYPE)
-    rows["tid"], rows["kind"], rows["seen_on"] = raw["kind_and_tid"] & (1 << CAPTURE.KIND_SHIFT) - 1, kinds, cpu
+    rows["tid"], rows["kind"], rows["seen_on"] = _tids(raw), kinds, cpu
     for field, source in SAME.items():
         rows[field] = raw[source]
+    switches = kinds == model.SWITCH
+    left = np.where(switches, raw["woken_by"], 0)
+    rows["syscall"] = left & CAPTURE_PATH.CALL_MASK
+    rows["woken_by"][switches] = (left[switches] >> 16).astype(np.uint8)
     states = raw["prev_state"]
     rows["prev_state"] = states & 0x1FF if reported else reported_states(states)
     return rows
 
 
 def _names(raw: Rows) -> Rows:
-    raw = raw[raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT == model.NAME]
+    raw = raw[_kinds(raw) == model.NAME]
     rows = np.zeros(len(raw), NAME_DTYPE)
     rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
     letters = _behind(raw, "(16,)u1").copy()
     letters[np.cumsum(letters == 0, axis=1) > 0] = 0  # behind a name that was copied whole is what was there before
     rows["comm"] = np.ascontiguousarray(letters).view("S16")[:, 0]
-    rows["tid"] = raw["kind_and_tid"] & (1 << CAPTURE.KIND_SHIFT) - 1
+    rows["tid"] = _tids(raw)
     return rows
 
 
 def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
     """Where events are missing; the last place is still in the state of the CPU if no event came after it."""
-    raw = raw[raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT == model.LOST]
+    raw = raw[_kinds(raw) == model.LOST]
     rows = np.zeros(len(raw) + bool(state["pending"]), LOSS_DTYPE)
     rows["first_ns"][: len(raw)], rows["count"][: len(raw)] = raw["time_ns"], raw["other_tid"]
     rows["last_ns"][: len(raw)] = _behind(raw, "<i8")

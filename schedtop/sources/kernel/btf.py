@@ -100,6 +100,10 @@ class Btf:
         """The byte offset of a field; `path` may lead through nested structs, as in `se.sched_delayed`."""
         return self._place(struct_name, path)[0] // 8
 
+    def bit_offset(self, struct_name: str, path: str) -> int:
+        """The offset of a field that begins within a byte, in bits."""
+        return self._place(struct_name, path)[0]
+
     def integer_bytes(self, struct_name: str, path: str) -> int:
         """How many bytes an integer field has."""
         type_id = self._resolve(self._place(struct_name, path)[1])

@@ -53,6 +53,7 @@ OFFCPU = Header("offcpu/offcpu.h")
 TASK = Header("task/task.h")
 CAPTURE = Header("capture/capture.h")
 INTERRUPTS = Header("interrupts/interrupts.h")
+CAPTURE_PATH = Header("capture/path.h")
 
 
 @lru_cache

@@ -190,7 +190,7 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     flags += cgroup_flags(btf, has_v1_cpu_controller() if uses_cgroup_v1 is None else uses_cgroup_v1)
-    yields = _yield_flags(btf)
+    yields = yield_flags(btf)
     flags += yields + _steal_flags(btf) + namespace_flags(btf) + _exit_flags(btf)
     flags += _ext_flags(btf) + verifier_flags(btf)
     lengths, why, notes = queue_lengths(btf)
@@ -299,7 +299,7 @@ def _ext_flags(btf: Btf) -> list[str]:
         return []
 
 
-def _yield_flags(btf: Btf) -> list[str]:
+def yield_flags(btf: Btf) -> list[str]:
     """Flags that tell sched_yield from a preemption, none where the kernel (before 5.15) offers no way."""
     number, field = _YIELD.get(platform.machine(), (0, ""))
     try:

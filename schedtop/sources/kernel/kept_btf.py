@@ -62,6 +62,10 @@ class KeptBtf(Btf):
         """The byte offset of a field."""
         return int(self._answer(f"offset {struct_name} {path}", lambda btf: btf.offset(struct_name, path)))
 
+    def bit_offset(self, struct_name: str, path: str) -> int:
+        """The offset of a field that begins within a byte, in bits."""
+        return int(self._answer(f"bits {struct_name} {path}", lambda btf: btf.bit_offset(struct_name, path)))
+
     def integer_bytes(self, struct_name: str, path: str) -> int:
         """How many bytes an integer field has."""
         return int(self._answer(f"bytes {struct_name} {path}", lambda btf: btf.integer_bytes(struct_name, path)))

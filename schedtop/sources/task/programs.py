@@ -15,8 +15,8 @@ from schedtop.sources.kernel.constants import TASK
 from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
+from schedtop.sources.kernel.syscalls import READS, WRITES, syscall_names
 from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
-from schedtop.sources.task.syscalls import READS, WRITES, syscall_names
 from schedtop.sources.task.under_way import CallUnderWay
 
 SLOW_NS = 10_000

@@ -16,6 +16,7 @@ from schedtop.model.host import Host
 from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.pid_numbers import pid_numbers
+from schedtop.sources.kernel.syscalls import syscall_names
 from schedtop.sources.task import tables
 from schedtop.sources.task.attributes import AttributeReader
 from schedtop.sources.task.events import SingleEvents, clock_offset_ns
@@ -23,7 +24,6 @@ from schedtop.sources.task.front_end import choose_task_front_end
 from schedtop.sources.task.identity import Ending, TaskName, ended_before, identify, require_host_numbers
 from schedtop.sources.task.proc import RUNNING, comm, thread_count, thread_ids
 from schedtop.sources.task.programs import TaskPrograms, TaskReading, beginning
-from schedtop.sources.task.syscalls import syscall_names
 from schedtop.sources.task.threads import TaskThreads
 from schedtop.sources.task.under_way import CallUnderWay, current_call, may_be_looked_at, open_sockets
 from schedtop.task import CHANGES_KEPT, Column, StateTimes, TaskFrame, TaskLoss, Thread, transitions

@@ -13,9 +13,9 @@ from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WokenBy
 from schedtop.sources.kernel.constants import TASK
+from schedtop.sources.kernel.syscalls import error_name, syscall_name
 from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE
 from schedtop.sources.task.programs import TaskReading
-from schedtop.sources.task.syscalls import error_name, syscall_name
 from schedtop.task import (
     IO_KINDS,
     STATES,

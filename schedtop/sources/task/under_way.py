@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from schedtop.sources.kernel.constants import TASK
-from schedtop.sources.task.syscalls import READS, WRITES
+from schedtop.sources.kernel.syscalls import READS, WRITES
 from schedtop.task import IO_KINDS
 
 _SOCKET = re.compile(r"socket:\[(\d+)\]")

@@ -36,6 +36,10 @@ from schedtop.outputs.offcpu.document import to_json as offcpu_json
 from schedtop.outputs.offcpu.stacks import to_folded as offcpu_folded
 from schedtop.outputs.offcpu.stacks import to_svg as offcpu_svg
 from schedtop.outputs.offcpu.text import to_text as offcpu_text
+from schedtop.outputs.path.document import to_json as path_json
+from schedtop.outputs.path.stacks import to_folded as path_folded
+from schedtop.outputs.path.stacks import to_svg as path_svg
+from schedtop.outputs.path.text import to_text as path_text
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
@@ -45,6 +49,7 @@ from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.text import to_text as snapshot_text
 from schedtop.outputs.task import fields as task_fields
 from schedtop.outputs.task import text as task_text
+from schedtop.path.paths import find_paths
 from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.sources.synthetic.task import TaskScenario, make_task
@@ -52,6 +57,7 @@ from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_val
 from tests.unit.outputs.capture import test_trace
 from tests.unit.outputs.metrics import test_families
 from tests.unit.outputs.offcpu import test_measurement
+from tests.unit.path.recordings import START_NS, Recording
 
 _MARKS = ("R[/red]", "[red]", "frac", "漢字", "pwn", "0;pwn")
 _START_NS = 1_700_000_000_000_000_000
@@ -105,6 +111,18 @@ def capture() -> Any:
     return replace(found, names=names)
 
 
+def paths() -> Any:
+    """Tasks that take a CPU from each other, each queued until the first one leaves."""
+    recording = Recording(end_us=2000)
+    tids = range(1000, 1000 + len(COMMS))
+    for at, tid in enumerate(tids):
+        recording.switch(at + 1, tid, tid + 1, 0)
+    for at, tid in enumerate(tids):
+        recording.switch(1000 + at, tid + 1 if not at else tid - 1, tid, 0)
+    names = [(START_NS, tid, tid, comm) for tid, comm in zip(tids, COMMS, strict=True)]
+    return find_paths(replace(recording.capture, names=np.array(names, NAME_DTYPE)))
+
+
 def examined() -> doctor.Examination:
     found = [Finding(name, "degraded", name, name, name, name, {name: [{"path": name}]}) for name in NAMES]
     return doctor.Examination(NAMES[0], NAMES[1], _START_NS, {}, [("kernel", finding) for finding in found])
@@ -128,6 +146,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "off-CPU as text": ("offcpu.text", lambda: offcpu_text(offcpu())),
     "off-CPU as JSON": ("offcpu.document", lambda: offcpu_json(offcpu())),
     "off-CPU folded": ("offcpu.stacks", lambda: offcpu_folded(offcpu())),
+    "path as text": ("path.text", lambda: path_text(paths())),
+    "path as JSON": ("path.document", lambda: path_json(paths())),
+    "path folded": ("path.stacks", lambda: path_folded(paths())),
+    "path as picture": ("path.stacks", lambda: path_svg(paths())),
     "off-CPU as picture": ("offcpu.stacks", lambda: offcpu_svg(offcpu())),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
@@ -139,11 +161,12 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 """What writes names, with its module below schedtop.outputs."""
 
 NO_NAMES = {
-    "capture", "capture.facts", "capture.files", "capture.perfetto", "capture.slices", "diff", "diff.tasks",
+    "capture", "capture.facts", "capture.files", "capture.perfetto", "diff", "diff.tasks",
     "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget", "metrics.connections",
     "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener", "metrics.rendering",
     "metrics.server", "metrics.totals",
-    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "plain", "recording",
+    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "path", "path.formats", "path.words", "plain",
+    "recording",
     "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.interrupts",
     "scheduler.queue", "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states",

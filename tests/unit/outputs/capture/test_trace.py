@@ -27,12 +27,12 @@ from schedtop.capture.events import (
     Names,
     reported_states,
 )
+from schedtop.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
 from schedtop.commands.capture.files import describe
 from schedtop.model.host import Host
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
-from schedtop.outputs.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.words import filter_words
 

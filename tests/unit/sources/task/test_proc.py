@@ -12,10 +12,10 @@ import pytest
 
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.constants import TASK
+from schedtop.sources.kernel.syscalls import error_name, syscall_name, syscall_names
 from schedtop.sources.task.attributes import AttributeReader
 from schedtop.sources.task.identity import identify
 from schedtop.sources.task.proc import RUNNABLE, RUNNING, read_stat
-from schedtop.sources.task.syscalls import error_name, syscall_name, syscall_names
 from schedtop.sources.task.tables import address, cumulative_states
 from schedtop.sources.task.under_way import CallUnderWay, current_call, open_sockets
 from schedtop.task import STATES, Quota

@@ -1,0 +1,1 @@
+"""The path across tasks as data, text and pictures."""

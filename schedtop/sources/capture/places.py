@@ -1,0 +1,54 @@
+"""The stacks of wakeups, taken out of their ring (bpf/capture/path.h), with the names of their functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.capture.events import PLACE_DTYPE
+from schedtop.model.rows import Rows
+from schedtop.sources.kernel.symbols import KERNEL, Symbols
+
+Addresses = npt.NDArray[np.uint64]
+
+_OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
+"""How the frames begin that a tracepoint and its program put on top of what it is about."""
+
+
+class Places:
+    """The stacks so far. `lost`: how many were overwritten before they were taken."""
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self._rows: list[Rows] = []
+        self._addresses: list[Addresses] = []
+
+    def add(self, rows: Rows, addresses: Addresses) -> None:
+        """Rows of PLACE_DTYPE, and the frames of each, innermost first and zeros behind them."""
+        self._rows.append(rows)
+        self._addresses.append(addresses)
+
+    def named(self) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
+        """All rows, and the distinct stacks that their numbers mean."""
+        if not self._rows:
+            return np.empty(0, PLACE_DTYPE), ()
+        rows = np.concatenate(self._rows)
+        distinct, numbers = np.unique(np.concatenate(self._addresses), axis=0, return_inverse=True)
+        rows["stack"] = numbers.reshape(-1)
+        return rows, tuple(map(tuple, _names(distinct)))
+
+
+def _names(stacks: Addresses) -> list[list[str]]:
+    """The functions of each stack, without those of the tracepoint."""
+    known = np.unique(stacks[stacks > 0])
+    symbols = Symbols()
+    try:
+        # They are where calls return to, which may be behind the caller's end.
+        found = symbols.of(KERNEL, [address - 1 for address in known.tolist()])
+    finally:
+        symbols.close()
+    names = dict(zip(known.tolist(), (symbol.name for symbol in found), strict=True))
+    return [
+        [name for address in stack if address and not (name := names[address]).startswith(_OURS)]
+        for stack in stacks.tolist()
+    ]

@@ -1,0 +1,269 @@
+"""The path across tasks against programs whose answer is known by construction (chains.c)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from loads import ended, python
+from scenarios import cgroup
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.path.paths import Paths, find_paths
+from schedtop.path.segments import Episode
+from schedtop.path.targets import EVERY_TASK, Targets
+from schedtop.path.timeline import NOT_SEEN
+from schedtop.sources.capture.source import CaptureSource
+
+SPIN = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
+
+Chain = Callable[[str], "Started"]
+
+
+class Started:
+    """A running program: its process, and the tid of its thread `late`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout
+        words = process.stdout.readline().split()
+        assert words[0] == b"ready"
+        self.process, self.late = process, int(words[2])
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    built = tmp_path_factory.mktemp("chains") / "chains"
+    subprocess.run([compiler, "-O1", "-pthread", "-o", built, Path(__file__).with_name("chains.c")], check=True)
+    return built
+
+
+@pytest.fixture
+def chain(program: Path, tmp_path: Path) -> Iterator[Chain]:
+    """Starts chains.c in one of its ways."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(way: str) -> Started:
+        process = subprocess.Popen([program, way], stdout=subprocess.PIPE, cwd=tmp_path)
+        started.append(process)
+        return Started(process)
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def recorded(targets: Targets, duration_ns: int = NS_PER_S, source: str = "btf", buffer_bytes: int = 64 << 20) -> Paths:
+    """The paths of what happens now; whatever they are, they add up."""
+    with CaptureSource(source, buffer_bytes, path_ns=NS_PER_MS) as opened:
+        capture = opened.take(duration_ns, threading.Event())
+    paths = find_paths(capture, targets, NS_PER_MS)
+    for episode in paths.episodes:
+        assert sum(segment.time_ns for segment in episode.segments) == episode.length_ns
+        assert all(segment.time_ns > 0 for segment in episode.segments)
+        for segment in episode.segments:
+            if segment.behind:
+                assert sum(part.time_ns for part in segment.behind) == segment.time_ns
+    return paths
+
+
+def whole(paths: Paths, where: str) -> list[Episode]:
+    """The episodes that are there from the first to the last moment, and began in such a place."""
+    found = [one for one in paths.episodes if one.ended and not one.began_before and where in one.where]
+    # Some guests hide a switch now and then (docs/capture.md): such an episode says so, and has no known answer.
+    seen = [one for one in found if NOT_SEEN not in {segment.reason for segment in one.segments}]
+    assert seen, [one.where for one in paths.episodes]
+    assert len(found) - len(seen) <= 3
+    return seen
+
+
+def time_of(episodes: list[Episode], comm: str, *states: str) -> int:
+    """What a task of that name did in these states while the late one waited."""
+    return sum(
+        segment.time_ns
+        for episode in episodes
+        for segment in episode.segments
+        if segment.comm == comm and segment.state in states
+    )
+
+
+def total(episodes: list[Episode]) -> int:
+    return sum(episode.length_ns for episode in episodes)
+
+
+@contextmanager
+def hogs(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    processes = [python(SPIN) for _ in range(count)]
+    with ended(*processes):
+        time.sleep(0.2)
+        yield processes
+
+
+@contextmanager
+def favoured(name: str, *processes: subprocess.Popen[bytes], quota: float | None = None) -> Iterator[None]:
+    """Processes in a group that gets all CPU time that it wants, beside whatever else the machine does."""
+    with cgroup(name, quota=quota) as directory:
+        shares = directory / "cpu.shares"
+        (shares if shares.exists() else directory / "cpu.weight").write_text("262144" if shares.exists() else "10000")
+        for process in processes:
+            (directory / "cgroup.procs").write_text(str(process.pid))
+        time.sleep(0.3)
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+
+def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None:
+    """It computes for 40 ms of CPU time each, and the scheduler shares its CPU among it and what else runs there."""
+    started = chain("mutex")
+    with hogs(2) as others, favoured("path", started.process, *others):
+        paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
+    episodes = whole(paths, "futex")
+    running = time_of(episodes, "holder", "running")
+    assert running == pytest.approx(40 * NS_PER_MS * len(episodes), rel=0.05)
+    queued = time_of(episodes, "holder", "queued")
+    itself = time_of(episodes, "late", "queued")
+    assert running + queued + itself == pytest.approx(total(episodes), rel=0.05)
+    behind: dict[int, int] = {}
+    for episode in episodes:
+        for segment in episode.segments:
+            for part in segment.behind if segment.comm == "holder" else ():
+                behind[part.tid] = behind.get(part.tid, 0) + part.time_ns
+    ours = sum(behind.get(process.pid, 0) for process in others)
+    print(f"holder ran {running / (running + queued):.1%}; {ours / queued:.1%} of its queueing was behind the hogs")
+    # A third each; what else the machine does takes a little.
+    assert running / (running + ours) == pytest.approx(1 / 3, abs=0.05)
+    assert ours > 0.8 * queued
+    assert not any(episode.same_chain for episode in episodes)
+
+
+def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
+    started = chain("pipes")
+    paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
+    episodes = whole(paths, "pipe")
+    worker = time_of(episodes, "worker", "running")
+    assert worker == pytest.approx(120 * NS_PER_MS * len(episodes), rel=0.05)
+    assert {len(segment.via) for one in episodes for segment in one.segments if segment.comm == "worker"} == {2}
+    vias = {tuple(hop.comm for hop in segment.via) for one in episodes for segment in one.segments}
+    assert ("late", "middle") in vias
+    assert all(episode.same_chain for episode in episodes), "it had asked for it itself"
+
+
+def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
+    started = chain("sleeper")
+    # Favoured: where it comes late to the lock, the sleep has begun before.
+    with favoured("path", started.process):
+        episodes = whole(recorded(Targets(tids=(started.late,))), "futex")
+    asleep = time_of(episodes, "holder", "blocked")
+    assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=0.05)
+    found = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
+    assert {segment.woken_by for segment in found} == {"timer"}
+    assert {segment.where for segment in found} == {"clock_nanosleep: timer"}
+
+
+def test_a_holder_that_syncs_a_file_leads_to_the_disk(chain: Chain) -> None:
+    started = chain("fsync")
+    episodes = whole(recorded(Targets(tids=(started.late,)), 2 * NS_PER_S), "futex")
+    segments = [segment for episode in episodes for segment in episode.segments]
+    on_disk = sum(one.time_ns for one in segments if one.woken_by == "disk")
+    places = {one.where for one in segments if one.woken_by == "disk"} | {
+        hop.where for one in segments for hop in one.via if "fsync" in hop.where
+    }
+    if not places:
+        pytest.skip("the file system here syncs without a wait")
+    print(f"{on_disk / total(episodes):.0%} on disk, in {places}")
+    assert any("fsync" in place for place in places)
+
+
+def test_a_timer_ends_the_walk(chain: Chain) -> None:
+    started = chain("timer")
+    paths = recorded(Targets(tids=(started.late,)))
+    episodes = whole(paths, "clock_nanosleep")
+    asleep = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
+    assert {(one.woken_by, one.for_work) for one in asleep} == {("timer", True)}
+    assert sum(one.time_ns for one in asleep) == pytest.approx(20 * NS_PER_MS * len(episodes), rel=0.05)
+    late = time_of(episodes, "late", "queued")
+    assert sum(one.time_ns for one in asleep) + late == total(episodes)
+
+
+def test_a_quota_in_the_middle_is_told(chain: Chain) -> None:
+    """The worker has 20 ms of CPU time each 100 ms: of 120 ms it waits for its quota for about four fifths."""
+    started = chain("pipes")
+    with favoured("path", started.process, quota=0.2):
+        paths = recorded(Targets(tids=(started.late,)), 3 * NS_PER_S)
+    episodes = [one for one in paths.episodes if one.ended and "pipe" in one.where]  # those cut by the start, too
+    running = time_of(episodes, "worker", "running")
+    throttled = time_of(episodes, "worker", "throttled")
+    assert throttled / (throttled + running) == pytest.approx(0.8, abs=0.05)
+
+
+def test_lost_events_cut_paths_and_say_so(chain: Chain) -> None:
+    """Beside two processes that wake each other, in a ring of 64 events a CPU."""
+    started = chain("sleeper")
+    ping = python(
+        "import os\na, b = os.pipe(), os.pipe()\n"
+        "if os.fork():\n while True: os.write(a[1], b'x'); os.read(b[0], 1)\n"
+        "while True: os.read(a[0], 1); os.write(b[1], b'x')",
+        process_group=0,
+    )
+    try:
+        paths = recorded(EVERY_TASK, buffer_bytes=4 << 10)
+        assert paths.capture.lost_total > 1000
+        mine = recorded(Targets(tids=(started.late,)), buffer_bytes=4 << 10)
+    finally:
+        os.killpg(ping.pid, signal.SIGKILL)
+        ping.wait()
+    every = [one for each in (paths, mine) for episode in each.episodes for one in episode.segments]
+    reasons = {one.reason for one in every if one.state == "unknown"}
+    assert any("lost" in reason for reason in reasons) or paths.unclear.count
+
+
+def test_tracepoints_tell_the_same_chain_without_places(chain: Chain) -> None:
+    started = chain("pipes")
+    paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S, source="tracepoint")
+    assert "places" in paths.capture.unavailable
+    episodes = [one for one in paths.episodes if one.ended and not one.began_before]
+    found = [one for episode in episodes for one in episode.segments if one.comm == "worker" and len(one.via) == 2]
+    running = sum(one.time_ns for one in found if one.state == "running")
+    with_worker = [one for one in episodes if time_of([one], "worker", "running")]
+    assert running == pytest.approx(120 * NS_PER_MS * len(with_worker), rel=0.05)
+
+
+def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain, tmp_path: Path) -> None:
+    started = chain("mutex")
+    command = [sys.executable, "-m", "schedtop", "path", "--pid", str(started.process.pid), "--duration", "0.5s"]
+    root = Path(__file__).parents[2]
+
+    def run(*more: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(root)}
+        done = subprocess.run([*command, *more], cwd=tmp_path, env=environment, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    text = run()
+    assert text.splitlines()[0].startswith(("late was late by", "2 tasks were late by", "holder was"))
+    data = json.loads(run("--format", "json"))
+    assert data["schema"] == "schedtop.path/1"
+    assert {"late", "holder"} >= {target["comm"] for target in data["targets"]}
+    for episode in data["episodes"]:
+        assert sum(segment["time_ns"] for segment in episode["segments"]) == episode["length_ns"]
+    assert "late;[blocked in futex];holder" in run("--format", "folded")
+    run("--format", "svg", "-o", "path.svg")
+    assert "<svg" in (tmp_path / "path.svg").read_text()[:200]

@@ -1,0 +1,345 @@
+"""The walk over recordings that are written by hand: what it finds, and that its segments always add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedtop.capture.events import LEFT_IN_IOWAIT, LEFT_THROTTLED
+from schedtop.model.waits import WokenBy
+from schedtop.path import walk
+from schedtop.path.paths import Paths, find_paths
+from schedtop.path.profile import profile
+from schedtop.path.segments import STATES
+from schedtop.path.targets import EVERY_TASK
+from tests.unit.path.recordings import (
+    EPOLL,
+    FSYNC,
+    FUTEX,
+    NANOSLEEP,
+    READ,
+    START_NS,
+    Recording,
+    shares,
+    spelled,
+)
+
+LATE, HOLDER, HOG, OTHER = 10, 20, 30, 40
+DEAD = 0x10
+
+
+def held_lock() -> Recording:
+    """A task waits for a lock from 100 to 600. Its holder is queued behind a hog from 200 to 500, and wakes it."""
+    return (
+        Recording()
+        .name(LATE, "rpc-worker").name(HOLDER, "flusher").name(HOG, "backup")
+        .switch(50, 0, HOLDER, cpu=1)
+        .switch(100, LATE, 0, call=FUTEX)
+        .switch(200, HOLDER, HOG, 0, cpu=1)
+        .switch(500, HOG, HOLDER, 0, cpu=1)
+        .wake(600, LATE, HOLDER, cpu=1)
+        .switch(610, 0, LATE)
+    )  # fmt: skip
+
+
+def test_a_holder_that_is_queued_is_what_its_victim_waits_for() -> None:
+    episode = held_lock().episode(LATE)
+    assert spelled(episode) == [
+        (100, 100, "running", HOLDER),
+        (200, 300, "queued", HOLDER),
+        (500, 100, "running", HOLDER),
+        (600, 10, "queued", LATE),
+    ]
+    assert (episode.comm, episode.where, episode.length_ns) == ("rpc-worker", "futex", 510_000)
+    queued = episode.segments[1]
+    assert shares(queued.behind) == [(HOG, 300)]
+    assert [(hop.comm, hop.where) for hop in queued.via] == [("rpc-worker", "futex")]
+    assert shares(episode.segments[3].behind) == [(0, 10)], "its CPU was idle"
+    assert episode.same_chain is False
+
+
+def test_a_chain_goes_on_where_the_waker_was_blocked_itself() -> None:
+    recording = (
+        Recording()
+        .switch(100, LATE, 0, call=READ)
+        .switch(90, HOLDER, OTHER, call=READ, cpu=1)
+        .wake(400, HOLDER, OTHER, cpu=1, target=1)
+        .switch(410, OTHER, HOLDER, call=READ, cpu=1)
+        .wake(450, LATE, HOLDER, cpu=1)
+        .switch(470, 0, LATE)
+    )
+    episode = recording.episode(LATE)
+    assert spelled(episode) == [
+        (100, 300, "running", OTHER),
+        (400, 10, "queued", HOLDER),
+        (410, 40, "running", HOLDER),
+        (450, 20, "queued", LATE),
+    ]
+    assert [hop.tid for hop in episode.segments[0].via] == [LATE, HOLDER]
+
+
+def test_a_queue_is_followed_from_cpu_to_cpu() -> None:
+    recording = (
+        Recording()
+        .switch(100, LATE, HOG, 0)
+        .switch(50, 0, OTHER, cpu=1)
+        .move(300, LATE, 1)
+        .switch(700, OTHER, LATE, 0, cpu=1)
+    )
+    (segment,) = recording.episode(LATE).segments
+    assert shares(segment.behind) == [(OTHER, 400), (HOG, 200)]
+
+
+@pytest.mark.parametrize(
+    ("call", "flags", "functions", "source", "where"),
+    [
+        (NANOSLEEP, 0, (), "timer", "nanosleep: timer"),
+        (FSYNC, LEFT_IN_IOWAIT, (), "disk", "fsync: disk"),
+        (READ, 0, ("try_to_wake_up", "hrtimer_wakeup", "asm_sysvec_apic_timer_interrupt"), "timer", "read"),
+    ],
+)
+def test_what_a_task_asked_for_itself_ends_the_walk(
+    call: int, flags: int, functions: tuple[str, ...], source: str, where: str
+) -> None:
+    recording = (
+        Recording()
+        .switch(100, LATE, 0, call=call, flags=flags)
+        .wake(300, LATE, 0, by=WokenBy.INTERRUPT)
+        .switch(300, 0, LATE)
+    )
+    if functions:
+        recording.woken_from(300, LATE, HOG, *functions)
+    (segment,) = recording.episode(LATE).segments
+    assert (segment.state, segment.woken_by, segment.where, segment.time_ns) == ("blocked", source, where, 200_000)
+
+
+def test_an_interrupt_from_outside_ends_the_walk() -> None:
+    recording = (
+        Recording()
+        .switch(100, LATE, 0, call=READ)
+        .wake(300, LATE, 0, by=WokenBy.SOFTIRQ)
+        .woken_from(300, LATE, HOG, "sock_def_readable", "net_rx_action", "irq_exit_rcu", "asm_common_interrupt")
+        .blocked_in(300, LATE, "schedule", "sk_wait_data", "tcp_recvmsg")
+        .switch(310, 0, LATE)
+    )
+    blocked, queued = recording.episode(LATE).segments
+    assert (blocked.state, blocked.woken_by, blocked.where) == ("interrupt", "network", "read: socket")
+    assert queued.state == "queued"
+
+
+def test_softirqs_that_a_task_raised_itself_name_it() -> None:
+    """What goes through the loopback is received by the sender, in a softirq of its own."""
+    recording = (
+        Recording()
+        .switch(50, 0, OTHER, cpu=1)
+        .switch(100, LATE, 0, call=READ)
+        .wake(300, LATE, 0, by=WokenBy.SOFTIRQ, cpu=1)
+        .woken_from(300, LATE, OTHER, "sock_def_readable", "net_rx_action", "do_softirq.part.0", "__local_bh_enable_ip")
+        .switch(300, 0, LATE)
+        .switch(400, OTHER, 0, cpu=1)
+    )
+    assert spelled(recording.episode(LATE)) == [(100, 200, "running", OTHER)]
+
+
+def test_a_quota_in_the_middle_of_a_chain() -> None:
+    recording = held_lock()
+    recording.rows[2]["woken_by"] = LEFT_THROTTLED
+    recording.held = [(500, HOLDER, 250_000)]
+    assert spelled(recording.episode(LATE))[1:3] == [(200, 250, "throttled", HOLDER), (450, 50, "queued", HOLDER)]
+
+
+def test_a_task_that_was_made_meanwhile_leads_to_its_parent() -> None:
+    recording = (
+        Recording()
+        .switch(50, 0, OTHER, cpu=1)
+        .switch(100, LATE, 0, call=READ)
+        .wake(200, HOLDER, OTHER, cpu=1, target=1, new=True)
+        .switch(300, OTHER, HOLDER, 1, cpu=1)
+        .wake(400, LATE, HOLDER, cpu=1)
+        .switch(400, 0, LATE)
+    )
+    assert spelled(recording.episode(LATE)) == [
+        (100, 100, "running", OTHER),
+        (200, 100, "queued", HOLDER),
+        (300, 100, "running", HOLDER),
+    ]
+    assert recording.paths(HOLDER).episodes[0].start_ns == START_NS + 200_000, "before that there was no task"
+
+
+def test_a_loss_cuts_the_path_and_says_so() -> None:
+    recording = held_lock().lose(250, 350, count=40, cpu=0)
+    episode = recording.episode(LATE)
+    assert spelled(episode) == [
+        (100, 150, "unknown", LATE),
+        (250, 100, "unknown", LATE),
+        (350, 149, "queued", HOLDER),  # the last lost event was in the first nanosecond
+        (500, 100, "running", HOLDER),
+        (600, 10, "queued", LATE),
+    ]
+    assert episode.segments[0].reason == "40 events were lost before its wakeup"
+    assert episode.segments[1].reason == "40 events were lost"
+    assert sum(segment.time_ns for segment in episode.segments) == episode.length_ns
+
+
+def test_one_lost_event_hides_no_run_and_so_only_its_own_time() -> None:
+    episode = held_lock().lose(250, 250, count=1, cpu=0).episode(LATE)
+    unknown = [segment for segment in episode.segments if segment.state == "unknown"]
+    assert [(segment.time_ns, segment.reason) for segment in unknown] == [(1, "1 event was lost")]
+    assert sum(segment.time_ns for segment in episode.segments if segment.state == "running") == 200_000
+
+
+def test_what_had_the_cpu_where_events_of_it_were_lost_is_unknown() -> None:
+    recording = Recording().switch(100, LATE, HOG, 0).lose(200, 300, count=1).switch(500, HOG, LATE, 0)
+    episode = recording.episode(LATE)
+    assert [segment.state for segment in episode.segments] == ["queued", "unknown", "queued"]
+    assert [shares(segment.behind) for segment in episode.segments] == [[(HOG, 100)], [], [(HOG, 199)]]
+
+
+def test_a_wakeup_that_was_not_seen_is_unknown() -> None:
+    recording = Recording().switch(100, LATE, HOG, call=FUTEX).switch(500, HOG, LATE, 0)
+    (segment,) = recording.episode(LATE).segments
+    assert (segment.state, segment.reason, segment.where) == ("unknown", "its wakeup was not seen", "futex")
+
+
+def test_a_chain_that_is_too_long_ends() -> None:
+    recording = Recording(end_us=10_000)
+    # Each is woken by the next one, a little earlier, and all were asleep before.
+    tids = list(range(100, 100 + 2 * walk.MOST_DEEP))
+    for place, tid in enumerate(tids):
+        woken = 9000 - 100 * place
+        recording.wake(woken, tid, tid + 1, cpu=1).switch(woken + 1, 0, tid).switch(woken + 98, tid, 0)
+    recording.switch(10, tids[0], 0)
+    found = recording.paths(tids[0]).episodes[0]
+    assert max(len(segment.via) for segment in found.segments) == walk.MOST_DEEP - 1
+    assert walk.TOO_DEEP in {segment.reason for segment in found.segments}
+    assert sum(segment.time_ns for segment in found.segments) == found.length_ns
+
+
+def test_wakers_that_wake_each_other_at_one_moment_end() -> None:
+    """As clocks of two CPUs may show it."""
+    recording = (
+        Recording()
+        .switch(100, LATE, 0).switch(100, OTHER, 0, cpu=1)
+        .wake(300, LATE, OTHER).wake(300, OTHER, LATE, cpu=1)
+        .switch(310, 0, LATE).switch(310, 0, OTHER, cpu=1)
+    )  # fmt: skip
+    episode = recording.episode(LATE)
+    first = episode.segments[0]
+    assert (first.state, first.reason) == ("unknown", walk.SELF_WOKEN)
+    assert sum(segment.time_ns for segment in episode.segments) == episode.length_ns
+
+
+def test_the_same_chain_is_told_from_a_waker_with_reasons_of_its_own() -> None:
+    asked = (
+        Recording()
+        .switch(10, 0, LATE)
+        .wake(90, HOLDER, LATE, cpu=0, target=1)
+        .switch(95, 0, HOLDER, cpu=1)
+        .switch(100, LATE, 0, call=READ)
+        .wake(300, LATE, HOLDER, cpu=1)
+        .switch(301, 0, LATE)
+    )
+    assert asked.episode(LATE).same_chain is True
+    asked.rows[1]["other_tid"] = OTHER
+    assert asked.episode(LATE).same_chain is False
+
+
+def test_waits_for_work_are_counted_and_left_out_but_of_chosen_tasks() -> None:
+    recording = Recording().switch(100, LATE, HOG, call=EPOLL).wake(300, LATE, HOG).switch(500, HOG, LATE, 0)
+    every = find_paths(recording.capture, EVERY_TASK, 0)
+    (episode,) = [one for one in every.episodes if one.tid == LATE]
+    assert spelled(episode) == [(300, 200, "queued", LATE)]
+    assert (every.work.count, every.work.time_ns) == (1, 200_000)
+    (whole,) = recording.paths(LATE).episodes
+    assert spelled(whole) == [(100, 200, "running", HOG), (300, 200, "queued", LATE)]
+    assert [segment.for_work for segment in whole.segments] == [True, False]
+    assert (whole.length_ns, whole.late_ns) == (400_000, 200_000)
+
+
+def test_what_is_blocked_at_the_end_is_told_apart() -> None:
+    paths = Recording().switch(100, LATE, 0, call=FUTEX).paths(LATE)
+    assert not paths.episodes
+    (blocked,) = paths.still_blocked
+    assert (blocked.tid, blocked.where, blocked.time_ns) == (LATE, "futex", 900_000)
+
+
+def test_a_task_that_has_ended_waits_no_more() -> None:
+    recording = Recording().switch(100, LATE, 0, DEAD).wake(500, LATE, OTHER, new=True).switch(600, 0, LATE)
+    assert spelled(recording.episode(LATE)) == [(500, 100, "queued", LATE)]
+
+
+def test_short_episodes_are_left_out() -> None:
+    assert not held_lock().paths(LATE, min_us=600).episodes
+
+
+TIDS = st.integers(1, 5)
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("switch"), st.integers(0, 1), st.integers(0, 5), st.sampled_from([0, 1, 2, 0x10, 0x100])),
+        st.tuples(st.just("wake"), TIDS, st.integers(0, 5), st.integers(0, 2)),
+        st.tuples(st.just("new"), TIDS, TIDS, st.integers(0, 1)),
+        st.tuples(st.just("move"), TIDS, st.integers(0, 1), st.just(0)),
+        st.tuples(st.just("lose"), st.integers(0, 1), st.integers(1, 5), st.integers(0, 30)),
+    ),
+    max_size=60,
+)
+
+
+def played(events: list[tuple[Any, ...]], gaps: list[int]) -> Recording:
+    """Anything: switches of whatever runs on a CPU, wakeups by anybody, losses in between."""
+    recording = Recording(end_us=4000)
+    running, us = {0: 1, 1: 2}, 1
+    for index, (kind, one, two, three) in enumerate(events):
+        us += gaps[index % len(gaps)] if gaps else 7
+        if kind == "switch":
+            recording.switch(us, running[one], two, three, cpu=one)
+            running[one] = two
+        elif kind == "wake":
+            recording.wake(us, one, two if not three else 0, by=three, cpu=us % 2)
+        elif kind == "new":
+            recording.wake(us, one, two, cpu=three, new=True)
+        elif kind == "move":
+            recording.move(us, one, two)
+        else:
+            recording.lose(us, us + three, two, one)
+    return recording
+
+
+def check(paths: Paths) -> None:
+    """What holds of whatever was recorded."""
+    for episode in paths.episodes:
+        at = episode.start_ns
+        for segment in episode.segments:
+            assert segment.start_ns == at and segment.time_ns > 0, "segments follow each other"
+            assert segment.state in STATES
+            assert (segment.state == "unknown") == bool(segment.reason)
+            assert len(segment.via) < walk.MOST_DEEP
+            assert bool(segment.behind) == (segment.state == "queued")
+            if segment.behind:
+                assert sum(part.time_ns for part in segment.behind) == segment.time_ns
+                assert len({(part.tid, part.comm) for part in segment.behind}) == len(segment.behind)
+            at = segment.end_ns
+        assert at == episode.end_ns
+        assert sum(segment.time_ns for segment in episode.segments) == episode.length_ns
+    rows = profile(paths.episodes)
+    assert sum(row.time_ns for row in rows) == sum(episode.length_ns for episode in paths.episodes)
+    assert [row.time_ns for row in rows] == sorted((row.time_ns for row in rows), reverse=True)
+
+
+@settings(max_examples=400, deadline=None)
+@given(EVENTS, st.lists(st.integers(0, 40), max_size=8))
+def test_segments_of_anything_add_up_and_never_overlap(events: list[tuple[Any, ...]], gaps: list[int]) -> None:
+    recording = played(events, gaps)
+    check(find_paths(recording.capture, EVERY_TASK, 0))
+    check(recording.paths(1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(EVENTS, st.integers(1, 20))
+def test_a_walk_that_is_cut_short_adds_up(events: list[tuple[Any, ...]], most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "MOST_INTERVALS", most)
+        check(find_paths(played(events, []).capture, EVERY_TASK, 0))
