@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 from rich.console import RenderableType
 from textual import events, on
-from textual.app import App
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -47,7 +46,7 @@ from schedtop.ui.terminal.terminal import (
 )
 from schedtop.ui.terminal.textual_private import CompositorUpdate, OpenApp, PartialUpdate
 from schedtop.ui.terminal.themes import DARK, PREFIX, THEMES
-from schedtop.ui.toasts import REFRESHES, clear_of_selection
+from schedtop.ui.toasts import clear_of_selection, clear_when_laid_out
 from schedtop.widgets.ascii_filter import AsciiFilter
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.parts import made_of
@@ -130,7 +129,8 @@ class SchedtopApp(OpenApp[int]):
     def on_mount(self, _event: events.Mount) -> None:
         on_signals(self.stop)
         give_back_when_stopped()
-        self.app_resume_signal.subscribe(self, self._resumed)
+        # The shell has written over the screen; what did not change would stay away otherwise.
+        self.app_resume_signal.subscribe(self, lambda _app: self.action_redraw())
         self._feed.start()
         if self.problems.every:
             self.notify(self.problems.words, title=self.problems.file, severity="warning", timeout=12, markup=False)
@@ -145,10 +145,6 @@ class SchedtopApp(OpenApp[int]):
     def on_unmount(self, _event: events.Unmount) -> None:
         off_signals()
         self._feed.stop(0)
-
-    def _resumed(self, _app: App[object]) -> None:
-        # The shell has written over the screen; what did not change would stay away otherwise.
-        self.action_redraw()
 
     def watch_theme(self, theme: str) -> None:
         """Sends as many colours as the theme has."""
@@ -195,17 +191,11 @@ class SchedtopApp(OpenApp[int]):
         if severity == "error":
             self._errors_until = now + (options.get("timeout") or self.NOTIFICATION_TIMEOUT)
         super().notify(message, severity=severity, **options)
-        self.call_after_refresh(self._keep_selection_visible, REFRESHES)
+        self.call_after_refresh(clear_when_laid_out, self)
 
     @on(KeyedTable.Selected)
     def _selection_moved(self) -> None:
-        self._keep_selection_visible(0)
-
-    def _keep_selection_visible(self, refreshes: int) -> None:
-        """A message must not hide the selected row; it is laid out some refreshes after it was asked for."""
         clear_of_selection(self.screen)
-        if refreshes:
-            self.call_after_refresh(self._keep_selection_visible, refreshes - 1)
 
     def action_suspend_process(self) -> None:
         """Suspends the whole job: under `make run` or a script the shell waits for what started us."""

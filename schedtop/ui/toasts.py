@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.app import App
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -13,6 +16,13 @@ KEY_LINES = 1
 
 REFRESHES = 5
 """So many after it was asked for, a message has its place, and those before it are gone."""
+
+
+def clear_when_laid_out(app: App[Any], refreshes: int = REFRESHES) -> None:
+    """Keeps a message that has just been asked for off the selected row."""
+    clear_of_selection(app.screen)
+    if refreshes:
+        app.call_after_refresh(clear_when_laid_out, app, refreshes - 1)
 
 
 def clear_of_selection(screen: Screen[object]) -> None:

@@ -132,6 +132,7 @@ class Programs(Loader):
     queues: Rows
     config: Rows
     domains: Rows
+    selected_flag = SCHEDULER.TASK_SELECTED
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, threshold_ns: int, groups: bool = True) -> None:
         """Loads and attaches what was compiled for the front end; without `groups` there is no room for their latency.
@@ -139,7 +140,6 @@ class Programs(Loader):
         Raises SourceError.
         """
         super().__init__(compiled, front_end.hooks, optional=(SAMPLER,))
-        self.selected_flag = SCHEDULER.TASK_SELECTED
         self._hashes: dict[str, HashReader] = {}
         self.sampled_cpus: tuple[int, ...] = ()
         with self._opening():
