@@ -545,11 +545,11 @@ def test_groups_have_the_waits_of_their_tasks(watch, front_end, kind) -> None:
 def test_a_timers_wakeup_names_no_waker_and_a_tasks_does(watch, front_end) -> None:
     roles = [
         Role("hog", HOG),
-        Role("callee", "while True: hear(); burn(3)"),
+        Role("callee", "while True: hear(); burn(1)"),  # less than its caller, so that it sleeps again
         Role("caller", "while True: burn(3); tell('callee')"),
         Role("sleeper", "while True: time.sleep(0.001); burn(3)"),
     ]
-    seconds = 4 if load_share() == 1 else 12
+    seconds = 2 if load_share() == 1 else 12
     for take in played(roles, seconds, lambda _: watch(front_end, NS_PER_MS)):
         with take:
             rows, called = (waits[waits["kind"] == WAKEUP] for waits in map(take.waits, ("sleeper", "callee")))
