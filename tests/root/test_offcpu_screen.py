@@ -121,7 +121,8 @@ def test_offcpu_screen_shows_blocked_threads_and_detaches(tmp_path: Path) -> Non
         terminal.press("f")
         terminal.until(lambda screen: "Enter keeps" in screen, "the filter line")
         terminal.press(NAME)
-        terminal.until(lambda screen: f"filter comm:{NAME}" in screen, "the filter")
+        # On a busy host what was lost takes its place in the header.
+        terminal.until(lambda screen: f"filter comm:{NAME}" in screen or "1 Threads · 1 of " in screen, "the filter")
         terminal.press("Enter")
         line = re.compile(rf"{NAME} +{victim.pid} .* file lock ")
         terminal.until(lambda screen: line.search(screen) and "blocked" in screen, "the thread")
