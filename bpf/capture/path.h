@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../throttling.h"
 #include "../woken_by.h"
 #include "capture.h"
 
@@ -25,18 +26,15 @@
 #define CALL_THROTTLED (1U << 17)
 #define MOST_CALLS 0xfffe
 
-/* MAX_RT_PRIO (include/linux/sched/prio.h): no such quota holds the classes below back. */
-#define FIRST_FAIR_PRIO 100
-
 /* The last time that a task left a CPU, by the low bits of its tid. Two tasks of one slot only cost each other a stack. */
 struct left_slot {
 	u64 time_ns;
 	u32 tid;
 	u32 held; /* enum held */
 	u64 held_ns; /* HELD_BEFORE */
-	u64 cfs_rq; /* HELD_HERE: where, and what its queue's clock said (scheduler/quota.h) */
-	u64 sum;
-	u64 since;
+#ifdef QUOTA_SUM_OFFSET
+	struct quota_reading before; /* HELD_HERE */
+#endif
 };
 
 enum held {
@@ -96,8 +94,7 @@ static __always_inline bool is_held(u64 task)
 #ifdef TASK_THROTTLED_OFFSET
 	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
 #else
-	return (s32)FIELD(u32, TASK_POINTER(task, TASK_CFS_RQ_OFFSET), QUOTA_COUNT_OFFSET) > 0 &&
-	       (s32)FIELD(u32, task, TASK_PRIO_OFFSET) >= FIRST_FAIR_PRIO;
+	return in_throttled_queue(task);
 #endif
 #else
 	return false;
@@ -108,44 +105,24 @@ static __always_inline bool is_held(u64 task)
 static __always_inline void note_held(struct ring *ring, struct left_slot *slot, u64 task)
 {
 #ifdef QUOTA_SUM_OFFSET
-	u64 cfs_rq = TASK_POINTER(task, TASK_CFS_RQ_OFFSET);
-
-	slot->cfs_rq = cfs_rq;
-	slot->sum = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET);
-	slot->since = 0;
-	if ((s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0)
-		slot->since = FIELD(u64, cfs_rq, QUOTA_SINCE_OFFSET);
+	read_quota(&slot->before, TASK_POINTER(task, TASK_CFS_RQ_OFFSET));
 	slot->held = HELD_HERE;
 	if (!ring->settings->any_held)
 		ring->settings->any_held = 1;
 #endif
 }
 
-/* How much of the wait so far was the quota's: throttled_part() of scheduler/quota.h. */
+/* How much of the wait so far was the quota's. */
 static __always_inline u64 held_part(struct left_slot *slot, u64 task, u64 now)
 {
-	u64 wait = now - slot->time_ns, ns = wait;
+	u64 wait = now - slot->time_ns;
 #ifdef QUOTA_SUM_OFFSET
 	u64 cfs_rq = TASK_POINTER(task, TASK_CFS_RQ_OFFSET);
-	u64 grown, queue, clock, queued;
 
-	if (cfs_rq != slot->cfs_rq)
-		return wait;
-	ns = grown = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET) - slot->sum;
-	if (slot->since) {
-		queue = FIELD(u64, cfs_rq, CFS_RQ_RQ_OFFSET);
-		clock = FIELD(u64, queue, QUOTA_CLOCK_OFFSET);
-#ifdef QUOTA_LOST_OFFSET
-		clock -= FIELD(u64, queue, QUOTA_LOST_OFFSET);
+	if (cfs_rq == slot->before.cfs_rq)
+		return throttled_since(&slot->before, cfs_rq, wait);
 #endif
-		queued = clock - (slot->since + grown);
-		/* Still throttled. */
-		if ((s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 && !grown)
-			queued = 0;
-		ns = queued < wait ? wait - queued : 0;
-	}
-#endif
-	return ns < wait ? ns : wait;
+	return wait;
 }
 
 /* A task leaves a CPU; what add_switch() is to keep of it. `wants`: it still wants to run. */

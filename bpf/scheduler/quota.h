@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * How much of a wait the quota of a cgroup took (CONFIG_CFS_BANDWIDTH). Each cfs_rq has a clock that runs while it is
- * throttled: since when it is (SINCE), and the sum of the times before (SUM), by a clock of its run queue (CLOCK). The
- * QUOTA_* flags name those of the running kernel (schedtop/sources/kernel/quotas.py). A wait notes them when it begins,
- * and its end tells when the quota came back: at SINCE + what SUM has grown by.
+ * How much of a wait the quota of a cgroup took (throttling.h): a wait notes what the clock says when it begins.
  *
  * Before 6.18 a throttled cfs_rq leaves the run queue with all tasks in it, however they came there. Since 6.18 each
  * task leaves on its way to user space, and task_struct.throttled tells it.
@@ -17,6 +14,7 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../throttling.h"
 #include "maps.h"
 #include "tasks.h"
 
@@ -25,9 +23,7 @@
 /* The wait under way of a task. Written as its slot is. */
 struct quota_mark {
 	u64 wait_start_ns; /* of the slot: else this is about an earlier wait */
-	u64 cfs_rq; /* where it waits */
-	u64 sum;
-	u64 since; /* 0: was not throttled then */
+	struct quota_reading before; /* where it waits */
 	u64 from_ns; /* when the task came here, 0: its wait began here */
 	u64 before_ns; /* throttled on the queues before */
 	u32 tid;
@@ -36,9 +32,6 @@ struct quota_mark {
 };
 
 BPF_TABLE("array", u32, struct quota_mark, quota_marks, TASK_SLOTS);
-
-/* MAX_RT_PRIO (include/linux/sched/prio.h): below are the real-time classes, which no such quota holds back. */
-#define FIRST_FAIR_PRIO 100
 
 static __always_inline bool has_quotas(void)
 {
@@ -55,14 +48,6 @@ static __always_inline struct quota_mark *quota_mark_of(struct task_slot *slot)
 	return quota_marks.lookup(&index);
 }
 
-static __always_inline bool in_throttled_queue(u64 task)
-{
-	u64 cfs_rq = TASK_POINTER(task, TASK_CFS_RQ_OFFSET);
-
-	return (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 &&
-	       (s32)FIELD(u32, task, TASK_PRIO_OFFSET) >= FIRST_FAIR_PRIO;
-}
-
 /* Leaves the CPU because of a quota. */
 static __always_inline bool leaves_throttled(u64 task)
 {
@@ -73,10 +58,9 @@ static __always_inline bool leaves_throttled(u64 task)
 #endif
 }
 
-/* Of the queue; what the others are is read by the caller. */
-static __always_inline void write_mark(struct quota_mark *mark, struct task_slot *slot, u64 cfs_rq, bool throttled)
+/* What its queue's clock says is in `before` already. */
+static __always_inline void write_mark(struct quota_mark *mark, struct task_slot *slot, bool throttled)
 {
-	mark->cfs_rq = cfs_rq;
 	mark->from_ns = mark->before_ns = 0;
 	mark->tid = slot->tid;
 	mark->wait_start_ns = slot->wait_start_ns;
@@ -107,34 +91,20 @@ static __always_inline struct quota_mark *mark_to_write(struct task_id *id, stru
 static __always_inline void note_quota(struct task_id *id, struct task_slot *slot)
 {
 	struct quota_mark *mark = mark_to_write(id, slot);
-	bool throttled;
 	u64 cfs_rq;
 
 	if (!mark)
 		return;
 	cfs_rq = TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET);
-	throttled = (s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0;
-	mark->since = throttled ? FIELD(u64, cfs_rq, QUOTA_SINCE_OFFSET) : 0;
-	mark->sum = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET);
-	write_mark(mark, slot, cfs_rq, throttled);
-}
-
-static __always_inline u64 quota_clock(u64 cfs_rq)
-{
-	u64 queue = FIELD(u64, cfs_rq, CFS_RQ_RQ_OFFSET);
-	u64 clock = FIELD(u64, queue, QUOTA_CLOCK_OFFSET);
-
-#ifdef QUOTA_LOST_OFFSET
-	clock -= FIELD(u64, queue, QUOTA_LOST_OFFSET);
-#endif
-	return clock;
+	read_quota(&mark->before, cfs_rq);
+	write_mark(mark, slot, is_throttled(cfs_rq));
 }
 
 /* How much of a wait that has lasted for `wait` its quota took, given that it is `now`. */
 static __always_inline u64 throttled_part(struct task_id *id, struct task_slot *slot, u64 wait, u64 now)
 {
 	struct quota_mark *mark;
-	u64 here = wait, cfs_rq, grown, queued, ns;
+	u64 here = wait, cfs_rq, ns;
 
 #ifdef TASK_THROTTLED_OFFSET
 	if (slot->wait_kind != WAIT_THROTTLED)
@@ -150,17 +120,9 @@ static __always_inline u64 throttled_part(struct task_id *id, struct task_slot *
 		here = now - mark->from_ns;
 	cfs_rq = TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET);
 	/* Put into another cgroup meanwhile: of the former one's queue nothing is known any more. */
-	if (cfs_rq != mark->cfs_rq)
+	if (cfs_rq != mark->before.cfs_rq)
 		return 0;
-	ns = grown = FIELD(u64, cfs_rq, QUOTA_SUM_OFFSET) - mark->sum;
-	if (mark->since) {
-		queued = quota_clock(cfs_rq) - (mark->since + grown);
-		/* Still throttled. */
-		if ((s32)FIELD(u32, cfs_rq, QUOTA_COUNT_OFFSET) > 0 && !grown)
-			queued = 0;
-		ns = queued < here ? here - queued : 0;
-	}
-	ns = mark->before_ns + (ns < here ? ns : here);
+	ns = mark->before_ns + throttled_since(&mark->before, cfs_rq, here);
 	return ns < wait ? ns : wait;
 }
 
@@ -200,9 +162,10 @@ static __always_inline void note_quota_there(struct task_id *id, struct task_slo
 	if (!mark || !cfs_rq)
 		return;
 	throttled = (s32)(u32)pointer_at(cfs_rq + QUOTA_COUNT_OFFSET) > 0;
-	mark->since = throttled ? pointer_at(cfs_rq + QUOTA_SINCE_OFFSET) : 0;
-	mark->sum = pointer_at(cfs_rq + QUOTA_SUM_OFFSET);
-	write_mark(mark, slot, cfs_rq, throttled);
+	mark->before.cfs_rq = cfs_rq;
+	mark->before.since = throttled ? pointer_at(cfs_rq + QUOTA_SINCE_OFFSET) : 0;
+	mark->before.sum = pointer_at(cfs_rq + QUOTA_SUM_OFFSET);
+	write_mark(mark, slot, throttled);
 }
 
 /*
@@ -223,7 +186,7 @@ static __always_inline void move_quota(struct task_id *id, struct task_slot *slo
 #ifdef TASK_THROTTLED_OFFSET
 	/* It gets its quota back on the way, or waits for that of the other queue. */
 	if (!FIELD(u8, id->task, TASK_THROTTLED_OFFSET))
-		mark->since = 0;
+		mark->before.since = 0;
 #endif
 }
 

@@ -90,7 +90,9 @@ static __always_inline bool read_queue_clock(u64 *clock, struct task_id *next, s
 	*clock = FIELD(u64, queue, RQ_CLOCK_OFFSET);
 	if (FIELD(u32, queue, RQ_CPU_OFFSET) != cpu_id)
 		return false;
+#ifdef U64_TYPE
 	cpu->queue_at = queue;
+#endif
 	return true;
 }
 
