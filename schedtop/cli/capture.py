@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_S
-from schedtop.cli.types import Duration, Size
+from schedtop.cli.options import buffer_option, recording_options
+from schedtop.cli.types import Duration
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
@@ -21,12 +22,8 @@ if TYPE_CHECKING:
 @click.option("--format", "format_name", type=click.Choice(["perfetto", "chrome", "both"]),
               help="What to write.  [default: by the ending of NAME, without one: both]")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
-@click.option("--buffer", type=Size(4 << 10, 1 << 30), default="64MiB", metavar="SIZE",
-              help="Kernel memory for events, of all CPUs, 4KiB to 1GiB.  [default: 64MiB]")  # fmt: skip
-@click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
-              help="How to see the kernel's events.  [default: auto]")  # fmt: skip
-@click.option("--no-renice", is_flag=True,
-              help="Leave the priority alone; as root it is raised, or a saturated host loses events.")  # fmt: skip
+@buffer_option
+@recording_options
 @click.pass_obj
 def capture(signals: Signals, /, **options: Any) -> int:
     """Captures every switch, wakeup and migration for a while.

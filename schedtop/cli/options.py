@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from schedtop.cli.types import Duration, Number, SourceName
+from schedtop.cli.types import Duration, Number, Size, SourceName
 from schedtop.commands.grouping import GROUP_NAMES
 from schedtop.config.theme_names import THEME_NAMES
 
@@ -43,6 +43,52 @@ def source_options(command: Command) -> Command:
     )):  # fmt: skip
         command = option(command)
     return command
+
+
+def thread_options(command: Command) -> Command:
+    """Which threads a measurement is of: `--pid`, `--tid`, `--comm` and `--cgroup`."""
+    for option in reversed((
+        click.option("--pid", type=Number(least=1), multiple=True, metavar="N",
+                     help="Only threads of this process (repeatable, as the next two)."),
+        click.option("--tid", type=Number(least=1), multiple=True, metavar="N", help="Only this thread."),
+        click.option("--comm", multiple=True, metavar="TEXT", help="Only threads with this in their name."),
+        click.option("--cgroup", metavar="PATH",
+                     help="Only threads in this cgroup and below: a path, a unit, a container."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def flame_format_option(command: Command) -> Command:
+    """`--format`, of measurements that can be drawn as a flame graph."""
+    return click.option(
+        "--format", "format_name", type=click.Choice(["text", "json", "folded", "svg"]), default="text",
+        help="svg: a flame graph; folded: for flamegraph.pl, in microseconds.  [default: text]",
+    )(command)  # fmt: skip
+
+
+def buffer_option(command: Command) -> Command:
+    """`--buffer`, of commands that record every event."""
+    return click.option(
+        "--buffer", type=Size(4 << 10, 1 << 30), default="64MiB", metavar="SIZE",
+        help="Kernel memory for events, of all CPUs, 4KiB to 1GiB.  [default: 64MiB]",
+    )(command)  # fmt: skip
+
+
+def measuring_options(command: Command, *, otherwise: str = "") -> Command:
+    """`--source` and `--no-renice`, of commands that measure for a while. `otherwise`: why the priority is raised."""
+    for option in reversed((
+        click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
+                     help="How to see the kernel's events.  [default: auto]"),
+        click.option("--no-renice", is_flag=True, help=f"Leave the priority alone; as root it is raised{otherwise}."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def recording_options(command: Command) -> Command:
+    """`measuring_options` of commands that record every event."""
+    return measuring_options(command, otherwise=", or a saturated host loses events")
 
 
 def no_empty(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from schedtop.cli.options import output_options
+from schedtop.cli.options import measuring_options, output_options
 from schedtop.cli.types import Duration, Number
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",
               help="What to write.  [default: text]")  # fmt: skip
 @output_options
-@click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
-              help="How to see the kernel's events.  [default: auto]")  # fmt: skip
-@click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised.")
+@measuring_options
 @click.pass_obj
 def task(signals: Signals, /, **options: Any) -> int:
     """Looks at one task closely for a while, and tells what it did.
