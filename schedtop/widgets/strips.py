@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -114,6 +115,12 @@ def _cut(spans: Spans, width: int) -> list[Span]:
 def strip_of(spans: Spans, width: int, style_of: StyleOf) -> Strip:
     """A Strip of exactly `width` cells: the line padded with the style `text`, or cut."""
     return Strip([Segment(text, style_of(name)) for text, name in fitted(spans, width)], width)
+
+
+def side_by_side(left: Sequence[Spans], right: Sequence[Spans], width: int, gutter: int) -> list[Spans]:
+    """Two blocks of lines as one: each line of the left one in `width` cells, `gutter` blanks, a line of the right."""
+    gap = (" " * gutter, "text")
+    return [[*fitted(one, width), gap, *other] for one, other in zip_longest(left, right, fillvalue=())]
 
 
 def whole_parts(parts: Iterable[Spans], width: int, separator: Span) -> list[Span]:

@@ -12,7 +12,7 @@ from rich.style import Style
 from schedtop.model.rows import text
 from schedtop.widgets.bars import bars, tall_bars
 from schedtop.widgets.columns import Column, place, row_lines
-from schedtop.widgets.strips import clip, fit, spans_width, steady, strip_of, whole_parts, wrapped
+from schedtop.widgets.strips import clip, fit, side_by_side, spans_width, steady, strip_of, whole_parts, wrapped
 
 HOSTILE = [
     "日本語のタスク名",
@@ -97,3 +97,14 @@ def test_bars() -> None:
     assert bars(np.array([0.0, 0.01, 0.5, 1.0, 2.0, np.nan])) == " ▁▄██·"
     assert tall_bars(np.array([0.0, 0.5, 0.75, 1.0, np.nan]), 2) == ["  ▄█ ", " ███·"]
     assert tall_bars(np.array([0.5, np.nan]), 1) == ["▄·"]
+
+
+@pytest.mark.parametrize(("rows_left", "rows_right"), [(3, 1), (1, 3), (0, 2), (2, 2)])
+def test_blocks_side_by_side_begin_at_their_columns(rows_left: int, rows_right: int) -> None:
+    left = [[("名前" * row, "text")] for row in range(rows_left)]
+    right = [[(f"right {row}", "dim")] for row in range(rows_right)]
+    joined = side_by_side(left, right, 6, 2)
+    assert len(joined) == max(rows_left, rows_right)
+    for row, line in enumerate(joined):
+        assert spans_width(line) == 8 + (len("right 0") if row < rows_right else 0)
+        assert row >= rows_right or line[-1] == right[row][0]

@@ -22,7 +22,7 @@ from schedtop.panes.scheduler.interrupts.rows import (
     SourceRows,
 )
 from schedtop.widgets.columns import Placed, header_spans, place, row_lines
-from schedtop.widgets.strips import Span, Spans, whole_parts
+from schedtop.widgets.strips import Span, Spans, side_by_side, whole_parts
 
 BESIDE = 76
 """From this width on the CPUs stand beside the sources, else under them."""
@@ -81,11 +81,7 @@ class InterruptsPane(Pane[View]):
             left = min(width - CPU_WIDTH - GUTTER, 2 * width // 3)
             sources = self._source_lines(some, interval_ns, left, room)
             cpus = _cpu_lines(some, ids, interval_ns, width - left - GUTTER, room)
-            for row in range(max(len(sources), len(cpus))):
-                begin = sources[row] if row < len(sources) else []
-                filled = sum(len(text) for text, _ in begin)
-                gap = " " * (left + GUTTER - filled)
-                lines.append([*begin, (gap, "text"), *(cpus[row] if row < len(cpus) else ())])
+            lines += side_by_side(sources, cpus, left, GUTTER)
         else:
             below = min(len(ids) + 1, max(2, room // 3)) if room > 5 else 0
             lines += self._source_lines(some, interval_ns, width, room - below)

@@ -15,7 +15,7 @@ from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.queue.rows import COLUMNS, QueueRows
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Placed, header_spans, place, row_lines
-from schedtop.widgets.strips import Span, Spans, fit, whole_parts
+from schedtop.widgets.strips import Span, Spans, fit, side_by_side, whole_parts
 
 BESIDE = 60
 """From this width on the CPUs stand beside the histogram, else under it."""
@@ -78,9 +78,7 @@ class QueuePane(Pane[View]):
             left = max(22, width * 2 // 5)
             chart = _chart(queue, ids, left - GUTTER, room)
             cpus = self._cpu_lines(queue, ids, width - left, room)
-            for row in range(max(len(chart), len(cpus))):
-                begin = chart[row] if row < len(chart) else [(" " * (left - GUTTER), "text")]
-                lines.append([*begin, (" " * GUTTER, "text"), *(cpus[row] if row < len(cpus) else ())])
+            lines += side_by_side(chart, cpus, left - GUTTER, GUTTER)
         else:
             below = min(len(ids) + 1, max(2, room // 2))
             lines += [*_chart(queue, ids, width, room - below), *self._cpu_lines(queue, ids, width, below)]
