@@ -66,3 +66,14 @@ def assert_drawn_whole(app: App[object]) -> None:
     for widget in app.screen.walk_children(with_self=True):
         widget._styles_cache.clear()
     assert lines(app) == before
+
+
+async def lines_of(pane: Pane, view: object, size: tuple[int, int]) -> list[str]:
+    """What a pane shows of a View, drawn whole and at the right widths."""
+    app = OnePane(pane)
+    async with app.run_test(size=size) as pilot:
+        pane.show(view)
+        await pilot.pause()
+        assert_widths(app)
+        assert_drawn_whole(app)
+        return lines(app)

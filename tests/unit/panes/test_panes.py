@@ -26,7 +26,7 @@ from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.steal.pane import StealPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from tests.unit.panes.conftest import MakeView, without
-from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, lines_of, text
 from tests.unit.widgets.test_strips import HOSTILE
 
 PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane, QueuePane]
@@ -75,10 +75,40 @@ async def test_waits_for_the_first_interval(make: Callable[[], Pane]) -> None:
         (SlowWaitsPane, "slow_waits"),
         (TasksPane, "tasks"),
         (BlamePane, "pairs"),
+        (QueuePane, "queue"),
+        (InterruptsPane, "interrupts"),
     ],
 )
 async def test_says_what_is_not_available(make: Callable[[], Pane], part: str, make_view: MakeView) -> None:
     assert f"not available: no {part} here" in await shown(make(), make_view(change=without(part)))
+
+
+RECORDED = Host("a", "6.1", "recording", recorded_source="btf")
+
+
+@pytest.mark.parametrize(
+    ("make", "host", "words"),
+    [
+        (QueuePane, None, "sampling begins"),
+        (QueuePane, RECORDED, "were not sampled at this time"),
+        (InterruptsPane, None, "the key I times them"),
+        (InterruptsPane, RECORDED, "were not timed at this time"),
+    ],
+)
+async def test_says_why_there_is_nothing_of_what_is_measured_on_demand(
+    make: Callable[[], Pane], host: Host | None, words: str, make_view: MakeView
+) -> None:
+    assert words in await shown(make(), make_view(frames=1, host=host))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (78, 10), (55, 12), (30, 9), (24, 6), (160, 48), (20, 3)])
+@pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
+@pytest.mark.parametrize("make", [QueuePane, InterruptsPane])
+async def test_every_size_of_what_is_measured_on_demand(
+    make: type[Pane], cpus: int, size: tuple[int, int], make_view: MakeView
+) -> None:
+    screen = await lines_of(make(), make_view(frames=2, cpus=cpus, sampling=True, interrupts=True), size)
+    assert any(make.TITLE in line for line in screen)
 
 
 async def test_cpus_numbers(make_view: MakeView) -> None:

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from schedtop.model.frame import Frame
-from schedtop.model.host import Host
 from schedtop.model.interrupts import InterruptTable, SourceName
 from schedtop.panes.scheduler.interrupts.pane import InterruptsPane
-from tests.unit.panes.conftest import MakeView, without
-from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from tests.unit.panes.conftest import MakeView
+from tests.unit.panes.screen import OnePane, lines_of, text
 
 pytestmark = pytest.mark.asyncio
 
@@ -30,13 +29,7 @@ def known(*cpus: tuple[int, int, int]) -> Callable[[Frame], Frame]:
 
 
 async def shown(view: object, size: tuple[int, int] = (100, 12)) -> list[str]:
-    app = OnePane(InterruptsPane())
-    async with app.run_test(size=size) as pilot:
-        app.pane.show(view)  # type: ignore[arg-type]
-        await pilot.pause()
-        assert_widths(app)
-        assert_drawn_whole(app)
-        return lines(app)
+    return await lines_of(InterruptsPane(), view, size)
 
 
 async def test_known_interrupts_are_told(make_view: MakeView) -> None:
@@ -49,34 +42,11 @@ async def test_known_interrupts_are_told(make_view: MakeView) -> None:
     assert re.search(r" 1 +15\.0 +0 +5\.0 +10\.0 +1500", sources[1])
 
 
-@pytest.mark.parametrize("size", [(80, 24), (78, 10), (55, 12), (30, 9), (24, 6), (160, 48), (20, 3)])
-@pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
-async def test_every_size(size: tuple[int, int], cpus: int, make_view: MakeView) -> None:
-    screen = await shown(make_view(frames=2, cpus=cpus, interrupts=True), size)
-    assert any("Interrupts" in line for line in screen)
-
-
 async def test_the_busiest_cpus_come_first_when_not_all_fit(make_view: MakeView) -> None:
     cpus = [(1, 1, 1)] * 128
     cpus[100] = (1, 5000, 1)
     screen = await shown(make_view(frames=1, cpus=128, change=known(*cpus)))
     assert re.search(r" 100 +50\.0 +50\.0", screen[3])
-
-
-@pytest.mark.parametrize(
-    ("host", "words"),
-    [
-        (None, "the key I times them"),
-        (Host("a", "6.1", "recording", recorded_source="btf"), "were not timed at this time"),
-    ],
-)
-async def test_without_times_it_says_why(host: Host | None, words: str, make_view: MakeView) -> None:
-    assert words in "\n".join(await shown(make_view(frames=1, host=host)))
-
-
-async def test_unavailable_interrupts_are_named(make_view: MakeView) -> None:
-    screen = await shown(make_view(frames=1, change=without("interrupts")))
-    assert "not available: no interrupts here" in "\n".join(screen)
 
 
 async def test_sources_scroll(make_view: MakeView) -> None:

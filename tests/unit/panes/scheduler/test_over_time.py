@@ -21,7 +21,7 @@ from schedtop.panes.scheduler.latency.over_time import PERCENTILES, THRESHOLD_LI
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.widgets.glyphs import SHADES
 from tests.unit.panes.conftest import MakeView, without
-from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, lines_of, text
 
 pytestmark = pytest.mark.asyncio
 
@@ -34,13 +34,7 @@ def history(count: int = 60, **scenario: int) -> History:
 
 
 async def shown(pane: OverTimePane | CpuStripsPane, view: View, size: tuple[int, int] = (100, 16)) -> list[str]:
-    """The lines of a pane."""
-    app = OnePane(pane)
-    async with app.run_test(size=size) as pilot:
-        pane.show(view)
-        await pilot.pause()
-        assert_widths(app)
-        return lines(app)
+    return await lines_of(pane, view, size)
 
 
 @pytest.mark.parametrize("make", [OverTimePane, CpuStripsPane])

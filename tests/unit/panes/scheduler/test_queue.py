@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from schedtop.model.frame import Frame
-from schedtop.model.host import Host
 from schedtop.model.queue_lengths import QueueTable
 from schedtop.panes.scheduler.queue.pane import QueuePane
 from schedtop.panes.scheduler.queue.rows import mean_words
-from tests.unit.panes.conftest import MakeView, without
-from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, text
+from tests.unit.panes.conftest import MakeView
+from tests.unit.panes.screen import OnePane, assert_drawn_whole, lines_of, text
 
 pytestmark = pytest.mark.asyncio
 
@@ -37,13 +36,7 @@ def known(*cpus: list[int], realtime: int = 0, expected: int = 100) -> Callable[
 
 
 async def shown(view: object, size: tuple[int, int] = (78, 12)) -> list[str]:
-    app = OnePane(QueuePane())
-    async with app.run_test(size=size) as pilot:
-        app.pane.show(view)  # type: ignore[arg-type]
-        await pilot.pause()
-        assert_widths(app)
-        assert_drawn_whole(app)
-        return lines(app)
+    return await lines_of(QueuePane(), view, size)
 
 
 async def test_known_samples_are_told(make_view: MakeView) -> None:
@@ -61,14 +54,6 @@ async def test_known_samples_are_told(make_view: MakeView) -> None:
 async def test_missing_samples_are_said(make_view: MakeView) -> None:
     screen = await shown(make_view(frames=1, change=known([1] * 90, [0] * 80)))
     assert re.search(r"170 samples, 15(\.0)? % missed", screen[0])
-
-
-@pytest.mark.parametrize("size", [(80, 24), (78, 10), (55, 12), (30, 9), (24, 6), (160, 48), (20, 3)])
-@pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
-async def test_every_size(size: tuple[int, int], cpus: int, make_view: MakeView) -> None:
-    view = make_view(frames=2, cpus=cpus, sampling=True)
-    screen = await shown(view, size)
-    assert any("Run queue" in line for line in screen)
 
 
 async def test_the_worst_cpus_come_first_when_not_all_fit(make_view: MakeView) -> None:
@@ -99,21 +84,6 @@ async def test_queue_pane_cuts_no_number_and_no_title(make_view: MakeView) -> No
     ]
     narrow = await shown(make_view(frames=1, sampling=True), (20, 12))
     assert "Run queue" in narrow[0] and "…" not in narrow[0]
-
-
-@pytest.mark.parametrize(
-    ("host", "words"),
-    [
-        (None, "sampling begins"),
-        (Host("a", "6.1", "recording", recorded_source="btf"), "were not sampled at this time"),
-    ],
-)
-async def test_queue_pane_without_samples_says_why(host: Host | None, words: str, make_view: MakeView) -> None:
-    assert words in "\n".join(await shown(make_view(frames=1, host=host)))
-
-
-async def test_queue_pane_names_unavailable_parts(make_view: MakeView) -> None:
-    assert "not available: no queue here" in "\n".join(await shown(make_view(frames=1, change=without("queue"))))
 
 
 async def test_cpus_scroll(make_view: MakeView) -> None:
