@@ -27,10 +27,11 @@ def clear_when_laid_out(app: App[Any], refreshes: int = REFRESHES) -> None:
 
 def clear_of_selection(screen: Screen[object]) -> None:
     """Moves the messages of a screen off the row that is selected in the table with the focus."""
-    heights = [toast.outer_size.height for toast in screen.query("Toast")]
-    rack = next(iter(screen.query("ToastRack")), None)
+    # It is a child of the screen: this is done at each key, and a query looks at every widget below.
+    rack = next(iter(screen.query_children("ToastRack")), None)
     if rack is None:
         return
+    heights = [toast.outer_size.height for toast in rack.query("Toast")]
     below = KEY_LINES
     line = _selected_line(screen.focused)
     if line is not None and line >= screen.size.height - KEY_LINES - sum(heights):
