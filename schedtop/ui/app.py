@@ -65,6 +65,8 @@ class SchedtopApp(OpenApp[int]):
     TITLE = "schedtop"
     CSS_PATH = "schedtop.tcss"
     ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    """The framework's marking of text fails on a click at what was removed meanwhile; terminals have their own."""
 
     BINDINGS: ClassVar[list[BindingType]] = APP_KEYS
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from textual import events
 
 from schedtop.ui.toasts import REFRESHES
 from schedtop.widgets.keyed_table import KeyedTable
@@ -49,3 +52,21 @@ async def test_a_message_gives_way_to_a_selection_that_moves_below_it() -> None:
         table = dashboard.pane_layout.current
         assert any(f" {table.selected_key[0]} " in words and "▌" not in words for words in lines(pilot.app))
         assert any("three" in words for words in lines(pilot.app))
+
+
+async def test_a_click_at_a_message_that_was_removed_meanwhile_is_harmless() -> None:
+    async with running(SIZE) as (pilot, _source, _dashboard):
+        pilot.app.notify("a message", timeout=60)
+        await until(pilot, lambda: any("a message" in words for words in lines(pilot.app)))
+        screen = pilot.app.screen
+        (toast,) = screen.query("Toast")
+        x, y = toast.region.x + 4, toast.region.y
+        removed = toast.parent.remove()
+        while toast.parent is not None:
+            await asyncio.sleep(0)
+        assert screen.get_widget_at(x, y)[0] is toast, "the layout still has it"
+        for kind in (events.MouseDown, events.MouseUp) * 3:
+            pilot.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, screen_x=x, screen_y=y))
+        await removed
+        await pilot.pause()
+        assert not screen.query("Toast")
