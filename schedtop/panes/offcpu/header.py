@@ -6,9 +6,12 @@ from schedtop.base.units import format_clock, format_count, format_counted, form
 from schedtop.offcpu.loss import OffCpuLoss
 from schedtop.offcpu.measurement import OffCpu
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, steady, whole_parts
+from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts, width_of
 
 SEPARATOR: Span = ("  ", "text")
+
+LEAST_EXTRA = 12
+"""To fewer cells no word of the screen is cut: then it is left out."""
 
 
 class OffCpuHeader(Canvas, can_focus=False):
@@ -48,8 +51,7 @@ class OffCpuHeader(Canvas, can_focus=False):
         second: list[list[Span]] = [[("blocked ", "dim"), (format_ns(offcpu.blocked_ns), "strong")]]
         second.append([("run delay ", "dim"), (format_ns(offcpu.runnable_ns), "strong")])
         lost = bool(offcpu.loss.lost)
-        second += [loss_words(offcpu.loss)] if lost else []
-        second += [[word] for word in self._extra]
+        second += lost_and_extra(offcpu.loss, self._extra, width - spans_width(whole_parts(second, width, SEPARATOR)))
         second += [[(steady(note), "notice")] for note in offcpu.notes]
         second += [] if lost else [[("nothing lost", "dim")]]
         second += [[(words, "dim")] for words in _without_names(offcpu.loss)]
@@ -80,8 +82,22 @@ def minimum_words(offcpu: OffCpu | None, min_ns: int) -> list[Span]:
     return words
 
 
-def loss_words(loss: OffCpuLoss) -> list[Span]:
-    """What was lost, the largest first."""
+def lost_and_extra(loss: OffCpuLoss, extra: list[Span], room: int) -> list[list[Span]]:
+    """What was lost and what else holds, all of it if short words for the one and a cut last of the others suffice."""
+    begun = len(SEPARATOR[0])
+    for kinds in (2, 1, 0):
+        parts = [*([loss_words(loss, kinds)] if loss.lost else []), *([word] for word in extra)]
+        free = room - sum(begun + spans_width(part) for part in parts)
+        if free >= 0:
+            return parts
+    if extra:
+        words, style = extra[-1]
+        parts[-1] = [(clip(words, max(LEAST_EXTRA, width_of(words) + free)), style)]
+    return parts
+
+
+def loss_words(loss: OffCpuLoss, kinds: int = 2) -> list[Span]:
+    """What was lost, of so many kinds, the largest first; 0: of all kinds together, in one number."""
     counts = sorted(((count, name) for name, count in loss.lost.items()), reverse=True)
-    words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:2])
-    return [("lost: ", "notice"), (words, "notice")]
+    words = ", ".join(f"{name.replace('_', ' ')} {format_count(count)}" for count, name in counts[:kinds])
+    return [("lost: ", "notice"), (words or format_count(sum(loss.lost.values())), "notice")]

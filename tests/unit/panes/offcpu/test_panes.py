@@ -12,7 +12,7 @@ from schedtop.offcpu.loss import OffCpuLoss
 from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times
 from schedtop.offcpu.places import place_of
 from schedtop.offcpu.threads import measured
-from schedtop.panes.offcpu.header import loss_words
+from schedtop.panes.offcpu.header import loss_words, lost_and_extra
 from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
@@ -221,6 +221,23 @@ async def test_ended_threads_of_different_names_are_different() -> None:
 def test_losses_in_words() -> None:
     words = loss_words(OffCpuLoss(tasks=3, user_stacks=12_000, rows=1, unknown_frames=10**6))
     assert "".join(text for text, _ in words) == "lost: user stacks 12.0k, tasks 3"
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (80, ["lost: user stacks 12.0k, tasks 3", "filter postgres tid:4242"]),
+        (56, ["lost: user stacks 12.0k", "filter postgres tid:4242"]),
+        (44, ["lost: 12.0k", "filter postgres tid:4242"]),
+        (33, ["lost: 12.0k", "filter postgres t…"]),
+        (5, ["lost: 12.0k", "filter post…"]),
+    ],
+)
+def test_losses_get_short_before_the_filter_is_cut(room: int, expected: list[str]) -> None:
+    loss = OffCpuLoss(tasks=3, user_stacks=12_000)
+    parts = lost_and_extra(loss, [("filter postgres tid:4242", "notice")], room)
+    assert ["".join(text for text, _ in part) for part in parts] == expected
+    assert room < 28 or sum(2 + len(words) for words in expected) <= room
 
 
 def test_the_synthetic_source_is_one() -> None:
