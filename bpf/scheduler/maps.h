@@ -161,7 +161,8 @@ struct cpu_state {
 	u64 wait_sum_ns[LATENCY_KINDS];
 	u64 longest_epoch[2];
 	u64 longest_ns[2 * LATENCY_KINDS]; /* by parity of the epoch, then by kind */
-	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 4) % 8) % 8];
+	u64 regs_in_stack; /* how far into a task's kernel stack its registers are, 0: not looked for yet */
+	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 5) % 8) % 8];
 
 	u64 latency[LATENCY_KINDS * LATENCY_BUCKETS];
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
