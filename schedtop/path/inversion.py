@@ -14,6 +14,9 @@ from schedtop.path.traits import Traits
 LEAST_SHARE = 0.25
 """Of the time that the late tasks were late. Less is one cause among others."""
 
+NOTABLE_SHARE = 0.1
+"""Of that time: tasks that had the CPU for less are not counted in the headline."""
+
 LOCKS = frozenset(("futex", "mutex", "rwsem", "semaphore", "file lock"))
 """Places in which a task waits for what another one holds."""
 
@@ -59,7 +62,8 @@ class Inversion:
         """In one sentence, without how much it is."""
         first = self.behind[0]
         late, holder = (self._named(task.comm, task.tid) for task in (self.late, self.holder))
-        more = f" and {len(self.behind) - 1} more" if len(self.behind) > 1 else ""
+        others = sum(part.time_ns >= NOTABLE_SHARE * self.time_ns for part in self.behind[1:])
+        more = f" and {others} more" if others else ""
         through = f" (through {printable(', '.join(self.through))})" if self.through else ""
         behind = self._named(first.comm, first.tid)
         return (

@@ -41,6 +41,9 @@ class Sum:
         """With one more."""
         return Sum(self.count + 1, self.time_ns + time_ns)
 
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.count + other.count, self.time_ns + other.time_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -110,7 +113,8 @@ def find_paths(
     """The episodes of at least `min_ns` of these tasks that end at `since_ns` or later.
 
     Of all tasks those are left out, and counted, that merely waited for work; of chosen ones all are there. `between`
-    is called between two walks.
+    is called between two walks. With `since_ns`, spans that go on at the end are not counted as unclear: a later call
+    sees them end.
     """
     timeline = Timeline(capture)
     between()
@@ -119,7 +123,8 @@ def find_paths(
     work = unclear = Sum()
     for span in _spans(timeline, targets, min_ns, since_ns):
         if all(one.state == UNKNOWN and not one.place for one in span.intervals):
-            unclear = unclear.plus(span.length_ns)
+            if span.ended or not since_ns:
+                unclear = unclear.plus(span.length_ns)
             continue
         last = span.intervals[-1]
         if not span.ended and last.place:
