@@ -18,8 +18,8 @@ LEAST_LINES, MOST_LINES = 4, 8
 LONG_NS = NS_PER_S
 """A task that is held up for longer and still is stands out."""
 
-ROOM = 4
-"""A screen has so many times the lines that the header takes."""
+LOW, ROOM = 20, 3
+"""A screen has so many times the lines that the header takes; on a lower one it takes the least."""
 
 
 class PathHeader(Canvas, can_focus=False):
@@ -51,10 +51,11 @@ class PathHeader(Canvas, can_focus=False):
 
     def _fit(self) -> None:
         """As high as the sentences need: they seldom change their number of lines."""
-        most = max(LEAST_LINES, min(MOST_LINES, self.app.size.height // ROOM))
+        height = self.app.size.height
+        most = LEAST_LINES if height < LOW else min(MOST_LINES, height // ROOM)
         wanted = min(most, max(LEAST_LINES, 2 + len(self._sentences(max(20, self.app.size.width - 2)))))
-        height = self.styles.height
-        if height is None or height.value != wanted:
+        now = self.styles.height
+        if now is None or now.value != wanted:
             self.styles.height = wanted
 
     def draw(self) -> None:

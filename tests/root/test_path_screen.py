@@ -1,0 +1,66 @@
+"""The path screen in a real terminal, on a blocked thread with a known answer; nothing of it stays in the kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_offcpu_screen import dashboard, gone, loaded, programs_of
+from test_path import Started, favoured, hogs
+
+NICE = 1
+
+
+@pytest.fixture
+def mutex(tmp_path: Path) -> Iterator[Started]:
+    """chains.c: `late` wants a mutex whose holder computes for 40 ms of CPU time on CPU 1."""
+    compiler = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        pytest.skip("there is no C compiler")
+    built = tmp_path / "chains"
+    subprocess.run([compiler, "-O1", "-pthread", "-o", built, Path(__file__).with_name("chains.c")], check=True)
+    process = subprocess.Popen([built, "mutex"], stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        yield Started(process)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def milliseconds(number: str, unit: str) -> float:
+    return float(number) * {"s": 1000, "ms": 1, "µs": 0.001}[unit]
+
+
+def test_a_blocked_thread_leads_to_the_holder_behind_hogs(mutex: Started, tmp_path: Path) -> None:
+    """Their weights are 1024 to 820 each, so the holder waits for two thirds of the time."""
+    tid = mutex.late
+    with hogs(3) as others, favoured("path-screen", mutex.process, *others):
+        for other in others:
+            os.setpriority(os.PRIO_PROCESS, other.pid, NICE)
+        with dashboard(tmp_path, "--tid", str(tid)) as terminal:
+            terminal.press("o")
+            terminal.until(lambda screen: re.search(rf"late +{tid} ", screen), "the thread")
+            before = programs_of(terminal.pid)
+            terminal.press("Down")
+            terminal.press("P")
+            terminal.until(lambda screen: f"late ({tid})" in screen and "LIVE" in screen, "the path")
+            added = programs_of(terminal.pid) - before
+            assert added and all(map(loaded, added)), "its programs are in the kernel while it is open"
+            screen = terminal.until(lambda screen: "Priority inversion: holder" in screen, "the inversion")
+            words = " ".join(screen.split())
+            assert "holds what late" in words and "is itself queued behind" in words
+            assert f"(nice {NICE}, pinned to CPU 1)" in words
+            assert re.search(r"blocked in futex, until woken by holder \(\d+\)", screen)
+            row = re.compile(r"([\d.]+) (s|ms) +[\d.]+ % .* (\d+) holder \(\d+\) +woke +running")
+            found = row.search(terminal.until(lambda screen: (match := row.search(screen)) and int(match[3]) > 8, "8"))
+            assert found
+            assert milliseconds(found[1], found[2]) / int(found[3]) == pytest.approx(40, rel=0.1)
+            terminal.press("Escape")
+            terminal.until(lambda screen: "Off-CPU time" in screen, "the off-CPU screen")
+            assert gone(added)
+            assert programs_of(terminal.pid) == before
