@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from schedtop.offcpu.measurement import OffCpuSource, Wakers
-    from schedtop.path.live import PathSource, PathSubject
+    from schedtop.path.live import PathSource
+    from schedtop.path.subject import PathSubject
     from schedtop.task import TaskSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from schedtop.base.units import NS_PER_S, format_clock, format_elapsed, format_ns, format_round_ns
 from schedtop.panes.header import VERDICT_LEVELS
-from schedtop.path.live import PathFrame, PathSubject
+from schedtop.path.live import PathFrame
+from schedtop.path.subject import PathSubject
 from schedtop.path.words import sentence
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas

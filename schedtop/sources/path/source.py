@@ -11,8 +11,9 @@ from typing import Any, Self
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion
-from schedtop.path.live import PathFrame, PathLog, PathSubject, ended
+from schedtop.path.live import PathFrame, PathLog, ended
 from schedtop.path.paths import Paths, find_paths
+from schedtop.path.subject import PathSubject
 from schedtop.path.targets import Targets
 from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
 from schedtop.sources.capture.rings import Rings

@@ -15,9 +15,10 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import EVENT_DTYPE, LOSS_DTYPE, NAME_DTYPE, Capture, Clocks
 from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion
-from schedtop.path.live import PathFrame, PathLog, PathSubject
+from schedtop.path.live import PathFrame, PathLog
 from schedtop.path.paths import Paths, StillBlocked
 from schedtop.path.segments import BLOCKED, QUEUED, RUNNING, Behind, Episode, Hop, Segment
+from schedtop.path.subject import PathSubject
 from schedtop.path.targets import Targets
 from schedtop.path.traits import Traits
 

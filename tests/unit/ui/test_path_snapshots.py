@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pytest
 from textual.geometry import Size
 
-from schedtop.path.live import PathFrame, PathSubject
+from schedtop.path.live import PathFrame
+from schedtop.path.subject import PathSubject
 from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.path.screen import PathScreen

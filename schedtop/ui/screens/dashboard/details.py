@@ -15,7 +15,7 @@ from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.slow_waits.text import wait_lines, wait_title
 from schedtop.panes.scheduler.tasks.selected import selected_tid
 from schedtop.panes.task.past import Subject
-from schedtop.path.live import PathSubject
+from schedtop.path.subject import PathSubject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.action_list import ActionList

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from schedtop.panes.task.past import Subject
-from schedtop.path.live import PathSubject
+from schedtop.path.subject import PathSubject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.chosen import chosen_subject

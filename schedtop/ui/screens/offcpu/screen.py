@@ -17,7 +17,7 @@ from schedtop.offcpu.measurement import Wakers
 from schedtop.offcpu.places import forget_stacks
 from schedtop.offcpu.threads import Measured
 from schedtop.panes.offcpu.header import OffCpuHeader
-from schedtop.path.live import PathSubject
+from schedtop.path.subject import PathSubject
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny

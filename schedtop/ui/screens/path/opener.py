@@ -8,7 +8,7 @@ from typing import Any
 from textual.screen import Screen
 
 from schedtop.model.filters import Filter
-from schedtop.path.live import PathSubject
+from schedtop.path.subject import PathSubject
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.verdict.engine import judge

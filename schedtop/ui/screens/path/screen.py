@@ -14,7 +14,8 @@ from textual.binding import BindingType
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, format_round_ns
 from schedtop.panes.path.header import PathHeader
-from schedtop.path.live import PathFrame, PathSubject
+from schedtop.path.live import PathFrame
+from schedtop.path.subject import PathSubject
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.feed import ItemSource

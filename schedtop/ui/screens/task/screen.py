@@ -21,7 +21,7 @@ from schedtop.panes.task.past import Subject
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.states import StatePane
 from schedtop.panes.task.threads import ThreadsPane
-from schedtop.path.live import PathSubject
+from schedtop.path.subject import PathSubject
 from schedtop.task import TaskFrame, TaskSource
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall

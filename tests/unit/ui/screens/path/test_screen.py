@@ -14,7 +14,8 @@ from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.source import SourceError
-from schedtop.path.live import PathFrame, PathSubject, ended
+from schedtop.path.live import PathFrame, ended
+from schedtop.path.subject import PathSubject
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.ui.app import SchedtopApp
