@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -122,13 +122,12 @@ class PathLog:
     def add(self, paths: Paths, unseen_ns: int = 0) -> None:
         """Takes the episodes that have ended since the last time. Of `unseen_ns` before them nothing is known."""
         capture, urgency = paths.capture, urgencies(paths.capture)
-        for episode in sorted(paths.episodes, key=lambda one: one.end_ns):
-            self._seen = True
-            if episode.ended:
-                self._summing.add(episode)
-                self._inversions.add(episode, urgency)
-                self._keep(tree_of(episode, _wall_time(capture, episode.start_ns)))
-        self._seen = self._seen or bool(paths.still_blocked)
+        done = sorted((one for one in paths.episodes if one.ended), key=lambda one: one.end_ns)
+        for episode in done:
+            self._summing.add(episode)
+            self._inversions.add(episode, urgency)
+        self._keep([one for one in done if one.late_ns], capture)
+        self._seen = self._seen or bool(paths.episodes) or bool(paths.still_blocked)
         self._loss = PathLoss(
             capture.lost_total,
             capture.lost_in_interrupts,
@@ -138,16 +137,21 @@ class PathLog:
             self._loss.unseen_ns + unseen_ns,
         )
 
-    def _keep(self, tree: Tree) -> None:
-        self._count += 1
-        if not tree.late_ns:
-            return
-        self._latest.appendleft(tree)
-        item = (tree.late_ns, -self._count, tree)
-        if len(self._worst) < KEPT_EPISODES:
-            heapq.heappush(self._worst, item)
-        else:
-            heapq.heappushpop(self._worst, item)
+    def _keep(self, late: Sequence[Episode], capture: Capture) -> None:
+        """The worst and the latest of them; only of these trees are made."""
+        for left, episode in zip(range(len(late), 0, -1), late, strict=True):
+            self._count += 1
+            is_worst = len(self._worst) < KEPT_EPISODES or episode.late_ns > self._worst[0][0]
+            if not is_worst and left > KEPT_EPISODES:
+                continue
+            tree = tree_of(episode, _wall_time(capture, episode.start_ns))
+            if left <= KEPT_EPISODES:
+                self._latest.appendleft(tree)
+            item = (tree.late_ns, -self._count, tree)
+            if len(self._worst) < KEPT_EPISODES:
+                heapq.heappush(self._worst, item)
+            elif is_worst:
+                heapq.heappushpop(self._worst, item)
 
     def frame(self, paths: Paths, start_ns: int, inversion: Inversion | None, notes: tuple[str, ...]) -> PathFrame:
         """All so far; `paths`: the last ones."""

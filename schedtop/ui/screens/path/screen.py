@@ -109,6 +109,7 @@ class PathScreen(AttachedScreen[PathFrame]):
         self._frozen = False
         self._make_source = make_source
         self._judge = judge
+        self._judged: tuple[PathFrame | None, Verdict | None] = (None, None)
 
     def compose(self) -> ComposeResult:
         yield PathHeader(id="path-header")
@@ -132,6 +133,7 @@ class PathScreen(AttachedScreen[PathFrame]):
 
     def on_unmount(self, _event: events.Unmount) -> None:
         self.shown = self._latest = None
+        self._judged = (None, None)
         for after_s in GIVE_BACK_S:
             self.app.set_timer(after_s, give_back)
 
@@ -173,7 +175,10 @@ class PathScreen(AttachedScreen[PathFrame]):
 
     def _show_header(self) -> None:
         frame = self.shown
-        verdict = self.verdict if frame is not None and frame.inversion else None
+        if self._judged[0] is not frame:
+            # It takes milliseconds: once for what has arrived, and only where it says more.
+            self._judged = (frame, self.verdict if frame is not None and frame.inversion else None)
+        verdict = self._judged[1]
         self.query_one(PathHeader).show(self._state(), self.subject, frame, verdict, self._extra_words())
 
     def _state(self) -> Span:
