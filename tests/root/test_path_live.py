@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,18 +63,19 @@ def test_windows_add_up_to_what_happened(sleeper: Started, monkeypatch: pytest.M
         found = frames(PathSubject(sleeper.late, sleeper.process.pid, "late"), 8)
     last = found[-1]
     assert last.kept_ns < 2 * NS_PER_S < last.duration_ns
-    rows = last.summary.rows
-    (asleep,) = [row for row in rows if row.task.comm == "holder" and row.state == "blocked"]
-    assert (asleep.where, asleep.woken_by, asleep.late) == ("clock_nanosleep: timer", "timer", False)
-    whole = [one for one in last.worst if not one.began_before]
-    assert asleep.time_ns == pytest.approx(60 * NS_PER_MS * asleep.episodes, rel=0.05)
-    assert asleep.episodes == pytest.approx(last.duration_ns / (70 * NS_PER_MS), rel=0.3)
-    for tree in whole:
+    # It hardly ever runs: its episodes fill the time, but for the one that had not ended.
+    whole_ns = sum(row.time_ns for row in last.summary.rows)
+    assert whole_ns == pytest.approx(last.duration_ns, rel=0.05)
+    spans = sorted((tree.start_time_ns, tree.length_ns) for tree in last.latest)
+    assert all(start + length <= later for (start, length), (later, _) in pairwise(spans)), "none is there twice"
+    locked = [tree for tree in last.latest if tree.where == "futex" and not tree.began_before]
+    asleep = [line for tree in locked for line in tree.lines if line.words == "blocked in clock_nanosleep: timer"]
+    assert len(asleep) == len(locked) > 5
+    assert sum(line.time_ns for line in asleep) == pytest.approx(60 * NS_PER_MS * len(locked), rel=0.05)
+    for tree in last.worst:
         assert sum(line.time_ns for line in tree.lines if line.state) == tree.length_ns
     counts = [frame.summary.episodes for frame in found]
     assert counts == sorted(counts) and not last.ended
-    starts = [tree.start_time_ns for tree in last.latest]
-    assert len({*starts}) == len(starts)
 
 
 def test_too_many_events_are_dropped_and_told(sleeper: Started, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,8 @@ def test_a_blocked_thread_leads_to_the_holder_behind_hogs(mutex: Started, tmp_pa
             before = programs_of(terminal.pid)
             terminal.press("Down")
             terminal.press("P")
-            terminal.until(lambda screen: f"late ({tid})" in screen and "LIVE" in screen, "the path")
+            terminal.until(lambda screen: "1 Profile" in screen and "LIVE" in screen, "the path")
+            assert f"late ({tid})" in terminal.screen()
             added = programs_of(terminal.pid) - before
             assert added and all(map(loaded, added)), "its programs are in the kernel while it is open"
             screen = terminal.until(lambda screen: "Priority inversion: holder" in screen, "the inversion")
