@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from schedtop.base.units import format_ns, printable
 from schedtop.path.profile import ProfileRow
-from schedtop.path.segments import BLOCKED, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN, Segment
+from schedtop.path.segments import BLOCKED, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN, Behind, Segment
 from schedtop.path.summary import Summary
 
 DOES = {
@@ -48,14 +48,25 @@ def segment_words(segment: Segment) -> str:
     if len(segment.behind) == 1:
         return does(segment.state, segment.behind[0].comm, "", "", "")
     if segment.behind:
-        shown = segment.behind[:BEHIND]
-        parts = [
-            (f"{part.comm} {part.time_ns / segment.time_ns * 100:.0f} %" if part.tid else
-             f"{part.time_ns / segment.time_ns * 100:.0f} % while its CPU was idle")
-            for part in shown
-        ]  # fmt: skip
-        words = f"queued behind {', '.join(parts)}" + (", ..." if len(segment.behind) > len(shown) else "")
+        names = _by_name(segment.behind)
+        parts = [_behind_words(one, count, part_ns / segment.time_ns) for one, count, part_ns in names[:BEHIND]]
+        words = f"queued behind {', '.join(parts)}" + (", ..." if len(names) > BEHIND else "")
     return words
+
+
+def _by_name(behind: Sequence[Behind]) -> list[tuple[Behind, int, int]]:
+    """Tasks of one name together: one of them, how many there are, and their time; most time first."""
+    sums: dict[str, tuple[Behind, int, int]] = {}
+    for part in behind:
+        first, count, time_ns = sums.get(part.comm, (part, 0, 0))
+        sums[part.comm] = (first, count + 1, time_ns + part.time_ns)
+    return sorted(sums.values(), key=lambda found: -found[2])
+
+
+def _behind_words(one: Behind, count: int, share: float) -> str:
+    if not one.tid:
+        return f"{share * 100:.0f} % while its CPU was idle"
+    return f"{one.comm}{f' (×{count})' if count > 1 else ''} {share * 100:.0f} %"
 
 
 def sentence(summary: Summary) -> str:

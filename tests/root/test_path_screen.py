@@ -44,7 +44,8 @@ def test_a_blocked_thread_leads_to_the_holder_behind_hogs(mutex: Started, tmp_pa
             os.setpriority(os.PRIO_PROCESS, other.pid, NICE)
         with dashboard(tmp_path, "--tid", str(tid)) as terminal:
             terminal.press("o")
-            terminal.until(lambda screen: re.search(rf"late +{tid} ", screen), "the thread")
+            line = re.compile(rf"late +{tid} ")
+            terminal.until(lambda screen: "Off-CPU time" in screen and line.search(screen), "the thread")
             before = programs_of(terminal.pid)
             terminal.press("Down")
             terminal.press("P")

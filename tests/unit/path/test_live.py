@@ -8,9 +8,10 @@ import pytest
 from schedtop.path.live import KEPT_EPISODES, PathLog
 from schedtop.path.paths import find_paths
 from schedtop.path.profile import MOST_ROWS, OTHERS, Profile
-from schedtop.path.segments import RUNNING, Episode, Hop, Segment
+from schedtop.path.segments import QUEUED, RUNNING, Behind, Episode, Hop, Segment
 from schedtop.path.targets import Targets
 from schedtop.path.tree import MOST_LINES, tree_of
+from schedtop.path.words import segment_words
 from tests.unit.path.recordings import FUTEX, START_NS, Recording
 from tests.unit.path.test_walk import HOG, HOLDER, LATE, held_lock
 
@@ -88,3 +89,9 @@ def test_an_episode_of_many_kinds_has_a_last_line_for_the_rest() -> None:
 def test_spans_that_go_on_are_not_counted_as_unclear_again_and_again() -> None:
     recording = Recording().switch(100, LATE, 0, call=FUTEX).lose(150, 160, count=100).switch(900, HOG, 0, cpu=1)
     assert find_paths(recording.capture, Targets(tids=(LATE,)), since_ns=1).unclear.count == 0
+
+
+def test_tasks_of_one_name_are_told_together() -> None:
+    behind = (Behind(1, "hog", 40), Behind(0, "idle", 30), Behind(2, "hog", 20), Behind(3, "tar", 10))
+    segment = Segment(0, 100, QUEUED, LATE, "late", behind=behind)
+    assert segment_words(segment) == "queued behind hog (×2) 60 %, 30 % while its CPU was idle, tar 10 %"
