@@ -50,10 +50,12 @@ def test_a_blocked_thread_leads_to_the_holder_behind_hogs(mutex: Started, tmp_pa
             assert f"late ({tid})" in terminal.screen()
             added = programs_of(terminal.pid) - before
             assert added and all(map(loaded, added)), "its programs are in the kernel while it is open"
-            screen = terminal.until(lambda screen: "Priority inversion: holder" in screen, "the inversion")
+            # What else the machine does has that CPU now and then, maybe most at first.
+            behind = f"(nice {NICE}, pinned to CPU 1)"
+            screen = terminal.until(lambda screen: behind in " ".join(screen.split()), "the inversion")
             words = " ".join(screen.split())
-            assert "holds what late" in words and "is itself queued behind" in words
-            assert f"(nice {NICE}, pinned to CPU 1)" in words
+            assert "Priority inversion: holder" in words and "holds what late" in words
+            assert "is itself queued behind python" in words
             assert re.search(r"blocked in futex, until woken by holder \(\d+\)", screen)
             # The worst episodes: in each the holder computed for 40 ms, in turns.
             running = re.compile(r"([\d.]+) ms \S+ . [├└] running")
