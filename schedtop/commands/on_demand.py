@@ -1,4 +1,4 @@
-"""What keys of the dashboard open in the kernel: captures, off-CPU time, the task view."""
+"""What keys of the dashboard open in the kernel: captures, off-CPU time, the task view, the path."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 import threading
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedtop.commands.opening import scope_of
 from schedtop.offcpu.measurement import OffCpuSource, Wakers
+from schedtop.path.subject import PathSubject
 from schedtop.run.opening import is_proc
 from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
+
+if TYPE_CHECKING:
+    from schedtop.path.live import PathSource
 
 
 def on_demand(options: dict[str, Any]) -> OnDemand:
@@ -20,9 +24,10 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     if options["source"] == "synthetic":
         # Late: a demonstration's, which no live dashboard needs.
         from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+        from schedtop.sources.synthetic.path import SyntheticPath
         from schedtop.sources.synthetic.task import synthetic_task
 
-        return OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
+        return OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task, make_path=SyntheticPath)
     if is_proc(options["source"]):
         return OnDemand(
             why="needs privileges, run `sudo schedtop`" if os.geteuid() else "needs another --source than proc"
@@ -31,6 +36,7 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
         take_capture=partial(live_capture, options),
         make_offcpu=partial(live_offcpu, options),
         make_task=partial(live_task, options),
+        make_path=partial(live_path, options),
     )
 
 
@@ -56,3 +62,11 @@ def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSou
     from schedtop.sources.task.source import LiveTaskSource
 
     return LiveTaskSource(tid, whole_process, source=options["source"])
+
+
+def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int) -> PathSource:
+    """The path of a task or process of the live kernel, through the front end that the dashboard has."""
+    # Late: as above.
+    from schedtop.sources.path.source import LivePath
+
+    return LivePath(subject, min_ns, source=options["source"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.kernel.members import members_of
+from schedtop.sources.path.traits import with_traits
 from schedtop.sources.scope import Scope, find_scope
 
 STACKS_NS = NS_PER_MS
@@ -36,6 +38,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     with signals.raising():
         with progress("walking"):
             paths = _paths(taken, scope, members, options["min_ns"])
+            paths = replace(paths, inversion=with_traits(paths.inversion))
         if not paths.episodes and not paths.still_blocked:
             complain(f"no task was late: {printable(str(scope) or 'all tasks')}")
         write_output(FORMATS[options["format_name"]](paths), output, force=options["force"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from schedtop.capture.events import Capture
 from schedtop.capture.slices import RUNNING as RUNS
+from schedtop.path.inversion import Inversion, Inversions, urgencies
 from schedtop.path.segments import RUNNING, UNKNOWN, Episode, joined
 from schedtop.path.targets import EVERY_TASK, Targets
 from schedtop.path.timeline import ABSENT, Interval, Timeline
@@ -40,6 +41,9 @@ class Sum:
         """With one more."""
         return Sum(self.count + 1, self.time_ns + time_ns)
 
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.count + other.count, self.time_ns + other.time_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:
@@ -47,6 +51,7 @@ class Paths:
 
     `work`: waits for work that are left out, where all tasks are looked at. `not_walked`: episodes for which there was
     no time. `unclear`: spans between two runs of which nothing is known, because events were lost: maybe it ran.
+    `inversion`: the priority inversion that they show; `None`: none.
     """
 
     capture: Capture
@@ -57,6 +62,7 @@ class Paths:
     work: Sum = Sum()
     not_walked: Sum = Sum()
     unclear: Sum = Sum()
+    inversion: Inversion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +97,34 @@ class _Span:
         return replace(self, intervals=self.intervals[rest[0] :]) if rest else None
 
 
-def find_paths(capture: Capture, targets: Targets = EVERY_TASK, min_ns: int = 0) -> Paths:
-    """The episodes of at least `min_ns` of these tasks.
+def nothing() -> None:
+    """Does nothing."""
 
-    Of all tasks those are left out, and counted, that merely waited for work; of chosen ones all are there.
+
+def find_paths(
+    capture: Capture,
+    targets: Targets = EVERY_TASK,
+    min_ns: int = 0,
+    *,
+    since_ns: int = 0,
+    most_walked: int = MOST_WALKED,
+    between: Callable[[], None] = nothing,
+) -> Paths:
+    """The episodes of at least `min_ns` of these tasks that end at `since_ns` or later.
+
+    Of all tasks those are left out, and counted, that merely waited for work; of chosen ones all are there. `between`
+    is called between two walks. With `since_ns`, spans that go on at the end are not counted as unclear: a later call
+    sees them end.
     """
     timeline = Timeline(capture)
+    between()
     spans: list[_Span] = []
     blocked: list[StillBlocked] = []
     work = unclear = Sum()
-    for span in _spans(timeline, targets, min_ns):
+    for span in _spans(timeline, targets, min_ns, since_ns):
         if all(one.state == UNKNOWN and not one.place for one in span.intervals):
-            unclear = unclear.plus(span.length_ns)
+            if span.ended or not since_ns:
+                unclear = unclear.plus(span.length_ns)
             continue
         last = span.intervals[-1]
         if not span.ended and last.place:
@@ -118,7 +140,8 @@ def find_paths(capture: Capture, targets: Targets = EVERY_TASK, min_ns: int = 0)
             span = rest
         spans.append(span)
     spans.sort(key=lambda span: (-span.length_ns, span.start_ns, span.tid))
-    episodes, not_walked, left = [], Sum(), MOST_WALKED
+    episodes, not_walked, left = [], Sum(), most_walked
+    inversions, urgency = Inversions(), urgencies(capture)
     for span in spans:
         if left <= 0:
             not_walked = not_walked.plus(span.length_ns)
@@ -126,8 +149,10 @@ def find_paths(capture: Capture, targets: Targets = EVERY_TASK, min_ns: int = 0)
         walk = Walk(timeline)
         episodes.append(_episode(timeline, walk, span))
         left -= walk.looked_at
+        inversions.add(episodes[-1], urgency)
+        between()
     blocked.sort(key=lambda one: (-one.time_ns, one.tid))
-    return Paths(capture, targets, min_ns, tuple(episodes), tuple(blocked), work, not_walked, unclear)
+    return Paths(capture, targets, min_ns, tuple(episodes), tuple(blocked), work, not_walked, unclear, inversions.found)
 
 
 def _episode(timeline: Timeline, walk: Walk, span: _Span) -> Episode:
@@ -152,7 +177,7 @@ def _episode(timeline: Timeline, walk: Walk, span: _Span) -> Episode:
     )
 
 
-def _spans(timeline: Timeline, targets: Targets, min_ns: int) -> Iterator[_Span]:
+def _spans(timeline: Timeline, targets: Targets, min_ns: int, since_ns: int) -> Iterator[_Span]:
     """The spans in which tasks did not run, by task and time."""
     capture = timeline.capture
     for tid in timeline.states.tids:
@@ -162,7 +187,7 @@ def _spans(timeline: Timeline, targets: Targets, min_ns: int) -> Iterator[_Span]
         runs = rows[rows["state"] == RUNS]
         starts = np.append(capture.start_ns, runs["end_ns"])
         ends = np.append(runs["start_ns"], capture.end_ns)
-        for index in np.flatnonzero((ends - starts >= min_ns) & (ends > starts)).tolist():
+        for index in np.flatnonzero((ends - starts >= min_ns) & (ends > starts) & (ends >= since_ns)).tolist():
             yield from _within(timeline, tid, int(starts[index]), int(ends[index]), min_ns)
 
 

@@ -175,7 +175,8 @@ class Timeline:
             came_ns = self.wakeups.arrival(tid, whole.start_ns, whole.end_ns)
             if came_ns is not None:
                 if whole.start_ns < came_ns:
-                    known = replace(whole, end_ns=came_ns, wakeup=None, reason=NO_WAKEUP)
+                    reason = NO_WAKEUP if whole.state == BLOCKED else ""
+                    known = replace(whole, end_ns=came_ns, wakeup=None, reason=reason)
                     yield from self._pieces(tid, known)
                 yield Interval(came_ns, whole.end_ns, UNKNOWN, reason=NOT_SEEN)
                 return

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from schedtop.offcpu.measurement import OffCpuSource, Wakers
+    from schedtop.path.live import PathSource
+    from schedtop.path.subject import PathSubject
     from schedtop.task import TaskSource
 
 TakeCapture = Callable[[Path, threading.Event], list[str]]
@@ -23,6 +25,9 @@ MakeOffCpu = Callable[[int, "Wakers"], "OffCpuSource"]
 MakeTaskSource = Callable[[int, bool], "TaskSource"]
 """The source of a task view, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
 
+MakePath = Callable[["PathSubject", int], "PathSource"]
+"""The source of a path, not open yet: of a thread or process, with episodes of so many nanoseconds and more."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
@@ -34,6 +39,7 @@ class OnDemand:
     take_capture: TakeCapture | None = None
     make_offcpu: MakeOffCpu | None = None
     make_task: MakeTaskSource | None = None
+    make_path: MakePath | None = None
     why: str = ""
 
 

@@ -17,6 +17,7 @@ from schedtop.recording.lines import Event, Header
 from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
+from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.sources.synthetic.task import synthetic_task
 from schedtop.ui.on_demand import OnDemand
@@ -58,7 +59,7 @@ async def live(directory: Path, chance: random.Random) -> AsyncIterator[Pilot[in
     app = MonkeyApp(
         SyntheticSource(scenario, pace_s=0.1),
         export_dir=directory,
-        on_demand=OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task),
+        on_demand=OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task, make_path=SyntheticPath),
     )
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         yield pilot

@@ -21,7 +21,7 @@ BELOW = {
     "base": set(),
     "model": {"base"},
     "history": {"model"},
-    "verdict": {"history"},
+    "verdict": {"history", "path"},
     "offcpu": {"model"},
     "capture": {"model"},
     "task": {"model"},
@@ -39,8 +39,9 @@ BELOW = {
     "sources.offcpu": {"sources.scope", "offcpu"},
     "sources.task": {"sources.scope", "task"},
     "sources.capture": {"sources.scope", "capture"},
+    "sources.path": {"sources.capture", "path"},
     "sources.replay": {"recording"},
-    "sources.synthetic": {"offcpu", "task"},
+    "sources.synthetic": {"offcpu", "task", "path"},
     "sources": set(),
     "checks": {"sources.scheduler", "sources.proc", "sources.offcpu", "sources.task", "sources.capture"},
     "outputs": {"verdict", "recording", "triggers", "offcpu", "path", "task"},
@@ -49,7 +50,7 @@ BELOW = {
     "ui": {"panes", "outputs"},
     "config": {"ui"},
     "run": {"outputs", "sources.choice", "sources.scheduler", "sources.proc", "sources.synthetic"},
-    "commands": {"ui", "config", "run", "checks", "sources.replay"},
+    "commands": {"ui", "config", "run", "checks", "sources.path", "sources.replay"},
     "cli": {"commands"},
     "__main__": {"cli"},
     "": set(),
@@ -62,7 +63,7 @@ LEAVES = {"schedtop.sources.kernel.bpf_syscall", "schedtop.sources.kernel.bcc_ch
 FLOORS = 29
 """The longest chain of imports. A change that makes it longer has found a module that knows too much."""
 
-LATE_IMPORTS = 72
+LATE_IMPORTS = 75
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from schedtop import __version__
 from schedtop.base.units import iso_time
 from schedtop.outputs.plain import json_text
+from schedtop.path.inversion import Inversion
 from schedtop.path.paths import Paths, StillBlocked, Sum
 from schedtop.path.profile import ProfileRow, Task, profile
 from schedtop.path.segments import UNKNOWN_TID, Behind, Episode, Segment
@@ -31,6 +32,7 @@ def document(paths: Paths) -> dict[str, Any]:
         "same_chain": {"count": sum(asked), "of": len(asked)},
         "episodes": [_episode(paths, episode) for episode in paths.episodes[:MOST_EPISODES]],
         "episodes_left_out": {"count": len(left_out), "total_ns": sum(one.length_ns for one in left_out)},
+        "inversion": _inversion(paths.inversion),
         "profile": [_row(row, total_ns) for row in rows],
         "still_blocked": [_blocked(one) for one in paths.still_blocked],
     }
@@ -81,6 +83,33 @@ def _targets(paths: Paths) -> list[dict[str, Any]]:
         {"tid": tid, "tgid": tgid, "comm": comm, "episode_count": count, "total_ns": time_ns}
         for tid, (comm, tgid, count, time_ns) in ordered
     ]
+
+
+def _inversion(found: Inversion | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "headline": found.headline,
+        "evidence": list(found.evidence),
+        "late": _scheduled(found, found.late.tid, found.late.comm),
+        "holder": _scheduled(found, found.holder.tid, found.holder.comm),
+        "through": list(found.through),
+        "where": found.where,
+        "behind": [
+            _scheduled(found, part.tid, part.comm) | {"time_ns": part.time_ns, "share": part.time_ns / found.time_ns}
+            for part in found.behind
+        ],
+        "time_ns": found.time_ns,
+        "share": found.share,
+        "episode_count": found.episodes,
+    }
+
+
+def _scheduled(found: Inversion, tid: int | None, comm: str) -> dict[str, Any]:
+    """A task, and how the scheduler is told to treat it, if that was looked at and is known."""
+    traits = found.traits.get(tid) if tid is not None else None
+    known = {"nice": traits.nice, "policy": traits.policy or None, "cpus": list(traits.cpus)} if traits else {}
+    return {"tid": tid, "comm": comm, "nice": None, "policy": None, "cpus": None} | known
 
 
 def _sum(many: Sum) -> dict[str, int]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from schedtop.base.units import NS_PER_US, printable
 from schedtop.outputs.path.document import about
-from schedtop.outputs.path.words import does, origin, trouble
+from schedtop.outputs.path.words import origin, trouble
 from schedtop.path.paths import Paths
 from schedtop.path.segments import Hop, Segment
+from schedtop.path.words import does
 
 
 def to_folded(paths: Paths) -> str:

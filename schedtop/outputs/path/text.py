@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import groupby
 
 from schedtop.base.units import format_ns, format_ratio, printable
-from schedtop.outputs.path.words import does, origin, row_words, trouble
+from schedtop.outputs.path.words import origin, trouble
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.tables import table
 from schedtop.path.paths import Paths
-from schedtop.path.profile import ProfileRow, profile
-from schedtop.path.segments import Episode, Hop, Segment, summed
+from schedtop.path.profile import ProfileRow
+from schedtop.path.segments import Episode, Hop, Segment
+from schedtop.path.summary import Summary, summary_of
+from schedtop.path.tree import told_together
+from schedtop.path.words import episodes_words, row_words, segment_words, sentence
 
-IN_SENTENCE = 3
 ROWS = 15
 EPISODES = 3
 PIECES = 24
@@ -23,60 +23,26 @@ PIECES = 24
 
 def to_text(paths: Paths) -> str:
     """A report to read."""
-    rows = profile(paths.episodes)
+    summary = summary_of(paths)
+    rows = summary.rows
     late = [row for row in rows if not row.for_work]
-    parts = ["\n".join([sentence(paths), "  ".join(origin(paths))])]
+    parts = ["\n".join([*_inversion(paths), sentence(summary), "  ".join(origin(paths))])]
     parts += [_profile(paths, late or rows)] if rows else []
-    parts += [_chains(paths), _work(paths, rows), _blocked(paths)]
+    parts += [_evidence(paths), _chains(summary), _work(paths, rows), _blocked(paths)]
     parts += [_longest(paths)] if paths.episodes else []
     parts += ["\n".join(trouble(paths))]
     return blocks_text(parts)
 
 
-def sentence(paths: Paths) -> str:
-    """All of it in one sentence."""
-    rows = profile(paths.episodes)
-    late = [row for row in rows if not row.for_work]
-    who = _who(paths)
-    if not paths.episodes:
-        return f"{who} {'were' if who.endswith('tasks') else 'was'} not late"
-    if not late:
-        whole = sum(row.time_ns for row in rows)
-        count = _episodes(len(paths.episodes))
-        return f"{who} was not late: it waited for work for {format_ns(whole)} in {count}: {_shares(rows)}"
-    whole = sum(row.time_ns for row in late)
-    count = _episodes(sum(any(not one.for_work for one in episode.segments) for episode in paths.episodes))
-    were = "were" if who.endswith("tasks") else "was"
-    return f"{who} {were} late by {format_ns(whole)} in {count}: {_shares(late)}"
+def _inversion(paths: Paths) -> list[str]:
+    return [paths.inversion.headline] if paths.inversion else []
 
 
-def _who(paths: Paths) -> str:
-    names = {episode.comm for episode in paths.episodes}
-    tids = {episode.tid for episode in paths.episodes}
-    if len(names) == 1:
-        (name,) = names
-        return printable(name) if len(tids) == 1 else f"{len(tids)} {printable(name)} tasks"
-    if not names and paths.targets.words:
-        return printable(paths.targets.words)
-    return f"{len(tids)} tasks" if tids else "all tasks"
-
-
-def _episodes(count: int) -> str:
-    return "1 episode" if count == 1 else f"{count} episodes"
-
-
-def _shares(rows: Sequence[ProfileRow]) -> str:
-    whole = sum(row.time_ns for row in rows)
-    shown = rows[:IN_SENTENCE]
-    words = [f"{row.time_ns / whole * 100:.0f} % {_doing(row)}" for row in shown]
-    rest = whole - sum(row.time_ns for row in shown)
-    words += [f"{rest / whole * 100:.0f} % other"] if rest * 200 >= whole else []
-    return ", ".join(words)
-
-
-def _doing(row: ProfileRow) -> str:
-    words = row_words(row)
-    return printable(f"itself {words}" if row.late else f"{row.task.comm} {words}")
+def _evidence(paths: Paths) -> str:
+    found = paths.inversion
+    if found is None:
+        return ""
+    return "\n".join(["Why an inversion:", *(f"  {line}" for line in found.evidence), f"  {found.action}"])
 
 
 def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
@@ -98,15 +64,14 @@ def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
     return f"{title}\n{table(header, lines, left=('task', 'is', 'what it did meanwhile'))}"
 
 
-def _chains(paths: Paths) -> str:
+def _chains(summary: Summary) -> str:
     """A waker is not always the cause."""
-    asked = [episode.same_chain for episode in paths.episodes if episode.same_chain is not None]
-    if not asked:
+    if not summary.woken:
         return ""
     return (
-        f"Woken by a task: {_episodes(len(asked))}. In {sum(asked)} of them it had itself been woken by the late task "
-        "(request and answer);\nin the others it ran for reasons of its own: it held what was waited for, or merely "
-        "was the one that woke."
+        f"Woken by a task: {episodes_words(summary.woken)}. In {summary.same_chain} of them it had itself been woken "
+        "by the late task (request and answer);\nin the others it ran for reasons of its own: it held what was waited "
+        "for, or merely was the one that woke."
     )
 
 
@@ -140,7 +105,7 @@ def _episode(paths: Paths, episode: Episode) -> list[str]:
     notes += ["had not ended"] if not episode.ended else []
     lines = [printable(f"{format_ns(episode.length_ns)}  {episode.comm} ({episode.tid})  {', '.join(notes)}")]
     before: tuple[Hop, ...] = ()
-    pieces = _told_together(episode.segments)
+    pieces = told_together(episode.segments)
     for segment, times in pieces[:PIECES]:
         for depth, hop in enumerate(segment.via):
             if before[: depth + 1] != segment.via[: depth + 1]:
@@ -154,30 +119,5 @@ def _episode(paths: Paths, episode: Episode) -> list[str]:
     return lines
 
 
-def _told_together(segments: Sequence[Segment]) -> list[tuple[Segment, int]]:
-    """Segments that follow each other on one path, those of a kind added up where they take turns; and how many."""
-    found: list[tuple[Segment, int]] = []
-    for _, path in groupby(segments, key=lambda segment: segment.via):
-        kinds: dict[tuple[object, ...], list[Segment]] = {}
-        for segment in path:
-            kinds.setdefault(segment.kind, []).append(segment)
-        for group in kinds.values():
-            behind = summed(part for segment in group for part in segment.behind)
-            time_ns = sum(segment.time_ns for segment in group)
-            found.append((replace(group[0], time_ns=time_ns, behind=behind), len(group)))
-    return found
-
-
 def _piece(segment: Segment) -> str:
-    words = does(segment.state, None, segment.where, segment.woken_by, segment.reason)
-    if segment.behind:
-        shown = segment.behind[:3]
-        parts = [
-            (f"{part.comm} {part.time_ns / segment.time_ns * 100:.0f} %" if part.tid else
-             f"{part.time_ns / segment.time_ns * 100:.0f} % while its CPU was idle")
-            for part in shown
-        ]  # fmt: skip
-        words = f"queued behind {', '.join(parts)}" + (", ..." if len(segment.behind) > len(shown) else "")
-        if len(segment.behind) == 1:
-            words = does(segment.state, segment.behind[0].comm, "", "", "")
-    return f"{format_ns(segment.time_ns):>8}  {segment.comm} ({segment.tid}) {words}"
+    return f"{format_ns(segment.time_ns):>8}  {segment.comm} ({segment.tid}) {segment_words(segment)}"

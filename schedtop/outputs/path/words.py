@@ -1,40 +1,10 @@
-"""What segments and paths are called, in every form that people read."""
+"""Where paths are from and what is missing in them, in every form that people read."""
 
 from __future__ import annotations
 
 from schedtop import __version__
 from schedtop.base.units import exact_duration, format_ns, format_round_ns, iso_time, printable
 from schedtop.path.paths import Paths
-from schedtop.path.profile import ProfileRow
-from schedtop.path.segments import BLOCKED, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN
-
-DOES = {
-    RUNNING: "running",
-    QUEUED: "queued",
-    THROTTLED: "throttled by its quota",
-    BLOCKED: "blocked",
-    INTERRUPT: "waiting for an interrupt",
-    UNKNOWN: "unknown",
-}
-
-
-def does(state: str, behind: str | None, where: str, woken_by: str, reason: str) -> str:
-    """What a task does in a segment, in words."""
-    if state == QUEUED:
-        return {None: "queued", "idle": "queued, its CPU idle"}.get(behind, f"queued behind {behind}")
-    if state == UNKNOWN:
-        return f"unknown: {reason}" + (f" (blocked in {where})" if where else "")
-    words = DOES[state]
-    if state in (BLOCKED, INTERRUPT):
-        words = f"blocked in {where}" if where else "blocked"
-        # `nanosleep: timer` says already what ends it.
-        words += f", until the {woken_by}" if woken_by and woken_by not in where else ""
-    return words
-
-
-def row_words(row: ProfileRow) -> str:
-    """The same of a row of the profile."""
-    return does(row.state, row.behind.comm if row.behind else None, row.where, row.woken_by, row.reason)
 
 
 def origin(paths: Paths) -> list[str]:

@@ -74,7 +74,7 @@ class TaskSlowWaitsPane(Pane[Scene], KeyedTable[WaitRows]):
     def view_lines(self, scene: Scene) -> Sequence[Spans]:
         over = format_round_ns(scene.threshold_ns) if scene.threshold_ns else ""
         count = len(self.rows) if self.rows is not None else 0
-        keys = "i details" if self.has_focus and self.selected_key else ""
+        keys = "i details · P path" if self.has_focus and self.selected_key else ""
         self.set_title(f"{count} over {over}" if over else "", " · ".join(filter(None, (self.position_text(), keys))))
         past = scene.past
         if past is None:

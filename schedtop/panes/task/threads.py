@@ -140,14 +140,19 @@ class ThreadsPane(Pane[Scene], KeyedTable[ThreadRows]):
     def row_opened(self) -> None:
         self.action_choose()
 
+    @property
+    def selected_subject(self) -> Subject | None:
+        """The selected thread; `None`: there is none."""
+        row = self.selected_row
+        if row is None or self.view is None:
+            return None
+        return Subject(int(row["tid"]), self.view.subject.tgid, steady(text(row["comm"])), int(row["start_ns"]))
+
     def action_choose(self) -> None:
         """Asks for the task view on the selected thread; without a selection, selects the first one."""
         if self.selected_row is None:
             self.select(self.top)
-        elif self.view is not None:
-            row = self.selected_row
-            name = steady(text(row["comm"]))
-            subject = Subject(int(row["tid"]), self.view.subject.tgid, name, int(row["start_ns"]))
+        elif (subject := self.selected_subject) is not None:
             self.post_message(self.Chosen(subject))
 
     def on_click(self, event: events.Click) -> None:

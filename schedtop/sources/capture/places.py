@@ -15,6 +15,30 @@ _OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "per
 """How the frames begin that a tracepoint and its program put on top of what it is about."""
 
 
+class KernelNames:
+    """The names of kernel functions, each asked for once. It ends with the thread that made this: by `close`."""
+
+    def __init__(self) -> None:
+        self._symbols: Symbols | None = None
+        self._names: dict[int, str] = {}
+
+    def close(self) -> None:
+        """Ends the child that reads them."""
+        if self._symbols:
+            self._symbols.close()
+            self._symbols = None
+
+    def of(self, addresses: list[int]) -> dict[int, str]:
+        """Those of these addresses, and of others."""
+        new = [address for address in addresses if address not in self._names]
+        if new:
+            self._symbols = self._symbols or Symbols()
+            # They are where calls return to, which may be behind the caller's end.
+            found = self._symbols.of(KERNEL, [address - 1 for address in new])
+            self._names.update(zip(new, (symbol.name for symbol in found), strict=True))
+        return self._names
+
+
 class Places:
     """The stacks so far. `lost`: how many were overwritten before they were taken."""
 
@@ -28,27 +52,26 @@ class Places:
         self._rows.append(rows)
         self._addresses.append(addresses)
 
-    def named(self) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
+    def forget_before(self, time_ns: int) -> None:
+        """Drops what is older, as far as it came with nothing that is not."""
+        kept = [index for index, rows in enumerate(self._rows) if len(rows) and rows["time_ns"].max() >= time_ns]
+        self._rows = [self._rows[index] for index in kept]
+        self._addresses = [self._addresses[index] for index in kept]
+
+    def named(self, names: KernelNames) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
         """All rows, and the distinct stacks that their numbers mean."""
         if not self._rows:
             return np.empty(0, PLACE_DTYPE), ()
         rows = np.concatenate(self._rows)
         distinct, numbers = np.unique(np.concatenate(self._addresses), axis=0, return_inverse=True)
         rows["stack"] = numbers.reshape(-1)
-        return rows, tuple(map(tuple, _names(distinct)))
+        return rows, tuple(map(tuple, _functions(distinct, names)))
 
 
-def _names(stacks: Addresses) -> list[list[str]]:
+def _functions(stacks: Addresses, names: KernelNames) -> list[list[str]]:
     """The functions of each stack, without those of the tracepoint."""
-    known = np.unique(stacks[stacks > 0])
-    symbols = Symbols()
-    try:
-        # They are where calls return to, which may be behind the caller's end.
-        found = symbols.of(KERNEL, [address - 1 for address in known.tolist()])
-    finally:
-        symbols.close()
-    names = dict(zip(known.tolist(), (symbol.name for symbol in found), strict=True))
+    known = names.of(np.unique(stacks[stacks > 0]).tolist())
     return [
-        [name for address in stack if address and not (name := names[address]).startswith(_OURS)]
+        [name for address in stack if address and not (name := known[address]).startswith(_OURS)]
         for stack in stacks.tolist()
     ]

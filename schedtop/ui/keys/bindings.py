@@ -57,7 +57,7 @@ FUNCTION_KEY = re.compile(r"f\d+")
 
 BAR_ORDER = (
     *("help", "back", "quit", "freeze", "filter", "search", "sort", "palette", "verdict", "open"),
-    *("group", "window", "off-cpu", "record", "export", "zoom", "triggers"),
+    *("group", "window", "off-cpu", "path", "record", "export", "zoom", "triggers"),
 )
 """The actions that stand in the key bar, as their users need them; as many as fit."""
 

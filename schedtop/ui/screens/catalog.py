@@ -12,6 +12,8 @@ from textual.widget import Widget
 
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane as OffCpuThreadsPane
+from schedtop.panes.path.episodes import EpisodesPane
+from schedtop.panes.path.profile import ProfilePane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
@@ -33,6 +35,7 @@ from schedtop.panes.task.traffic import TrafficPane
 from schedtop.panes.task.waits import TaskWaitsPane
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
+from schedtop.ui.screens.path.screen import PathScreen
 from schedtop.ui.screens.replay.screen import ReplayDashboard
 from schedtop.ui.screens.task.screen import TaskScreen
 from schedtop.ui.screens.triggers.screen import TriggeredDashboard
@@ -49,6 +52,8 @@ TASK_PANES: tuple[type[Widget], ...] = (
 )
 
 OFFCPU_PANES: tuple[type[Widget], ...] = (OffCpuThreadsPane, StacksPane)
+
+PATH_PANES: tuple[type[Widget], ...] = (ProfilePane, EpisodesPane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ PLACES: Mapping[str, Place] = MappingProxyType(
         "replay": Place(ReplayDashboard, DASHBOARD_PANES),
         "task view": Place(TaskScreen, TASK_PANES),
         "off-CPU": Place(OffCpuScreen, OFFCPU_PANES),
+        "path": Place(PathScreen, PATH_PANES),
     }
 )
 """Each by what users call it."""

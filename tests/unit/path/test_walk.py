@@ -288,6 +288,11 @@ EVENTS = st.lists(
 )
 
 
+def test_queued_time_before_a_switch_that_was_not_seen_has_no_reason() -> None:
+    events = [("switch", 0, 0, 0), ("switch", 0, 0, 0), ("switch", 0, 1, 0), ("lose", 0, 1, 0)]
+    check(find_paths(played(events, [1, 0]).capture, EVERY_TASK))
+
+
 def played(events: list[tuple[Any, ...]], gaps: list[int]) -> Recording:
     """Anything: switches of whatever runs on a CPU, wakeups by anybody, losses in between."""
     recording = Recording(end_us=4000)

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from textual.pilot import Pilot
 
 from schedtop.offcpu.measurement import OffCpuSource, Wakers
 from schedtop.panes.pane import Pane
+from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.path.screen import PathScreen
 from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
 from tests.unit.panes.screen import assert_widths, text
 from tests.unit.ui.drive import GivenSource, collected, until
@@ -169,6 +172,25 @@ async def test_the_screen_of_the_time_without_a_cpu(tmp_path: Path) -> None:
             await pilot.press(keys)
             await pilot.pause()
             assert_plain(app)
+    assert app.wait_for_source()
+
+
+async def test_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for constant, name in (("_HOLDER", "a\x1b[31m[red]"), ("_HOG", "\u202egnp.exe[/x]")):
+        monkeypatch.setattr(f"schedtop.sources.synthetic.path.{constant}", name)
+    source = HostileSource(cpus=4, tasks=60)
+    on_demand = OnDemand(make_path=lambda subject, min_ns: SyntheticPath(subject, min_ns, pace_s=0.05))
+    app = Drawing(source, export_dir=tmp_path, on_demand=on_demand)
+    async with app.run_test(size=(160, 50), notifications=True) as pilot:
+        await collected(pilot, source, 3)
+        app.dashboard.pane_layout.focus_pane(app.dashboard.pane_layout.pane_named("tasks"))
+        await pilot.press("down", "P")
+        await until(pilot, lambda: isinstance(app.screen, PathScreen) and app.screen.shown)
+        for keys in ("down", "s", "i", "tab", "down", "enter", "space", "v", "escape", "p"):
+            await pilot.press(keys)
+            await pilot.pause()
+            assert_plain(app)
+        assert "[red]" in text(app)
     assert app.wait_for_source()
 
 

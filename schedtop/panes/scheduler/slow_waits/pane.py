@@ -39,7 +39,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
         "idle CPU, pinned: a wider affinity mask; wakeup, fork and preemption: who had the CPU is the one to move, to "
-        "slow down or to split. Enter opens the task view on the victim."
+        "slow down or to split. Enter opens the task view on the victim, P its path across tasks."
     )
     COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
 
@@ -95,7 +95,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
         over = format_round_ns(view.frame.threshold_ns)
-        keys = "i details" if self.has_focus and self.selected_key else ""
+        keys = "i details · P path" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
         self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", place)
         if not len(view.slow_waits):

@@ -1,4 +1,4 @@
-"""What the dashboard opens over its panes: the verdict, a slow wait, a command, the off-CPU screen, the help."""
+"""What the dashboard opens over its panes: the verdict, a wait, a command, the off-CPU screen, a path, the help."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from schedtop.panes.scheduler.short_lived.text import command_lines, command_tit
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.slow_waits.text import wait_lines, wait_title
 from schedtop.panes.scheduler.tasks.selected import selected_tid
+from schedtop.panes.task.past import Subject
+from schedtop.path.subject import PathSubject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.action_list import ActionList
+from schedtop.ui.screens.dashboard.chosen import chosen_subject
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
+from schedtop.ui.screens.path.opener import PathOpener
 from schedtop.ui.screens.text import TextScreen
 
 
@@ -36,6 +40,7 @@ class Details:
             "What threads do without a CPU: who is blocked where, by stacks",
             shown=True,
         ),
+        key("P", "path", "Path", "The path of the selected task, process or victim: what it waits for, across tasks"),
     ]
 
     def __init__(
@@ -53,6 +58,7 @@ class Details:
         self._actions = actions
         self._on_demand = on_demand
         self._export_dir = export_dir
+        self._paths = PathOpener(screen, shown, on_demand)
 
     def action_help(self) -> None:
         """The help, beginning with the pane that has the focus."""
@@ -98,5 +104,19 @@ class Details:
         from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 
         tid = selected_tid(self._shown.view) if self._shown.view is not None else 0
-        screen = OffCpuScreen(make, self._export_dir, wanted=self._shown.settings.filter, tid=tid)
+        wanted = self._shown.settings.filter
+        screen = OffCpuScreen(make, self._export_dir, self.open_path, wanted=wanted, tid=tid)
         self._screen.app.push_screen(screen)
+
+    def action_path(self) -> None:
+        """Opens the path of the selected task."""
+        subject = chosen_subject(self._layout.current, self._shown.view)
+        if isinstance(subject, Subject):
+            self.open_path(PathSubject(subject.tid, subject.tgid, subject.name))
+        else:
+            words = subject or "select a task first (↓), in Tasks, Slow waits or Blame: its path is shown then"
+            self._screen.notify(words.replace("the task view is", "paths are"), timeout=4, markup=False)
+
+    def open_path(self, subject: PathSubject) -> None:
+        """Opens the path of a task or process."""
+        self._paths.open(subject)

@@ -69,7 +69,7 @@ PARTS = {
 ORDER = (
     *("help", "quit", "freeze", "filter", "sort", "sort-back", "sort-by", "verdict", "group", "group-back", "window"),
     *("off-cpu", "step-back", "step-on", "step-back-10", "step-on-10", "threshold-up", "threshold-down", "overhead"),
-    *("interrupts", "back", "open", "record", "export", "capture", "zoom"),
+    *("interrupts", "back", "open", "path", "record", "export", "capture", "zoom"),
 )
 """The first keys of the help, by their names; those of the last parts follow."""
 
@@ -127,8 +127,10 @@ class Dashboard(Screen[None]):
         self.view_keys = ViewKeys(self, shown, layout, self.source_keys)
         self.recorder = Recorder(self, shown, export_dir, self.recordings_changed)
         self.exporter = Exporter(self, shown, export_dir, on_demand)
-        self.task_opener = TaskOpener(self, shown, layout, self.time_keys, on_demand, export_dir)
-        self.details = Details(self, shown, layout, self.action_list, on_demand, export_dir)
+        self.details = details = Details(self, shown, layout, self.action_list, on_demand, export_dir)
+        self.task_opener = TaskOpener(
+            self, shown, layout, self.time_keys, on_demand, export_dir, open_path=details.open_path
+        )
 
     def compose(self) -> ComposeResult:
         yield HeaderPane(id="header")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from schedtop.offcpu.measurement import Wakers
 from schedtop.offcpu.places import forget_stacks
 from schedtop.offcpu.threads import Measured
 from schedtop.panes.offcpu.header import OffCpuHeader
+from schedtop.path.subject import PathSubject
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
@@ -58,7 +59,7 @@ PARTS = {
 }
 
 ORDER = (
-    *("back", "sort", "sort-back", "sort-by", "filter", "idle", "zoom", "open", "minimum-up", "minimum-down"),
+    *("back", "sort", "sort-back", "sort-by", "filter", "idle", "zoom", "open", "path", "minimum-up", "minimum-down"),
     *("wakers", "anew", "export", "help", "freeze", "next-pane", "pane-before", "pane-1", "pane-2", "quit"),
 )
 """The first keys of the help, by their names; those of the last parts follow."""
@@ -74,6 +75,7 @@ KEYS: Sequence[BindingType] = (
     ),
     key("question_mark,f1", "help", "Help", "This help", shown=True),
     key("space", "freeze", "Freeze", "Freezes and thaws the screen; measuring goes on", shown=True),
+    key("P", "path", "Path", "The path of the selected thread: what it waits for, across tasks", shown=True),
     key("q,f10,o", "close", "Close at once", "Closes the screen", name="quit"),
 )
 
@@ -98,7 +100,14 @@ class OffCpuScreen(AttachedScreen[Measured]):
     BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS, ORDER)
 
     def __init__(
-        self, make_source: MakeOffCpu, export_dir: Path, *, wanted: Filter = EVERYTHING, tid: int = 0, min_ns: int = 0
+        self,
+        make_source: MakeOffCpu,
+        export_dir: Path,
+        open_path: Callable[[PathSubject], None],
+        *,
+        wanted: Filter = EVERYTHING,
+        tid: int = 0,
+        min_ns: int = 0,
     ) -> None:
         """`wanted`: the filter that holds at first; `tid`: the thread that is selected at first, also if it is idle."""
         attaching = Attaching(self, make_source, min_ns, self._attach_anew, self._show_header)
@@ -113,6 +122,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self._latest: Measured | None = None
         self._frozen = False
         self._wanted = wanted
+        self._open_path = open_path
         if tid:
             self.panes.threads.selected_key = (tid,)
 
@@ -241,6 +251,16 @@ class OffCpuScreen(AttachedScreen[Measured]):
             self.shown = self._latest
         self._show_keys()
         self.show_state()
+
+    def action_path(self) -> None:
+        """Opens the path of the selected thread, without a selection that of the first one."""
+        threads = self.panes.threads
+        if threads.selected_line is None:
+            threads.select(threads.top)
+        if (line := threads.selected_line) is None or not line.thread.tid:
+            self.notify("no thread of those listed is still there: its path cannot be seen", timeout=4)
+            return
+        self._open_path(PathSubject(line.thread.tid, line.thread.tgid, steady(line.thread.comm)))
 
     def action_back(self) -> None:
         """Drops messages, else leaves the zoom, else drops the filter, else closes."""

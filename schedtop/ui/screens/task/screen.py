@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from schedtop.panes.task.past import Subject
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.states import StatePane
 from schedtop.panes.task.threads import ThreadsPane
+from schedtop.path.subject import PathSubject
 from schedtop.task import TaskFrame, TaskSource
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall
@@ -48,11 +49,13 @@ class Owner(Protocol):
     def freeze(self) -> None: ...
     def step(self, steps: int) -> None: ...
     def open_task(self, subject: Subject) -> None: ...
+    @property
+    def open_path(self) -> Callable[[PathSubject], None]: ...
 
 
 PARTS = {"sections": Sections, "exporter": TaskExporter, "search": Search, "action_list": ActionList}
 
-ORDER = ("back", "quit", "freeze", "window", "anew", "export", "process", "help", "step-back", "step-on")
+ORDER = ("back", "quit", "freeze", "window", "anew", "export", "process", "path", "help", "step-back", "step-on")
 """The first keys of the help, by their names; those of the parts follow."""
 
 KEYS: Sequence[BindingType] = (
@@ -75,6 +78,7 @@ KEYS: Sequence[BindingType] = (
     key("w", "window", "Window", "Numbers since the task view was opened, or of 1 s, 10 s, 60 s", shown=True),
     key("x", "anew", "Anew", "Begins its counts anew", shown=True),
     key("p", "process", "Process", "From a thread to its whole process", shown=True),
+    key("P", "path", "Path", "Its path: what it waits for, across tasks; in Threads of the selected one", shown=True),
     key("question_mark,f1", "help", "Help", "This help", shown=True),
     key("left,h,comma", "step(-1)", "Back", "While frozen: the history one interval back", name="step-back"),
     key("right,l,full_stop", "step(1)", "On", "While frozen: the history one interval on", name="step-on"),
@@ -239,6 +243,13 @@ class TaskScreen(AttachedScreen[TaskFrame]):
         """To the whole process of the thread."""
         if self.scenes.has_process:
             self._open(Subject(0, self.subject.tgid, self.scenes.process_name))
+
+    def action_path(self) -> None:
+        """Opens its path; with the focus on the threads, that of the selected one."""
+        subject, current = self.subject, self.sections.current
+        if isinstance(current, ThreadsPane) and (chosen := current.selected_subject) is not None:
+            subject = chosen
+        self._owner.open_path(PathSubject(subject.tid, subject.tgid, subject.name or self.scenes.process_name))
 
     @on(ThreadsPane.Chosen)
     def _thread_chosen(self, event: ThreadsPane.Chosen) -> None:

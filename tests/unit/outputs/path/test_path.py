@@ -9,11 +9,14 @@ import numpy as np
 
 from schedtop.outputs.path.document import SCHEMA, document, to_json
 from schedtop.outputs.path.stacks import to_folded, to_svg
-from schedtop.outputs.path.text import sentence, to_text
+from schedtop.outputs.path.text import to_text
 from schedtop.path.paths import Paths, find_paths
+from schedtop.path.summary import summary_of
 from schedtop.path.targets import Targets
+from schedtop.path.traits import Traits
+from schedtop.path.words import sentence
 from tests.unit.path.recordings import EPOLL, FUTEX, Recording
-from tests.unit.path.test_walk import HOG, LATE, held_lock
+from tests.unit.path.test_walk import HOG, HOLDER, LATE, held_lock
 
 
 def paths() -> Paths:
@@ -21,11 +24,32 @@ def paths() -> Paths:
 
 
 def test_the_first_line_is_one_sentence_that_says_it_all() -> None:
-    assert sentence(paths()) == (
+    assert sentence(summary_of(paths())) == (
         "rpc-worker was late by 510 µs in 1 episode: 59 % flusher queued behind backup, 39 % flusher running, "
         "2 % itself queued, its CPU idle"
     )
-    assert to_text(paths()).splitlines()[0] == sentence(paths())
+    assert to_text(find_paths(held_lock().capture, Targets(tids=(HOLDER,)))).splitlines()[0].startswith("flusher was")
+
+
+def test_an_inversion_is_the_first_line_and_a_field() -> None:
+    found = paths()
+    assert found.inversion
+    known = replace(found, inversion=replace(found.inversion, traits={HOG: Traits(nice=10, cpus=(1,)), LATE: Traits()}))
+    lines = to_text(known).splitlines()
+    assert lines[0] == (
+        "Priority inversion: flusher holds what rpc-worker waits for, and is itself queued behind backup (nice 10, "
+        "pinned to CPU 1)"
+    )
+    assert lines[1] == sentence(summary_of(known))
+    assert "  a futex may be a condition: then flusher holds nothing, but is to signal it" in lines
+    data = document(known)["inversion"]
+    assert data["headline"] == lines[0] and data["evidence"][0].startswith("flusher was ready to run and had no CPU")
+    assert data["late"] == {"tid": LATE, "comm": "rpc-worker", "nice": 0, "policy": None, "cpus": []}
+    assert data["holder"] == {"tid": HOLDER, "comm": "flusher", "nice": None, "policy": None, "cpus": None}
+    (behind,) = data["behind"]
+    assert (behind["tid"], behind["nice"], behind["cpus"], behind["time_ns"]) == (HOG, 10, [1], 300_000)
+    assert behind["share"] == 1 and data["share"] == 300_000 / 510_000
+    assert document(find_paths(held_lock().capture, Targets(tids=(HOLDER,))))["inversion"] is None
 
 
 def test_text_has_the_profile_and_the_episode_as_an_indented_path() -> None:
@@ -91,7 +115,8 @@ def test_losses_and_limits_are_told_in_every_form_that_people_read() -> None:
 def test_waits_for_work_are_told_apart_from_being_late() -> None:
     recording = Recording().name(LATE, "server").switch(100, LATE, HOG, call=EPOLL).wake(300, LATE, HOG)
     idle = recording.switch(300, HOG, LATE, 0).paths(LATE)
-    assert sentence(idle).startswith("server was not late: it waited for work for 200 µs in 1 episode: 100 %")
+    words = "server was not late: it waited for work for 200 µs in 1 episode: 100 %"
+    assert sentence(summary_of(idle)).startswith(words)
     nothing = Recording().switch(100, LATE, 0, call=FUTEX).paths(LATE, words="tid:10")
-    assert sentence(nothing) == "tid:10 was not late"
+    assert sentence(summary_of(nothing)) == "tid:10 was not late"
     assert "Still blocked at the end, woken by nothing yet: tid 10 (10) in futex for 900 µs" in to_text(nothing)

@@ -316,7 +316,7 @@ async def test_the_task_that_is_selected_is_selected_here_even_if_idle() -> None
     make = Opened()
     app = SchedtopApp(GivenSource(), on_demand=OnDemand(make_offcpu=make))
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = OffCpuScreen(make, Path("."), tid=402)
+        screen = OffCpuScreen(make, Path("."), lambda subject: None, tid=402)
         await app.push_screen(screen)
         await until(pilot, lambda: "of cron (402)" in text(app))
 

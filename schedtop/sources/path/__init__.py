@@ -1,0 +1,1 @@
+"""The path across tasks of the live kernel."""

@@ -1,0 +1,56 @@
+"""The task or process that is selected in a pane of the dashboard."""
+
+from __future__ import annotations
+
+from schedtop.history.view import View
+from schedtop.model.rows import text
+from schedtop.panes.pane import Pane
+from schedtop.panes.scheduler.blame.pane import BlamePane
+from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
+from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.task.past import Subject
+from schedtop.widgets.strips import steady
+
+NEITHER = "the task view is for tasks and processes: g groups by thread or process"
+
+
+def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
+    """The task or process of the selected row of a pane; a sentence if it is neither; `None` without a selection.
+
+    The row need not be in the window any more: slow waits leave it within a second.
+    """
+    key = pane.selected_key if isinstance(pane, TasksPane | SlowWaitsPane | BlamePane) else None
+    if key is None or view is None:
+        return None
+    kind = view.settings.group
+    if isinstance(pane, SlowWaitsPane):
+        return _thread(view, key[1])
+    if kind not in ("thread", "process"):
+        return NEITHER
+    if kind == "process":
+        return _process(view, key[0])
+    return _thread(view, key[0], key[1] if isinstance(pane, TasksPane) else 0)
+
+
+def _thread(view: View, tid: int, start_ns: int = 0) -> Subject:
+    """The thread, as the newest Frame that knows it calls it."""
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.slow_waits, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tid"] == tid]
+            if len(found):
+                return Subject(tid, int(found[-1][f"{role}tgid"]), _name(found[-1][f"{role}comm"]), start_ns)
+    return Subject(tid, 0, "", start_ns)
+
+
+def _process(view: View, tgid: int) -> Subject:
+    for frame in reversed(view.series):
+        for rows, role in ((frame.tasks, ""), (frame.pairs, "victim_")):
+            found = rows[rows[f"{role}tgid"] == tgid]
+            if len(found):
+                # A kernel thread has no process name but its own.
+                return Subject(0, tgid, _name(found[-1][f"{role}process"] or found[-1][f"{role}comm"]))
+    return Subject(0, tgid, "")
+
+
+def _name(name: bytes) -> str:
+    return steady(text(name))

@@ -1,0 +1,275 @@
+"""The path of a task or process, live. Its programs are in the kernel only while it is open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S, format_round_ns
+from schedtop.panes.path.header import PathHeader
+from schedtop.path.live import PathFrame
+from schedtop.path.subject import PathSubject
+from schedtop.ui.bars.keys import KeyBar
+from schedtop.ui.bars.too_small import TooSmall, is_tiny
+from schedtop.ui.feed import ItemSource
+from schedtop.ui.keys.bindings import in_bar_order, key, together
+from schedtop.ui.memory import give_back
+from schedtop.ui.on_demand import MakePath
+from schedtop.ui.screens.action_list import ActionList
+from schedtop.ui.screens.attached import AttachedScreen
+from schedtop.ui.screens.closing import close
+from schedtop.ui.screens.dashboard.verdict_text import verdict_lines, verdict_title
+from schedtop.ui.screens.help.screen import HelpScreen
+from schedtop.ui.screens.help.topics import topics_of
+from schedtop.ui.screens.path.two_panes import PathPanes
+from schedtop.ui.screens.search import Search
+from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.path import with_path
+from schedtop.verdict.verdict import Verdict
+from schedtop.widgets.parts import keys_of, made_of
+from schedtop.widgets.strips import Span, steady
+
+GIVE_BACK_S = (1.0, 5.0)
+"""When after closing memory is given back: the source's thread detaches first."""
+
+OLD_NS = 5 * NS_PER_S // 2
+"""It is read once a second: what is older than this says so."""
+
+MINIMA_NS = (0, NS_PER_MS // 10, NS_PER_MS, 10 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S)
+"""The shortest episodes that + and - choose from."""
+
+Judge = Callable[[PathSubject], Verdict | None]
+"""What the dashboard says of a task or process alone; `None` while it cannot."""
+
+PARTS = {"panes": PathPanes, "search": Search, "action_list": ActionList}
+
+ORDER = (
+    *("back", "quit", "freeze", "sort", "idle", "process", "verdict", "minimum-up", "minimum-down", "anew", "help"),
+    *("zoom", "open", "next-pane", "pane-before", "pane-1", "pane-2"),
+)
+"""The first keys of the help, by their names; those of the last parts follow."""
+
+KEYS: Sequence[BindingType] = (
+    key(
+        "escape",
+        "back",
+        "Close",
+        "Leaves the zoom, else closes the screen and detaches from the kernel",
+        name="back",
+        shown=True,
+    ),
+    key("question_mark,f1", "help", "Help", "This help", shown=True),
+    key("space", "freeze", "Freeze", "Freezes and thaws the screen; recording goes on", shown=True),
+    key("p", "process", "Process", "From the thread to its whole process, and back: attaches anew", shown=True),
+    key("v", "verdict", "Verdict", "The verdict on it in full, with what its path shows", shown=True),
+    key("x", "anew", "Anew", "Forgets what was recorded: attaches anew", shown=True),
+    key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter episodes: attaches anew"),
+    key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every episode: attaches anew"),
+    key("q,f10,P", "close", "Close at once", "Closes the screen", name="quit"),
+)
+
+
+@made_of(PARTS)
+class PathScreen(AttachedScreen[PathFrame]):
+    """Sentence, profile and episodes, since it was opened or since `x`."""
+
+    AUTO_FOCUS = None
+    ESCAPE_TO_MINIMIZE = False
+
+    DEFAULT_CSS = """
+    PathScreen { layout: vertical; }
+    PathScreen > #path {
+        height: 1fr;
+        & > #profile { width: 100%; height: 2fr; min-height: 6; max-height: 13; }
+        & > #episodes { width: 100%; height: 3fr; }
+        &.zoomed > Pane { display: none; }
+        &.zoomed > .current { display: block; height: 1fr; max-height: 100%; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS, ORDER)
+
+    def __init__(self, make_source: MakePath, subject: PathSubject, judge: Judge) -> None:
+        """`judge`: the verdict on a subject alone."""
+        self.min_ns = NS_PER_MS
+        super().__init__(make_source(subject, self.min_ns))
+        self.subject = self._chosen = subject
+        self.panes = PathPanes(self)
+        self.search = Search(self)
+        self.action_list = ActionList(self, self.search.target)
+        self.shown: PathFrame | None = None
+        self._latest: PathFrame | None = None
+        self._frozen = False
+        self._make_source = make_source
+        self._judge = judge
+        self._judged: tuple[PathFrame | None, Verdict | None] = (None, None)
+
+    def compose(self) -> ComposeResult:
+        yield PathHeader(id="path-header")
+        yield self.panes.box
+        yield KeyBar(id="key-bar")
+        yield TooSmall(id="too-small")
+
+    def on_mount(self, _event: events.Mount) -> None:
+        self.panes.focus(self.panes.profile)
+        self._show_keys()
+        self.show_state()
+        self.set_interval(1, self._show_header)
+
+    def on_resize(self, event: events.Resize) -> None:
+        tiny = is_tiny(event.size)
+        self.set_class(tiny, "-tiny")
+        self.panes.box.display = not tiny
+        self.query_one(PathHeader).display = not tiny
+        self.query_one(TooSmall).tell(event.size)
+        self._show_header()
+
+    def on_unmount(self, _event: events.Unmount) -> None:
+        self.shown = self._latest = None
+        self._judged = (None, None)
+        for after_s in GIVE_BACK_S:
+            self.app.set_timer(after_s, give_back)
+
+    # What arrives.
+
+    def arrived(self, item: PathFrame) -> None:
+        self._latest = item
+        if not self._frozen:
+            self.shown = item
+            self.show_state()
+
+    def failed(self) -> None:
+        self.show_state()
+
+    def _attach_anew(self) -> None:
+        self.shown = self._latest = None
+        self._frozen = False
+        source: AbstractContextManager[ItemSource[PathFrame]] = self._make_source(self.subject, self.min_ns)
+        self.attach(source)
+        self.panes.forget()
+        self._show_keys()
+        self.show_state()
+
+    # What is shown.
+
+    def show_state(self) -> None:
+        """Shows the path there is, or why there is none."""
+        if self.shown is not None:
+            self.panes.show(self.shown)
+        self.panes.profile.failure = steady(self.failure) if self.shown is None else ""
+        self.panes.profile.draw()
+        self._show_header()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the subject, with its path; `None` while there is none."""
+        verdict, frame = self._judge(self.subject), self.shown
+        return with_path(verdict, frame.inversion, frame.duration_ns) if verdict and frame else verdict
+
+    def _show_header(self) -> None:
+        frame = self.shown
+        if self._judged[0] is not frame:
+            # It takes milliseconds: once for what has arrived, and only where it says more.
+            self._judged = (frame, self.verdict if frame is not None and frame.inversion else None)
+        verdict = self._judged[1]
+        self.query_one(PathHeader).show(self._state(), self.subject, frame, verdict, self._extra_words())
+
+    def _state(self) -> Span:
+        if self.failure:
+            return (" FAILED " if self.shown is None else " ENDED ", "alarm")
+        if self._frozen:
+            return (" FROZEN ", "frozen")
+        if self.is_attaching or self.shown is None:
+            return ("attaching ...", "notice")
+        if self.shown.ended:
+            return (" ENDED ", "notice")
+        age_ns = time.monotonic_ns() - self.shown.end_ns if self.shown.end_ns else 0
+        return (f"● LIVE, read {age_ns // NS_PER_S} s ago", "notice") if age_ns > OLD_NS else ("● LIVE", "live")
+
+    def _extra_words(self) -> list[Span]:
+        if self.failure and self.shown:
+            return [(steady(self.failure), "notice")]
+        if self.shown is None:
+            return [(f"episodes ≥ {format_round_ns(self.min_ns)}", "dim")]
+        return [("it is gone: nothing is attached any more", "notice")] if self.shown.ended else []
+
+    def _show_keys(self) -> None:
+        words = {"freeze": "Thaw" if self._frozen else "Freeze"}
+        words |= {"process": "Thread" if self.subject.is_process else "Process"}
+        useless = set() if self._can_switch else {"process"}
+        rows = in_bar_order(row for row in self.action_list.of_screen() if row.action not in useless)
+        keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in rows]
+        pair = together(self.app, {"minimum-up": "+", "minimum-down": "-"})
+        self.query_one(KeyBar).show((*keys, (pair, "Minimum", "minimum(1)")))
+
+    @property
+    def _can_switch(self) -> bool:
+        """Whether there is a thread and a process to switch between."""
+        return bool(self._chosen.tid and self._chosen.tgid)
+
+    # Keys.
+
+    def action_freeze(self) -> None:
+        """Freezes what is shown, or follows again."""
+        if self.shown is None:
+            return
+        self._frozen = not self._frozen
+        if not self._frozen:
+            self.shown = self._latest
+        self._show_keys()
+        self.show_state()
+
+    def action_process(self) -> None:
+        """To the whole process, or back to the thread."""
+        if self._can_switch:
+            chosen = self._chosen
+            self.subject = chosen if self.subject.is_process else PathSubject(0, chosen.tgid, chosen.name)
+            self._attach_anew()
+
+    def action_anew(self) -> None:
+        """Begins anew."""
+        self._attach_anew()
+
+    def action_minimum(self, direction: int) -> None:
+        """Another shortest episode; recording begins anew."""
+        steps = [ns for ns in MINIMA_NS if (ns > self.min_ns if direction > 0 else ns < self.min_ns)]
+        if not steps:
+            self.notify("every episode counts" if direction < 0 else "this is the largest", timeout=2)
+            return
+        self.min_ns = steps[0] if direction > 0 else steps[-1]
+        self._attach_anew()
+
+    def action_verdict(self) -> None:
+        """The verdict in full."""
+        if (verdict := self.verdict) is not None:
+            self.app.push_screen(TextScreen(verdict_title(verdict), partial(verdict_lines, verdict)))
+        else:
+            self.notify("there is no verdict yet", timeout=2)
+
+    def action_back(self) -> None:
+        """Drops messages, else ends the search, else leaves the zoom, else closes."""
+        if self.query("Toast"):
+            self.app.clear_notifications()
+        elif self.search.end():
+            pass
+        elif self.panes.is_zoomed:
+            self.panes.action_zoom()
+        else:
+            close(self)
+
+    def action_close(self) -> None:
+        """Closes the screen."""
+        close(self)
+
+    def action_help(self) -> None:
+        """The help, beginning with the pane that has the focus."""
+        notes = self.shown.host.notes if self.shown else ()
+        topics = topics_of(self.panes.both, self.action_list.for_help(), self.action_list.of_pane, notes)
+        self.app.push_screen(HelpScreen(topics, self.panes.focused.TITLE))

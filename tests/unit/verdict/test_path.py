@@ -1,0 +1,41 @@
+"""The verdict while a path is open."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedtop.base.units import NS_PER_S
+from schedtop.verdict.path import NOTHING_WAITS, with_path
+from schedtop.verdict.verdict import Verdict
+from tests.unit.path.test_walk import LATE, held_lock
+
+CALM = Verdict("ok", "calm", "Nothing waits: p99 is 20 µs")
+
+
+def inversion():  # type: ignore[no-untyped-def]
+    return held_lock().paths(LATE).inversion
+
+
+@pytest.mark.parametrize("rule", NOTHING_WAITS)
+def test_where_nothing_waits_an_inversion_is_the_verdict(rule: str) -> None:
+    found = with_path(Verdict("ok", rule, "Nothing waits"), inversion(), NS_PER_S)
+    assert (found.level, found.rule) == ("notice", "inversion")
+    assert found.headline == (
+        "Priority inversion: flusher holds what rpc-worker waits for, and is itself queued behind backup"
+    )
+    assert "it does not wait for a CPU itself: Nothing waits" in found.evidence
+    assert "300 µs a second were lost so, over 1.00 s" in found.evidence
+    assert found.action
+
+
+def test_half_of_the_time_is_an_alarm() -> None:
+    assert with_path(CALM, inversion(), 500_000).level == "alarm"
+
+
+def test_a_verdict_that_has_a_cause_stays() -> None:
+    blocked = Verdict("alarm", "blocker", "backup has its CPU")
+    assert with_path(blocked, inversion(), NS_PER_S) is blocked
+
+
+def test_without_an_inversion_it_stays() -> None:
+    assert with_path(CALM, None, NS_PER_S) is CALM
