@@ -138,8 +138,8 @@ class SchedtopApp(OpenApp[int]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(self.driver, QuietDriver):
             self.driver.has_input = False
-        self.surface.slices.begin()
         if isinstance(event, events.Key | events.MouseDown):
+            self.surface.slices.begin()
             self._changes.drop_hint()
         await self.key_order.take(event)
 
