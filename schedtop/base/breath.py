@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 SLEEP_S = 0.0005
 """A yield would not do: within a session of its own (autogroup) or a cgroup, nothing else is asked."""
@@ -26,3 +30,9 @@ class Breath:
         if time.monotonic() - self._begun_s > STRETCH_S:
             time.sleep(SLEEP_S)
             self._begun_s = time.monotonic()
+
+    def between(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items; breaths are taken after what is done with each."""
+        for item in items:
+            yield item
+            self.take()

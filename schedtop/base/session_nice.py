@@ -46,6 +46,8 @@ class SessionNice:
         self._before: int | None = None
         self._ours = 0
         self._away = True
+        self._newest = b""
+        self._pids: list[str] = []
 
     @property
     def raised(self) -> bool:
@@ -108,12 +110,22 @@ class SessionNice:
             raise OSError("/proc has other numbers than system calls")
         members = {}
         now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-        for name in os.listdir(self._proc):
+        for name in self._candidates():
             with suppress(OSError):  # it has ended
-                if name.isdecimal() and os.getsid(int(name)) == session:
+                if os.getsid(int(name)) == session:
                     with open(f"{self._proc}/{name}/stat", "rb") as stat:
                         members[int(name)] = _process(stat.read(), now_s)
+        self._pids = [str(pid) for pid in members]
         return {pid: one for pid, one in members.items() if own not in (pid, *ancestors(pid, members))}
+
+    def _candidates(self) -> list[str]:
+        """The processes that may be in our session: those that were, as long as no new one has been started at all."""
+        with open(f"{self._proc}/loadavg", "rb") as file:
+            newest = file.read().split()[-1]
+        if newest != self._newest:
+            self._pids = [name for name in os.listdir(self._proc) if name.isdecimal()]
+            self._newest = newest
+        return self._pids
 
     def _read(self) -> int:
         """The value now (`/autogroup-13 nice 0`). Raises OSError, ValueError where there is none."""

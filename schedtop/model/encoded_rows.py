@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -34,15 +35,19 @@ _WORDS = {
 
 def encode_rows(rows: Rows) -> dict[str, Any]:
     """Rows as a list for each field that is not zero (or unknown) everywhere; none at all has no fields."""
+    return dict(encoded_columns(rows))
+
+
+def encoded_columns(rows: Rows) -> Iterator[tuple[str, Any]]:
+    """The same, one after the other."""
     if not len(rows):
-        return {}
-    columns: dict[str, Any] = {"rows": len(rows)}
+        return
+    yield "rows", len(rows)
     for name in rows.dtype.names or ():
         values = rows[name]
         if name in _SKIPPED or not ((values != UNKNOWN[name]).any() if name in UNKNOWN else values.any()):
             continue
-        columns[name] = _names(values) if values.dtype.kind == "S" else values.tolist()
-    return columns
+        yield name, _names(values) if values.dtype.kind == "S" else values.tolist()
 
 
 def _names(values: npt.NDArray[np.bytes_]) -> list[Any]:

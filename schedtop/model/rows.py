@@ -65,9 +65,9 @@ TASK_DTYPE = np.dtype(
 task has been waiting at the end of the interval (0: it is not). `interrupted_ns`: how much of `run_ns` interrupts had
 the CPU, 0 where they are not timed. `cgroup_id` and `pid_namespace` are inode numbers,
 0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
-affinity mask allows; known of those with the largest run delays only, else 0. `parent`: the process that started it, by
-the name it had then, `parent_tgid` its number (0: not known); of a thread its own process. `ended`: 1 if the task has
-ended; `exit_code` is then its wait status, -1 if that is not known."""
+affinity mask allows; known of those with the largest run delays only (1 ms and more), else 0. `parent`: the process
+that started it, by the name it had then, `parent_tgid` its number (0: not known); of a thread its own process.
+`ended`: 1 if the task has ended; `exit_code` is then its wait status, -1 if that is not known."""
 
 TASK_SUMS = (
     "run_ns",

@@ -1,4 +1,4 @@
-"""A Frame as plain values of JSON, and back: what a line of a recording holds, described in docs/recording.md.
+"""A Frame of plain values of JSON: what a line of a recording holds, described in docs/recording.md.
 
 Nothing is rounded: a Frame that was written and read is the same Frame. What is read may come from anywhere: what
 cannot be is refused.
@@ -14,11 +14,6 @@ from schedtop.base.limits import FRAME_BYTES
 from schedtop.base.units import format_bytes
 from schedtop.model.cpus import decode_cpus
 from schedtop.model.frame import Frame
-
-
-def fields_of(frame: Frame) -> dict[str, Any]:
-    """The Frame without its times and the names of its cgroups."""
-    return {part.name: part.encode(getattr(frame, part.name)) for part in frame.parts if part.encode}
 
 
 def frame_of(

@@ -1,13 +1,13 @@
 """Frames as lines of JSON, and back: the format `schedtop.recording/1`, described in docs/recording.md.
 
 The first line is a header, every other one a Frame, an event between two Frames, or the end. A Frame's line begins with
-what an index needs of it; the rest is in fields.py.
+what an index needs of it; the rest is its parts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from types import MappingProxyType
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 from schedtop import __version__
 from schedtop.base.limits import TEXT_CHARS, is_parsable
 from schedtop.base.units import iso_time, printable
+from schedtop.model.encoded_rows import encode_rows, encoded_columns
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host, Topology
-from schedtop.recording.fields import fields_of, frame_of
+from schedtop.recording.fields import frame_of
 
 SCHEMA = "schedtop.recording/1"
 
@@ -140,7 +141,21 @@ def end_line(end: End) -> str:
 
 def frame_line(frame: Frame, known_cgroups: Mapping[int, str] = MappingProxyType({})) -> str:
     """The line of a Frame, with its end. `known_cgroups`: names that earlier lines have told."""
-    return _line({"interval": _entry(frame, known_cgroups), **fields_of(frame)})
+    return "".join(frame_pieces(frame, known_cgroups))
+
+
+def frame_pieces(frame: Frame, known_cgroups: Mapping[int, str]) -> Iterator[str]:
+    """The same in pieces, tables column by column: the encoder holds up all other threads while it works."""
+    yield f"{_ENTRY_START}{_json(_entry(frame, known_cgroups))}"
+    for part in frame.parts:
+        if part.encode is encode_rows:
+            yield f",{_json(part.name)}:{{"
+            for place, (name, values) in enumerate(encoded_columns(getattr(frame, part.name))):
+                yield f"{',' if place else ''}{_json(name)}:{_json(values)}"
+            yield "}"
+        elif part.encode:
+            yield f",{_json(part.name)}:{_json(part.encode(getattr(frame, part.name)))}"
+    yield "}\n"
 
 
 def read_header(line: str | bytes) -> Header:
@@ -284,8 +299,7 @@ def _named(schema: Any) -> str:
 
 
 def _line(data: dict[str, Any]) -> str:
-    # Part by part: the encoder holds up all other threads while it works, and the screen is one of them.
-    return "{" + ",".join(f"{_json(key)}:{_json(value)}" for key, value in data.items()) + "}\n"
+    return f"{_json(data)}\n"
 
 
 _json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode

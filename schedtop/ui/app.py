@@ -141,6 +141,7 @@ class SchedtopApp(OpenApp[int]):
         if isinstance(self.driver, QuietDriver):
             self.driver.has_input = False
         if isinstance(event, events.Key | events.MouseDown):
+            self.surface.slices.begin()
             self._changes.drop_hint()
         await self.key_order.take(event)
 
@@ -163,6 +164,7 @@ class SchedtopApp(OpenApp[int]):
 
     @on(FrameArrived)
     def _frame_arrived(self, event: FrameArrived) -> None:
+        self.surface.slices.begin()
         self.dashboard.add(event.frame)
         self.call_later(self._frame_drawn, event.frame.overhead.rss_bytes)
 
@@ -170,6 +172,7 @@ class SchedtopApp(OpenApp[int]):
         self.surface.flush()
         if self.collector is not None:
             self.collector.frame_drawn(held_bytes)
+        self.surface.breathe()
 
     @on(FeedEnded)
     def _feed_ended(self, event: FeedEnded) -> None:

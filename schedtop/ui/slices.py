@@ -32,12 +32,15 @@ class Slices:
         self._steps, self._looks = iter(steps), 0
         self._go_on(self._steps)
 
+    def begin(self) -> None:
+        """The event loop has just been woken: a stretch begins."""
+        self._breath.begin()
+
     def breathe(self) -> None:
         """Gives the CPU away if it was kept for a while. Within a step: where its first half is done."""
         self._breath.take()
 
     def _go_on(self, steps: Iterator[Step]) -> None:
-        self._breath.begin()
         # A step may have begun others in their place.
         while steps is self._steps and (step := next(steps, None)) is not None:
             step()
@@ -54,6 +57,7 @@ class Slices:
     def _look(self, steps: Iterator[Step]) -> None:
         if steps is not self._steps:
             return
+        self.begin()
         if self._looks < MOST_LOOKS and self._keys_wait(True):
             self._wait(steps)
         else:

@@ -61,7 +61,7 @@ class FilledPrograms(Programs):
     """The real maps' layouts in ordinary memory, every task of which moves between two ticks."""
 
     def __init__(self, compiled: Compiled, case: Tables) -> None:
-        self._fds, self._hooks, self._attached, self.refused = {}, {}, {}, {}
+        self._fds, self._hooks, self._attached, self.refused, self._missed = {}, {}, {}, {}, {}
         self.sampled_cpus = ()
         specs = compiled.maps
         self.tasks = np.zeros(specs["tasks"].entries, specs["tasks"].dtype)

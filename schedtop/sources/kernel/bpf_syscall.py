@@ -25,6 +25,7 @@ _NO_EXIST = 1
 _OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET = 216, 192
 _RUN_NUMBERS = struct.Struct("<3Q")  # run_time_ns, run_cnt, recursion_misses
+_ADDRESSES = struct.Struct("<2Q")
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
 NUMBERS = {
@@ -110,11 +111,6 @@ def lookup_batch(map_fd: int, keys_at: int, values_at: int, entries: int) -> int
     return count
 
 
-def prepared_lookup(map_fd: int, key_at: int, value_at: int) -> Prepared:
-    """A call that copies the value of the key at one address to another one; FileNotFoundError without one."""
-    return Prepared(_MAP_LOOKUP, struct.pack("<IxxxxQQ", map_fd, key_at, value_at))
-
-
 def load_program(
     kind: int, name: str, instructions: bytes, attach_type: int = 0, attach_btf_id: int = 0, log_bytes: int = 0
 ) -> int:
@@ -156,14 +152,30 @@ class Prepared:
     """A call of bpf(2) that is made again and again: its arguments are put together once."""
 
     def __init__(self, command: int, attr: bytes) -> None:
-        self._attr = ctypes.create_string_buffer(attr, _ATTR_BYTES)
-        numbers = (_number()[0], command, ctypes.addressof(self._attr), _ATTR_BYTES)
+        self.attr = ctypes.create_string_buffer(attr, _ATTR_BYTES)
+        numbers = (_number()[0], command, ctypes.addressof(self.attr), _ATTR_BYTES)
         self._arguments = tuple(map(ctypes.c_long, numbers))
 
     def __call__(self) -> None:
         """Raises OSError."""
         if _libc.syscall(*self._arguments) < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+class LookUp:
+    """Copies values of a hash, of the key at one address to another one."""
+
+    def __init__(self, map_fd: int) -> None:
+        self._call = Prepared(_MAP_LOOKUP, struct.pack("<I", map_fd))
+
+    def __call__(self, key_at: int, value_at: int) -> bool:
+        """False: there is no such key. Raises OSError."""
+        _ADDRESSES.pack_into(self._call.attr, 8, key_at, value_at)
+        try:
+            self._call()
+        except FileNotFoundError:
+            return False
+        return True
 
 
 class ProgramInfo:

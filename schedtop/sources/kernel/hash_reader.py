@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,7 @@ class HashReader:
         self._fd, self._key_bytes, self._entries, self._dtype = fd, key_bytes, entries, dtype
         self._keys: Bytes | None = None
         self._values: Bytes = np.empty(0, np.uint8)
-        self._key = ctypes.create_string_buffer(key_bytes)
-        self._value = ctypes.create_string_buffer(dtype.itemsize)
-        self._look_up = calls.prepared_lookup(fd, ctypes.addressof(self._key), ctypes.addressof(self._value))
+        self._look_up = calls.LookUp(fd)
 
     def all(self) -> Rows:
         """All values, in any order (kernel 5.6 and later)."""
@@ -36,10 +33,10 @@ class HashReader:
 
     def some(self, keys: list[bytes]) -> Rows:
         """The values of those keys that are there, in their order."""
-        found = []
-        for key in keys:
-            self._key.raw = key
-            with suppress(FileNotFoundError):
-                self._look_up()
-                found.append(self._value.raw)
-        return np.frombuffer(b"".join(found), self._dtype)
+        asked = ctypes.create_string_buffer(b"".join(keys))
+        values = np.empty(len(keys), self._dtype)
+        key_at, value_at, found = ctypes.addressof(asked), values.ctypes.data, 0
+        for place in range(len(keys)):
+            # The value of one that is not there any more is where the next one's goes.
+            found += self._look_up(key_at + place * self._key_bytes, value_at + found * self._dtype.itemsize)
+        return values[:found]

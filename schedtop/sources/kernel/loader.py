@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ class Loader:
         self._fds: dict[str, int] = {}
         self._attached: dict[str, list[int]] = {}
         self._infos: dict[str, calls.ProgramInfo] = {}
+        self._missed: dict[str, int] = {}
+        self._turns: Iterator[str] = iter(())
 
     def close(self) -> None:
         """Detaches the programs and releases what the kernel holds for them."""
@@ -62,9 +65,14 @@ class Loader:
             os.close(fd)
         self._fds.clear()
 
-    def misses(self) -> int:
-        """Events so far that the kernel kept from our programs, because one was running on that CPU already."""
-        return sum(self._info(name).misses() for name in self._hooks)
+    def misses(self, by_turns: bool = False) -> int:
+        """Events so far that the kernel kept from our programs, because one was running on that CPU already.
+
+        `by_turns`: each call asks the next program only, and has what the others said when it was their turn.
+        """
+        for name in (next(self._turns),) if by_turns and self._missed else self._hooks:
+            self._missed[name] = self._info(name).misses()
+        return sum(self._missed.values())
 
     def _info(self, name: str) -> calls.ProgramInfo:
         """What the kernel knows of a loaded program."""
@@ -120,6 +128,7 @@ class Loader:
                 self._refuse(name, error)
         for name in self.refused:
             self._hooks.pop(name)
+        self._turns = cycle(tuple(self._hooks))
 
     def _load_or_refuse(self, name: str) -> None:
         try:

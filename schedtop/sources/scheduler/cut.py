@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 from schedtop.model.rows import Rows, copy_rows
 
 OF_ENDED_WAITS = (
@@ -40,13 +38,15 @@ def copy_at_cut(cpus: Rows, cuts: Rows, epoch: int) -> Rows:
     copy = copy_rows(cpus)
     for _ in range(TRIES):
         unsettled = (copy["wait_ends"] & 1 != 0) | (copy["wait_ends"] != cpus["wait_ends"])
-        # Of a CPU that has begun the next epoch, what it counts now does not matter.
-        unsettled &= cpus["cut_epoch"] != epoch + 1
+        if unsettled.any():
+            # Of a CPU that has begun the next epoch, what it counts now does not matter.
+            unsettled &= cpus["cut_epoch"] != epoch + 1
         if not unsettled.any():
             break
         time.sleep(PAUSE_S)
         copy[unsettled] = cpus[unsettled]
-    begun = np.flatnonzero(cpus["cut_epoch"] == epoch + 1)
-    for name in OF_ENDED_WAITS:
-        copy[name][begun] = cuts[name][begun]
+    begun = (cpus["cut_epoch"] == epoch + 1).nonzero()[0]
+    if len(begun):
+        for name in OF_ENDED_WAITS:
+            copy[name][begun] = cuts[name][begun]
     return copy

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpu_list
-from schedtop.base.units import NS_PER_S
+from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.rows import TASK_NAME_DTYPE, Integers, Rows, take_rows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
@@ -19,6 +19,9 @@ _FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
 
 MOST_MASKS = 16
 """Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
+
+LEAST_DELAY_NS = NS_PER_MS
+"""Of a task that has waited less in an interval it does not matter where it may run."""
 
 KEEP_MASKS_NS = 3 * NS_PER_S
 """How long a task keeps the mask that it was found with."""
@@ -90,7 +93,10 @@ class Affinities:
 
     def note(self, tasks: Rows, now_ns: int) -> None:
         """Fills `allowed_cpus` of the tasks (TASK_DTYPE) with the largest run delays; 0 for one that is gone."""
-        chosen = tasks["run_delay_ns"].nonzero()[0]
+        chosen = (tasks["run_delay_ns"] >= LEAST_DELAY_NS).nonzero()[0]
+        if not len(chosen):
+            self._known.clear()
+            return
         if len(chosen) > MOST_MASKS:
             chosen = chosen[tasks["run_delay_ns"][chosen].argsort()[-MOST_MASKS:]]
         of = list(zip(tasks["tid"][chosen].tolist(), tasks["start_ns"][chosen].tolist(), strict=True))

@@ -79,7 +79,7 @@ class SinceLast:
     caused: Caused | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reading:
     """Counters, gauges and settings at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
@@ -123,14 +123,10 @@ class Reading:
         own = self.own
         if own.bpf_ns is not None:
             own = replace(own, bpf_switches=int(self.cpus["switches"].sum()))
-        losses = self._sums(_KERNEL_LOSS)
-        for name, value in (
-            ("loss", Loss(**losses, late_ticks=self.late_ticks, events_missed=self.events_missed)),
-            ("blocked", Attribution(**self._sums(_KERNEL_ATTRIBUTION))),
-            ("overhead", own),
-            ("idle_ns", _idle_ns(self.cpus, self.time_ns)),
-        ):
-            object.__setattr__(self, name, value)
+        self.loss = Loss(**self._sums(_KERNEL_LOSS), late_ticks=self.late_ticks, events_missed=self.events_missed)
+        self.blocked = Attribution(**self._sums(_KERNEL_ATTRIBUTION))
+        self.overhead = own
+        self.idle_ns = _idle_ns(self.cpus, self.time_ns)
 
     @property
     def kernel_switches(self) -> int | None:

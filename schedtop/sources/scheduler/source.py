@@ -85,6 +85,7 @@ class LiveSource:
         self._wanted = source
         self._limits = limits
         self._first_ns = min(first_ns or interval_ns, interval_ns)
+        self._is_paced = first_ns is not None
         self._scope = scope
         self._topology = topology
         self._groups = groups
@@ -242,7 +243,7 @@ class LiveSource:
             pressure=self._files.pressure(),
             own=self._files.own_cost(programs.run_ns()),
             late_ticks=self._late_ticks,
-            events_missed=programs.misses() + self._interrupts.misses(),
+            events_missed=programs.misses(by_turns=self._is_paced) + self._interrupts.misses(),
             queue_length=queued,
             throttling=self._quota_statistics(cgroups),
             groups=groups,
@@ -343,6 +344,7 @@ class LiveSource:
         self._later_waits = events[~now]
         events = in_order(events[now])
         rows = slow_wait_rows(events, wall_offset_ns, names)
+        self._breath.take()
         if len(rows):
             if reader := self._interrupts.reader:
                 reader.spans.collect()
@@ -356,6 +358,7 @@ class LiveSource:
             running = self._running.now(self._programs.cpus, stat.online)
             reach = self._reach()
             idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns, reach.ranks(rows["cpu"]))
+            self._breath.take()
             note_idle_cpus(rows, events["bonds"], idle, reach)
             note_domains(rows, self.host.topology)
         return rows

@@ -117,6 +117,18 @@ else:
     assert done.stdout.split("\n")[:2] == ["[True, False, False]", "True"], done.stderr
 
 
+def test_all_processes_are_looked_at_only_when_one_has_been_started(tmp_path: Path) -> None:
+    for name in ("7", "12", "self"):
+        (tmp_path / name).mkdir()
+    session = SessionNice(str(tmp_path))
+    found = []
+    for newest in (12, 12, 13):
+        (tmp_path / "loadavg").write_text(f"0.00 0.01 0.05 1/80 {newest}\n")
+        found.append(sorted(session._candidates()))
+        session._pids = ["7"]
+    assert found == [["12", "7"], ["7"], ["12", "7"]]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a namespace of processes of its own needs root")
 def test_session_that_began_outside_of_our_namespace_is_left_alone() -> None:
     code = "from schedtop.base.session_nice import SessionNice; SessionNice().others()"

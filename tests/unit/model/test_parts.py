@@ -63,7 +63,7 @@ class WiderFrame(Frame):
     marks: Rows = field(default_factory=marks)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WiderReading(Reading):
     """A Reading with its counters: what it adds to reading.py."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from dataclasses import replace
 from typing import Any
@@ -39,7 +40,8 @@ from schedtop.model.short_lived import (
     parent_name,
     sort_commands,
 )
-from schedtop.recording.fields import fields_of, frame_of
+from schedtop.recording.fields import frame_of
+from schedtop.recording.lines import frame_line
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 
 HOST = Host("test", "6.18.0", "synthetic")
@@ -196,7 +198,7 @@ def test_filter_holds_for_names_groups_and_parents() -> None:
 
 def test_a_recorded_frame_has_them_and_an_old_one_says_that_it_has_not() -> None:
     made = frame(lives({"comm": b"\xff\x01", "parent": b"sh", "exit_code": EXIT_UNKNOWN, "count": 2**40}))
-    fields = fields_of(made)
+    fields = json.loads(frame_line(made))
     times = {name: getattr(made, name) for name in ("start_time_ns", "end_ns", "interval_ns", "threshold_ns")}
     read = frame_of(fields, times, made.cgroups)
     assert read.short_lived.tolist() == made.short_lived.tolist()

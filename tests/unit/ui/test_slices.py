@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 
+import pytest
+
+from schedtop.base import breath
 from schedtop.ui.slices import Slices
 
 
@@ -80,3 +84,14 @@ async def test_what_a_key_draws_replaces_what_it_interrupted() -> None:
     some.run(noting(done, "after"))
     await asyncio.sleep(0.05)
     assert done == ["before", "after"]
+
+
+def test_what_was_done_before_the_steps_counts_as_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop was woken by a Frame, which took a while: the CPU is given away after the first step."""
+    now_s, sleeps = [10.0], []
+    monkeypatch.setattr(breath, "time", SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleeps.append))
+    some = slices(Keys())
+    some.begin()
+    now_s[0] += 2 * breath.STRETCH_S
+    some.run([int, int])
+    assert sleeps == [breath.SLEEP_S]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.base.breath import Breath
 from schedtop.base.limits import LINE_BYTES, TEXT_CHARS
 from schedtop.model.frame import Frame
 from schedtop.outputs.recording.fitting import fitting_line
@@ -27,7 +28,7 @@ def header(frame: Frame) -> Header:
 
 def test_a_line_that_fits_is_the_frame_itself() -> None:
     (frame,) = frames(cpus=64, tasks=5000)
-    assert fitting_line(frame, {}) == frame_line(frame)
+    assert fitting_line(frame, {}, Breath()) == frame_line(frame)
 
 
 def test_sixty_five_thousand_tasks_fit(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_sixty_five_thousand_tasks_fit(tmp_path: Path) -> None:
 def test_a_line_too_long_to_be_read_loses_its_least_rows_and_counts_them() -> None:
     (frame,) = frames(cpus=64, tasks=90_000, slow_waits=20_000)
     assert len(frame_line(frame)) > LINE_BYTES
-    again = read_frame(fitting_line(frame, {}))
+    again = read_frame(fitting_line(frame, {}, Breath()))
     assert 20_000 < len(again.tasks) < 90_000
     assert len(again.tasks) + again.loss.tasks_forgotten == 90_000
     assert len(again.slow_waits) + again.loss.slow_waits_forgotten == 20_000

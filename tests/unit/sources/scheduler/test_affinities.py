@@ -5,12 +5,13 @@ import pytest
 
 from schedtop.model.rows import TASK_DTYPE, Rows
 from schedtop.sources.scheduler import names
-from schedtop.sources.scheduler.names import KEEP_MASKS_NS, MOST_MASKS, Affinities
+from schedtop.sources.scheduler.names import KEEP_MASKS_NS, LEAST_DELAY_NS, MOST_MASKS, Affinities
 
 
 def tasks(delays: dict[int, int]) -> Rows:
+    """Tasks by tid with their run delays, in units of the least one that is looked at."""
     rows = np.zeros(len(delays), TASK_DTYPE)
-    rows["tid"], rows["run_delay_ns"] = list(delays), list(delays.values())
+    rows["tid"], rows["run_delay_ns"] = list(delays), [delay * LEAST_DELAY_NS for delay in delays.values()]
     return rows
 
 
@@ -36,6 +37,14 @@ def test_a_mask_is_asked_for_once_in_a_while(asked: list[int]) -> None:
         affinities.note(rows, now_ns)
         assert rows["allowed_cpus"].tolist() == [3, 0]
         assert asked == expected
+
+
+def test_a_task_that_has_hardly_waited_is_not_asked_for(asked: list[int]) -> None:
+    rows = tasks({3: 1, 4: 1})
+    rows["run_delay_ns"][1] -= 1
+    Affinities().note(rows, 0)
+    assert rows["allowed_cpus"].tolist() == [3, 0]
+    assert asked == [3]
 
 
 def test_another_task_of_the_same_tid_is_asked_for(asked: list[int]) -> None:
