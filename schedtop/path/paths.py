@@ -46,7 +46,8 @@ class Paths:
     """All of it, the longest episodes first.
 
     `work`: waits for work that are left out, where all tasks are looked at. `not_walked`: episodes for which there was
-    no time. `unclear`: spans between two runs of which nothing is known, because events were lost: maybe it ran.
+    no time. `unclear`: spans between two runs of which nothing is known, because events were lost: maybe it ran; where
+    all tasks are looked at, also those of which most is not known.
     """
 
     capture: Capture
@@ -101,7 +102,7 @@ def find_paths(capture: Capture, targets: Targets = EVERY_TASK, min_ns: int = 0)
     blocked: list[StillBlocked] = []
     work = unclear = Sum()
     for span in _spans(timeline, targets, min_ns):
-        if all(one.state == UNKNOWN and not one.place for one in span.intervals):
+        if _is_unclear(span, targets):
             unclear = unclear.plus(span.length_ns)
             continue
         last = span.intervals[-1]
@@ -128,6 +129,15 @@ def find_paths(capture: Capture, targets: Targets = EVERY_TASK, min_ns: int = 0)
         left -= walk.looked_at
     blocked.sort(key=lambda one: (-one.time_ns, one.tid))
     return Paths(capture, targets, min_ns, tuple(episodes), tuple(blocked), work, not_walked, unclear)
+
+
+def _is_unclear(span: _Span, targets: Targets) -> bool:
+    """Whether nothing is known of a span; of a task that nobody asked for, whether most of it is not."""
+    if all(one.state == UNKNOWN and not one.place for one in span.intervals):
+        return True
+    unknown_ns = sum(one.end_ns - one.start_ns for one in span.intervals if one.state == UNKNOWN)
+    still_blocked = not span.ended and span.intervals[-1].place
+    return not targets.chosen and not still_blocked and 2 * unknown_ns > span.length_ns
 
 
 def _episode(timeline: Timeline, walk: Walk, span: _Span) -> Episode:

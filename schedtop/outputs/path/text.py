@@ -12,10 +12,11 @@ from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.tables import table
 from schedtop.path.paths import Paths
 from schedtop.path.profile import ProfileRow, profile
-from schedtop.path.segments import Episode, Hop, Segment, summed
+from schedtop.path.segments import IDLE_TID, UNKNOWN, Behind, Episode, Hop, Segment, summed
 
 IN_SENTENCE = 3
 ROWS = 15
+WORK_ROWS = 6
 EPISODES = 3
 PIECES = 24
 """How many lines of an episode are shown; the others are added up."""
@@ -26,8 +27,8 @@ def to_text(paths: Paths) -> str:
     rows = profile(paths.episodes)
     late = [row for row in rows if not row.for_work]
     parts = ["\n".join([sentence(paths), "  ".join(origin(paths))])]
-    parts += [_profile(paths, late or rows)] if rows else []
-    parts += [_chains(paths), _work(paths, rows), _blocked(paths)]
+    parts += [_profile(late or rows)] if rows else []
+    parts += [_chains(paths), _work(paths, rows, told=not late), _blocked(paths)]
     parts += [_longest(paths)] if paths.episodes else []
     parts += ["\n".join(trouble(paths))]
     return blocks_text(parts)
@@ -47,7 +48,13 @@ def sentence(paths: Paths) -> str:
     whole = sum(row.time_ns for row in late)
     count = _episodes(sum(any(not one.for_work for one in episode.segments) for episode in paths.episodes))
     were = "were" if who.endswith("tasks") else "was"
-    return f"{who} {were} late by {format_ns(whole)} in {count}: {_shares(late)}"
+    words = f"{who} {were} late by {format_ns(whole)} in {count}: {_shares(late)}"
+    work = [row for row in rows if row.for_work]
+    waited_ns = sum(row.time_ns for row in work)
+    # Of a client that is what it is about.
+    if waited_ns <= whole:
+        return words
+    return f"{words}; for work, or for an answer, it waited {format_ns(waited_ns)}: {_shares(work)}"
 
 
 def _who(paths: Paths) -> str:
@@ -67,10 +74,14 @@ def _episodes(count: int) -> str:
 
 def _shares(rows: Sequence[ProfileRow]) -> str:
     whole = sum(row.time_ns for row in rows)
-    shown = rows[:IN_SENTENCE]
+    # What is not known is told, but it is no answer.
+    known = [row for row in rows if row.state != UNKNOWN]
+    shown = (known or rows)[:IN_SENTENCE]
     words = [f"{row.time_ns / whole * 100:.0f} % {_doing(row)}" for row in shown]
-    rest = whole - sum(row.time_ns for row in shown)
+    unknown = sum(row.time_ns for row in rows if row.state == UNKNOWN and row not in shown)
+    rest = whole - unknown - sum(row.time_ns for row in shown)
     words += [f"{rest / whole * 100:.0f} % other"] if rest * 200 >= whole else []
+    words += [f"{unknown / whole * 100:.0f} % unknown"] if unknown * 200 >= whole else []
     return ", ".join(words)
 
 
@@ -79,9 +90,9 @@ def _doing(row: ProfileRow) -> str:
     return printable(f"itself {words}" if row.late else f"{row.task.comm} {words}")
 
 
-def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
+def _profile(rows: Sequence[ProfileRow], title: str = "Profile", most: int = ROWS) -> str:
     whole = sum(row.time_ns for row in rows)
-    shown = rows[:ROWS]
+    shown = rows[:most]
     lines = [
         (
             format_ns(row.time_ns),
@@ -93,7 +104,7 @@ def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
         )
         for row in shown
     ]
-    title = f"Profile: {format_ns(whole)} in all" + (f", {len(shown)} of {len(rows)} rows" if shown != rows else "")
+    title += f": {format_ns(whole)} in all" + (f", {len(shown)} of {len(rows)} rows" if len(shown) < len(rows) else "")
     header = ("time", "share", "episodes", "task", "is", "what it did meanwhile")
     return f"{title}\n{table(header, lines, left=('task', 'is', 'what it did meanwhile'))}"
 
@@ -110,9 +121,10 @@ def _chains(paths: Paths) -> str:
     )
 
 
-def _work(paths: Paths, rows: Sequence[ProfileRow]) -> str:
-    listed_ns = sum(row.time_ns for row in rows if row.for_work)
-    lines = [f"Waits for work, in the episodes but not late: {format_ns(listed_ns)}"] if listed_ns else []
+def _work(paths: Paths, rows: Sequence[ProfileRow], *, told: bool) -> str:
+    """What a client waits for in epoll_wait may be an answer: the time is not called late, but it is told, once."""
+    listed = [row for row in rows if row.for_work]
+    lines = [_profile(listed, "Waits for work, or for an answer", WORK_ROWS)] if listed and not told else []
     if paths.work.count:
         lines.append(f"Waits for work, left out: {paths.work.count} ({format_ns(paths.work.time_ns)} in all)")
     return "\n".join(lines)
@@ -172,12 +184,15 @@ def _piece(segment: Segment) -> str:
     words = does(segment.state, None, segment.where, segment.woken_by, segment.reason)
     if segment.behind:
         shown = segment.behind[:3]
-        parts = [
-            (f"{part.comm} {part.time_ns / segment.time_ns * 100:.0f} %" if part.tid else
-             f"{part.time_ns / segment.time_ns * 100:.0f} % while its CPU was idle")
-            for part in shown
-        ]  # fmt: skip
+        parts = [f"{_ahead(segment, part)} {part.time_ns / segment.time_ns * 100:.0f} %" for part in shown]
         words = f"queued behind {', '.join(parts)}" + (", ..." if len(segment.behind) > len(shown) else "")
         if len(segment.behind) == 1:
-            words = does(segment.state, segment.behind[0].comm, "", "", "")
+            words = does(segment.state, segment.behind[0].comm, "", "", "", segment.comm)
     return f"{format_ns(segment.time_ns):>8}  {segment.comm} ({segment.tid}) {words}"
+
+
+def _ahead(segment: Segment, part: Behind) -> str:
+    """What had the CPU, in words."""
+    if part.tid == IDLE_TID:
+        return "nothing (its CPU idle)"
+    return f"another {part.comm}" if part.comm == segment.comm else part.comm

@@ -18,10 +18,11 @@ DOES = {
 }
 
 
-def does(state: str, behind: str | None, where: str, woken_by: str, reason: str) -> str:
-    """What a task does in a segment, in words."""
+def does(state: str, behind: str | None, where: str, woken_by: str, reason: str, comm: str = "") -> str:
+    """What a task does in a segment, in words. `comm`: its name, where `behind` may be another task of that name."""
     if state == QUEUED:
-        return {None: "queued", "idle": "queued, its CPU idle"}.get(behind, f"queued behind {behind}")
+        name = f"another {behind}" if behind and behind == comm else behind
+        return {None: "queued", "idle": "queued, its CPU idle"}.get(behind, f"queued behind {name}")
     if state == UNKNOWN:
         return f"unknown: {reason}" + (f" (blocked in {where})" if where else "")
     words = DOES[state]
@@ -34,7 +35,8 @@ def does(state: str, behind: str | None, where: str, woken_by: str, reason: str)
 
 def row_words(row: ProfileRow) -> str:
     """The same of a row of the profile."""
-    return does(row.state, row.behind.comm if row.behind else None, row.where, row.woken_by, row.reason)
+    behind = row.behind.comm if row.behind else None
+    return does(row.state, behind, row.where, row.woken_by, row.reason, row.task.comm)
 
 
 def origin(paths: Paths) -> list[str]:
@@ -64,7 +66,7 @@ def trouble(paths: Paths) -> list[str]:
         found.append(f"lost: {capture.lost_places:,} stacks: there it is not known where tasks were blocked")
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
-        ("spans are left out of which nothing is known: a switch was lost or not seen", paths.unclear),
+        ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),
     ):
         if many.count:
             found.append(f"left out: {many.count} {what} ({format_ns(many.time_ns)} in all)")
