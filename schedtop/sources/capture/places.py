@@ -28,6 +28,22 @@ class Places:
         self._rows.append(rows)
         self._addresses.append(addresses)
 
+    def extend(self, later: Places) -> None:
+        """Adds others; they stay there, too."""
+        self.lost += later.lost
+        self._rows += later._rows
+        self._addresses += later._addresses
+
+    @property
+    def count(self) -> int:
+        """How many stacks there are."""
+        return sum(map(len, self._rows))
+
+    def forget(self) -> None:
+        """Drops them, and counts them as lost."""
+        self.lost += self.count
+        self._rows, self._addresses = [], []
+
     def named(self) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
         """All rows, and the distinct stacks that their numbers mean."""
         if not self._rows:

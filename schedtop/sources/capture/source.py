@@ -85,16 +85,16 @@ class CaptureSource:
         self._front_end = choose_capture_front_end(self._wanted, path=self._path_ns is not None)
         self.host = proc.identify_host(self._front_end.name, pid_numbers().note)
         cpus = max(*present_cpus(), *online_cpus()) + 1
-        self._rings = Rings(self._front_end, _build(self._front_end), cpus, self._buffer_bytes)
-        self._rings.take_stacks_from(self._path_ns or 0)
+        self.rings = Rings(self._front_end, _build(self._front_end), cpus, self._buffer_bytes)
+        self.rings.take_stacks_from(self._path_ns or 0)
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self._rings.close()
+        self.rings.close()
 
     def take(self, duration_ns: int, stop: threading.Event) -> Capture:
         """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
-        rings, taken, ended_early, online = self._rings, Taken(), "", set(online_cpus())
+        rings, taken, ended_early, online = self.rings, Taken(), "", set(online_cpus())
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
@@ -114,6 +114,24 @@ class CaptureSource:
         taken.add(rings)
         taken.add(rings)
         interrupting = rings.interrupting() - interrupting
+        return self.capture_of(
+            taken, (start_ns, end_ns), online, clocks=clocks, lost=rings.cpus["lost"], interrupting=interrupting,
+            ended_early=ended_early,
+        )  # fmt: skip
+
+    def capture_of(
+        self,
+        taken: Taken,
+        span: tuple[int, int],
+        online: set[int],
+        *,
+        clocks: Clocks,
+        lost: Integers,
+        interrupting: int,
+        ended_early: str = "",
+    ) -> Capture:
+        """What was taken, from `span[0]` to `span[1]`; `lost`: by CPU and kind, meanwhile."""
+        rings, (start_ns, end_ns) = self.rings, span
         told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
         cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
@@ -129,7 +147,7 @@ class CaptureSource:
             events=events,
             names=with_missing_names(names, events, start_ns),
             losses=losses,
-            lost={kind: rings.cpus["lost"][list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
+            lost={kind: lost[list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
             machine=platform.machine(),
             kernel_build=platform.version(),
             ended_early=ended_early,
@@ -140,7 +158,7 @@ class CaptureSource:
             stacks=stacks,
             held=held,
             calls=syscall_names() if self._path_ns is not None else {},
-            lost_places=taken.places.lost + int(rings.cpus["lost"][:, model.STACK].sum()),
+            lost_places=taken.places.lost + int(lost[:, model.STACK].sum()),
         )
 
     def _unavailable(self, late: list[int]) -> dict[str, str]:
@@ -155,9 +173,9 @@ class CaptureSource:
 
     def drop(self, stop: threading.Event) -> None:
         """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
-        self._rings.open(time.monotonic_ns(), (1 << 63) - 1)
+        self.rings.open(time.monotonic_ns(), (1 << 63) - 1)
         while not stop.wait(POLL_NS / NS_PER_S):
-            Taken().add(self._rings)
+            Taken().add(self.rings)
 
 
 class Rings(Loader):
@@ -240,6 +258,26 @@ class Taken:
         self.count = 0
         self.places = Places()
         self._pieces: dict[int, list[Rows]] = {}
+
+    def extend(self, later: Taken) -> None:
+        """Adds what was taken after this; it stays there, too."""
+        self.count += later.count
+        for cpu, rows in later._pieces.items():
+            self._pieces.setdefault(cpu, []).extend(rows)
+        self.places.extend(later.places)
+
+    def only_names(self, since_ns: int = 0) -> Taken:
+        """The last name of each task in it, and nothing else; as if told at `since_ns` where that was before."""
+        found = Taken()
+        for cpu, pieces in self._pieces.items():
+            rows = np.concatenate([rows[_kinds(rows) == model.NAME] for rows in pieces])
+            # The last one of each: of the reversed ones the first.
+            kept = rows[::-1][np.unique(_tids(rows[::-1]), return_index=True)[1]]
+            if len(kept):
+                kept["time_ns"] = np.maximum(kept["time_ns"], np.uint64(since_ns))
+                found._pieces[cpu] = [kept[np.argsort(kept["time_ns"], kind="stable")]]
+                found.count += len(kept)
+        return found
 
     def add(self, rings: Rings) -> None:
         """Empties all rings."""
