@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_S
-from schedtop.cli.options import buffer_option, recording_options
+from schedtop.cli.options import buffer_option, no_empty, recording_options
 from schedtop.cli.types import Duration
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
               help="Where to write; endings are added.  [default: schedtop-HOST-TIME-trace]")  # fmt: skip
 @click.option("--format", "format_name", type=click.Choice(["perfetto", "chrome", "both"]),
               help="What to write.  [default: by the ending of NAME, without one: both]")  # fmt: skip
+@click.option("--path", multiple=True, metavar="TEXT", callback=no_empty,
+              help="Add the path across tasks of tasks with this in their name, or this tid (repeatable).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @buffer_option
 @recording_options

@@ -108,7 +108,7 @@ def condition_option(command: Command) -> Command:
 
 def trigger_options(command: Command, *, screen: bool = True) -> Command:
     """`--on`, and what is done then. `screen`: whether there is one to freeze."""
-    actions = f"{'freeze, ' if screen else ''}export, record or 'run COMMAND'"
+    actions = f"{'freeze, ' if screen else ''}export, record, path or 'run COMMAND'"
     for option in reversed((
         condition_option,
         click.option("--then", "actions", multiple=True, metavar="ACTION",

@@ -23,7 +23,7 @@ METRICS = ("p50", "p90", "p99", "p99.9", "max", "slow_waits", "run_delay", "queu
            "involuntary_switches", "busy", "steal", "throttled", "pressure", "lost")  # fmt: skip
 """`triggers.metrics.METRICS`; its module would bring numpy with it."""
 
-ACTIONS = ("freeze", "export", "record", "run")
+ACTIONS = ("freeze", "export", "record", "path", "run")
 """`triggers.plan.ACTIONS`, likewise."""
 
 _PLAIN = re.compile(r"[\w%+,./:@-]+", re.ASCII)

@@ -31,7 +31,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     """What the command does, by its options; gives the exit status."""
     output = checked_output(options)
     scope = _scope_of(options)
-    members = _Members(scope)
+    members = Members(scope)
     with progress("recording"):
         taken = in_thread(lambda: _take(options, members, signals), signals)
     status = signals.answered()
@@ -46,7 +46,7 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     return 0 if status == 128 + signal.SIGINT else status
 
 
-class _Members:
+class Members:
     """The tasks of a scope's cgroup, looked up before the recording and after it."""
 
     def __init__(self, scope: Scope) -> None:
@@ -64,7 +64,7 @@ class _Members:
         return frozenset(self._found) if self._group else None
 
 
-def _take(options: dict[str, Any], members: _Members, signals: Signals) -> Capture:
+def _take(options: dict[str, Any], members: Members, signals: Signals) -> Capture:
     with CaptureSource(options["source"], options["buffer"], path_ns=STACKS_NS) as source:
         signals.check()  # nothing was recorded yet
         members.look()
@@ -73,7 +73,7 @@ def _take(options: dict[str, Any], members: _Members, signals: Signals) -> Captu
         return taken
 
 
-def _paths(taken: Capture, scope: Scope, members: _Members, min_ns: int) -> Paths:
+def _paths(taken: Capture, scope: Scope, members: Members, min_ns: int) -> Paths:
     targets = Targets(scope.tids, scope.tgids, scope.comms, members.found, str(scope))
     return find_paths(taken, targets, min_ns)
 

@@ -10,12 +10,14 @@ import click
 
 from schedtop.base.invoker import UnclearInvoker, invoker
 from schedtop.commands.conditions import conditions_of
+from schedtop.commands.last_seconds import KernelEvents
+from schedtop.commands.opening import scope_of
 from schedtop.outputs.files import OutputError, check_directory
 from schedtop.run.opening import is_proc
 from schedtop.run.priority import STARTED_NICE
 from schedtop.triggers.grammar import Comparison, Condition
 from schedtop.triggers.metrics import METRICS, Argument, Metric
-from schedtop.triggers.plan import Plan, parse_actions
+from schedtop.triggers.plan import LastSeconds, Plan, parse_actions
 
 
 def check_source(conditions: tuple[Condition, ...], source: str) -> None:
@@ -66,6 +68,7 @@ def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
         freeze="freeze" in names,
         export="export" in names,
         record="record" in names,
+        last_seconds=_last_seconds(options) if "path" in names else None,
         commands=commands,
         export_dir=Path(options["export_dir"]),
         around_ns=options["around"],
@@ -83,6 +86,13 @@ def plan_of(options: dict[str, Any], *, screen: bool) -> Plan:
         except OutputError as error:
             raise click.BadParameter(str(error), param_hint="'--export-dir'") from error
     return plan
+
+
+def _last_seconds(options: dict[str, Any]) -> LastSeconds:
+    """What keeps the events for `--then path`. Raises ClickException where there is no live kernel."""
+    if is_proc(options["source"]) or options["source"] == "synthetic":
+        raise click.BadParameter("path needs the events of the live kernel: run `sudo schedtop`", param_hint="'--then'")
+    return KernelEvents(options["source"], scope_of(options))
 
 
 def _check_root(commands: tuple[tuple[str, ...], ...]) -> None:

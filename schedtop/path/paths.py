@@ -50,7 +50,8 @@ class Paths:
     """All of it, the longest episodes first.
 
     `work`: waits for work that are left out, where all tasks are looked at. `not_walked`: episodes for which there was
-    no time. `unclear`: spans between two runs of which nothing is known, because events were lost: maybe it ran.
+    no time. `unclear`: spans between two runs of which nothing is known, because events were lost: maybe it ran; where
+    all tasks are looked at, also those of which most is not known.
     `inversion`: the priority inversion that they show; `None`: none.
     """
 
@@ -122,7 +123,7 @@ def find_paths(
     blocked: list[StillBlocked] = []
     work = unclear = Sum()
     for span in _spans(timeline, targets, min_ns, since_ns):
-        if all(one.state == UNKNOWN and not one.place for one in span.intervals):
+        if _is_unclear(span, targets):
             if span.ended or not since_ns:
                 unclear = unclear.plus(span.length_ns)
             continue
@@ -153,6 +154,15 @@ def find_paths(
         between()
     blocked.sort(key=lambda one: (-one.time_ns, one.tid))
     return Paths(capture, targets, min_ns, tuple(episodes), tuple(blocked), work, not_walked, unclear, inversions.found)
+
+
+def _is_unclear(span: _Span, targets: Targets) -> bool:
+    """Whether nothing is known of a span; of a task that nobody asked for, whether most of it is not."""
+    if all(one.state == UNKNOWN and not one.place for one in span.intervals):
+        return True
+    unknown_ns = sum(one.end_ns - one.start_ns for one in span.intervals if one.state == UNKNOWN)
+    still_blocked = not span.ended and span.intervals[-1].place
+    return not targets.chosen and not still_blocked and 2 * unknown_ns > span.length_ns
 
 
 def _episode(timeline: Timeline, walk: Walk, span: _Span) -> Episode:

@@ -122,6 +122,8 @@ class Wakeups:
         if not functions:
             word = DISK if in_iowait else _CALL_WORDS.get(call, "")
             idle = call in _WORK_CALLS and state == _SLEEPS and not in_iowait
+        elif in_iowait and word in functions:
+            word, idle = DISK, False  # whatever the function is called
         if word == "futex" and wakeup and not wakeup.tid:
             word, idle = "futex timeout", True
         if not call and any(name.startswith(("handle_mm_fault", "do_user_addr_fault")) for name in functions):

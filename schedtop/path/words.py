@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from schedtop.base.units import format_ns, printable
 from schedtop.path.profile import ProfileRow
-from schedtop.path.segments import BLOCKED, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN, Behind, Segment
+from schedtop.path.segments import BLOCKED, IDLE_TID, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN, Behind, Segment
 from schedtop.path.summary import Summary
 
 DOES = {
@@ -23,10 +23,11 @@ BEHIND = 3
 """How many tasks that one was queued behind are named."""
 
 
-def does(state: str, behind: str | None, where: str, woken_by: str, reason: str) -> str:
-    """What a task does in a segment, in words."""
+def does(state: str, behind: str | None, where: str, woken_by: str, reason: str, comm: str = "") -> str:
+    """What a task does in a segment, in words. `comm`: its name, where `behind` may be another task of that name."""
     if state == QUEUED:
-        return {None: "queued", "idle": "queued, its CPU idle"}.get(behind, f"queued behind {behind}")
+        name = f"another {behind}" if behind and behind == comm else behind
+        return {None: "queued", "idle": "queued, its CPU idle"}.get(behind, f"queued behind {name}")
     if state == UNKNOWN:
         return f"unknown: {reason}" + (f" (blocked in {where})" if where else "")
     words = DOES[state]
@@ -39,17 +40,18 @@ def does(state: str, behind: str | None, where: str, woken_by: str, reason: str)
 
 def row_words(row: ProfileRow) -> str:
     """The same of a row of the profile."""
-    return does(row.state, row.behind.comm if row.behind else None, row.where, row.woken_by, row.reason)
+    behind = row.behind.comm if row.behind else None
+    return does(row.state, behind, row.where, row.woken_by, row.reason, row.task.comm)
 
 
 def segment_words(segment: Segment) -> str:
     """The same of a segment, with the shares of what it was queued behind."""
     words = does(segment.state, None, segment.where, segment.woken_by, segment.reason)
     if len(segment.behind) == 1:
-        return does(segment.state, segment.behind[0].comm, "", "", "")
+        return does(segment.state, segment.behind[0].comm, "", "", "", segment.comm)
     if segment.behind:
         names = _by_name(segment.behind)
-        parts = [_behind_words(one, count, part_ns / segment.time_ns) for one, count, part_ns in names[:BEHIND]]
+        parts = [_behind_words(segment, *found) for found in names[:BEHIND]]
         words = f"queued behind {', '.join(parts)}" + (", ..." if len(names) > BEHIND else "")
     return words
 
@@ -63,10 +65,12 @@ def _by_name(behind: Sequence[Behind]) -> list[tuple[Behind, int, int]]:
     return sorted(sums.values(), key=lambda found: -found[2])
 
 
-def _behind_words(one: Behind, count: int, share: float) -> str:
-    if not one.tid:
-        return f"{share * 100:.0f} % while its CPU was idle"
-    return f"{one.comm}{f' (×{count})' if count > 1 else ''} {share * 100:.0f} %"
+def _behind_words(segment: Segment, one: Behind, count: int, time_ns: int) -> str:
+    share = f"{time_ns / segment.time_ns * 100:.0f} %"
+    if one.tid == IDLE_TID:
+        return f"{share} while its CPU was idle"
+    name = f"another {one.comm}" if one.comm == segment.comm and count == 1 else one.comm
+    return f"{name}{f' (×{count})' if count > 1 else ''} {share}"
 
 
 def sentence(summary: Summary) -> str:
@@ -82,7 +86,13 @@ def sentence(summary: Summary) -> str:
         count = episodes_words(summary.episodes)
         return f"{who} was not late: it waited for work for {format_ns(whole)} in {count}: {_shares(rows)}"
     whole = sum(row.time_ns for row in late)
-    return f"{who} {were} late by {format_ns(whole)} in {episodes_words(summary.late_episodes)}: {_shares(late)}"
+    words = f"{who} {were} late by {format_ns(whole)} in {episodes_words(summary.late_episodes)}: {_shares(late)}"
+    work = [row for row in rows if row.for_work]
+    waited_ns = sum(row.time_ns for row in work)
+    # Of a client that is what it is about.
+    if waited_ns <= whole:
+        return words
+    return f"{words}; for work, or for an answer, it waited {format_ns(waited_ns)}: {_shares(work)}"
 
 
 def episodes_words(count: int) -> str:
@@ -102,10 +112,14 @@ def _who(summary: Summary) -> str:
 
 def _shares(rows: Sequence[ProfileRow]) -> str:
     whole = sum(row.time_ns for row in rows)
-    shown = rows[:IN_SENTENCE]
+    # What is not known is told, but it is no answer.
+    known = [row for row in rows if row.state != UNKNOWN]
+    shown = (known or rows)[:IN_SENTENCE]
     words = [f"{row.time_ns / whole * 100:.0f} % {_doing(row)}" for row in shown]
-    rest = whole - sum(row.time_ns for row in shown)
+    unknown = sum(row.time_ns for row in rows if row.state == UNKNOWN and row not in shown)
+    rest = whole - unknown - sum(row.time_ns for row in shown)
     words += [f"{rest / whole * 100:.0f} % other"] if rest * 200 >= whole else []
+    words += [f"{unknown / whole * 100:.0f} % unknown"] if unknown * 200 >= whole else []
     return ", ".join(words)
 
 

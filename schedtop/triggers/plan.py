@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Protocol
 
 from schedtop.base.units import NS_PER_S
 from schedtop.triggers.grammar import Condition
@@ -17,6 +18,7 @@ ACTIONS = {
     "freeze": "the dashboard stands still at that moment",
     "export": "what was shown then becomes a JSON file (and, in the dashboard, an SVG)",
     "record": "the time before and after goes into a recording",
+    "path": "why tasks were late in the last seconds, across tasks, becomes two files",
     "run": "a command is run",
 }
 """What can be done, with words. `run` has the command after it."""
@@ -25,18 +27,40 @@ AROUND_NS = 60 * NS_PER_S
 """How much of before and after is recorded, unless asked otherwise."""
 
 
+Say = Callable[[str, bool], None]
+"""Tells the user something; true: it is a problem. Any thread may call it."""
+
+
+class LastSeconds(Protocol):
+    """What keeps the last seconds of the kernel's events while conditions are watched. Only `open` may come twice."""
+
+    def open(self, say: Say) -> None:
+        """Begins to keep; returns at once, and says later what goes wrong."""
+        ...
+
+    def write(self, base: Path, about: Mapping[str, str]) -> None:
+        """Writes the paths up to now into files that are named after `base`; returns at once, and says it when done."""
+        ...
+
+    def close(self) -> None:
+        """Finishes what is being written, and ends."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Every action is done for every condition. `commands`: words of the commands to run.
 
-    `export_dir` is where files go, `around_ns` how long before and after is recorded, `nice` the priority of commands;
-    with `run_as_root` they are root's even under sudo.
+    `last_seconds`: what the paths of `--then path` are from; `None`: they are not asked for. `export_dir` is where
+    files go, `around_ns` how long before and after is recorded, `nice` the priority of commands; with `run_as_root`
+    they are root's even under sudo.
     """
 
     conditions: tuple[Condition, ...] = ()
     freeze: bool = False
     export: bool = False
     record: bool = False
+    last_seconds: LastSeconds | None = None
     commands: tuple[tuple[str, ...], ...] = ()
     export_dir: Path = Path(".")
     around_ns: int = AROUND_NS
@@ -46,7 +70,7 @@ class Plan:
     @property
     def writes(self) -> bool:
         """Whether it writes files."""
-        return self.export or self.record
+        return self.export or self.record or self.last_seconds is not None
 
 
 def parse_actions(texts: Sequence[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
@@ -56,7 +80,7 @@ def parse_actions(texts: Sequence[str]) -> tuple[frozenset[str], tuple[tuple[str
         name, _, rest = text.strip().partition(" ")
         if name not in ACTIONS:
             near = get_close_matches(name, ACTIONS, 1)
-            raise ValueError(f"{text!r}: there are freeze, export, record and 'run COMMAND'" + _meant(near))
+            raise ValueError(f"{text!r}: there are freeze, export, record, path and 'run COMMAND'" + _meant(near))
         if name != "run" and rest.strip():
             raise ValueError(f"{text!r}: {name} stands alone; write one --then for each action")
         names.add(name)

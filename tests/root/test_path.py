@@ -19,13 +19,23 @@ from loads import ended, python
 from scenarios import cgroup
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import EVERY_TASK, Targets
 from schedtop.path.timeline import NOT_SEEN
 from schedtop.sources.capture.source import CaptureSource
+from schedtop.sources.capture.window import Window
 
 SPIN = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
+
+PING = """
+import os
+a, b = os.pipe(), os.pipe()
+if os.fork():
+    while True: os.write(a[1], b"x"); os.read(b[0], 1)
+while True: os.read(a[0], 1); os.write(b[1], b"x")
+"""
 
 Chain = Callable[[str], "Started"]
 
@@ -218,12 +228,7 @@ def test_a_quota_in_the_middle_is_told(chain: Chain) -> None:
 def test_lost_events_cut_paths_and_say_so(chain: Chain) -> None:
     """Beside two processes that wake each other, in a ring of 64 events a CPU."""
     started = chain("sleeper")
-    ping = python(
-        "import os\na, b = os.pipe(), os.pipe()\n"
-        "if os.fork():\n while True: os.write(a[1], b'x'); os.read(b[0], 1)\n"
-        "while True: os.read(a[0], 1); os.write(b[1], b'x')",
-        process_group=0,
-    )
+    ping = python(PING, process_group=0)
     try:
         paths = recorded(EVERY_TASK, buffer_bytes=4 << 10)
         assert paths.capture.lost_total > 1000
@@ -267,3 +272,161 @@ def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain,
     assert "late;[blocked in futex];holder" in run("--format", "folded")
     run("--format", "svg", "-o", "path.svg")
     assert "<svg" in (tmp_path / "path.svg").read_text()[:200]
+
+
+SLOW_READER = """
+import mmap, os, sys, time
+buffer = mmap.mmap(-1, 4096)
+disk = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+open("/proc/self/comm", "w").write("late")
+at = 0
+while True:
+    start = time.monotonic_ns()
+    os.preadv(disk, [buffer], at)
+    print(start, time.monotonic_ns(), flush=True)
+    at = (at + 4096) % (16 << 20)
+"""
+
+
+@contextmanager
+def slow_disk(directory: Path) -> Iterator[tuple[str, Path]]:
+    """A loop device that gives ten reads a second to the tasks of a cgroup: its path, and the file to join by."""
+    v1 = Path("/sys/fs/cgroup/blkio")
+    root = v1 if v1.is_dir() else Path("/sys/fs/cgroup")
+    image = directory / "disk"
+    image.write_bytes(bytes(16 << 20))
+    made = subprocess.run(["losetup", "-f", "--show", str(image)], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(f"no loop device: {made.stderr.strip()}")
+    device, group = made.stdout.strip(), root / f"schedtop-{os.getpid()}-disk"
+    number = os.stat(device).st_rdev
+    words = f"{os.major(number)}:{os.minor(number)}"
+    try:
+        try:
+            if root != v1:
+                (root / "cgroup.subtree_control").write_text("+io")
+            group.mkdir()
+            file, text = ("io.max", f"{words} riops=10") if root != v1 else (
+                "blkio.throttle.read_iops_device", f"{words} 10")  # fmt: skip
+            (group / file).write_text(text)
+        except OSError as error:
+            pytest.skip(f"no disk can be made slow here: {error}")
+        yield device, group / "cgroup.procs"
+    finally:
+        for _ in range(100):
+            try:
+                group.rmdir()
+                break
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.05)
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+def test_a_reader_of_a_slow_disk_is_blocked_in_its_read(tmp_path: Path) -> None:
+    """Ten reads a second, each takes about 100 ms by its own clock: that is the disk's, to the end of the walk."""
+    with slow_disk(tmp_path) as (device, join):
+        reader = python(SLOW_READER.replace("sys.argv[1]", repr(device)), stdout=subprocess.PIPE)
+        join.write_text(str(reader.pid))
+        with favoured("path", reader):
+            paths = recorded(Targets(tids=(reader.pid,)), 2 * NS_PER_S)
+        assert reader.stdout
+        reads = [tuple(map(int, line.split())) for line in reader.stdout.read().splitlines() if len(line.split()) == 2]
+    episodes = [one for one in whole(paths, "read") if one.length_ns > 20 * NS_PER_MS]
+    assert len(episodes) >= 10
+    took = [(begin, end) for begin, end in reads if any(begin < one.start_ns < end for one in episodes)]
+    assert len(took) == len(episodes)
+    assert total(episodes) == pytest.approx(sum(end - begin for begin, end in took), rel=0.05)
+    assert all("disk" in episode.where for episode in episodes)
+    segments = [segment for episode in episodes for segment in episode.segments]
+    ends = {(one.state, one.woken_by) for one in segments if one.state in ("blocked", "interrupt")}
+    print({(one.state, one.comm, one.where, one.woken_by, one.reason) for one in segments})
+    blocked = sum(one.time_ns for one in segments if one.state in ("blocked", "interrupt"))
+    assert blocked > 0.95 * total(episodes), ends
+    assert not any(segment.for_work for segment in segments)
+
+
+def test_a_cgroup_is_the_target_by_its_name(chain: Chain) -> None:
+    started = chain("sleeper")
+    with cgroup("path-target") as directory:
+        (directory / "cgroup.procs").write_text(str(started.process.pid))
+        command = ["path", "--cgroup", directory.name, "--duration", "1s", "--format", "json"]
+        done = subprocess.run([sys.executable, "-m", "schedtop", *command], capture_output=True, check=True)
+        started.process.kill()
+        started.process.wait()
+    data = json.loads(done.stdout)
+    assert {target["comm"] for target in data["targets"]} <= {"late", "holder", "chains"}
+    assert {target["tgid"] for target in data["targets"]} == {started.process.pid}
+    assert started.late in {target["tid"] for target in data["targets"]}
+
+
+def test_a_window_has_the_last_seconds_and_names_that_were_told_before(chain: Chain) -> None:
+    """Here the last second of three: what it holds adds up, and is as if recorded then."""
+    started = chain("sleeper")
+    with favoured("path", started.process), CaptureSource("btf", path_ns=NS_PER_MS) as source:
+        window = Window(source, NS_PER_S)
+        end_s = time.monotonic() + 3
+        while time.monotonic() < end_s:
+            window.poll()
+            time.sleep(0.02)
+        capture = window.capture()
+    assert capture.end_ns - capture.start_ns == NS_PER_S
+    assert capture.events["time_ns"].min() >= capture.start_ns
+    assert capture.lost_total == 0
+    assert "window" not in capture.unavailable
+    paths = find_paths(capture, Targets(tids=(started.late,)), NS_PER_MS)
+    episodes = whole(paths, "futex")
+    assert {episode.comm for episode in episodes} == {"late"}
+    assert time_of(episodes, "holder", "blocked") == pytest.approx(60 * NS_PER_MS * len(episodes), rel=0.05)
+
+
+def test_a_window_of_too_much_is_shorter_and_says_so() -> None:
+    ping = python(PING, process_group=0)
+    try:
+        with CaptureSource("btf", path_ns=NS_PER_MS) as source:
+            window = Window(source, 10 * NS_PER_S, most_events=20_000)
+            end_s = time.monotonic() + 2
+            while time.monotonic() < end_s:
+                window.poll()
+                time.sleep(0.02)
+            capture = window.capture()
+    finally:
+        os.killpg(ping.pid, signal.SIGKILL)
+        ping.wait()
+    assert "20,000 events are kept" in capture.unavailable["window"]
+    assert capture.end_ns - capture.start_ns < 1.5 * NS_PER_S
+    assert len(capture.events) < 60_000
+
+
+def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path: Path) -> None:
+    started = chain("mutex")
+    with hogs(2):
+        command = ["watch", "--interval", "0.5s", "--on", "run_delay > 1ms/s for 2s", "--then", "path", "--once"]
+        more = ["--pid", str(started.process.pid), "--export-dir", str(tmp_path), "--duration", "40s"]
+        done = subprocess.run([sys.executable, "-m", "schedtop", *command, *more], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (text,) = tmp_path.glob("*-path.txt")
+    (json_file,) = tmp_path.glob("*-path.json")
+    data = json.loads(json_file.read_text())
+    assert data["schema"] == "schedtop.path/1"
+    assert data["trigger"]["condition"] == "run_delay > 1ms/s for 2s"
+    assert 1 * NS_PER_S < data["duration_ns"] <= 10 * NS_PER_S
+    assert {target["comm"] for target in data["targets"]} <= {"late", "holder", "chains"}
+    assert any(row["comm"] == "holder" and not row["late_task"] for row in data["profile"])
+    assert text.read_text().startswith("when run_delay > 1ms/s for 2s came true")
+    assert f"{json_file} and {text}" in done.stderr
+
+
+def test_capture_has_the_path_of_a_task_as_a_track(chain: Chain, tmp_path: Path) -> None:
+    started = chain("pipes")
+    command = ["capture", "--duration", "2s", "--path", str(started.late), "-o", str(tmp_path / "trace.json")]
+    with favoured("path", started.process):
+        done = subprocess.run([sys.executable, "-m", "schedtop", *command], check=True, capture_output=True, text=True)
+    assert "1 track of paths" in done.stderr
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    (track,) = {one["args"]["name"] for one in events if one["name"] == "thread_name" and one["pid"] == PATHS_PID}
+    assert track == f"path of late ({started.late})"
+    bars = [one for one in events if one.get("cat") == "path"]
+    names = {one["name"] for one in bars}
+    assert {"late blocked in read: pipe", "middle blocked in read: pipe", "worker running"} <= names

@@ -19,9 +19,11 @@ ONE = {"switches": "switch", "wakeups": "wakeup", "new_tasks": "new task", "migr
 """What one of each kind of `Capture.counts` is called."""
 
 
-def take_capture(source: str, buffer_bytes: int, duration_ns: int, stop: threading.Event) -> Capture:
-    """Captures the live kernel, until `stop` is set at most. Raises SourceError."""
-    with CaptureSource(source, buffer_bytes) as opened:
+def take_capture(
+    source: str, buffer_bytes: int, duration_ns: int, stop: threading.Event, path_ns: int | None = None
+) -> Capture:
+    """Captures the live kernel, until `stop` is set at most; `path_ns` as of CaptureSource. Raises SourceError."""
+    with CaptureSource(source, buffer_bytes, path_ns=path_ns) as opened:
         return opened.take(duration_ns, stop)
 
 

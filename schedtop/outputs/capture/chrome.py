@@ -6,7 +6,7 @@ https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -18,20 +18,24 @@ from schedtop.capture.events import MIGRATE, PREEMPTED, STATE_LETTERS, Capture
 from schedtop.capture.slices import RUNNABLE, RUNNING, Slices, slices_of
 from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.outputs.capture.facts import facts
+from schedtop.outputs.capture.tracks import Track
 
 CPUS_PID = 5_000_000
 """The process of the CPU tracks: no task has a number above 4,194,304 (PID_MAX_LIMIT)."""
 
+PATHS_PID = CPUS_PID + 1
+"""The process of the tracks of paths."""
+
 _LINES = 10_000
 
 
-def chrome_trace(capture: Capture) -> Iterator[bytes]:
-    """The trace in pieces. Times are of CLOCK_MONOTONIC, in microseconds with three places."""
+def chrome_trace(capture: Capture, paths: Sequence[Track] = ()) -> Iterator[bytes]:
+    """The trace in pieces, with tracks of paths. Times are of CLOCK_MONOTONIC, in microseconds with three places."""
     slices = slices_of(capture)
     yield b'{"displayTimeUnit":"ns","otherData":' + json.dumps(facts(capture)).encode() + b',"traceEvents":[\n'
     lines = chain(
         _cpu_tracks(capture), _task_tracks(capture, slices), _runs(capture, slices), _losses(capture),
-        _states(capture, slices), _arrows(capture, slices), _migrations(capture),
+        _states(capture, slices), _arrows(capture, slices), _migrations(capture), _paths(paths),
     )  # fmt: skip
     separator = ""
     while piece := list(islice(lines, _LINES)):
@@ -136,6 +140,19 @@ def _arrows(capture: Capture, slices: Slices) -> Iterator[str]:
         same = f'"cat":"wakeup","name":"wakeup","id":{number}'
         yield f'{{"ph":"s",{same},"pid":{names.tgid(waker)},"tid":{waker},"ts":{_us(woken_ns)}}}'
         yield f'{{"ph":"f","bp":"e",{same},"pid":{names.tgid(tid)},"tid":{tid},"ts":{_us(start)}}}'
+
+
+def _paths(tracks: Sequence[Track]) -> Iterator[str]:
+    if tracks:
+        yield _meta("process_name", PATHS_PID, 0, "name", "Paths across tasks")
+        yield _meta("process_sort_index", PATHS_PID, 0, "sort_index", -2)
+    for track in tracks:
+        yield _meta("thread_name", PATHS_PID, track.tid, "name", track.name)
+        for bar in (one for episode in track.bars for one in episode.flat()):
+            yield (
+                f'{{"ph":"X","cat":"path","name":{json.dumps(bar.name)},"pid":{PATHS_PID},"tid":{track.tid},'
+                f'"ts":{_us(bar.start_ns)},"dur":{_us(bar.end_ns - bar.start_ns)},"args":{json.dumps(bar.details)}}}'
+            )
 
 
 def _migrations(capture: Capture) -> Iterable[str]:

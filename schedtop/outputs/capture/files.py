@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from schedtop.capture.events import Capture
 from schedtop.outputs.capture.chrome import chrome_trace
+from schedtop.outputs.capture.tracks import Track
 from schedtop.outputs.files import write_file
 from schedtop.outputs.names import file_stem
 
@@ -35,12 +36,14 @@ def default_name(host: str, time_ns: int) -> str:
     return f"{file_stem(host, time_ns)}-trace"
 
 
-def write_traces(capture: Capture, paths: dict[str, Path], *, force: bool = False) -> list[Path]:
-    """Writes a capture in each format, piece by piece. Raises OutputError."""
-    return [write_file(path, _writer(name)(capture), force=force) for name, path in paths.items()]
+def write_traces(
+    capture: Capture, paths: dict[str, Path], tracks: Sequence[Track] = (), *, force: bool = False
+) -> list[Path]:
+    """Writes a capture in each format, piece by piece, with the tracks of paths across tasks. Raises OutputError."""
+    return [write_file(path, _writer(name)(capture, tracks), force=force) for name, path in paths.items()]
 
 
-def _writer(name: str) -> Callable[[Capture], Iterator[bytes]]:
+def _writer(name: str) -> Callable[[Capture, Sequence[Track]], Iterator[bytes]]:
     if name == "perfetto":
         # Late: its library takes its time to load, and is not needed for the other.
         from schedtop.outputs.capture.perfetto import perfetto_trace

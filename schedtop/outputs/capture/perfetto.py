@@ -6,7 +6,7 @@ So its user interface makes of them what it makes of any kernel trace: tracks of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,19 @@ from schedtop.capture.events import SWITCH, WAKEUP_NEW, Capture
 from schedtop.model.rows import Integers, Rows
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.facts import facts
+from schedtop.outputs.capture.tracks import Bar, Track
 
 BUNDLE_EVENTS = 20_000
 """How many events, of all CPUs together, are turned into packets at a time."""
 
-_SEQUENCE = 1
+_SEQUENCE, _PATHS_SEQUENCE = 1, 2
+_PATHS_UUID = 1 << 40  # no task has such a number
 _CLONE_THREAD = 0x10000  # include/uapi/linux/sched.h
 _CONTEXTS = {WokenBy.INTERRUPT: 0x08, WokenBy.SOFTIRQ: 0x10}  # TRACE_FLAG_HARDIRQ, _SOFTIRQ of linux/trace_events.h
 
 
-def perfetto_trace(capture: Capture) -> Iterator[bytes]:
-    """The trace in pieces. Times are of CLOCK_BOOTTIME, as Perfetto expects them."""
+def perfetto_trace(capture: Capture, paths: Sequence[Track] = ()) -> Iterator[bytes]:
+    """The trace in pieces, with the tracks of paths. Times are of CLOCK_BOOTTIME, as Perfetto expects them."""
     offset_ns = capture.clocks.boottime_ns - capture.clocks.monotonic_ns
     born = np.unique(capture.events["tid"][capture.events["kind"] == WAKEUP_NEW])
     known = _tasks(capture, born, False, capture.start_ns + offset_ns)
@@ -40,12 +42,14 @@ def perfetto_trace(capture: Capture) -> Iterator[bytes]:
             *(packet for cpu in capture.cpus for packet in _bundles(capture, piece, cpu, gaps[cpu], offset_ns))
         )
     end_ns = capture.end_ns + offset_ns
+    for track in paths:
+        yield _packed(*_path(track, offset_ns), sequence=_PATHS_SEQUENCE)
     yield _packed(_tasks(capture, born, True, end_ns), _stats(capture, protos.FtraceStats.END_OF_TRACE, offset_ns))
 
 
-def _packed(*packets: Any) -> bytes:
+def _packed(*packets: Any, sequence: int = _SEQUENCE) -> bytes:
     for packet in packets:
-        packet.trusted_packet_sequence_id = _SEQUENCE
+        packet.trusted_packet_sequence_id = sequence
     data: bytes = protos.Trace(packet=packets).SerializeToString()
     return data
 
@@ -187,3 +191,34 @@ def _add_birth(bundle: Any, time_ns: int, tid: int, parent: int, comm: str, is_t
     event.task_newtask.pid = tid
     event.task_newtask.comm = comm
     event.task_newtask.clone_flags = _CLONE_THREAD if is_thread else 0
+
+
+def _path(track: Track, offset_ns: int) -> Iterator[Any]:
+    """A track of its own, below one for all of them."""
+    uuid = _PATHS_UUID + track.tid
+    above = protos.TracePacket(sequence_flags=protos.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED)
+    above.track_descriptor.uuid, above.track_descriptor.name = _PATHS_UUID, "Paths across tasks"
+    yield above
+    packet = protos.TracePacket()
+    descriptor = packet.track_descriptor
+    descriptor.uuid, descriptor.parent_uuid, descriptor.name = uuid, _PATHS_UUID, track.name
+    yield packet
+    for bar in track.bars:
+        yield from _bar(bar, uuid, offset_ns)
+
+
+def _bar(bar: Bar, uuid: int, offset_ns: int) -> Iterator[Any]:
+    packet = protos.TracePacket(timestamp=bar.start_ns + offset_ns)
+    event = packet.track_event
+    event.type, event.track_uuid, event.name = protos.TrackEvent.TYPE_SLICE_BEGIN, uuid, bar.name
+    event.categories.append("path")
+    for key, value in bar.details.items():
+        # A truth is an integer, too.
+        kind = "string_value" if isinstance(value, str) else "bool_value" if isinstance(value, bool) else "int_value"
+        event.debug_annotations.add(name=key, **{kind: value})
+    yield packet
+    for inner in bar.inner:
+        yield from _bar(inner, uuid, offset_ns)
+    packet = protos.TracePacket(timestamp=bar.end_ns + offset_ns)
+    packet.track_event.type, packet.track_event.track_uuid = protos.TrackEvent.TYPE_SLICE_END, uuid
+    yield packet

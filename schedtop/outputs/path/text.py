@@ -16,6 +16,7 @@ from schedtop.path.tree import told_together
 from schedtop.path.words import episodes_words, row_words, segment_words, sentence
 
 ROWS = 15
+WORK_ROWS = 6
 EPISODES = 3
 PIECES = 24
 """How many lines of an episode are shown; the others are added up."""
@@ -27,8 +28,8 @@ def to_text(paths: Paths) -> str:
     rows = summary.rows
     late = [row for row in rows if not row.for_work]
     parts = ["\n".join([*_inversion(paths), sentence(summary), "  ".join(origin(paths))])]
-    parts += [_profile(paths, late or rows)] if rows else []
-    parts += [_evidence(paths), _chains(summary), _work(paths, rows), _blocked(paths)]
+    parts += [_profile(late or rows)] if rows else []
+    parts += [_evidence(paths), _chains(summary), _work(paths, rows, told=not late), _blocked(paths)]
     parts += [_longest(paths)] if paths.episodes else []
     parts += ["\n".join(trouble(paths))]
     return blocks_text(parts)
@@ -45,9 +46,9 @@ def _evidence(paths: Paths) -> str:
     return "\n".join(["Why an inversion:", *(f"  {line}" for line in found.evidence), f"  {found.action}"])
 
 
-def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
+def _profile(rows: Sequence[ProfileRow], title: str = "Profile", most: int = ROWS) -> str:
     whole = sum(row.time_ns for row in rows)
-    shown = rows[:ROWS]
+    shown = rows[:most]
     lines = [
         (
             format_ns(row.time_ns),
@@ -59,7 +60,7 @@ def _profile(paths: Paths, rows: Sequence[ProfileRow]) -> str:
         )
         for row in shown
     ]
-    title = f"Profile: {format_ns(whole)} in all" + (f", {len(shown)} of {len(rows)} rows" if shown != rows else "")
+    title += f": {format_ns(whole)} in all" + (f", {len(shown)} of {len(rows)} rows" if len(shown) < len(rows) else "")
     header = ("time", "share", "episodes", "task", "is", "what it did meanwhile")
     return f"{title}\n{table(header, lines, left=('task', 'is', 'what it did meanwhile'))}"
 
@@ -75,9 +76,10 @@ def _chains(summary: Summary) -> str:
     )
 
 
-def _work(paths: Paths, rows: Sequence[ProfileRow]) -> str:
-    listed_ns = sum(row.time_ns for row in rows if row.for_work)
-    lines = [f"Waits for work, in the episodes but not late: {format_ns(listed_ns)}"] if listed_ns else []
+def _work(paths: Paths, rows: Sequence[ProfileRow], *, told: bool) -> str:
+    """What a client waits for in epoll_wait may be an answer: the time is not called late, but it is told, once."""
+    listed = [row for row in rows if row.for_work]
+    lines = [_profile(listed, "Waits for work, or for an answer", WORK_ROWS)] if listed and not told else []
     if paths.work.count:
         lines.append(f"Waits for work, left out: {paths.work.count} ({format_ns(paths.work.time_ns)} in all)")
     return "\n".join(lines)

@@ -34,7 +34,7 @@ def trouble(paths: Paths) -> list[str]:
         found.append(f"lost: {capture.lost_places:,} stacks: there it is not known where tasks were blocked")
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
-        ("spans are left out of which nothing is known: a switch was lost or not seen", paths.unclear),
+        ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),
     ):
         if many.count:
             found.append(f"left out: {many.count} {what} ({format_ns(many.time_ns)} in all)")

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from schedtop.base.invoker import UnclearInvoker
 from schedtop.base.units import iso_time, printable
 from schedtop.outputs.files import reason
 from schedtop.outputs.triggers.runner import runner
+from schedtop.triggers.plan import Say
 from schedtop.triggers.watch import Fired
 
 LIMIT_S = 60.0
@@ -32,9 +33,6 @@ KILL_AFTER_S = 0.5
 
 KEPT_BYTES = 2000
 """How much of what a command says is kept, the end of it; the last line is shown if it fails."""
-
-Say = Callable[[str, bool], None]
-"""Tells the user something; true: it is a problem. Any thread may call it."""
 
 
 class Commands:

@@ -13,13 +13,16 @@ from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.names import file_stem, free_base
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.snapshot import snapshot
-from schedtop.outputs.triggers.commands import Commands, Say, environment_of
+from schedtop.outputs.triggers.commands import Commands, environment_of
 from schedtop.outputs.triggers.recordings import AroundRecording, Recordings, frames_of
-from schedtop.triggers.plan import Plan
+from schedtop.triggers.plan import Plan, Say
 from schedtop.triggers.watch import Fired, Watch
 
 FILES_PAUSE_NS = 60 * NS_PER_S
 """A trigger writes at most one set of files in this time,"""
+
+PATH_ENDINGS = ("-path.json", "-path.txt")
+"""Of the files of `--then path`."""
 
 MOST_SETS = 100
 """and all triggers together this many in one run: a disk is not filled by night."""
@@ -36,6 +39,7 @@ class Work:
     plan: Plan
     commands: Commands
     say: Say
+    writes: bool = True
 
     def do(self, svg: str = "") -> None:
         """Does it; `svg` is a picture to be written beside the JSON. Any thread may call it."""
@@ -46,6 +50,9 @@ class Work:
                 self.say(f"exported {files['export']}", False)
             except OutputError as problem:
                 self.say(f"not exported: {problem}", True)
+        if self.writes and self.plan.last_seconds:
+            base = free_base(self.plan.export_dir, file_stem(self.host, self.fired.time_ns), PATH_ENDINGS)
+            self.plan.last_seconds.write(base, about_trigger(self.fired))
         for words in self.plan.commands:
             self.commands.start(words, self.fired, environment_of(self.fired, self.host, files))
 
@@ -62,6 +69,8 @@ class TriggerActions:
         self._around = AroundRecording(recordings, plan.around_ns, filters)
         self._sets = 0
         self._written_ns: dict[int, int] = {}
+        if plan.last_seconds:
+            plan.last_seconds.open(say)
 
     @property
     def records(self) -> bool:
@@ -89,6 +98,8 @@ class TriggerActions:
     def close(self, why: str) -> None:
         """Ends the recording and the commands."""
         self._around.close(why)
+        if self.plan.last_seconds:
+            self.plan.last_seconds.close()
         self._commands.close()
 
     def _may_write(self, event: Fired) -> bool:
@@ -121,7 +132,12 @@ class TriggerActions:
             interval_ns = history.frames[-1].interval_ns
             settings = replace(self._settings, window_ns=max(event.condition.for_ns, interval_ns))
             view = history.view(settings, event.end_ns)
-        return Work(event, history.host.name, view, path, self.plan, self._commands, self._say)
+        return Work(event, history.host.name, view, path, self.plan, self._commands, self._say, writes)
+
+
+def about_trigger(fired: Fired) -> dict[str, str]:
+    """What files say of what fired."""
+    return {"condition": str(fired.condition), "values": fired.values_text, "time": iso_time(fired.time_ns)}
 
 
 def write_snapshot(view: View, fired: Fired, directory: Path, svg: str = "") -> Path:
@@ -130,8 +146,7 @@ def write_snapshot(view: View, fired: Fired, directory: Path, svg: str = "") -> 
     Gives the path of the JSON file; the picture has the same name. Raises OutputError.
     """
     base = free_base(directory, file_stem(view.host.name, fired.time_ns))
-    about = {"condition": str(fired.condition), "values": fired.values_text, "time": iso_time(fired.time_ns)}
-    text = json_text({**snapshot(view, None), "trigger": about})
+    text = json_text({**snapshot(view, None), "trigger": about_trigger(fired)})
     path = write_file(base.with_name(f"{base.name}.json"), text)
     if svg:
         write_file(base.with_name(f"{base.name}.svg"), svg)

@@ -58,6 +58,22 @@ class Places:
         self._rows = [self._rows[index] for index in kept]
         self._addresses = [self._addresses[index] for index in kept]
 
+    def extend(self, later: Places) -> None:
+        """Adds others; they stay there, too."""
+        self.lost += later.lost
+        self._rows += later._rows
+        self._addresses += later._addresses
+
+    @property
+    def count(self) -> int:
+        """How many stacks there are."""
+        return sum(map(len, self._rows))
+
+    def forget(self) -> None:
+        """Drops them, and counts them as lost."""
+        self.lost += self.count
+        self._rows, self._addresses = [], []
+
     def named(self, names: KernelNames) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
         """All rows, and the distinct stacks that their numbers mean."""
         if not self._rows:

@@ -131,6 +131,26 @@ class Taken:
             self.places.add(places, addresses)
             self.places.lost += len(rows) - len(places)
 
+    def extend(self, later: Taken) -> None:
+        """Adds what was taken after this; it stays there, too."""
+        self.count += later.count
+        for cpu, rows in later.pieces.items():
+            self.pieces.setdefault(cpu, []).extend(rows)
+        self.places.extend(later.places)
+
+    def only_names(self, since_ns: int = 0) -> Taken:
+        """The last name of each task in it, and nothing else; as if told at `since_ns` where that was before."""
+        found = Taken()
+        for cpu, pieces in self.pieces.items():
+            rows = np.concatenate([rows[kinds_of(rows) == model.NAME] for rows in pieces])
+            # The last one of each: of the reversed ones the first.
+            kept = rows[::-1][np.unique(_tids(rows[::-1]), return_index=True)[1]]
+            if len(kept):
+                kept["time_ns"] = np.maximum(kept["time_ns"], np.uint64(since_ns))
+                found.pieces[cpu] = [kept[np.argsort(kept["time_ns"], kind="stable")]]
+                found.count += len(kept)
+        return found
+
     def copy(self) -> Taken:
         """The same events, for `sorted`, which leaves nothing."""
         twin = Taken()

@@ -21,7 +21,7 @@ from schedtop.capture.events import (
     Clocks,
 )
 from schedtop.model.host import Host
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Integers, Rows
 from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
 from schedtop.sources.capture.places import KernelNames, Places
 from schedtop.sources.capture.rings import Rings, Taken
@@ -69,16 +69,16 @@ class CaptureSource:
         self._front_end = choose_capture_front_end(self._wanted, path=self._path_ns is not None)
         self.host = proc.identify_host(self._front_end.name, pid_numbers().note)
         cpus = max(*present_cpus(), *online_cpus()) + 1
-        self._rings = Rings(self._front_end, build(self._front_end), cpus, self._buffer_bytes)
-        self._rings.take_stacks_from(self._path_ns or 0)
+        self.rings = Rings(self._front_end, build(self._front_end), cpus, self._buffer_bytes)
+        self.rings.take_stacks_from(self._path_ns or 0)
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self._rings.close()
+        self.rings.close()
 
     def take(self, duration_ns: int, stop: threading.Event) -> Capture:
         """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
-        rings, taken, ended_early, online = self._rings, Taken(), "", set(online_cpus())
+        rings, taken, ended_early, online = self.rings, Taken(), "", set(online_cpus())
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
@@ -98,6 +98,24 @@ class CaptureSource:
         taken.add(rings)
         taken.add(rings)
         interrupting = rings.interrupting() - interrupting
+        return self.capture_of(
+            taken, (start_ns, end_ns), online, clocks=clocks, lost=rings.cpus["lost"], interrupting=interrupting,
+            ended_early=ended_early,
+        )  # fmt: skip
+
+    def capture_of(
+        self,
+        taken: Taken,
+        span: tuple[int, int],
+        online: set[int],
+        *,
+        clocks: Clocks,
+        lost: Integers,
+        interrupting: int,
+        ended_early: str = "",
+    ) -> Capture:
+        """What was taken, from `span[0]` to `span[1]`; `lost`: by CPU and kind, meanwhile."""
+        rings, (start_ns, end_ns) = self.rings, span
         told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
         cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
@@ -113,7 +131,7 @@ class CaptureSource:
             events=events,
             names=with_missing_names(names, events, start_ns),
             losses=losses,
-            lost={kind: rings.cpus["lost"][list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
+            lost={kind: lost[list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
             machine=platform.machine(),
             kernel_build=platform.version(),
             ended_early=ended_early,
@@ -124,7 +142,7 @@ class CaptureSource:
             stacks=stacks,
             held=held,
             calls=syscall_names() if self._path_ns is not None else {},
-            lost_places=taken.places.lost + int(rings.cpus["lost"][:, model.STACK].sum()),
+            lost_places=taken.places.lost + int(lost[:, model.STACK].sum()),
         )
 
     def _unavailable(self, late: list[int]) -> dict[str, str]:
@@ -139,9 +157,9 @@ class CaptureSource:
 
     def drop(self, stop: threading.Event) -> None:
         """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
-        self._rings.open(time.monotonic_ns(), (1 << 63) - 1)
+        self.rings.open(time.monotonic_ns(), (1 << 63) - 1)
         while not stop.wait(POLL_NS / NS_PER_S):
-            Taken().add(self._rings)
+            Taken().add(self.rings)
 
 
 def read_clocks() -> Clocks:

@@ -58,7 +58,7 @@ def test_the_status_says_whether_it_happened(arguments: tuple[str, ...], status:
 
 def test_the_help_offers_only_what_it_does() -> None:
     text = " ".join(run("--help").stdout.split())
-    assert "What to do then: export, record or 'run COMMAND'" in text
+    assert "What to do then: export, record, path or 'run COMMAND'" in text
     assert "freeze" not in text
 
 

@@ -29,6 +29,7 @@ from schedtop.offcpu.measurement import folded
 from schedtop.outputs import doctor
 from schedtop.outputs.capture.chrome import chrome_trace
 from schedtop.outputs.capture.perfetto import perfetto_trace
+from schedtop.outputs.capture.tracks import path_tracks
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
@@ -155,6 +156,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
     "Chrome trace": ("capture.chrome", lambda: b"".join(chrome_trace(capture())).decode()),
+    "paths in a Chrome trace": (
+        "capture.tracks",
+        lambda: b"".join(chrome_trace(capture(), path_tracks(paths()))).decode(),
+    ),
     "metrics by cgroup": ("metrics.families", lambda: metrics("cgroup")),
     "metrics by command": ("metrics.families", lambda: metrics("comm")),
 }

@@ -70,7 +70,7 @@ def test_commands_options_and_values_are_offered_and_nothing_slow_is_imported() 
     assert equals == ["word\tdark\t"]  # = is a border of words in bash
     assert {"word\tbtf\t", "word\ttracepoint\t"} <= set(sources)
     assert "word\tsynthetic\t" not in sources
-    assert actions == ["word\texport\t", "word\trecord\t", "part\trun\t"]  # no screen to freeze
+    assert actions == ["word\texport\t", "word\trecord\t", "word\tpath\t", "part\trun\t"]  # no screen to freeze
     assert metrics == ["part\tp90\t", "part\tp99\t", "part\tp99.9\t"]
     assert [line.split("\t")[0] for line in files] == ["file"]
     assert not imported & {"numpy", "textual", "rich", "tomlkit", "jinja2", "matplotlib", "prometheus_client", "bcc"}

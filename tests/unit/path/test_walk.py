@@ -348,3 +348,24 @@ def test_a_walk_that_is_cut_short_adds_up(events: list[tuple[Any, ...]], most: i
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk, "MOST_INTERVALS", most)
         check(find_paths(played(events, []).capture, EVERY_TASK, 0))
+
+
+def test_a_wait_for_a_disk_is_one_whatever_its_function_is_called() -> None:
+    recording = (
+        Recording()
+        .switch(100, LATE, HOG, 2, call=FSYNC, flags=LEFT_IN_IOWAIT)
+        .blocked_in(300, LATE, "folio_wait_writeback", "file_write_and_wait_range")
+        .wake(300, LATE, 0, by=WokenBy.INTERRUPT)
+        .switch(310, HOG, LATE, 0)
+    )
+    assert recording.episode(LATE).where == "fsync: disk"
+
+
+def test_spans_of_which_most_is_not_known_are_counted_where_nobody_asked_for_the_task() -> None:
+    """Asleep from 100 on; from 200 to 900 a loss hides what it did."""
+    recording = Recording().switch(100, LATE, HOG, call=FUTEX).lose(200, 900).wake(950, LATE, HOG)
+    recording.switch(990, HOG, LATE, 0)
+    assert LATE in {episode.tid for episode in recording.paths(LATE).episodes}
+    every = recording.paths()
+    assert LATE not in {episode.tid for episode in every.episodes}
+    assert every.unclear.count >= 1

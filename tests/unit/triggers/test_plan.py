@@ -23,7 +23,7 @@ def test_command_never_reaches_a_shell() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "'': there are freeze, export, record and 'run COMMAND'"),
+        ("", "'': there are freeze, export, record, path and 'run COMMAND'"),
         ("exprot", "did you mean export?"),
         ("export now", "export stands alone; write one --then for each action"),
         ("run", "'run' needs a command"),

@@ -164,6 +164,7 @@ def action_words(plan: Plan) -> list[str]:
     """What is done, a line each."""
     words = ["freeze"] if plan.freeze else []
     words += [f"export to {plan.export_dir}"] if plan.export else []
+    words += [f"path of the last seconds to {plan.export_dir}"] if plan.last_seconds else []
     words += [f"record {exact_duration(plan.around_ns)} before and after to {plan.export_dir}"] if plan.record else []
     words += [f"run {' '.join(command)}" for command in plan.commands]
     return words or ["nothing but to say so"]

@@ -33,8 +33,10 @@ from schedtop.model.host import Host
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
+from schedtop.outputs.capture.tracks import path_tracks
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.words import filter_words
+from tests.unit.path.test_walk import LATE, held_lock
 
 START, END = 1_000_000, 2_000_000
 FIRST, SECOND, WORKER = 100, 101, 200
@@ -437,3 +439,35 @@ def test_capture_overwrites_no_file_and_leaves_none_behind(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["trace.json"]
     write_traces(capture_of(), {"chrome": tmp_path / "trace.json"}, force=True)
     assert json.loads((tmp_path / "trace.json").read_text())
+
+
+def test_a_path_is_a_track_whose_slices_lie_in_those_that_waited(tmp_path: Path) -> None:
+    paths = held_lock().paths(LATE)
+    tracks = path_tracks(paths)
+    (track,) = tracks
+    assert track.name == "path of rpc-worker (10)"
+    (episode,) = track.bars
+    hop, queued = episode.inner
+    assert (episode.name, hop.name, queued.name) == (
+        "late by 510 µs", "rpc-worker blocked in futex", "rpc-worker queued, its CPU idle"
+    )  # fmt: skip
+    assert [bar.name for bar in hop.inner] == ["flusher running", "flusher queued behind backup", "flusher running"]
+    for bar in episode.flat():
+        ends = [bar.start_ns, *(inner.end_ns for inner in bar.inner)]
+        assert not bar.inner or ([inner.start_ns for inner in bar.inner], bar.end_ns) == (ends[:-1], ends[-1])
+    files = {"chrome": tmp_path / "trace.json", "perfetto": tmp_path / "trace.perfetto-trace"}
+    write_traces(paths.capture, files, tracks)
+    shown = [one for one in json.loads(files["chrome"].read_text())["traceEvents"] if one.get("cat") == "path"]
+    assert [one["name"] for one in shown] == [bar.name for bar in episode.flat()]
+    assert sum(one["dur"] for one in shown if one["args"].get("state")) == pytest.approx(510)
+    trace = protos.Trace()
+    trace.ParseFromString(files["perfetto"].read_bytes())
+    above, mine = (one.track_descriptor for one in trace.packet if one.HasField("track_descriptor"))
+    assert (mine.parent_uuid, mine.name) == (above.uuid, track.name)
+    depth, begun = 0, []
+    for one in (packet for packet in trace.packet if packet.HasField("track_event")):
+        assert one.track_event.track_uuid == mine.uuid
+        depth += 1 if one.track_event.type == protos.TrackEvent.TYPE_SLICE_BEGIN else -1
+        assert depth >= 0
+        begun += [one.track_event.name] if one.track_event.type == protos.TrackEvent.TYPE_SLICE_BEGIN else []
+    assert (depth, begun) == (0, [bar.name for bar in episode.flat()])

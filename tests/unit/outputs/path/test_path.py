@@ -120,3 +120,32 @@ def test_waits_for_work_are_told_apart_from_being_late() -> None:
     nothing = Recording().switch(100, LATE, 0, call=FUTEX).paths(LATE, words="tid:10")
     assert sentence(summary_of(nothing)) == "tid:10 was not late"
     assert "Still blocked at the end, woken by nothing yet: tid 10 (10) in futex for 900 µs" in to_text(nothing)
+
+
+def test_what_a_client_waits_for_in_epoll_has_a_profile_and_ends_the_sentence() -> None:
+    """Its server runs from 100 to 400 and is queued behind another task of its name until 500; it answers at 600."""
+    recording = (
+        Recording()
+        .name(LATE, "client").name(20, "server").name(HOG, "server")
+        .switch(50, 0, 20, cpu=1)
+        .switch(100, LATE, 0, call=EPOLL)
+        .switch(400, 20, HOG, 0, cpu=1)
+        .switch(500, HOG, 20, 0, cpu=1)
+        .wake(600, LATE, 20, cpu=1)
+        .switch(700, 0, LATE)
+    )  # fmt: skip
+    text = to_text(recording.paths(LATE))
+    assert text.splitlines()[0] == (
+        "client was late by 100 µs in 1 episode: 100 % itself queued, its CPU idle; for work, or for an answer, it "
+        "waited 500 µs: 80 % server running, 20 % server queued behind another server"
+    )
+    table = text[text.index("Waits for work, or for an answer: 500 µs in all") :].splitlines()
+    assert table[2].split() == ["400", "µs", "80.0", "%", "1", "server", "(20)", "woke", "running"]
+
+
+def test_what_is_unknown_is_told_after_what_is_known() -> None:
+    recording = held_lock().lose(210, 490, 1, cpu=1)
+    words = sentence(summary_of(recording.paths(LATE)))
+    assert words.startswith("rpc-worker was late by 510 µs in 1 episode: 3")
+    assert words.endswith("% unknown")
+    assert "lost" not in words

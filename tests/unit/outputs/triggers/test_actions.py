@@ -276,3 +276,30 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+class Seconds:
+    """What keeps the last seconds, without a kernel: it notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def open(self, say: Any) -> None:
+        self.asked.append("open")
+
+    def write(self, base: Path, about: Any) -> None:
+        self.asked.append(f"{base.name} {about['condition']}")
+
+    def close(self) -> None:
+        self.asked.append("close")
+
+
+def test_paths_are_written_once_a_minute_at_most(tmp_path: Path) -> None:
+    seconds = Seconds()
+    run = Run(tmp_path, "p99 > 20ms", last_seconds=seconds)
+    run.give([SLOW] + [QUIET] * 20 + [SLOW] + [QUIET] * 60 + [SLOW])
+    run.end()
+    assert len(run.fired) == 3
+    first, begun, again, last = seconds.asked
+    assert (first, last) == ("open", "close")
+    assert all(one.startswith("schedtop-db_1_a-") and one.endswith(" p99 > 20ms") for one in (begun, again))
