@@ -15,12 +15,9 @@ def main() -> int:
     try:
         _end_at_once()
         # Late, here and below: ctrl-c must be heard first, the priority makes the rest quick, then imports are cheap.
-        from schedtop.base import lean
-        from schedtop.run.priority import is_raised, raise_priority
+        from schedtop.run.beginning import begin
 
-        if is_raised(sys.argv[1:]) and "_SCHEDTOP_COMPLETE" not in os.environ:
-            raise_priority(sys.argv[1:])
-        lean.begin()
+        begin(sys.argv[1:])
         from schedtop.cli import main as run  # late: as above
 
         status = run()

@@ -337,7 +337,7 @@ uninstall_program() {
 	made=$(cat "$target/.schedtop")
 	rm -rf "$target" "$target.old"
 	remove_directories "$made"
-	# What root's starts and the unit's compiled (schedtop/sources/kernel/program_cache.py).
+	# What root's starts and the unit's compiled (schedtop/sources/kernel/cache_directory.py).
 	[ "$(id -u)" != 0 ] || rm -rf /var/cache/schedtop /var/cache/schedtop-metrics /var/cache/private/schedtop-metrics
 	say "removed: $command and $target"
 }

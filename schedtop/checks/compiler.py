@@ -14,9 +14,9 @@ from typing import Any
 from schedtop.base.environment import child_environment
 from schedtop.base.finding import Finding
 from schedtop.sources.kernel.bcc_child import NO_BCC
+from schedtop.sources.kernel.cache_directory import is_ours
 from schedtop.sources.kernel.findings.binding import LOST, no_bcc
 from schedtop.sources.kernel.findings.repairs import install_bcc
-from schedtop.sources.kernel.program_cache import is_ours
 
 OLDEST = (0, 18)
 """The first bcc with the headers that bpf/include was made for."""

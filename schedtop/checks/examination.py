@@ -12,10 +12,10 @@ from schedtop.checks import compiler, host, own, rights, tracefs, tracepoints
 from schedtop.checks.btf import read_btf
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
-from schedtop.sources.kernel.compiler import bcc_command
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE, cache_directory
+from schedtop.sources.kernel.early_compiler import bcc_command
 from schedtop.sources.kernel.findings import binding, kernel, privileges
 from schedtop.sources.kernel.findings.rights import perf_events, seccomp_now
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE, cache_directory
 from schedtop.sources.kernel.program_text import source_directory
 
 GROUPS = {

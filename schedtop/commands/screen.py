@@ -71,7 +71,7 @@ def show(
             chosen["preferences"] = preferences()
 
     with progress(opening):
-        in_thread(source.__enter__, signals, meanwhile=prepare)
+        in_thread(source.__enter__, signals, meanwhile=prepare, first=bool(opening))
     # Late: they were imported while the source opened.
     from schedtop.ui.app import run
     from schedtop.ui.terminal.appearance import appearance

@@ -10,37 +10,53 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, TypeVar
 
-from schedtop.base import lean
+from schedtop.base import lean, turn
 from schedtop.base.session_nice import OWN
 from schedtop.run.signals import Signals
+from schedtop.sources.kernel import early_compiler
 
 Result = TypeVar("Result")
 
 PATIENCE_S = 0.1
 """How often it looks whether the work has ended, once a signal has come."""
 
+FIRST_S = 0.5
+"""How long work may go first: on a busy host what comes meanwhile shall not wait for all of it."""
 
-def in_thread(work: Callable[[], Result], signals: Signals, meanwhile: Callable[[], object] = lambda: None) -> Result:
+
+def in_thread(
+    work: Callable[[], Result],
+    signals: Signals,
+    meanwhile: Callable[[], object] = lambda: None,
+    *,
+    first: bool = False,
+) -> Result:
     """What `work` gives or raises; it runs in a thread, so that signals are heard while a compiler works.
 
-    `meanwhile` is done here while it works; after it a start is over. Signals only ask it to end. If it does not in
-    time, the process ends here and the kernel detaches the programs.
+    `meanwhile` is done here while it works; after it a start is over. `first`: the work goes first, until it waits for
+    something else than Python (turn.py). Signals only ask it to end. If it does not in time, the process ends here and
+    the kernel detaches the programs.
     """
     outcome: list[Result] = []
     failure: list[BaseException] = []
+    given = threading.Event()
     with Bell() as bell:
 
         def run() -> None:
+            turn.take(given.set)
             try:
                 outcome.append(work())
             except BaseException as error:  # raised again below, where it is handled
                 failure.append(error)
             finally:
+                given.set()
                 bell.ring()
 
         lean.share_heap()
         thread = threading.Thread(target=run, name="schedtop-work", daemon=True)
         thread.start()
+        if first:
+            given.wait(FIRST_S)
         meanwhile()
         lean.end()
         while not (outcome or failure):
@@ -48,6 +64,7 @@ def in_thread(work: Callable[[], Result], signals: Signals, meanwhile: Callable[
             if signals.overdue and not (outcome or failure):
                 _abandon(signals.status)
         thread.join()
+        early_compiler.end()
     if failure:
         # Stopping early is no failure of the source.
         signals.check()

@@ -10,6 +10,7 @@ from typing import Any, Self
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.model.source import NotPermitted, Source, SourceError
+from schedtop.sources.kernel import early_compiler
 from schedtop.sources.kernel.findings import privileges
 
 WITHOUT = "without privileges: --source proc, which knows no single waits and not who is to blame; run `sudo schedtop`"
@@ -52,6 +53,7 @@ class AutoSource:
                 why, notes = f"--source proc, because {error}", (REFUSED,)
             except SourceError as error:
                 raise SourceError(f"{error}{INSTEAD}") from error
+        early_compiler.end()
         self._second.__enter__()
         self._chosen = self._second
         self.host = replace(self._second.host, notes=(*notes, *self._second.host.notes))

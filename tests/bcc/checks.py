@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from schedtop.run.priority import NICE
-from schedtop.sources.kernel.compiler import Compiled, bcc_command
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.compiler import Compiled
+from schedtop.sources.kernel.early_compiler import bcc_command
 from tests.bcc.program import CHECKOUT, command_in
 from tests.bcc.releases import NotHere
 

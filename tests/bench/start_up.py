@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO
 
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 from tests.bench import loads, tools
 from tests.bench.batches import Batches, alternating
 from tests.bench.report import Goal, Options, Table, Topic, number, share

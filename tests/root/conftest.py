@@ -14,8 +14,8 @@ import pytest
 from loads import load_share
 
 from schedtop.model.frame import Frame, merge
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 from schedtop.sources.kernel.front_end import BY_CLOCK
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from schedtop.sources.scheduler.source import LiveSource
 
 NS_PER_MS = 1_000_000

@@ -329,7 +329,8 @@ def test_no_variable_of_the_caller_steers_a_child(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "executable", str(wrapper))
     monkeypatch.setenv("SCHEDTOP_CACHE", "")
     from schedtop.checks import compiler, self_test
-    from schedtop.sources.kernel.compiler import bcc_command, compile_programs
+    from schedtop.sources.kernel.compiler import compile_programs
+    from schedtop.sources.kernel.early_compiler import bcc_command
     from schedtop.sources.kernel.symbols import Symbols
 
     Symbols().close()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
 

@@ -15,9 +15,9 @@ import pytest
 
 import schedtop
 from schedtop.checks.tracefs import tracefs
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 from schedtop.sources.kernel.findings import privileges
 from schedtop.sources.kernel.findings.repairs import schedtop_as_root
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
 

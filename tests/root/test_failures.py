@@ -17,9 +17,9 @@ from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import front_end as front_ends
 from schedtop.sources.kernel.bcc_child import DISTRIBUTION
-from schedtop.sources.kernel.compiler import bcc_command
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.early_compiler import bcc_command
 from schedtop.sources.kernel.front_end import FrontEnd, choose_front_end
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 from schedtop.sources.kernel.program_text import source_directory
 from schedtop.sources.scheduler import programs as bpf
 from schedtop.sources.scheduler.programs import Programs, build

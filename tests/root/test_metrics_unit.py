@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from test_metrics_prometheus import free_port, wait_for
 
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 
 pytestmark = pytest.mark.beside
 

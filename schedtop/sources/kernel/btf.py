@@ -29,6 +29,15 @@ class BtfError(Exception):
     """The data is not BTF, or lacks what was asked for; the text names it."""
 
 
+class _Lengths(dict[int, int]):
+    """How many words a type takes, by its second one: many have the same."""
+
+    def __missing__(self, info: int) -> int:
+        kind = info >> 24 & 0x1F
+        self[info] = length = 3 + _FIXED_WORDS.get(kind, 0) + _MEMBER_WORDS.get(kind, 0) * (info & 0xFFFF)
+        return length
+
+
 class SymbolsHidden(BtfError):
     """The kernel hides the addresses of its symbols from us (kptr_restrict); it may not from others, or later."""
 
@@ -160,16 +169,14 @@ class Btf:
 
     def _index(self) -> array[int]:
         """Positions of all types by id (0 is void). Compact, because a kernel has more than 100,000."""
-        words, at, position = self._words, array("I", [0]), 0
-        end = len(words)
-        while position + 3 <= end:
-            info = words[position + 1]
-            at.append(position)
-            kind = info >> 24 & 0x1F
-            position += 3 + _FIXED_WORDS.get(kind, 0) + _MEMBER_WORDS.get(kind, 0) * (info & 0xFFFF)
-        if position != end or not end:
+        words, positions, position, lengths = self._words, [0], 0, _Lengths()
+        last = len(words) - 3
+        while position <= last:
+            positions.append(position)
+            position += lengths[words[position + 1]]
+        if position != len(words) or not position:
             raise BtfError("the BTF types are damaged")
-        return at
+        return array("I", positions)
 
     def _has(self, name: str, kind: int) -> bool:
         try:

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import base64
 import errno
+import fcntl
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from schedtop.base.environment import child_environment
+from schedtop.base import turn
 from schedtop.base.finding import MORE
 from schedtop.base.invoker import UnclearInvoker, as_invoker
 from schedtop.model.source import NotPermitted, SourceError
-from schedtop.sources.kernel.bcc_child import DISTRIBUTION, NO_BCC
+from schedtop.sources.kernel import early_compiler
+from schedtop.sources.kernel.bcc_child import NO_BCC
 from schedtop.sources.kernel.compiler_child import kernel_calls, map_loads
+from schedtop.sources.kernel.early_compiler import bcc_command
 from schedtop.sources.kernel.findings.binding import no_bcc
 from schedtop.sources.kernel.findings.refusals import is_known, why_refused
 
@@ -88,33 +90,38 @@ class Compiled:
 
 def compile_programs(text: str, flags: tuple[str, ...], include_root: Path) -> Compiled:
     """Compiles in a child process. Raises SourceError; the compiler's words are then in a file that it names."""
+    request = {"text": text, "flags": (*flags, *UNREAD), "include_root": str(include_root)}
+    status, answer, said = _asked(json.dumps(request).encode())
+    if status == NO_BCC:
+        raise SourceError(no_bcc().error)
+    if status:
+        kind = NotPermitted if os.strerror(errno.EPERM).encode() in said else SourceError
+        raise kind(_why_failed(said))
+    return Compiled.from_json(answer)
+
+
+def _asked(request: bytes) -> tuple[int, bytes, bytes]:
+    """What the compiler's process makes of a request: its exit status, and what is on its two outputs."""
     # A thread of the screen has another priority than the process, and what it starts gets none of it.
     nice = os.getpriority(os.PRIO_PROCESS, os.getpid())
     # Where they are the same nothing is asked for: a filter of system calls may refuse it.
     differs = os.getpriority(os.PRIO_PROCESS, 0) != nice
-    child = subprocess.run(
-        bcc_command("compiler_child", str(nice) if differs else ""),
-        input=json.dumps({"text": text, "flags": (*flags, *UNREAD)}).encode(),
-        capture_output=True,
-        env=child_environment(BCC_KERNEL_SOURCE=str(include_root)),
-        cwd="/",  # the compiler looks for headers there: none may come from where we were started
-        process_group=0,  # ctrl-c is for us: we end it
-        check=False,
-    )
-    if child.returncode == NO_BCC:
-        raise SourceError(no_bcc().error)
-    if child.returncode:
-        kind = NotPermitted if os.strerror(errno.EPERM).encode() in child.stderr else SourceError
-        raise kind(_why_failed(child.stderr))
-    return Compiled.from_json(child.stdout)
-
-
-def bcc_command(job: str, *arguments: str) -> list[str]:
-    """The command that does a job of a child that needs bcc (bcc_child.py), whichever interpreter has it.
-
-    -P: as root nothing may be imported from the directory in which we were started.
-    """
-    return [sys.executable or DISTRIBUTION, "-P", str(Path(__file__).with_name("bcc_child.py")), job, *arguments]
+    child = early_compiler.take() or early_compiler.start(bcc_command("compiler_child", str(nice) if differs else ""))
+    with child:
+        try:
+            assert child.stdin
+            with suppress(OSError):  # then it takes as long as the child takes to read it
+                fcntl.fcntl(child.stdin, fcntl.F_SETPIPE_SZ, len(request))
+            with suppress(BrokenPipeError):  # it says why
+                child.stdin.write(request)
+                child.stdin.close()
+            child.stdin = None
+            turn.give()
+            answer, said = child.communicate()
+        except BaseException:
+            child.kill()
+            raise
+        return child.returncode, answer, said
 
 
 def _why_failed(said: bytes) -> str:

@@ -1,7 +1,7 @@
 """The child process that compiles the kernel programs; compiler.py runs it, through bcc_child.py.
 
-It reads `{"text", "flags"}` as JSON and writes what `Compiled.from_json` reads; bcc's words are on standard error. It
-runs with any Python from 3.8 on that has bcc, so it needs nothing but the standard library.
+It reads `{"text", "flags", "include_root"}` as JSON and writes what `Compiled.from_json` reads; bcc's words are on
+standard error. It runs with any Python from 3.8 on that has bcc, so it needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _CALL, _MOST_HELPERS = 0x85, 4095  # of a helper, by its number
 def main(bcc: Any) -> None:
     """Compiles what is asked for; never returns. Exit status 4: it does not compile."""
     request = json.load(sys.stdin)
+    # bcc looks there for the headers of the kernel. In another tree (tests/bcc) they lie elsewhere.
+    os.environ.setdefault("BCC_KERNEL_SOURCE", request["include_root"])
     try:
         module = bcc.BPF(text=request["text"], cflags=request["flags"])
     except Exception as error:  # bcc raises nothing narrower

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError, SymbolsHidden
-from schedtop.sources.kernel.program_cache import cache_directory, is_ours, keep, read_kept
+from schedtop.sources.kernel.cache_directory import cache_directory, is_ours
+from schedtop.sources.kernel.program_cache import keep, read_kept
 
 Answer = TypeVar("Answer")
 

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from schedtop.base import turn
 from schedtop.base.lean import without
+from schedtop.sources.kernel.cache_directory import PROGRAMS, cache_directory, is_ours
 from schedtop.sources.kernel.compiler import Compiled
 
 with without("_hashlib"):
     import hashlib
-
-DIRECTORY_VARIABLE = "SCHEDTOP_CACHE"
-"""Names another directory; empty: nothing is kept."""
 
 MOST_FILES = 32
 """A file for each measurement, kernel, filter and version, of about 100 KB; the oldest go."""
@@ -36,36 +34,14 @@ def compiled_before(text: str, flags: tuple[str, ...], compiler: Callable[[], Co
     )
     if path and is_ours(path.parent):
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            return Compiled.from_json(read_kept(path))
+            kept = Compiled.from_json(read_kept(path))
+            turn.give()
+            return kept
     compiled = compiler()
     if path:
         with suppress(OSError):
             keep(path, compiled.to_json().encode())
     return compiled
-
-
-def cache_directory() -> Path | None:
-    """Where root, or this user, keeps compiled programs; `None`: nowhere."""
-    chosen = os.environ.get(DIRECTORY_VARIABLE)
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    if not os.geteuid():
-        # Not below HOME, which may be that of the invoking user of sudo.
-        return Path("/var/cache/schedtop")
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "schedtop"
-    except RuntimeError:
-        return None  # a user without a home
-
-
-def is_ours(directory: Path) -> bool:
-    """Whether it is a directory of our own that no other user can write to."""
-    try:
-        status = os.lstat(directory)
-    except OSError:
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def read_kept(path: Path) -> bytes:
@@ -91,6 +67,6 @@ def keep(path: Path, data: bytes) -> None:
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
-    files = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    files = sorted(path.parent.glob(PROGRAMS), key=lambda file: file.stat().st_mtime)
     for old in files[:-MOST_FILES]:
         old.unlink(missing_ok=True)

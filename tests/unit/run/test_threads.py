@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from schedtop.base import turn
 from schedtop.run import threads
 from schedtop.run.signals import Interrupted, Signals
 from schedtop.run.threads import Bell, in_thread
@@ -77,3 +78,37 @@ def test_work_that_outlives_an_exception_rings_no_closed_bell(signals: Signals) 
     assert not select.select([read], [], [], 0)[0]
     os.close(read)
     os.close(write)
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_work_that_goes_first_has_python_to_itself_until_it_waits(
+    signals: Signals, monkeypatch: pytest.MonkeyPatch, gives: bool
+) -> None:
+    monkeypatch.setattr(threads, "FIRST_S", 30)
+    order: list[str] = []
+    begun = threading.Event()
+
+    def work() -> None:
+        time.sleep(0.1)
+        order.append("work")
+        if gives:
+            turn.give()
+            assert begun.wait(10)
+
+    def meanwhile() -> None:
+        order.append("meanwhile")
+        begun.set()
+
+    in_thread(work, signals, meanwhile, first=True)
+    assert order == ["work", "meanwhile"]
+
+
+def test_work_goes_first_for_a_while_only(signals: Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "FIRST_S", 0.01)
+    begun = threading.Event()
+    in_thread(lambda: begun.wait(10), signals, begun.set, first=True)
+    assert begun.is_set()
+
+
+def test_without_another_thread_there_is_nobody_to_give_a_turn_to() -> None:
+    turn.give()

@@ -17,8 +17,8 @@ import pytest
 
 import schedtop
 from schedtop.sources.kernel import bcc_child
-from schedtop.sources.kernel.compiler import bcc_command
 from schedtop.sources.kernel.compiler_child import layout
+from schedtop.sources.kernel.early_compiler import bcc_command
 
 CHILDREN = sorted((Path(schedtop.__file__).parent / "sources" / "kernel").glob("*_child.py"))
 TRAPS = ("bcc", "json", "ctypes", "base64", "compiler_child", "sitecustomize", "usercustomize")

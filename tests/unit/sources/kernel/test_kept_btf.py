@@ -6,8 +6,8 @@ import pytest
 
 from schedtop.sources.kernel import kept_btf
 from schedtop.sources.kernel.btf import Btf, BtfError
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE
 from schedtop.sources.kernel.kept_btf import FILE_NAME, KeptBtf, reading_once, with_kept_btf
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE
 
 READ: list[Path] = []
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from schedtop.base import turn
 from schedtop.sources.kernel import program_cache
+from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE, cache_directory
 from schedtop.sources.kernel.compiler import Compiled, MapSpec
-from schedtop.sources.kernel.program_cache import DIRECTORY_VARIABLE, cache_directory, compiled_before
+from schedtop.sources.kernel.program_cache import compiled_before
 
 FLAGS = ("-DCPUS=2",)
 
@@ -43,6 +45,18 @@ def test_the_same_programs_are_compiled_once(kept: Path) -> None:
     assert compiled_before("int f;", FLAGS, compiler).maps["config"].dtype.itemsize == 8
     assert {path.stat().st_mode & 0o777 for path in kept.iterdir()} == {0o600}
     assert kept.stat().st_mode & 0o777 == 0o700
+
+
+def test_who_waits_for_the_compiler_need_not_wait_for_kept_programs(kept: Path) -> None:
+    given: list[bool] = []
+    turn.take(lambda: given.append(True))
+    try:
+        programs(Compiler())
+        assert not given
+        programs(Compiler())
+        assert given
+    finally:
+        turn.take(lambda: None)
 
 
 def test_a_damaged_file_is_made_again(kept: Path) -> None:

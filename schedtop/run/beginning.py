@@ -1,0 +1,22 @@
+"""The first steps of every command line: our priority, cheap imports, and a compiler that gets ready meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from schedtop.base import lean
+from schedtop.run.priority import is_raised, raise_priority
+
+
+def begin(arguments: Sequence[str]) -> None:
+    """To be called with the command line, before anything large is imported and before any thread is started."""
+    completes = "_SCHEDTOP_COMPLETE" in os.environ
+    if is_raised(arguments) and not completes:
+        raise_priority(arguments)
+    lean.begin()
+    if not completes:
+        # Late: it takes 10 ms, which are short with our priority.
+        from schedtop.sources.kernel import early_compiler
+
+        early_compiler.begin(arguments)
