@@ -258,6 +258,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "DELAYED": "se.sched_delayed",
         "THROTTLED": "throttled",
         "PCOUNT": "sched_info.pcount",
+        "SUM_EXEC": "se.sum_exec_runtime",
     }
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 
