@@ -34,6 +34,7 @@ def _left(status: int) -> int:
     from schedtop.base.session_nice import OWN  # late: as above
 
     if not OWN.raised:
+        OWN.end()  # a thread may be about to raise it
         return status
     import atexit  # late: as above
     import threading  # late: as above

@@ -151,6 +151,19 @@ static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *
 #endif
 }
 
+static __always_inline u64 new_run_time(struct task_id *id, struct task_slot *slot)
+{
+#ifdef TASK_SUM_EXEC_OFFSET
+	/* Each class brings it up to date before a switch (put_prev_task()). */
+	u64 before = slot->exec_ns;
+
+	slot->exec_ns = FIELD(u64, id->task, TASK_SUM_EXEC_OFFSET);
+	return (s64)(slot->exec_ns - before) < 0 ? 0 : slot->exec_ns - before;
+#else
+	return 0;
+#endif
+}
+
 static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu)
 {
 	/* The verifier lets load by the pointer from the event, and not by the equal number. */

@@ -100,15 +100,20 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		look_for_blame(cpu, slot, event, settings, ended, epoch, now);
 }
 
-/* The slice of a task that was not seen to be switched in (or before our time), on a CPU that was idle. */
+/*
+ * The slice of a task that was not seen to be switched in (or before our time). What was seen to come before it has left
+ * unseen: idle, whose time is known then, or another task, whose time the kernel's accounting tells when it comes again.
+ */
 static __always_inline u64 unseen_slice(struct cpu_state *cpu, struct timeline *timeline, struct task_slot *slot,
 					struct task_id *id, u64 now)
 {
 	u64 came = unseen_arrival(id, slot, cpu);
 
 	slot->wait_start_ns = 0;
-	if (!cpu->slice_start_ns || cpu->current_tid || came < cpu->slice_start_ns || came > now)
+	if (!cpu->slice_start_ns || came < cpu->slice_start_ns || came > now)
 		return 0;
+	if (cpu->current_tid)
+		return now - came;
 	cpu->idle_ns += came - cpu->slice_start_ns;
 	if (came - cpu->slice_start_ns >= IDLE_PERIOD_NS)
 		add_idle_period(timeline, cpu->slice_start_ns, came);
@@ -220,24 +225,33 @@ static __always_inline void end_tid(u32 tid)
 
 /*
  * The slot of a leader is that of the thread which replaces it and runs: its own timeslices count from here on, with the one
- * that runs if its arrival was not seen.
+ * that runs if its arrival was not seen. `thread`: the slot that it had until now, with what was known of it, or NULL.
  */
-static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id, bool arrival_seen)
+static __always_inline void replace_leader(struct task_slot *slot, struct task_id *id, bool arrival_seen,
+					   struct task_slot *thread)
 {
-	new_timeslices(id, slot, 0);
-	note_account(id, slot);
+	if (thread) {
+		slot->pcount = thread->pcount;
+		slot->account_ns = thread->account_ns;
+		slot->exec_ns = thread->exec_ns;
+	} else {
+		new_timeslices(id, slot, 0);
+		new_run_time(id, slot);
+		note_account(id, slot);
+		slot->pcount -= !arrival_seen;
+	}
 	slot->wait_start_ns = 0;
 	slot->flags &= TASK_SELECTED | TASK_IN_CGROUP;
 	if (arrival_seen)
 		slot->flags |= TASK_RUNNING_NOW;
-	else
-		slot->pcount--;
 }
 
 static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *timeline, struct switch_event *event,
 				       u64 slice, u32 cpu_id, u64 now)
 {
 	struct task_slot *slot = task_slot(&event->prev, cpu);
+	u32 timeslices;
+	u64 run_ns;
 	u8 flags;
 
 	if (event->involuntary)
@@ -253,17 +267,20 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	}
 	/* If its arrival was not seen, then neither that its tid is another one: but the leader's last switch was. */
 	if (event->tid_change == TID_OF_LEADER)
-		replace_leader(slot, &event->prev, true);
+		replace_leader(slot, &event->prev, true, NULL);
 	else if (!event->dead && (slot->flags & (TASK_EXITED | TASK_RUNNING_NOW)) == TASK_EXITED)
-		replace_leader(slot, &event->prev, false);
+		replace_leader(slot, &event->prev, false, NULL);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
-	if (!(flags & TASK_RUNNING_NOW)) {
-		u32 timeslices = new_timeslices(&event->prev, slot, 0);
+	run_ns = new_run_time(&event->prev, slot);
+	timeslices = new_timeslices(&event->prev, slot, 0);
+	if (!(flags & TASK_RUNNING_NOW) || !event->seen || (ARRIVALS_ARE_COUNTED && timeslices)) {
 		bool has_waited = slot->timeslices || slot->wait_start_ns;
 
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
+		/* By the kernel's accounting earlier slices are in it that were not seen either, and no time of the hypervisor. */
+		slice = slice < run_ns ? run_ns : slice;
 		/* Seen for the first time, and not at its fork, it can have run since before our time. */
 		cpu->waits_unseen += has_waited ? timeslices : 0;
 		count_unseen_arrivals(cpu, slot, timeslices);
@@ -318,6 +335,8 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 	paused = (slot->flags & (TASK_YIELDED | TASK_RUNNING_NOW)) == TASK_YIELDED && !slot->wait_start_ns;
 	timeslices = new_timeslices(&event->next, slot, 1);
 	slot->timeslices++;
+	if (timeslices > 1 || slot->flags & TASK_RUNNING_NOW)
+		slot->run_ns += new_run_time(&event->next, slot);
 	if (timeslices > 1) {
 		/* It came and went unseen in between, and so did its wait. */
 		count_unseen_arrivals(cpu, slot, timeslices - 1);
@@ -381,7 +400,8 @@ static __always_inline void on_switch(struct switch_event *event)
 	if (now >= cpu->steal_due_ns)
 		mark_steal(cpu, timeline, &event->next, now);
 	/* Some kernels keep switches from the tracepoint (docs/kernels.md). */
-	if (cpu->current_tid != event->prev.tid) {
+	event->seen = cpu->current_tid == event->prev.tid;
+	if (!event->seen) {
 		if (slice && !(ARRIVALS_ARE_COUNTED && event->prev.tid))
 			count_unseen_switches(cpu, 1);
 		slice = 0;
@@ -541,7 +561,7 @@ static __always_inline void on_exit(struct task_id *id)
 static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 {
 	struct cpu_state *cpu = this_cpu();
-	struct task_slot *slot;
+	struct task_slot *slot, *thread;
 
 	if (!cpu)
 		return;
@@ -557,10 +577,16 @@ static __always_inline void on_exec(struct task_id *id, u32 old_tid)
 	/* It still runs: its slice goes on under the other tid. */
 	if (cpu->current_tid == old_tid)
 		cpu->current_tid = id->tid;
+	thread = known_slot(old_tid);
+	if (thread && thread->flags & (TASK_EXITING | TASK_EXITED))
+		thread = NULL;
 	end_tid(old_tid);
 	slot = task_slot(id, cpu);
+	/* At a switch in the middle of the exec that was done already. */
+	if (slot && !(slot->flags & (TASK_EXITING | TASK_EXITED)))
+		thread = NULL;
 	if (slot)
-		replace_leader(slot, id, cpu->current_tid == id->tid);
+		replace_leader(slot, id, cpu->current_tid == id->tid, thread);
 }
 
 #endif

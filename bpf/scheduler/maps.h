@@ -100,6 +100,7 @@ struct task_slot {
 	u32 waker_or_preemptor_tid; /* by wait_kind; of a waker, or what started it, with its woken_by and source */
 	u32 pcount; /* how often the kernel had let it run (sched_info) when we last looked */
 
+	u64 exec_ns; /* run time by the kernel's accounting, up to its last switch out */
 	u64 left_ns; /* when it left enqueue_cpu, and came to queue_cpu, if that was after wait_start_ns */
 	u64 moved_ns;
 	u64 cgroup_id;

@@ -35,6 +35,7 @@ struct switch_event {
 	bool dead; /* prev will never run again */
 	bool yielded; /* prev asked for it with sched_yield */
 	bool throttled; /* prev's cgroup has used up its quota */
+	bool seen; /* so was its arrival on this CPU */
 	enum tid_change tid_change;
 	bool pauses; /* prev, a deadline task, has ended its period: it waits for no CPU until the next one */
 };
@@ -62,6 +63,9 @@ static __always_inline bool is_being_woken(struct task_id *id, struct task_slot 
 
 /* How often the task has got a CPU since this was last asked, `now_one` more included; 1 where it cannot be told. */
 static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_one);
+
+/* How long it has run since this was last asked, or noted, by the kernel's accounting; 0 where that cannot be told. */
+static __always_inline u64 new_run_time(struct task_id *id, struct task_slot *slot);
 
 /* Another tid leaves than came: is it another task, or one of those that an exec gives other tids? */
 static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu);
@@ -107,6 +111,7 @@ static __always_inline void init_slot(struct task_slot *slot, struct task_id *id
 	task_parent(id, slot);
 	slot->exit_code = EXIT_UNKNOWN;
 	new_timeslices(id, slot, 0);
+	new_run_time(id, slot);
 	note_account(id, slot);
 	/* With it other CPUs take the slot for complete. */
 	barrier();

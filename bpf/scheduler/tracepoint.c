@@ -89,6 +89,11 @@ static __always_inline u32 new_timeslices(struct task_id *id, struct task_slot *
 	return 1;
 }
 
+static __always_inline u64 new_run_time(struct task_id *id, struct task_slot *slot)
+{
+	return 0;
+}
+
 /* No record names a task by more than its tid: the leader has gone to its end, and what came is a thread of its process. */
 static __always_inline enum tid_change tid_change(struct task_id *prev, struct cpu_state *cpu)
 {

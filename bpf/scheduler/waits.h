@@ -207,10 +207,10 @@ static __always_inline u64 unseen_run_delay(struct task_id *id, struct task_slot
 	return 0;
 }
 
-/* On a CPU that was idle it can only have run since it was woken. */
+/* On a CPU that was idle it can only have run since it was woken; after another task nothing tells. */
 static __always_inline u64 unseen_arrival(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu)
 {
-	return slot->wait_start_ns;
+	return cpu->current_tid ? 0 : slot->wait_start_ns;
 }
 
 static __always_inline u64 time_of_wakeup(struct cpu_state *cpu)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -22,6 +23,9 @@ CALM = 0.1
 CHECK_S = 2.0
 COST_SHARE = 0.001
 """How often it is checked whether the rest is still calm, and the most of a CPU that this may take."""
+
+WRITER_S = 0.1
+"""For so long a thread is waited for that takes it at this moment."""
 
 YOUNG_S = 1.0
 """The start of a process takes all of a CPU and says little: its time is spread over this at least."""
@@ -37,7 +41,7 @@ class SessionNice:
     """Raises and gives back the nice value of this process's session.
 
     All that a signal's handler or another thread may see is one attribute, `_before`: it is set before the value is
-    written, and reset after it is given back.
+    written, and reset after it is given back. `_writer` is the thread that takes it at this moment, 0: none.
     """
 
     def __init__(self, proc: str = "/proc") -> None:
@@ -48,6 +52,7 @@ class SessionNice:
         self._away = True
         self._newest = b""
         self._pids: list[str] = []
+        self._writer = 0
 
     @property
     def raised(self) -> bool:
@@ -64,6 +69,7 @@ class SessionNice:
     def end(self) -> None:
         """From here on it is not taken any more."""
         self._away = True
+        self._wait_for_writer()
         self.give_back()
 
     def take(self, nice: int) -> None:
@@ -71,13 +77,19 @@ class SessionNice:
 
         Exactly `nice` is what a schedtop that was killed has left: it is ours then, and 0 before.
         """
-        with suppress(OSError, ValueError):
-            before = self._read()
-            if self._before is None and not self._away and before >= nice:
-                self._before, self._ours = before if before > nice else 0, nice
-                self._write(nice)
-                if self._away:  # ended or suspended meanwhile, by another thread
-                    self.give_back()
+        self._writer = get_ident()
+        try:
+            with suppress(OSError, ValueError):
+                before = self._read()
+                if self._before is None and not self._away and before >= nice:
+                    before = before if before > nice else 0
+                    self._before, self._ours = before, nice
+                    self._write(nice)
+                    if self._away:  # ended or suspended meanwhile, and perhaps given back before it was written
+                        self._before = before
+                        self.give_back()
+        finally:
+            self._writer = 0
 
     def give_back(self) -> None:
         """As it was before, unless it has been changed by others meanwhile. What is refused now is tried at the end."""
@@ -93,6 +105,7 @@ class SessionNice:
     def given_back(self) -> Iterator[None]:
         """While it lasts, it is as it was before: we are suspended."""
         was_raised, was_away, self._away = self.raised, self._away, True
+        self._wait_for_writer()
         self.give_back()
         try:
             yield
@@ -126,6 +139,12 @@ class SessionNice:
             self._pids = [name for name in os.listdir(self._proc) if name.isdecimal()]
             self._newest = newest
         return self._pids
+
+    def _wait_for_writer(self) -> None:
+        """Ours may be the process's last moment, and another thread about to write. A handler waits for its own not."""
+        deadline_s = time.monotonic() + WRITER_S
+        while self._writer not in (0, get_ident()) and time.monotonic() < deadline_s:
+            time.sleep(0.001)
 
     def _read(self) -> int:
         """The value now (`/autogroup-13 nice 0`). Raises OSError, ValueError where there is none."""

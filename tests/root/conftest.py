@@ -53,6 +53,22 @@ def kept_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         os.environ[DIRECTORY_VARIABLE] = str(directory)
 
 
+@pytest.fixture(scope="session")
+def session_nice() -> tuple[Path, str]:
+    """The nice value of the session that the tests run in (CONFIG_SCHED_AUTOGROUP), and where it can be set."""
+    file = Path("/proc/self/autogroup")
+    return file, file.read_text().rpartition(" ")[2] if file.exists() else ""
+
+
+@pytest.fixture(autouse=True)
+def session_as_before(session_nice: tuple[Path, str]) -> Iterator[None]:
+    """A schedtop that a test kills cannot give the priority of its session back, which is ours."""
+    file, before = session_nice
+    yield
+    if before and os.geteuid() == 0 and file.read_text().rpartition(" ")[2] != before:
+        file.write_text(before)
+
+
 @pytest.fixture(params=["btf", "tracepoint"])
 def front_end(request: pytest.FixtureRequest) -> str:
     """Both ways to see the events."""

@@ -83,7 +83,9 @@ def test_snapshot_ends_on_a_signal(nothing_left, number: signal.Signals, status:
 
 
 def test_a_killed_snapshot_leaves_nothing(nothing_left) -> None:
-    process = subprocess.Popen([*SCHEDTOP, "snapshot", "--duration", "60s"], stdout=subprocess.DEVNULL)
+    # In a session of its own: it cannot give its priority back.
+    command = [*SCHEDTOP, "snapshot", "--duration", "60s"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     assert wait_for(lambda: programs_loaded() > nothing_left)
     process.kill()
     assert process.wait(20) == -signal.SIGKILL

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import NS_PER_MS, Collector
-from loads import ended, kernel_numbers, python
+from loads import KernelNumbers, ended, kernel_numbers, python
 from test_limits import CPU, collector_with, update_element
 
 from schedtop.sources.kernel import bpf_syscall
@@ -127,7 +127,7 @@ import os, sys, threading, time
 memory = b"x" * (300 << 20)  # given back in the middle of the exec, which takes a while
 def replace():
     os.sched_setaffinity(0, {1})
-    for _ in range(400): time.sleep(0.0001)
+    for _ in range(100): time.sleep(0.0001)
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     print(threading.get_native_id(), flush=True)
     os.read(0, 1)
@@ -141,25 +141,27 @@ _TICKS += "while True: time.sleep(0.02)"
 
 def test_a_thread_that_is_preempted_in_its_exec_keeps_its_run_time(any_front_end: str) -> None:
     """It has the leader's tid long before sched_process_exec: its slice was lost, and false switches were counted."""
-    times = 5
+    times = 9
     with ExitStack() as stack, collector_with(Limits(), any_front_end) as source, Collector(source) as collector:
         stack.enter_context(ended(python(_TICKS)))
-        leaders, threads, truth_ns, timeslices = [], [], 0, 0
+        truth: dict[tuple[int, int], tuple[KernelNumbers, KernelNumbers]] = {}
         for _ in range(times):
             process = python(_EXEC_BY_A_THREAD, **_PIPES)
             stack.enter_context(ended(process))
             assert process.stdout
-            threads.append(int(process.stdout.readline()))
+            tid = int(process.stdout.readline())
             time.sleep(0.05)
             leader = kernel_numbers(process.pid)
             told(process)
             ready(process)
-            thread = kernel_numbers(process.pid)
-            leaders.append(process.pid)
-            truth_ns += leader.run_ns + thread.run_ns
-            timeslices += leader.timeslices + thread.timeslices
+            truth[process.pid, tid] = leader, kernel_numbers(process.pid)
     frame = collector.frame
-    rows = frame.tasks[np.isin(frame.tasks["tid"], leaders + threads)]
-    # Ours includes what the hypervisor took.
-    assert rows["run_ns"].sum() > 0.97 * truth_ns
-    assert abs(int(rows["timeslices"].sum()) - timeslices) <= 4 * times
+    whole = 0
+    for tids, (leader, thread) in truth.items():
+        rows = frame.tasks[np.isin(frame.tasks["tid"], tids)]
+        assert abs(int(rows["timeslices"].sum()) - leader.timeslices - thread.timeslices) <= 4
+        # Ours includes what the hypervisor took, and of a wakeup not the way to the switch, which the kernel has in it.
+        kernel_ns = leader.run_ns + thread.run_ns
+        whole += rows["run_ns"].sum() > 0.995 * kernel_ns - 10_000 * thread.timeslices
+    # Of a slice whose beginning the kernel hides the tracepoint tells nothing.
+    assert whole == times or (any_front_end == "tracepoint" and frame.loss.switches_unseen and whole >= times // 3)

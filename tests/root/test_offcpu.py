@@ -135,7 +135,11 @@ def test_task_asleep_all_the_time_is_measured_to_the_nanosecond(front_end: str) 
 
 
 def test_a_minimum_hides_nothing() -> None:
-    process = python("import time\nwhile True: time.sleep(0.001); time.sleep(0.02)")
+    # Real-time: what waits for a CPU after a short sleep is away for longer than that.
+    process = python(
+        "import os, time\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))\n"
+        "while True: time.sleep(0.001); time.sleep(0.02)"
+    )
     with ended(process):
         time.sleep(0.2)
         offcpu = measured(process.pid, min_ns=10 * NS_PER_MS)
@@ -200,13 +204,19 @@ def test_wakers_have_the_same_names_without_stacks(blocker: Blocker, front_end: 
     with ended(process):
         time.sleep(0.05)
         holder = next(int(tid) for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
+        # Real-time: one that comes late finds the lock free.
+        for tid in (process.pid, holder):
+            os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(1))
         named = measured(process.pid, wakers=Wakers.NAMES, source=front_end, duration_ns=NS_PER_S // 2)
         bare = measured(process.pid, source=front_end, duration_ns=NS_PER_S // 4)
     blocked = [row for row in named.rows if row.is_blocked and not row.times.under_way]
     by_waker: dict[int, set[str]] = {process.pid: set(), holder: set()}
     for row in blocked:
-        assert row.waker and not row.waker.user.symbols and not row.waker.kernel.symbols
-        by_waker[row.tid].add(row.waker.name)
+        if row.waker:
+            assert not row.waker.user.symbols and not row.waker.kernel.symbols
+            by_waker[row.tid].add(row.waker.name)
+    # Through tracepoints one program keeps the others out, and a wakeup is not seen now and then: it is counted.
+    assert sum(row.times.count for row in blocked if not row.waker) <= named.loss.wakeups
     # A timer wakes the holder; one gives the lock to the other.
     assert f"holder-{holder}" in by_waker[process.pid] and "[interrupt]" in by_waker[holder]
     assert not named.loss.waker_stacks

@@ -259,6 +259,7 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "THROTTLED": "throttled",
         "PCOUNT": "sched_info.pcount",
         "STACK": "stack",
+        "SUM_EXEC": "se.sum_exec_runtime",
     }
     return fields | {key: field for key, field in optional.items() if btf.has_field("task_struct", field)}
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,32 @@ def test_session_that_was_not_raised_is_not_raised_by_going_on(session: SessionN
 def test_session_is_not_taken_after_the_end(session: SessionNice) -> None:
     session.end()
     session.take(-10)
+    assert value(session) == "/autogroup-13 nice 0\n"
+
+
+def test_session_is_given_back_if_it_ends_while_a_thread_takes_it(
+    session: SessionNice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended between the thread's look and its write: the process was gone, and the session stayed raised."""
+    looked, ended = threading.Event(), threading.Event()
+    done = []
+
+    def write(nice: int) -> None:
+        if nice == -10:
+            looked.set()
+            ended.wait(0.05)
+        kernel_writes(session, nice)
+        done.append(nice)
+
+    monkeypatch.setattr(session, "_write", write)
+    thread = threading.Thread(target=session.take, args=(-10,))
+    thread.start()
+    looked.wait()
+    session.end()
+    done_by_then = done.copy()
+    ended.set()
+    thread.join()
+    assert done_by_then == done == [-10, 0], "the process would be gone, and its session raised"
     assert value(session) == "/autogroup-13 nice 0\n"
 
 
