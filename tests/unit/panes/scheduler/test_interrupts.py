@@ -49,6 +49,14 @@ async def test_known_interrupts_are_told(make_view: MakeView) -> None:
     assert re.search(r" 1 +15\.0 +0 +5\.0 +10\.0 +1500", sources[1])
 
 
+async def test_what_raised_a_softirq_stands_beside_it_with_its_share(make_view: MakeView) -> None:
+    screen = await shown(make_view(frames=1, cpus=2, interrupts=True), (160, 14))
+    by_name = {line.split()[1]: line for line in screen if re.search(r"NET_RX|TIMER|eth0", line)}
+    assert "80.0% irq eth0-rx-0" in by_name["NET_RX"]
+    assert "100% local_timer" in by_name["TIMER"] or "100.0% local_timer" in by_name["TIMER"]
+    assert "%" not in by_name["eth0-rx-0"], "a device raises itself"
+
+
 @pytest.mark.parametrize("size", [(80, 24), (78, 10), (55, 12), (30, 9), (24, 6), (160, 48), (20, 3)])
 @pytest.mark.parametrize("cpus", [1, 2, 128, 1024])
 async def test_every_size(size: tuple[int, int], cpus: int, make_view: MakeView) -> None:

@@ -6,7 +6,7 @@ from schedtop.model.rows import Integers, Rows
 from schedtop.sources.interrupts.spans import SpanReader, SpanRing
 from schedtop.sources.kernel.constants import INTERRUPTS
 
-SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4")])
+SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4"), ("raiser", "<u4")])
 LEVEL = np.dtype([("span_count", "<u8")])
 PLACES = 8
 
@@ -19,10 +19,12 @@ class Kernel:
         self.levels = np.zeros(2 * INTERRUPTS.LEVELS, LEVEL)
         self.reader = SpanReader(self.spans, self.levels, PLACES)
 
-    def handle(self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0) -> None:
+    def handle(
+        self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0, raiser: int = 0
+    ) -> None:
         ring = cpu * INTERRUPTS.LEVELS + level
         count = int(self.levels["span_count"][ring])
-        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SPAN_TID_BITS | tid)
+        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SOURCE_SHIFT | tid, raiser)
         self.levels["span_count"][ring] += 1
 
 
