@@ -63,7 +63,7 @@ _MORE = {
     "test_interrupts": (
         "test_a_loopback_flood_is_counted_as_the_kernel_does",
         "test_a_timer_storm_is_counted_as_the_kernel_does",
-        "test_time_in_softirqs_is_what_the_kernel_accounts",
+        "test_time_in_interrupts_is_what_the_kernel_accounts",
         "test_time_taken_is_charged_to_the_task_that_was_interrupted",
         "test_interrupts_are_blockers_of_slow_waits_and_name_wakers",
         "test_a_flood_of_loopback_is_told_to_be_of_its_own_making",
