@@ -36,12 +36,13 @@ def runs_softirqs_in_tasks(version: str | None = None) -> bool:
 def interrupt_front_end() -> FrontEnd:
     """For the running kernel. Raises SourceError, one sentence, where interrupts cannot be timed."""
     try:
-        return with_kept_btf(_front_end, KERNEL_BTF)
+        return with_kept_btf(front_end_of, KERNEL_BTF)
     except BtfError as error:
         raise SourceError(WITHOUT_BTF) from error
 
 
-def _front_end(btf: Btf) -> FrontEnd:
+def front_end_of(btf: Btf) -> FrontEnd:
+    """For a kernel with these types. Raises SourceError, BtfError."""
     wanted = [DEVICES, *([] if runs_softirqs_in_tasks() else [SOFTIRQS]), *vectors()]
     # The beginnings first: an end that is seen has a beginning that was seen.
     pairs = [each for each in wanted if all(btf.has_typedef(_typedef(each, when)) for when in ("entry", "exit"))]
