@@ -28,6 +28,8 @@ if TYPE_CHECKING:
               help="svg: a flame graph; folded: for flamegraph.pl, in microseconds.  [default: text]")  # fmt: skip
 @click.option("--buffer", type=Size(4 << 10, 1 << 30), default="64MiB", metavar="SIZE",
               help="Kernel memory for events, of all CPUs, 4KiB to 1GiB.  [default: 64MiB]")  # fmt: skip
+@click.option("--interrupts", is_flag=True,
+              help="Name the interrupts that wake tasks; that makes each of them a little slower.")  # fmt: skip
 @output_options
 @click.option("--source", type=click.Choice(["auto", "btf", "tracepoint"]), default="auto",
               help="How to see the kernel's events.  [default: auto]")  # fmt: skip

@@ -17,8 +17,13 @@ import pytest
 from loads import ended, load_share, python
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import WAKEUP_NEW, WAKING
+from schedtop.commands.waking_interrupts import WakingInterrupts
 from schedtop.model.frame import merge
 from schedtop.model.interrupts import InterruptTable, SourceName
+from schedtop.model.waits import WokenBy
+from schedtop.path.paths import find_paths
+from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host.proc import possible_cpus
 from schedtop.sources.interrupts import front_end as interrupts_front_end
 from schedtop.sources.interrupts.names import device_names
@@ -432,6 +437,27 @@ def test_a_packets_wakeup_names_who_sent_it() -> None:
     assert not (waits["tid"] == sender.pid).any(), "it is woken by the timer alone"
     by = [name.endswith(b" (%d)" % sender.pid) for name in waits["waker_raiser"].tolist()]
     assert sum(by) > 0.9 * len(by), waits["waker_raiser"].tolist()
+
+
+def test_the_path_ends_at_the_interrupt_by_its_name(tmp_path: Path) -> None:
+    with (
+        CaptureSource(path_ns=NS_PER_MS) as capture,
+        WakingInterrupts() as interrupts,
+        load(TIMERS),
+        load(CALLS) as call,
+        disk_reads(tmp_path),
+    ):
+        taken = interrupts.named(capture.take(NS_PER_S, threading.Event()))
+    names = set(taken.interrupts.values())
+    assert "local_timer" in names
+    assert any(name.startswith("softirq BLOCK raised by irq ") for name in names), names
+    # What no task woke is nearly always known by name, and of nothing else one is told.
+    events = taken.events[np.isin(taken.events["kind"], (WAKING, WAKEUP_NEW))]
+    unwoken = events[(events["other_tid"] == 0) & (events["woken_by"] != WokenBy.TASK)]
+    assert len(taken.interrupts) > 0.9 * len(set(unwoken[["tid", "time_ns"]].tolist()))
+    ends = {part.woken_by for one in find_paths(taken).episodes for part in one.segments if part.woken_by}
+    assert ends & {"timer (local_timer)", "local_timer"}, ends
+    assert any(f"({call.pid})" in name for name in names if "NET_RX" in name), "whose packets wake its child"
 
 
 def test_idle_time_is_no_tasks(reader: InterruptReader) -> None:

@@ -81,6 +81,10 @@ class SpanRing:
         first, last = np.searchsorted(ends, start_ns, "right"), np.searchsorted(ends, end_ns, "right")
         return first, last, sums[last] - sums[first]
 
+    def all(self) -> tuple[Rows, Integers]:
+        """All that are kept, and when they ended."""
+        return self._indexed()[:2]
+
     def rows(self, first: int, last: int) -> Rows:
         """Those at these places."""
         return self._indexed()[0][first:last]
@@ -136,6 +140,23 @@ class SpanReader:
         packed = rows["source_and_tid"].astype(np.int64)
         source, tid = packed >> INTERRUPTS.SOURCE_SHIFT, packed & (1 << INTERRUPTS.SOURCE_SHIFT) - 1
         return Spans(ns, source, tid, rows["raiser"].astype(np.int64))
+
+    def under_way(self, cpu: int, level: int, times: Integers) -> tuple[Integers, Integers]:
+        """Source and raiser of what a level of a CPU handled at some times; source -1: nothing that was noted."""
+        rings = self._of_cpu(cpu)
+        rows, ends = rings[level].all()
+        if not len(rows):
+            return np.full(len(times), -1, np.int64), np.zeros(len(times), np.int64)
+        at = np.searchsorted(ends, times)
+        there = at < len(rows)
+        at = np.minimum(at, len(rows) - 1)
+        # One that is of a level: what ended next had begun by then, without the hard interrupts that came in it.
+        took = rows["ns"][at].astype(np.int64)
+        if level == INTERRUPTS.LEVEL_SOFT:
+            took = took + rings[INTERRUPTS.LEVEL_HARD].between(times, ends[at])[2]
+        there &= ends[at] - times <= took
+        sources = rows["source_and_tid"][at].astype(np.int64) >> INTERRUPTS.SOURCE_SHIFT
+        return np.where(there, sources, -1), np.where(there, rows["raiser"][at].astype(np.int64), 0)
 
     def _of_cpu(self, cpu: int) -> list[SpanRing]:
         return self._rings[cpu * INTERRUPTS.LEVELS : (cpu + 1) * INTERRUPTS.LEVELS]

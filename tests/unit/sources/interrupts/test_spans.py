@@ -78,3 +78,15 @@ def test_only_the_newest_are_kept() -> None:
         ring.collect(number + 2, number + 2, most=4)
     assert ring.between(at(-1), at(100))[2].tolist() == [4]
     assert ring.rows(0, 4)["end_ns"].tolist() == [2, 3, 4, 5]
+
+
+def test_what_was_under_way_is_what_ended_next_if_it_had_begun() -> None:
+    kernel = Kernel()
+    hard, soft = INTERRUPTS.LEVEL_HARD, INTERRUPTS.LEVEL_SOFT
+    kernel.handle(140, 10, source=40, level=hard)  # within the softirq, which lasted from 100 to 200
+    kernel.handle(200, 90, source=3, raiser=77)
+    kernel.reader.collect()
+    sources, raisers = kernel.reader.under_way(0, soft, at(99, 101, 150, 200, 201))
+    assert (sources.tolist(), raisers.tolist()) == ([-1, 3, 3, 3, -1], [0, 77, 77, 77, 0])
+    assert kernel.reader.under_way(0, hard, at(129, 135, 141))[0].tolist() == [-1, 40, -1]
+    assert kernel.reader.under_way(1, soft, at(150))[0].tolist() == [-1]
