@@ -25,7 +25,7 @@
 #else
 #define INTERRUPT_MASK 0x00ff0000
 #endif
-#define SOFTIRQ_BIT 0x00000100
+#define IN_SOFTIRQ 0x00000100
 
 #ifdef CFS_RQ_RQ_OFFSET
 /* The run queue of the current CPU: every task has a cfs_rq of its CPU, whatever its class, idle too. 0: none is read. */

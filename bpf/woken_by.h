@@ -19,7 +19,7 @@ static __always_inline u32 woken_by(u32 preempt_count)
 {
 	if (preempt_count & INTERRUPT_MASK)
 		return BY_INTERRUPT;
-	return preempt_count & SOFTIRQ_BIT ? BY_SOFTIRQ : BY_TASK;
+	return preempt_count & IN_SOFTIRQ ? BY_SOFTIRQ : BY_TASK;
 }
 
 /* The task that wakes, 0: none is known. */

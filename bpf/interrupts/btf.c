@@ -11,6 +11,12 @@
 #include "current.h"
 #include "interrupts.h"
 
+int btf_softirq_raise(u64 *ctx)
+{
+	raise_softirq(ctx[0]);
+	return 0;
+}
+
 int btf_softirq_entry(u64 *ctx)
 {
 	begin(LEVEL_SOFT, ctx[0] & (FIRST_VECTOR - 1));

@@ -45,10 +45,19 @@ enum vector {
 	VECTOR_SPURIOUS_APIC,
 };
 
-/* Sources under way, with one added; 0: none, or the programs are not attached. */
+/* Tids are below PID_MAX_LIMIT, 2^22 (include/linux/threads.h). Above one lies the number of a source. */
+#define SOURCE_SHIFT 22
+
+/*
+ * `soft`, `hard`: sources under way, with one added; 0: none, or the programs are not attached. `raiser`: what raised
+ * that softirq: a task by its tid, else an interrupt's source above SOURCE_SHIFT; 0: it is not known.
+ */
 struct interrupting {
 	u32 soft;
 	u32 hard;
+	u32 raiser;
+	u32 reserved;
+	u64 queue_at; /* of the programs that time interrupts */
 };
 
 BPF_F_TABLE("array", u32, struct interrupting, interrupting, CPUS, BPF_F_MMAPABLE);

@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../woken_by.h"
 #include "current.h"
 
 enum level {
@@ -26,8 +27,15 @@ enum level {
 #define LEVELS 2
 #define LEVEL_STATES (CPUS * LEVELS)
 
-/* In a span and in a task's slot: tids are below PID_MAX_LIMIT, 2^22 (include/linux/threads.h). */
-#define SPAN_TID_BITS 22
+#define RAISES_OF_CPU 16 /* one for each softirq: a power of two, more than there are */
+#define RAISES (CPUS * RAISES_OF_CPU)
+
+/* What raised a softirq, by softirq, in one epoch on one CPU (powers of two). */
+#define RAISED_SLOTS 256
+#define RAISED_PROBES 4
+#define ALL_RAISED (CPUS * RAISED_SLOTS)
+
+#define RAISER_UNKNOWN 0xffffffff
 
 /* What is under way on a level of a CPU, and what was so far. Written by that CPU and level alone. */
 struct level_state {
@@ -38,7 +46,7 @@ struct level_state {
 	u64 span_count;
 	u64 unmatched; /* an end was missed */
 	u64 unattributed_ns; /* of tasks that found no room */
-	u64 reserved;
+	u64 raiser; /* of the softirq that is under way, as in struct interrupting */
 };
 
 /* A source on a CPU. Written by that CPU alone, on the source's level. */
@@ -53,13 +61,33 @@ struct handled {
 struct span {
 	u64 end_ns;
 	u32 ns;
-	u32 source_and_tid; /* the source above SPAN_TID_BITS */
+	u32 source_and_tid; /* the source above SOURCE_SHIFT */
+	u32 raiser; /* of a softirq, as in struct interrupting */
+	u32 reserved;
 };
 
 /* What was taken from a task in an epoch, by its parity. */
 struct interrupted {
 	u32 tid[2];
 	u32 epoch[2];
+	u64 ns[2];
+};
+
+/*
+ * What has raised a softirq on a CPU: first since that last began there, and last of all. The kernel forgets what was
+ * raised a moment before it begins with it: what is raised in between is the last, and asks for the time after.
+ */
+struct raise {
+	u32 first;
+	u32 last;
+};
+
+/* The softirqs of an epoch, by its parity, that one task or interrupt raised on a CPU. Written by that CPU alone. */
+struct raised {
+	u32 raiser[2];
+	u32 softirq[2];
+	u32 epoch[2];
+	u32 count[2];
 	u64 ns[2];
 };
 
@@ -77,6 +105,8 @@ BPF_F_TABLE("array", u32, struct level_state, levels, LEVEL_STATES, BPF_F_MMAPAB
 BPF_F_TABLE("array", u32, struct handled, handled, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct span, spans, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct interrupted, interrupted, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct raised, raised, ALL_RAISED, BPF_F_MMAPABLE);
+BPF_TABLE("array", u32, struct raise, raises, RAISES);
 
 /* ksoftirqd is a task whose work softirqs are: it is not interrupted by them. */
 static __always_inline bool is_ksoftirqd(void)
@@ -109,6 +139,57 @@ static __always_inline u64 hard_total(u32 cpu)
 	return hard ? hard->total_ns : 0;
 }
 
+static __always_inline struct raise *raise_of(u32 cpu, u32 softirq)
+{
+	u32 at = cpu * RAISES_OF_CPU + (softirq & (RAISES_OF_CPU - 1));
+
+	return raises.lookup(&at);
+}
+
+/*
+ * What raises a softirq now: the hard interrupt under way; what raised the softirq under way, which goes on with that;
+ * else the current task. An interrupt without a tracepoint is not the task's doing.
+ */
+static __always_inline u32 raiser_now(struct interrupting *now)
+{
+	u32 by = woken_by(preempt_count_by(&now->queue_at));
+
+	if (by == BY_INTERRUPT)
+		return now->hard ? (now->hard - 1) << SOURCE_SHIFT : 0;
+	if (by == BY_SOFTIRQ)
+		return now->soft ? now->raiser : 0;
+	return bpf_get_current_pid_tgid();
+}
+
+static __always_inline void raise_softirq(u32 softirq)
+{
+	u32 cpu = bpf_get_smp_processor_id(), raiser;
+	struct interrupting *now = interrupting.lookup(&cpu);
+	struct raise *raise = raise_of(cpu, softirq);
+
+	if (!now || !raise)
+		return;
+	raiser = raiser_now(now);
+	if (!raiser)
+		raiser = RAISER_UNKNOWN;
+	raise->last = raiser;
+	if (!raise->first)
+		raise->first = raiser;
+}
+
+/* What raised a softirq that begins. */
+static __always_inline u32 take_raiser(u32 cpu, u32 softirq)
+{
+	struct raise *raise = raise_of(cpu, softirq);
+	u32 raiser;
+
+	if (!raise)
+		return 0;
+	raiser = raise->first ? raise->first : raise->last;
+	raise->first = 0;
+	return raiser == RAISER_UNKNOWN ? 0 : raiser;
+}
+
 static __always_inline void begin(u32 level, u32 source)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -123,6 +204,7 @@ static __always_inline void begin(u32 level, u32 source)
 	if (level == LEVEL_HARD) {
 		now->hard = source + 1;
 	} else {
+		now->raiser = state->raiser = take_raiser(cpu, source);
 		now->soft = source + 1;
 		state->hard_ns = hard_total(cpu);
 	}
@@ -148,6 +230,34 @@ static __always_inline void charge_task(struct level_state *state, struct interr
 		state->unattributed_ns += ns;
 }
 
+/* What finds no room is not told, but counts for its softirq. */
+static __always_inline void charge_raiser(struct level_state *state, struct interrupt_config *config, u32 cpu, u64 ns)
+{
+	u32 epoch = config->epoch, parity = epoch & 1, raiser = state->raiser, softirq = state->source;
+	u32 hash = (raiser ^ raiser >> SOURCE_SHIFT ^ softirq * 37), at;
+	struct raised *slot;
+
+#pragma unroll
+	for (u32 probe = 0; probe < RAISED_PROBES; probe++) {
+		at = cpu * RAISED_SLOTS + ((hash + probe) & (RAISED_SLOTS - 1));
+		slot = raised.lookup(&at);
+		if (!slot)
+			return;
+		if (slot->epoch[parity] != epoch) {
+			slot->raiser[parity] = raiser;
+			slot->softirq[parity] = softirq;
+			slot->count[parity] = 0;
+			slot->ns[parity] = 0;
+			slot->epoch[parity] = epoch;
+		}
+		if (slot->raiser[parity] == raiser && slot->softirq[parity] == softirq) {
+			slot->count[parity]++;
+			slot->ns[parity] += ns;
+			return;
+		}
+	}
+}
+
 static __always_inline void add_span(struct level_state *state, struct interrupt_config *config, u32 cpu, u32 level,
 				     u32 tid, u64 ns, u64 now)
 {
@@ -158,7 +268,8 @@ static __always_inline void add_span(struct level_state *state, struct interrupt
 		return;
 	span->end_ns = now;
 	span->ns = ns >> 32 ? 0xffffffff : ns;
-	span->source_and_tid = state->source << SPAN_TID_BITS | tid;
+	span->source_and_tid = state->source << SOURCE_SHIFT | tid;
+	span->raiser = level == LEVEL_SOFT ? state->raiser : 0;
 	/* The entry before the count that tells of it. */
 	barrier();
 	state->span_count++;
@@ -203,6 +314,8 @@ static __always_inline void end(u32 level, bool counts)
 		if (source->max_ns[parity] < ns)
 			source->max_ns[parity] = ns;
 	}
+	if (level == LEVEL_SOFT && state->raiser)
+		charge_raiser(state, config, cpu, ns);
 	tid = bpf_get_current_pid_tgid();
 	/* As a blocker it is ksoftirqd. */
 	if (tid && level == LEVEL_SOFT && is_ksoftirqd())

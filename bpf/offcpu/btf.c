@@ -15,11 +15,11 @@
 
 static __always_inline enum interrupted interrupted(void)
 {
-	u32 count = preempt_count(SOFTIRQ_BIT);
+	u32 count = preempt_count(IN_SOFTIRQ);
 
 	if (count & INTERRUPT_MASK)
 		return BY_INTERRUPT;
-	return count & SOFTIRQ_BIT ? MAYBE_INTERRUPTED : NOT_INTERRUPTED;
+	return count & IN_SOFTIRQ ? MAYBE_INTERRUPTED : NOT_INTERRUPTED;
 }
 
 static __always_inline bool may_be_wanted(struct off_config *settings, struct task_id *id)

@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../woken_by.h"
 #include "bound.h"
 #include "changes.h"
 #include "maps.h"
@@ -86,6 +87,21 @@ static __always_inline void blame_pairs(struct cpu_state *cpu, struct slow_wait 
 	}
 }
 
+/* `waker`: waker_or_preemptor_tid of a task that was woken. */
+static __always_inline void describe_waker(struct slow_wait *event, u32 waker)
+{
+	event->waker_tid = waker & ((1U << WAKER_SOURCE_SHIFT) - 1);
+	event->woken_by = waker >> WOKEN_BY_SHIFT;
+	event->waker_source = waker >> WAKER_SOURCE_SHIFT & ((1U << (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT)) - 1);
+	if (event->woken_by != BY_SOFTIRQ || !(event->waker_source & (RAISED_BY_TASK | RAISED_BY_INTERRUPT)))
+		return;
+	event->waker_raiser = event->waker_tid;
+	if (event->waker_source & RAISED_BY_INTERRUPT)
+		event->waker_raiser <<= SOURCE_SHIFT;
+	event->waker_source &= RAISED_BY_TASK - 1;
+	event->waker_tid = 0;
+}
+
 /* All that is asked of the slot and of the task before, so that the rest depends on little but the event. */
 static __always_inline void describe_wait(struct slow_wait *event, struct task_slot *slot, struct task_id *previous,
 					  struct wait *ended, u64 now)
@@ -104,10 +120,7 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 	event->cgroup_id = slot->cgroup_id;
 	__builtin_memcpy(event->comm, slot->comm, COMM_BYTES);
 	if (slot->wait_kind == WAIT_WAKEUP || slot->wait_kind == WAIT_FORK) {
-		event->waker_tid = slot->waker_or_preemptor_tid & ((1U << WAKER_SOURCE_SHIFT) - 1);
-		event->woken_by = slot->waker_or_preemptor_tid >> WOKEN_BY_SHIFT;
-		event->waker_source = slot->waker_or_preemptor_tid >> WAKER_SOURCE_SHIFT;
-		event->waker_source &= (1U << (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT)) - 1;
+		describe_waker(event, slot->waker_or_preemptor_tid);
 	} else {
 		event->preemptor_tid = slot->waker_or_preemptor_tid;
 	}

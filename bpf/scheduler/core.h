@@ -418,16 +418,27 @@ static __always_inline void on_switch(struct switch_event *event)
 		switch_in(cpu, event, cpu_id, &at);
 }
 
-/* Which interrupt this CPU handles, with one added; 0: not known. */
-static __always_inline u32 waker_source(u32 by)
+/*
+ * The interrupt that this CPU handles, above WAKER_SOURCE_SHIFT and with one added; 0: not known. Below it what raised
+ * a softirq, if that is known and `tid`, the current task, is not one that wakes; else the tid.
+ */
+static __always_inline u32 waking_interrupt(u32 by, u32 tid)
 {
 	u32 cpu = bpf_get_smp_processor_id(), source;
 	struct interrupting *now = interrupting.lookup(&cpu);
 
+	if (by == BY_INTERRUPT)
+		tid = 0;
 	if (!now)
-		return 0;
+		return tid;
 	source = by == BY_INTERRUPT ? now->hard : now->soft;
-	return source >> (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT) ? 0 : source;
+	if (source >> (WOKEN_BY_SHIFT - WAKER_SOURCE_SHIFT))
+		return tid;
+	if (by == BY_SOFTIRQ && source && source < RAISED_BY_TASK && now->raiser && !waker_tid(by)) {
+		source |= now->raiser >> SOURCE_SHIFT ? RAISED_BY_INTERRUPT : RAISED_BY_TASK;
+		tid = now->raiser >> SOURCE_SHIFT ? now->raiser >> SOURCE_SHIFT : now->raiser;
+	}
+	return source << WAKER_SOURCE_SHIFT | tid;
 }
 
 /* rq->curr, where it is two loads: a call of the kernel costs more. */
@@ -448,7 +459,7 @@ static __always_inline u32 waker(struct cpu_state *cpu)
 
 	if (by == BY_TASK)
 		return tid;
-	return by << WOKEN_BY_SHIFT | waker_source(by) << WAKER_SOURCE_SHIFT | (by == BY_INTERRUPT ? 0 : tid);
+	return by << WOKEN_BY_SHIFT | waking_interrupt(by, tid);
 }
 
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,

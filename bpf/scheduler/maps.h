@@ -53,8 +53,12 @@ enum wait_kind {
  * Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above, and between them the source of
  * the interrupt that woke the task, with one added (interrupts/current.h); 0: it is not known, or too high.
  */
-#define WAKER_SOURCE_SHIFT 22
+#define WAKER_SOURCE_SHIFT SOURCE_SHIFT
 #define WOKEN_BY_SHIFT 30
+
+/* Above the source of a softirq: instead of the tid is what raised it, a task's tid or an interrupt's source. */
+#define RAISED_BY_TASK 0x40
+#define RAISED_BY_INTERRUPT 0x80
 
 /* What but its affinity mask may have kept a task on its CPU while it waited (bound.h). */
 #define BOUND_UNKNOWN 1 /* the kernel does not tell */
@@ -350,7 +354,7 @@ struct slow_wait {
 	u32 sched_ext; /* a sched_ext scheduler may have had it in a queue of its own, for no CPU in particular */
 	u32 epoch; /* in which it ended, as its pairs have it */
 	u32 waker_source;
-	u32 reserved;
+	u32 waker_raiser; /* of a softirq, as in struct interrupting */
 };
 
 UNPRINTED(cpus);

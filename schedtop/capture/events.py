@@ -87,6 +87,7 @@ class Capture:
     `cpus`: the ids of CPUs that were looked at. `lost`: by kind (a number of this module), for each of `cpus`.
     `machine`, `kernel_build`: as `uname -m` and `uname -v` say. `ended_early`: why it is shorter than it was to be;
     empty: it is not. `missing`: tracepoints that the kernel lacks; `unavailable`: what else it does not tell, and why.
+    `interrupts`: by tid and time of a wakeup the interrupt that it came from, where they were timed.
     `lost_in_interrupts`: events that came while another one was being written on their CPU; where and of which kind is
     not known, so they are in no other number.
     """
@@ -111,6 +112,7 @@ class Capture:
     held: Rows = field(default_factory=lambda: np.empty(0, HELD_DTYPE))
     calls: Mapping[int, str] = field(default_factory=dict)
     lost_places: int = 0
+    interrupts: Mapping[tuple[int, int], str] = field(default_factory=dict)
     task_names: Names = field(init=False, compare=False, repr=False)
     """The names of all tasks at all times."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from schedtop.base.finding import Finding
 from schedtop.checks import compiler, host, own, rights, tracefs, tracepoints
 from schedtop.checks.btf import read_btf
+from schedtop.checks.interrupts import interrupts
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
 from schedtop.sources.kernel.cache_directory import DIRECTORY_VARIABLE, cache_directory
@@ -128,6 +129,7 @@ def _host(btf: Btf | None) -> Iterator[Finding]:
     yield safely("sched_ext", host.sched_ext)
     yield safely("proxy_execution", lambda: host.proxy_execution(btf))
     yield safely("sched_schedstats", host.schedstats)
+    yield safely("interrupts", lambda: interrupts(btf))
 
 
 def works(found: Iterable[Checked]) -> list[Checked]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
               help="Leave out shorter episodes.  [default: 1ms]")  # fmt: skip
 @flame_format_option
 @buffer_option
+@click.option("--interrupts", is_flag=True,
+              help="Name the interrupts that wake tasks; that makes each of them a little slower.")  # fmt: skip
 @output_options
 @recording_options
 @click.pass_obj

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from schedtop.base.limits import TEXT_CHARS
 from schedtop.base.units import printable
 from schedtop.model.encoding import decode_integers
-from schedtop.model.rows import Integers, Rows, neighbours
+from schedtop.model.rows import Integers, Rows, neighbours, text
 
 INTERRUPT_KINDS = ("hardirq", "softirq", "vector")
 """A device's interrupt, what the kernel does right after interrupts, and the CPU's own interrupts (x86: timers, calls
@@ -37,6 +37,18 @@ INTERRUPT_DTYPE = np.dtype(
 )
 """A source that a CPU had: `source` is its place in InterruptTable.sources, `max_ns` the longest one."""
 
+RAISED_DTYPE = np.dtype(
+    [
+        *(("cpu", "<u4"), ("source", "<u4"), ("tid", "<u4"), ("padding", "<u4"), ("count", "<i8"), ("total_ns", "<i8")),
+        ("by", "S32"),
+    ]
+)
+"""The softirqs of a CPU that one task or interrupt raised: `source` as in INTERRUPT_DTYPE; `by` is the task's comm, or
+with tid 0 the interrupt, as a SourceName is told in a sentence. What raised the others is not known."""
+
+_NO_RAISED = np.zeros(0, RAISED_DTYPE)
+
+_RAISED = ("cpu", "source", "tid", "count", "total_ns")
 _ARRAYS = ("count", "total_ns", "max_ns")
 _LOSSES = ("unmatched", "unattributed_ns", "overwritten")
 
@@ -51,7 +63,7 @@ class InterruptTable:
     `cells`: rows of INTERRUPT_DTYPE, by CPU and source: on a large host most sources are those of one CPU. The time of
     a softirq is without the hard interrupts that came in it, so times add up. `unmatched`: interrupts of which only one
     end was seen; `unattributed_ns`: time taken from tasks that found no room; `overwritten`: interrupts that no slow
-    wait tells of, because they came too fast.
+    wait tells of, because they came too fast. `raised`: rows of RAISED_DTYPE, what raised softirqs.
     """
 
     sources: tuple[SourceName, ...]
@@ -60,6 +72,7 @@ class InterruptTable:
     unmatched: int = 0
     unattributed_ns: int = 0
     overwritten: int = 0
+    raised: Rows = field(default_factory=lambda: _NO_RAISED)
 
     @classmethod
     def of(
@@ -71,6 +84,7 @@ class InterruptTable:
         unmatched: int = 0,
         unattributed_ns: int = 0,
         overwritten: int = 0,
+        raised: Rows = _NO_RAISED,
     ) -> InterruptTable:
         """The table of arrays of shape (cpus, len(sources))."""
         cpu, source = np.nonzero((counts != 0) | (total_ns != 0))
@@ -78,7 +92,7 @@ class InterruptTable:
         cells["cpu"], cells["source"] = cpu, source
         for name, values in zip(_ARRAYS, (counts, total_ns, max_ns), strict=True):
             cells[name] = values[cpu, source]
-        return cls(sources, len(counts), cells, unmatched, unattributed_ns, overwritten)
+        return cls(sources, len(counts), cells, unmatched, unattributed_ns, overwritten, raised=raised)
 
     @property
     def counts(self) -> Integers:
@@ -109,9 +123,32 @@ class InterruptTable:
         known = [cpu for cpu in cpus if cpu < self.cpus]
         place = np.full(self.cpus, -1, np.int64)
         place[known] = np.arange(len(known))
-        cells = self.cells[place[self.cells["cpu"]] >= 0]
-        cells["cpu"] = place[cells["cpu"]]
-        return replace(self, cpus=len(known), cells=cells)
+        return replace(self, cpus=len(known), cells=_on(self.cells, place), raised=_on(self.raised, place))
+
+    def raisers(self, source: int) -> Rows:
+        """Rows of RAISED_DTYPE, the most time first: what raised a softirq, the place of `sources`, on all CPUs."""
+        rows = _sums_of_raised(self.raised[self.raised["source"] == source], by_cpu=False)
+        return rows[np.argsort(-rows["total_ns"], kind="stable")]
+
+
+def _on(rows: Rows, place: Integers) -> Rows:
+    """Those on CPUs that have a place (not -1), with it."""
+    rows = rows[place[rows["cpu"]] >= 0]
+    rows["cpu"] = place[rows["cpu"]]
+    return rows
+
+
+def _sums_of_raised(rows: Rows, by_cpu: bool) -> Rows:
+    """A row for each CPU, if that is told apart, source and raiser; without it of no CPU in particular."""
+    _, names = np.unique(rows["by"], return_inverse=True)
+    keys = [rows["source"], rows["tid"], names.ravel()]
+    order, starts = neighbours([rows["cpu"], *keys] if by_cpu else keys)
+    rows = rows[order]
+    sums = rows[starts]
+    if len(sums):
+        for name in ("count", "total_ns"):
+            sums[name] = np.add.reduceat(rows[name], starts)
+    return sums
 
 
 def merge_interrupts(tables: Sequence[InterruptTable | None]) -> InterruptTable | None:
@@ -121,11 +158,14 @@ def merge_interrupts(tables: Sequence[InterruptTable | None]) -> InterruptTable 
         return known[0] if known else None
     sources = tuple(dict.fromkeys(source for table in known for source in table.sources))
     places = {source: index for index, source in enumerate(sources)}
-    pieces = []
+    pieces: list[Rows] = []
+    raised: list[Rows] = []
     for table in known:
-        piece = table.cells.copy()
-        piece["source"] = np.array([places[source] for source in table.sources], np.uint32)[piece["source"]]
-        pieces.append(piece)
+        own_places = np.array([places[source] for source in table.sources], np.uint32)
+        for rows, found in ((table.cells, pieces), (table.raised, raised)):
+            piece = rows.copy()
+            piece["source"] = own_places[piece["source"]]
+            found.append(piece)
     cells = np.concatenate(pieces)
     order, starts = neighbours([cells["cpu"], cells["source"]])
     cells = cells[order]
@@ -133,13 +173,14 @@ def merge_interrupts(tables: Sequence[InterruptTable | None]) -> InterruptTable 
     if len(merged):
         for name, add in (("count", np.add), ("total_ns", np.add), ("max_ns", np.maximum)):
             merged[name] = add.reduceat(cells[name], starts)
-    losses = (sum(getattr(table, name) for table in known) for name in _LOSSES)
-    return InterruptTable(sources, max(table.cpus for table in known), merged, *losses)
+    losses = {name: sum(getattr(table, name) for table in known) for name in _LOSSES}
+    cpus = max(table.cpus for table in known)
+    return InterruptTable(sources, cpus, merged, **losses, raised=_sums_of_raised(np.concatenate(raised), by_cpu=True))
 
 
 def thin_interrupts(table: InterruptTable | None) -> InterruptTable | None:
     """Of a large host none is kept."""
-    return table if table is None or len(table.cells) <= _MOST_CELLS else None
+    return table if table is None or len(table.cells) + len(table.raised) <= _MOST_CELLS else None
 
 
 def encode_interrupts(table: InterruptTable | None) -> dict[str, Any] | None:
@@ -150,6 +191,7 @@ def encode_interrupts(table: InterruptTable | None) -> dict[str, Any] | None:
         "sources": [list(source) for source in table.sources],
         "cells": {name: table.cells[name].tolist() for name in INTERRUPT_DTYPE.names or ()},
         **{name: getattr(table, name) for name in _LOSSES},
+        "raised": {**{name: table.raised[name].tolist() for name in _RAISED}, "by": [*map(text, table.raised["by"])]},
     }
 
 
@@ -168,13 +210,32 @@ def decode_interrupts(data: dict[str, Any] | None, cpus: int) -> InterruptTable 
     keys = cells["cpu"].astype(np.int64) * max(1, len(sources)) + cells["source"]
     if len(np.unique(keys)) < len(keys):
         raise ValueError("a source twice on one CPU")
-    losses = (int(decode_integers(data[name], ())) for name in _LOSSES)
-    return InterruptTable(sources, cpus, cells, *losses)
+    losses = {name: int(decode_integers(data[name], ())) for name in _LOSSES}
+    # Not in recordings from before it was told.
+    raised = _decode_raised(data["raised"]) if "raised" in data else _NO_RAISED
+    if (raised["cpu"] >= cpus).any() or (raised["source"] >= len(sources)).any():
+        raise ValueError("softirqs of a CPU or source that does not exist")
+    return InterruptTable(sources, cpus, cells, **losses, raised=raised)
+
+
+def _decode_raised(data: dict[str, Any]) -> Rows:
+    rows = np.zeros(len(data["by"]), RAISED_DTYPE)
+    for name in _RAISED:
+        rows[name] = decode_integers(data[name], (len(rows),))
+    rows["by"] = [_name(name).encode() for name in data["by"]]
+    return rows
 
 
 def claimed_interrupts(data: dict[str, Any] | None, cpus: int) -> int:
     """How many bytes `decode_interrupts` would take; what is shown of it takes an array besides."""
-    return INTERRUPT_DTYPE.itemsize * len(data["cells"]["cpu"]) + 3 * 8 * cpus * len(data["sources"]) if data else 0
+    if not data:
+        return 0
+    cells = INTERRUPT_DTYPE.itemsize * len(data["cells"]["cpu"])
+    return cells + 3 * 8 * cpus * len(data["sources"]) + RAISED_DTYPE.itemsize * _raised_rows(data)
+
+
+def _raised_rows(data: dict[str, Any]) -> int:
+    return len(data["raised"]["by"]) if "raised" in data else 0
 
 
 def _kind(kind: Any) -> str:

@@ -212,7 +212,7 @@ PARTS: tuple[Part[Any], ...] = (
         decode=decode_interrupts,
         missing="",
         thin=lambda table, keep: Thinned(thin_interrupts(table)),
-        size=lambda table: 0 if table is None else table.cells.nbytes,
+        size=lambda table: 0 if table is None else table.cells.nbytes + table.raised.nbytes,
         claims=claimed_interrupts,
     ),
     Part(

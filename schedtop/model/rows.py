@@ -116,7 +116,9 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("interrupted_ns", "<i8"),
         ("interrupt_ns", "<i8", (INTERRUPTERS,)),
         ("interrupt", "S32", (INTERRUPTERS,)),
+        ("interrupt_raiser", "S32", (INTERRUPTERS,)),
         ("waker_interrupt", "S32"),
+        ("waker_raiser", "S32"),
         ("preemptor_tid", "<u4"),
         ("preemptor_comm", "S16"),
         ("previous_tid", "<u4"),
@@ -134,7 +136,8 @@ is no such task. `kind`, `cause`, `evidence`, `domain` and `idle_distance` are d
 The blockers: `covered_ns` of the wait are known, with `switches` switches; they are the sum of
 `blocker_ns` (longest first), `others_ns` (smaller blockers), `cpu_idle_ns` (the CPU itself was idle) and
 `interrupted_ns`, what interrupts had of all that, where they are timed: `interrupt` names the sources with the most of
-it, `interrupt_ns` (longest first); `waker_interrupt` that which woke the task, empty if it is not known.
+it, `interrupt_ns` (longest first); `waker_interrupt` that which woke the task, empty if it is not known. What raised
+a softirq is its `_raiser`: a task as `name (tid)` or an interrupt; empty for what is none, or if it is not known.
 `stolen_ns`: what the hypervisor had of the wait, at least. `throttled_ns`: how much of it passed before a quota came
 back, 0 where that is inferred. `idle_cpu` (-1: none) was idle for `idle_cpu_ns` of the wait
 although it was not the task's, at `idle_distance` from it. `woken_by`: a WokenBy; what is no task has the tid 0 as

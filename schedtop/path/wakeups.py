@@ -16,7 +16,7 @@ from schedtop.capture.events import (
     WOKEN_FROM,
     Capture,
 )
-from schedtop.model.waits import WokenBy
+from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.offcpu.places import place_of_functions
 from schedtop.path.by_task import by_task
 
@@ -63,12 +63,21 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Wakeup:
-    """What made a task runnable, or made it (`is_new`). `tid` 0: no task; then `source` is what is known of it."""
+    """What made a task runnable, or made it (`is_new`). `tid` 0: no task; then `source` is what is known of it,
+    and `interrupt` which one it was, where interrupts were timed."""
 
     time_ns: int
     tid: int
     source: str = ""
     is_new: bool = False
+    interrupt: str = ""
+
+    @property
+    def words(self) -> str:
+        """What woke a task that no task woke: `timer (local_timer)`, `softirq NET_RX raised by iperf (1234)`."""
+        if not self.interrupt or self.source in WAKERS:
+            return self.interrupt or self.source
+        return f"{self.source} ({self.interrupt})"
 
 
 class Wakeups:
@@ -78,6 +87,7 @@ class Wakeups:
         events = capture.events
         self._calls = capture.calls
         self._stacks = capture.stacks
+        self._interrupts = capture.interrupts
         kinds = (events["kind"] == WAKING) | (events["kind"] == WAKEUP_NEW)
         self._wakings = by_task(events[kinds])
         switches = events[events["kind"] == SWITCH]
@@ -143,7 +153,8 @@ class Wakeups:
         if by == WokenBy.SOFTIRQ and current and _is_its_own(functions):
             return Wakeup(time_ns, current, "", is_new)
         word = next((_WORDS[name] for name in map(_plain, functions) if name in _WORDS), "")
-        return Wakeup(time_ns, 0, word or self._guess(tid, time_ns) or by.label, is_new)
+        source = word or self._guess(tid, time_ns) or by.label
+        return Wakeup(time_ns, 0, source, is_new, self._interrupts.get((tid, time_ns), ""))
 
     def _guess(self, tid: int, time_ns: int) -> str:
         """What an interrupt was about, by what the task that it woke was waiting for."""

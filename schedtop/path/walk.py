@@ -71,7 +71,7 @@ class Walk:
             yield replace(leaf, reason="what woke it is not known")
         elif not wakeup.tid:
             state = BLOCKED if wakeup.source in ASKED_FOR else INTERRUPT
-            yield replace(leaf, state=state, woken_by=wakeup.source, reason="")
+            yield replace(leaf, state=state, woken_by=wakeup.words, reason="")
         elif len(via) + 1 >= MOST_DEEP:
             yield replace(leaf, reason=TOO_DEEP)
         else:

@@ -16,6 +16,11 @@ def task_words(tid: int, comm: bytes) -> str:
     return f"{name} ({tid})" if name else f"task {tid}"
 
 
+def interrupt_words(name: bytes, raiser: bytes) -> str:
+    """A source of interrupts, a softirq with what raised it: `softirq NET_RX raised by iperf (1234)`."""
+    return f"{text(name)} raised by {text(raiser)}" if raiser else text(name)
+
+
 def percent(ratio: float) -> str:
     """A ratio as whole percent, clamped to 0..100: clocks of two CPUs may differ by a little."""
     ratio = min(1.0, max(0.0, ratio))

@@ -11,10 +11,9 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.units import format_ns, plural
-from schedtop.model.rows import text
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
-from schedtop.verdict.phrases import listed, percent, task_words
+from schedtop.verdict.phrases import interrupt_words, listed, percent, task_words
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -65,9 +64,8 @@ def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
     """The tasks and interrupts that had the CPU while this one waited, by name with nanoseconds, longest first."""
     blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
     found = [(task_words(tid, comm), run_ns) for tid, comm, run_ns in blockers if tid]
-    found += [
-        (text(name), ns) for name, ns in zip(row["interrupt"].tolist(), row["interrupt_ns"].tolist(), strict=True)
-    ]
+    interrupts = zip(*(row[name].tolist() for name in ("interrupt", "interrupt_raiser", "interrupt_ns")), strict=True)
+    found += [(interrupt_words(name, raiser), ns) for name, raiser, ns in interrupts]
     yield from sorted(((name, ns) for name, ns in found if ns > 0), key=lambda blocker: -blocker[1])
 
 
@@ -99,7 +97,7 @@ def _woken_by(row: np.void) -> str:
     source = WokenBy.known(row["woken_by"])
     if source in (None, WokenBy.TASK):
         return _by(row, "waker", "by")
-    if name := text(row["waker_interrupt"]):
+    if name := interrupt_words(row["waker_interrupt"], row["waker_raiser"]):
         return f" by an interrupt ({name})"
     return f" by an interrupt{' (softirq)' if source is WokenBy.SOFTIRQ else ''}"
 

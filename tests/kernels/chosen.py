@@ -60,6 +60,18 @@ _MORE = {
         "test_an_isolated_cpu_is_no_idle_cpu",
         "test_a_cpu_that_the_command_line_isolates_is_no_idle_cpu",
     ),
+    "test_interrupts": (
+        "test_a_loopback_flood_is_counted_as_the_kernel_does",
+        "test_a_timer_storm_is_counted_as_the_kernel_does",
+        "test_time_in_interrupts_is_what_the_kernel_accounts",
+        "test_time_taken_is_charged_to_the_task_that_was_interrupted",
+        "test_interrupts_are_blockers_of_slow_waits_and_name_wakers",
+        "test_a_flood_of_loopback_is_told_to_be_of_its_own_making",
+        "test_a_packets_wakeup_names_who_sent_it",
+        "test_a_timer_is_named_as_waker",
+        "test_idle_time_is_no_tasks",
+        "test_a_source_times_interrupts_only_while_it_is_asked",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

@@ -17,12 +17,18 @@ import pytest
 from loads import ended, load_share, python
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import WAKEUP_NEW, WAKING
+from schedtop.commands.waking_interrupts import WakingInterrupts
 from schedtop.model.frame import merge
 from schedtop.model.interrupts import InterruptTable, SourceName
+from schedtop.model.waits import WokenBy
+from schedtop.path.paths import find_paths
+from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host.proc import possible_cpus
 from schedtop.sources.interrupts import front_end as interrupts_front_end
 from schedtop.sources.interrupts.names import device_names
 from schedtop.sources.interrupts.reader import InterruptReader, difference
+from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
 from schedtop.sources.scheduler.source import LiveSource
 
 CPU = max(os.sched_getaffinity(0))
@@ -59,6 +65,37 @@ while True:
     left = 1 << 20 >> 2
     while left: left -= len(them.recv(left))
 """
+
+PACKETS = """
+import os, socket, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+us, them = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab")
+them.bind(("127.0.0.1", 0))
+us.connect(them.getsockname())
+print(flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[2])):
+    us.send(b"x")
+    them.recv(1)
+print(flush=True)
+time.sleep(60)
+"""
+"""So many packets to itself, once it is told to begin."""
+
+CALLS = """
+import os, socket, sys, threading, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+us, them = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab")
+them.bind(("127.0.0.1", 0))
+us.connect(them.getsockname())
+if not os.fork():
+    while True: them.recv(1)
+print(flush=True)
+while True:
+    us.send(b"x")
+    time.sleep(1e-3)
+"""
+"""Wakes its child by a packet, every millisecond."""
 
 TIMERS = """
 import os, sys, time
@@ -197,25 +234,42 @@ def test_a_timer_storm_is_counted_as_the_kernel_does(reader: InterruptReader) ->
     window.check(LOC=2000)
 
 
-def kernel_softirq_ns(cpu: int) -> int:
-    """What the kernel accounts as time in softirqs: exactly, or by the tick, as it was built."""
+def accounts_interrupts() -> bool:
+    """Whether the kernel times its interrupts itself: built so (irqtime_account_irq(), kernel/sched/cputime.c), and
+    with a clock that it trusts for it (tsc_init(), arch/x86/kernel/tsc.c)."""
+    clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
+    return clock == "tsc" and Btf.of_kernel(KERNEL_BTF).has_field("irqtime", "total")
+
+
+def accounted_ns(cpu: int) -> tuple[int, int]:
+    """What the kernel accounts as time in hard interrupts and in softirqs: exactly, or by the tick, as it was built."""
     line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
-    return int(line.split()[7]) * NS_PER_S // os.sysconf("SC_CLK_TCK")
+    hard, soft = (int(word) * NS_PER_S // os.sysconf("SC_CLK_TCK") for word in line.split()[6:8])
+    return hard, soft
 
 
-def test_time_in_softirqs_is_what_the_kernel_accounts(reader: InterruptReader) -> None:
+def test_time_in_interrupts_is_what_the_kernel_accounts(reader: InterruptReader) -> None:
     accounted = []
 
     def wait() -> None:
-        accounted.append(kernel_softirq_ns(CPU))
+        accounted.append(accounted_ns(CPU))
         time.sleep(3)
-        accounted.append(kernel_softirq_ns(CPU))
+        accounted.append(accounted_ns(CPU))
 
     with load(FLOOD):
         table = Window(reader, wait).table
-    ours = int(table.total_ns[CPU, table.of_kind("softirq")].sum())
-    # By the tick it is some 150 samples.
-    assert ours == pytest.approx(accounted[1] - accounted[0], rel=0.4)
+    hard, soft = (after - before for before, after in zip(*accounted, strict=True))
+    softirqs = table.of_kind("softirq")
+    others = [index for index in range(len(table.sources)) if index not in softirqs]
+    ours = int(table.total_ns[CPU, softirqs].sum())
+    if accounts_interrupts():
+        # Theirs is with the way in and out of each, 0.5 µs at most, on which ours is not, and in ticks of 10 ms.
+        for mine, theirs, own in ((ours, soft, softirqs), (int(table.total_ns[CPU, others].sum()), hard, others)):
+            way = 500 * int(table.counts[CPU, own].sum()) if load_share() == 1 else theirs
+            assert 0.95 * mine - 20 * NS_PER_MS <= theirs <= 1.05 * mine + way + 20 * NS_PER_MS
+    else:
+        # By the tick it is some 150 samples; of an emulated processor many are late or missing.
+        assert ours == pytest.approx(soft, rel=0.4 if load_share() == 1 else 2)
 
 
 TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -288,7 +342,8 @@ def test_time_taken_is_charged_to_the_task_that_was_interrupted() -> None:
 
 
 def test_interrupts_are_blockers_of_slow_waits_and_name_wakers() -> None:
-    with LiveSource(NS_PER_S // 2, NS_PER_MS) as source, load(FLOOD), load(FLOOD):
+    with LiveSource(NS_PER_S // 2, NS_PER_MS) as source, load(FLOOD) as one, load(FLOOD) as other:
+        floods = one, other
         source.set_interrupts(True)
         frames = source.frames(threading.Event())
         next(frames)
@@ -298,6 +353,11 @@ def test_interrupts_are_blockers_of_slow_waits_and_name_wakers() -> None:
     told = waits[waits["interrupted_ns"] > 0]
     assert len(told) > len(waits) / 2, "packets take a good part of what the floods do"
     assert b"softirq NET_RX" in told["interrupt"]
+    packets = told["interrupt"] == b"softirq NET_RX"
+    flooding = [
+        name.endswith(tuple(b" (%d)" % flood.pid for flood in floods)) for name in told["interrupt_raiser"][packets]
+    ]
+    assert sum(flooding) > 0.9 * len(flooding), "raised by those who sent them"
     parts = told["blocker_ns"].sum(axis=1) + told["others_ns"] + told["cpu_idle_ns"] + told["interrupted_ns"]
     assert (parts == told["covered_ns"]).mean() > 0.95
     assert (told["interrupt_ns"].sum(axis=1) <= told["interrupted_ns"]).all()
@@ -315,6 +375,89 @@ def test_a_timer_is_named_as_waker() -> None:
     waits = frame.slow_waits[(frame.slow_waits["tid"] == timers.pid) & (frame.slow_waits["woken_by"] != 0)]
     assert len(waits)
     assert (waits["waker_interrupt"] == b"local_timer").mean() > 0.9
+
+
+def raised(table: InterruptTable, wanted: SourceName) -> dict[tuple[int, bytes], int]:
+    """How many softirqs each tid, or with 0 interrupt of that name, raised; task names are left out."""
+    rows = table.raisers(table.sources.index(wanted))
+    return {(row["tid"], b"" if row["tid"] else row["by"]): int(row["count"]) for row in rows}
+
+
+def test_a_flood_of_loopback_is_told_to_be_of_its_own_making(reader: InterruptReader) -> None:
+    count = max(500, int(20_000 * load_share()))
+    process = python(PACKETS, str(CPU), str(count), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with ended(process):
+        assert process.stdin and process.stdout
+        process.stdout.readline()
+        first = reader.read(1)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        table = difference(first, reader.read(1))
+    assert table is not None
+    # A softirq for each packet; where ksoftirqd is behind, one for several. Some kernels keep a few from tracepoints.
+    assert 0.9 * count <= raised(table, NET_RX)[process.pid, b""] <= count + 5
+    rows = table.raisers(table.sources.index(NET_RX))
+    theirs = int(rows["total_ns"][rows["tid"] == process.pid].sum())
+    assert theirs > 0.5 * table.total_ns[CPU, table.sources.index(NET_RX)].sum(), "and so is their time"
+    assert rows["count"].sum() <= table.counts[:, table.sources.index(NET_RX)].sum()
+
+
+def test_nearly_every_softirq_is_known_to_be_raised_by_something(reader: InterruptReader) -> None:
+    with load(FLOOD), load(TIMERS):
+        first = reader.read(1)
+        time.sleep(1)
+        table = difference(first, reader.read(1))
+    assert table is not None
+    softirqs = table.of_kind("softirq")
+    known = sum(int(table.raisers(index)["count"].sum()) for index in softirqs)
+    # What raised those between attaching and the first reading is known, too.
+    assert known >= 0.95 * table.counts[:, softirqs].sum()
+
+
+def test_a_device_or_the_timer_raises_what_no_task_does(reader: InterruptReader, tmp_path: Path) -> None:
+    with disk_reads(tmp_path):
+        table = Window(reader, lambda: time.sleep(1)).table
+    devices = {str(source).encode() for source in table.sources if source.kind == "hardirq"}
+    for wanted, sources in (("BLOCK", devices), ("TIMER", {b"local_timer"})):
+        found = raised(table, SourceName("softirq", wanted))
+        from_them = sum(count for (tid, by), count in found.items() if not tid and by in sources)
+        assert from_them > 0.8 * sum(found.values()), found
+
+
+def test_a_packets_wakeup_names_who_sent_it() -> None:
+    with LiveSource(NS_PER_S // 2, 10 * NS_PER_MS // 1000) as source, load(CALLS) as sender, load(BUSY):
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(3)])
+    waits = frame.slow_waits[frame.slow_waits["waker_interrupt"] == b"softirq NET_RX"]
+    waits = waits[waits["waker_tid"] == 0]  # else ksoftirqd woke it, for whatever was raised
+    assert len(waits)
+    assert not (waits["tid"] == sender.pid).any(), "it is woken by the timer alone"
+    by = [name.endswith(b" (%d)" % sender.pid) for name in waits["waker_raiser"].tolist()]
+    assert sum(by) > 0.9 * len(by), waits["waker_raiser"].tolist()
+
+
+def test_the_path_ends_at_the_interrupt_by_its_name(tmp_path: Path) -> None:
+    with (
+        CaptureSource(path_ns=NS_PER_MS) as capture,
+        WakingInterrupts() as interrupts,
+        load(TIMERS),
+        load(CALLS) as call,
+        disk_reads(tmp_path),
+    ):
+        taken = interrupts.named(capture.take(NS_PER_S, threading.Event()))
+    names = set(taken.interrupts.values())
+    assert "local_timer" in names
+    assert any(name.startswith("softirq BLOCK raised by irq ") for name in names), names
+    # What no task woke is nearly always known by name, and of nothing else one is told.
+    events = taken.events[np.isin(taken.events["kind"], (WAKING, WAKEUP_NEW))]
+    unwoken = events[(events["other_tid"] == 0) & (events["woken_by"] != WokenBy.TASK)]
+    assert len(taken.interrupts) > 0.9 * len(set(unwoken[["tid", "time_ns"]].tolist()))
+    ends = {part.woken_by for one in find_paths(taken).episodes for part in one.segments if part.woken_by}
+    assert ends & {"timer (local_timer)", "local_timer"}, ends
+    assert any(f"({call.pid})" in name for name in names if "NET_RX" in name), "whose packets wake its child"
 
 
 def test_idle_time_is_no_tasks(reader: InterruptReader) -> None:

@@ -99,6 +99,7 @@ class SchedtopCollector(Collector):
         yield from _about(data)
         yield from _cpus(data, per_cpu=self._per_cpu)
         yield from _queues(data, per_cpu=self._per_cpu)
+        yield from _interrupts(data, per_cpu=self._per_cpu)
         yield from _waits(data)
         yield from _groups("group", ("by", "group"), (data.by,), GROUP_COUNTERS, data.groups, _GROUP_METRICS, data)
         yield from _groups("cgroup", ("cgroup",), (), QUOTA_COUNTERS, data.quotas, _QUOTA_METRICS, data)
@@ -180,6 +181,26 @@ def _queues(data: Published, *, per_cpu: bool) -> Iterator[Metric]:
         family = CounterMetricFamily(name, words, labels=labels)
         _add_cpu_samples(family, cpus, values[cpus].tolist(), per_cpu=per_cpu)
         yield family
+
+
+def _interrupts(data: Published, *, per_cpu: bool) -> Iterator[Metric]:
+    """Counts and times by source, and by CPU; nothing while they were never timed."""
+    if data.interrupts is None:
+        return
+    ids = [cpu for cpu in data.cpus if cpu < data.interrupts.cpus]
+    table = data.interrupts.chosen(ids)
+    labels = [*(["cpu"] if per_cpu else []), "kind", "source"]
+    count = CounterMetricFamily("schedtop_interrupts", "Interrupts that were timed, by source.", labels=labels)
+    words = "Time of interrupts by source; a softirq's is without those that came meanwhile."
+    seconds = CounterMetricFamily("schedtop_interrupt_seconds", words, labels=labels)
+    for index, (kind, name) in enumerate(table.sources):
+        cells = table.cells[table.cells["source"] == index]
+        for cpu, some in zip(cells["cpu"].tolist(), cells, strict=True) if per_cpu else [(None, cells)]:
+            values = [kind, name] if cpu is None else [str(ids[cpu]), kind, name]
+            if cells.size:
+                count.add_metric(values, int(some["count"].sum()))
+                seconds.add_metric(values, int(some["total_ns"].sum()) / NS_PER_S)
+    yield from (count, seconds)
 
 
 def _waits(data: Published) -> Iterator[Metric]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from schedtop.model.counts import Loss, Overhead, Pressure
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.model.interrupts import InterruptTable, merge_interrupts
 from schedtop.model.queue_lengths import QueueTable, merge_queues
 from schedtop.model.rows import WAIT_KINDS, Integers, Rows, text
 from schedtop.model.short_lived import by_command
@@ -76,6 +77,8 @@ class Published:
     """How short-lived processes ended, shape (len(ENDINGS),)."""
     queue: QueueTable | None = None
     """All samples of the run queues so far, `None` if there are none."""
+    interrupts: InterruptTable | None = None
+    """All interrupts so far that were timed, but not what raised them; `None` if none were."""
 
 
 class Totals:
@@ -96,6 +99,7 @@ class Totals:
         self._pressure: Pressure | None = None
         self._loss, self._overhead = Loss(), Overhead()
         self._queue: QueueTable | None = None
+        self._interrupts: InterruptTable | None = None
         self._groups = GroupTotals(len(GROUP_COUNTERS), most, GROUP_ENTRY_NS)
         self._quotas = GroupTotals(len(QUOTA_COUNTERS), most, QUOTA_ENTRY_NS)
         self._commands = GroupTotals(len(COMMAND_COUNTERS), most, GROUP_ENTRY_NS)
@@ -115,6 +119,10 @@ class Totals:
             grown = Pressure(max(0, frame.pressure.some_ns), max(0, frame.pressure.full_ns))
             self._pressure = self._pressure + grown if self._pressure else grown
         self._queue = merge_queues((self._queue, frame.queue))
+        timed = frame.interrupts
+        # Tasks that raise softirqs come and go: they would be ever more.
+        timed = timed and replace(timed, raised=timed.raised[:0])
+        self._interrupts = merge_interrupts((self._interrupts, timed))
         self._loss += frame.loss
         self._overhead += frame.overhead
         self._add_groups(frame)
@@ -185,6 +193,7 @@ class Totals:
             short_lived=self._short_lived.copy(),
             endings=self._endings.copy(),
             queue=self._queue,
+            interrupts=self._interrupts,
         )
 
 

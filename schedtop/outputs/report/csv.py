@@ -30,6 +30,7 @@ WAIT_FIELDS = (
         "waker",
         "woken_by",
         "waker_interrupt",
+        "waker_raised_by",
     ),
     *("blockers", "other_blockers_ns", "own_cpu_idle_ns", "interrupted_ns", "switches"),
     *("queue_length", "fair_queue_length", "blockers_cover_ratio", "words"),

@@ -64,6 +64,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "waker": task_ref(wait["waker_tid"], wait["waker_comm"]),
         "woken_by": woken_by(wait["woken_by"], wait["waker_tid"]),
         "waker_interrupt": text(wait["waker_interrupt"]) or None,
+        "waker_raised_by": text(wait["waker_raiser"]) or None,
         "blockers": _blockers(wait),
         "other_blockers_ns": wait["others_ns"],
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
@@ -75,12 +76,16 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
 
 
 def _blockers(wait: dict[str, Any]) -> list[dict[str, Any]]:
-    """Tasks, and sources of interrupts, which have no tid; the longest first."""
+    """Tasks, and sources of interrupts, which have no tid but may have been raised; the longest first."""
     tasks = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
-    interrupts = zip(wait["interrupt"].tolist(), wait["interrupt_ns"].tolist(), strict=True)
-    found = [(tid, comm, ns) for tid, comm, ns in tasks if ns] + [(None, name, ns) for name, ns in interrupts if ns]
-    found.sort(key=lambda blocker: -blocker[2])
-    return [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in found]
+    interrupts = zip(*(wait[name].tolist() for name in ("interrupt", "interrupt_ns", "interrupt_raiser")), strict=True)
+    found: list[dict[str, Any]] = [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in tasks if ns]
+    found += [
+        {"tid": None, "comm": text(name), "run_ns": ns, "raised_by": text(raiser) or None}
+        for name, ns, raiser in interrupts
+        if ns
+    ]
+    return sorted(found, key=lambda blocker: -int(blocker["run_ns"]))
 
 
 def preemption_fields(pairs: Rows) -> list[dict[str, Any]]:

@@ -10,9 +10,11 @@ import numpy as np
 from schedtop.base.units import format_count, format_ns, format_ratio, rate
 from schedtop.history.view import View
 from schedtop.model.interrupts import InterruptTable
+from schedtop.model.rows import text
 from schedtop.outputs.tables import table
 
 _SOURCES = 15
+_RAISERS = 8
 
 
 def interrupt_fields(view: View) -> dict[str, Any] | None:
@@ -46,10 +48,33 @@ def _sources(some: InterruptTable) -> list[dict[str, Any]]:
             "count": int(counts[index]),
             "total_ns": int(total_ns[index]),
             "max_ns": int(max_ns[index]),
+            "raised_by": _raisers(some, index),
         }
         for index in np.argsort(-total_ns, kind="stable").tolist()
         if counts[index] or total_ns[index]
     ]
+
+
+def _raisers(some: InterruptTable, index: int) -> list[dict[str, Any]]:
+    """What raised a softirq, the most time first; what is not known is not among it."""
+    return [
+        {
+            "tid": int(row["tid"]) or None,
+            "name": text(row["by"]),
+            "count": int(row["count"]),
+            "total_ns": int(row["total_ns"]),
+        }
+        for row in some.raisers(index)[:_RAISERS]
+    ]
+
+
+def _raised_by(row: Mapping[str, Any]) -> str:
+    """What raised most of it, with its share."""
+    if not row["raised_by"] or not row["total_ns"]:
+        return ""
+    first = row["raised_by"][0]
+    name = f"{first['name']} ({first['tid']})" if first["tid"] else first["name"]
+    return f"{format_ratio(min(1.0, first['total_ns'] / row['total_ns']))} {name}"
 
 
 def interrupts_table(data: Mapping[str, Any]) -> str:
@@ -68,6 +93,7 @@ def interrupts_table(data: Mapping[str, Any]) -> str:
             format_ratio(row["total_ns"] / whole_ns),
             format_ns(row["total_ns"] // row["count"] if row["count"] else None),
             format_ns(row["max_ns"]),
+            _raised_by(row),
         )
         for row in found["by_source"][:_SOURCES]
     ]
@@ -81,6 +107,7 @@ def interrupts_table(data: Mapping[str, Any]) -> str:
         for row in found["by_cpu"]
     ]
     title = f"Interrupts: {len(sources)} of {len(found['by_source'])} sources, the most time first"
-    by_source = table(("source", "kind", "/s", "time", "of CPUs", "mean", "longest"), sources, left=("source", "kind"))
+    heads = ("source", "kind", "/s", "time", "of CPUs", "mean", "longest", "raised by, most")
+    by_source = table(heads, sources, left=("source", "kind", "raised by, most"))
     by_cpu = table(("cpu", "device interrupts", "softirqs", "vectors", "of the CPU", "/s"), cpus)
     return f"{title}\n{by_source}\n{by_cpu}"

@@ -9,12 +9,13 @@ from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
 from schedtop.sources.kernel.constants import INTERRUPTS
 from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.kept_btf import with_kept_btf
-from schedtop.sources.kernel.offsets import offset_flags
+from schedtop.sources.kernel.offsets import interrupt_flags, offset_flags, tells_interrupts
 
 WITHOUT_BTF = "the kernel's BTF is needed to time interrupts"
 WITHOUT_TRACEPOINTS = "this kernel's BTF has no tracepoints of device interrupts and softirqs"
 
 DEVICES, SOFTIRQS = "irq_handler", "softirq"
+RAISE = "softirq_raise"
 
 
 def vectors() -> tuple[str, ...]:
@@ -35,12 +36,13 @@ def runs_softirqs_in_tasks(version: str | None = None) -> bool:
 def interrupt_front_end() -> FrontEnd:
     """For the running kernel. Raises SourceError, one sentence, where interrupts cannot be timed."""
     try:
-        return with_kept_btf(_front_end, KERNEL_BTF)
+        return with_kept_btf(front_end_of, KERNEL_BTF)
     except BtfError as error:
         raise SourceError(WITHOUT_BTF) from error
 
 
-def _front_end(btf: Btf) -> FrontEnd:
+def front_end_of(btf: Btf) -> FrontEnd:
+    """For a kernel with these types. Raises SourceError, BtfError."""
     wanted = [DEVICES, *([] if runs_softirqs_in_tasks() else [SOFTIRQS]), *vectors()]
     # The beginnings first: an end that is seen has a beginning that was seen.
     pairs = [each for each in wanted if all(btf.has_typedef(_typedef(each, when)) for when in ("entry", "exit"))]
@@ -48,7 +50,14 @@ def _front_end(btf: Btf) -> FrontEnd:
     if DEVICES not in pairs or not flags:
         raise SourceError(WITHOUT_TRACEPOINTS)
     events = {f"{each}_{when}": btf.typedef_id(_typedef(each, when)) for when in ("entry", "exit") for each in pairs}
-    return FrontEnd("btf", tuple(flags), events, tuple(each for each in wanted if each not in pairs))
+    missing = tuple(each for each in wanted if each not in pairs)
+    # What raises a softirq is the current task, unless that is interrupted.
+    levels = interrupt_flags(btf)
+    if SOFTIRQS in pairs and tells_interrupts(levels) and btf.has_typedef(f"btf_trace_{RAISE}"):
+        # The last: what is attached before it sees the end of each softirq that begins.
+        events[RAISE] = btf.typedef_id(f"btf_trace_{RAISE}")
+        flags += levels
+    return FrontEnd("btf", tuple(flags), events, missing)
 
 
 def _typedef(source: str, when: str) -> str:

@@ -47,14 +47,15 @@ class InterruptPrograms(Loader):
     """Attached while it is open; made, used and closed by one thread.
 
     `handled` (possible CPUs * `sources`,), `levels` (possible CPUs * LEVELS,), `spans` (possible CPUs * LEVELS *
-    `places`,) and `interrupted`: structured arrays on the kernel's own memory, with the fields of
-    bpf/interrupts/interrupts.h.
+    `places`,), `raised` (possible CPUs * RAISED_SLOTS,) and `interrupted`: structured arrays on the kernel's own
+    memory, with the fields of bpf/interrupts/interrupts.h.
     """
 
     handled: Rows
     levels: Rows
     spans: Rows
     interrupted: Rows
+    raised: Rows
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, interrupting_fd: int | None, epoch: int) -> None:
         """`interrupting_fd`: the map in which the scheduler's programs look, if there are any. Raises SourceError."""
@@ -75,6 +76,7 @@ class InterruptPrograms(Loader):
             self.levels = self._view("levels")
             self.spans = self._view("spans")
             self.interrupted = self._view("interrupted")
+            self.raised = self._view("raised")
             for name, value in (("sources", self.sources), ("spans", self.places), ("task_slots", slots)):
                 self._config[name] = value
             self.begin_epoch(epoch)

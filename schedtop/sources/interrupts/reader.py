@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
-from schedtop.model.interrupts import InterruptTable, SourceName
+from schedtop.model.interrupts import RAISED_DTYPE, InterruptTable, SourceName
 from schedtop.model.rows import Integers, Rows, copy_rows
 from schedtop.sources.interrupts.front_end import interrupt_front_end
 from schedtop.sources.interrupts.names import SourceNames
 from schedtop.sources.interrupts.programs import InterruptPrograms, build
 from schedtop.sources.interrupts.spans import SpanReader
+from schedtop.sources.kernel.constants import INTERRUPTS
+
+_NO_RAISED = np.zeros(0, RAISED_DTYPE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +26,8 @@ class InterruptReading:
 
     `handled`: rows of `struct handled`, shape (cpus, sources); `levels`: rows of `struct level_state`, shape
     (cpus * LEVELS,); `names`: those of the sources that had any; `epoch`: the number of the interval that ends here;
-    `overwritten`: interrupts that came faster than we took note of each.
+    `overwritten`: interrupts that came faster than we took note of each; `raised`: what raised softirqs in that
+    interval alone, rows of RAISED_DTYPE with the kernel's numbers of softirqs.
     """
 
     handled: Rows
@@ -29,6 +35,13 @@ class InterruptReading:
     names: dict[int, SourceName]
     epoch: int
     overwritten: int = 0
+    raised: Rows = field(default_factory=lambda: _NO_RAISED)
+
+    def named(self, comms: Callable[[Integers], npt.NDArray[np.bytes_]]) -> InterruptReading:
+        """The same with the names of the tasks that raised softirqs; `comms` gives those of tids."""
+        tasks, raised = np.flatnonzero(self.raised["tid"]), self.raised.copy()
+        raised["by"][tasks] = comms(raised["tid"][tasks])
+        return replace(self, raised=raised)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +94,23 @@ class InterruptReader:
         if not self._names.know(used):
             self._names.read()
         names = {source: self._names.name(source) for source in used}
-        return InterruptReading(handled, copy_rows(programs.levels), names, epoch, self.spans.overwritten)
+        return InterruptReading(
+            handled, copy_rows(programs.levels), names, epoch, self.spans.overwritten, self._raised(epoch)
+        )
+
+    def _raised(self, epoch: int) -> Rows:
+        """What raised the softirqs of an interval; the names of tasks are not known here."""
+        parity, slots = epoch & 1, self._programs.raised
+        found = np.flatnonzero(slots["epoch"][:, parity] == np.uint32(epoch & 0xFFFFFFFF))
+        rows = np.zeros(len(found), RAISED_DTYPE)
+        rows["cpu"] = found // INTERRUPTS.RAISED_SLOTS
+        for name, kernel_name in (("source", "softirq"), ("count", "count"), ("total_ns", "ns")):
+            rows[name] = slots[kernel_name][found, parity]
+        raisers = slots["raiser"][found, parity]
+        rows["tid"] = np.where(raisers >> INTERRUPTS.SOURCE_SHIFT, 0, raisers)
+        rows["by"] = [self.name(raiser >> INTERRUPTS.SOURCE_SHIFT) if raiser >> INTERRUPTS.SOURCE_SHIFT else b""
+                      for raiser in raisers.tolist()]  # fmt: skip
+        return rows[rows["count"] > 0]
 
     def interrupted(self, epoch: int) -> Interrupted:
         """What was taken from tasks in an interval: the one that has just ended."""
@@ -94,6 +123,12 @@ class InterruptReader:
     def name(self, source: int) -> bytes:
         """What a source is called in a sentence, for a field of rows."""
         return str(self._names.name(source)).encode()
+
+    def raiser(self, raiser: int, comms: Callable[[Integers], npt.NDArray[np.bytes_]]) -> bytes:
+        """What raised a softirq, by its number in bpf/interrupts/current.h, for a field of rows."""
+        if source := raiser >> INTERRUPTS.SOURCE_SHIFT:
+            return self.name(source)
+        return b"%s (%d)" % (bytes(comms(np.array([raiser]))[0]), raiser) if raiser else b""
 
     def misses(self) -> int:
         """Interrupts that the kernel kept from our programs."""
@@ -126,4 +161,6 @@ def difference(earlier: InterruptReading | None, later: InterruptReading | None)
     }
     sources = tuple(later.names.get(source) or SourceName("hardirq", f"source {source}") for source in used.tolist())
     overwritten = later.overwritten - earlier.overwritten
-    return InterruptTable.of(sources, counts, total_ns, longest, **sums, overwritten=overwritten)
+    raised = later.raised[np.isin(later.raised["source"], used)]
+    raised["source"] = np.searchsorted(used, raised["source"])
+    return InterruptTable.of(sources, counts, total_ns, longest, **sums, overwritten=overwritten, raised=raised)

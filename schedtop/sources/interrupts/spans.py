@@ -16,17 +16,27 @@ KEPT = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Some interrupts on one CPU: time within what was asked for, source, and interrupted task (0: idle) of each."""
+    """Some interrupts on one CPU: time within what was asked for, source, interrupted task (0: idle), and raiser.
+
+    `raiser`: of a softirq, as in bpf/interrupts/current.h; 0: it is not known.
+    """
 
     ns: Integers
     source: Integers
     tid: Integers
+    raiser: Integers
 
     def by_source(self) -> list[tuple[int, int]]:
         """Sources, each with its time, the longest first."""
         sums = np.bincount(self.source, self.ns).astype(np.int64)
         order = np.argsort(-sums, kind="stable")
         return [(source, int(sums[source])) for source in order.tolist() if sums[source]]
+
+    def raiser_of(self, source: int) -> int:
+        """What raised most of the time of a source; 0: that is not known."""
+        mine = self.source == source
+        raisers, places = np.unique(self.raiser[mine], return_inverse=True)
+        return int(raisers[np.argmax(np.bincount(places, self.ns[mine]))]) if len(raisers) else 0
 
     def by_tid(self) -> dict[int, int]:
         """What was taken from each task; 0 is the idle task."""
@@ -70,6 +80,10 @@ class SpanRing:
         _, ends, sums = self._indexed()
         first, last = np.searchsorted(ends, start_ns, "right"), np.searchsorted(ends, end_ns, "right")
         return first, last, sums[last] - sums[first]
+
+    def all(self) -> tuple[Rows, Integers]:
+        """All that are kept, and when they ended."""
+        return self._indexed()[:2]
 
     def rows(self, first: int, last: int) -> Rows:
         """Those at these places."""
@@ -124,7 +138,25 @@ class SpanReader:
         # The first one may have begun before.
         ns = np.minimum(rows["ns"].astype(np.int64), rows["end_ns"].astype(np.int64) - start_ns)
         packed = rows["source_and_tid"].astype(np.int64)
-        return Spans(ns, packed >> INTERRUPTS.SPAN_TID_BITS, packed & (1 << INTERRUPTS.SPAN_TID_BITS) - 1)
+        source, tid = packed >> INTERRUPTS.SOURCE_SHIFT, packed & (1 << INTERRUPTS.SOURCE_SHIFT) - 1
+        return Spans(ns, source, tid, rows["raiser"].astype(np.int64))
+
+    def under_way(self, cpu: int, level: int, times: Integers) -> tuple[Integers, Integers]:
+        """Source and raiser of what a level of a CPU handled at some times; source -1: nothing that was noted."""
+        rings = self._of_cpu(cpu)
+        rows, ends = rings[level].all()
+        if not len(rows):
+            return np.full(len(times), -1, np.int64), np.zeros(len(times), np.int64)
+        at = np.searchsorted(ends, times)
+        there = at < len(rows)
+        at = np.minimum(at, len(rows) - 1)
+        # One that is of a level: what ended next had begun by then, without the hard interrupts that came in it.
+        took = rows["ns"][at].astype(np.int64)
+        if level == INTERRUPTS.LEVEL_SOFT:
+            took = took + rings[INTERRUPTS.LEVEL_HARD].between(times, ends[at])[2]
+        there &= ends[at] - times <= took
+        sources = rows["source_and_tid"][at].astype(np.int64) >> INTERRUPTS.SOURCE_SHIFT
+        return np.where(there, sources, -1), np.where(there, rows["raiser"][at].astype(np.int64), 0)
 
     def _of_cpu(self, cpu: int) -> list[SpanRing]:
         return self._rings[cpu * INTERRUPTS.LEVELS : (cpu + 1) * INTERRUPTS.LEVELS]

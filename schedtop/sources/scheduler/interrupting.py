@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from schedtop.model.rows import BLOCKERS, INTERRUPTERS, Rows
+import numpy as np
+import numpy.typing as npt
+
+from schedtop.model.rows import BLOCKERS, INTERRUPTERS, Integers, Rows
 from schedtop.sources.interrupts.reader import InterruptReader
 
 LEAST_SHARE = 0.01
 """Of a wait: with less of it interrupts are not told."""
 
+Comms = Callable[[Integers], npt.NDArray[np.bytes_]]
+
 MOST_WAITS = 512
 """How many slow waits of a reading are looked at one by one: those with the most time of interrupts."""
 
 
-def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader) -> None:
+def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Comms) -> None:
     """Fills the fields of rows of SLOW_WAIT_DTYPE that tell of interrupts; `events`: what they are made of.
+
+    `comms`: gives the names of tasks by their tids.
 
     What interrupts took from a blocker is theirs, no longer the blocker's. Of a wait on several CPUs the last one is
     looked at. A task of sched_ext waits for no CPU in particular.
@@ -23,6 +30,7 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader) -> None:
     rows["waker_interrupt"] = [
         reader.name(int(source) - 1) if source else b"" for source in events["waker_source"].tolist()
     ]
+    rows["waker_raiser"] = [reader.raiser(raiser, comms) for raiser in events["waker_raiser"].tolist()]
     ends = events["end_ns"].astype(np.int64)
     queued = ends - (events["wait_ns"] - events["throttled_ns"]).astype(np.int64)
     starts = np.maximum(queued, events["enqueued_ns"].astype(np.int64))
@@ -34,16 +42,17 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader) -> None:
     total[events["sched_ext"] != 0] = 0
     enough = np.flatnonzero(total >= np.maximum(1, LEAST_SHARE * rows["wait_ns"]))
     for index in enough[np.argsort(-total[enough], kind="stable")][:MOST_WAITS].tolist():
-        _tell(rows, index, int(cpus[index]), int(starts[index]), int(ends[index]), reader)
+        _tell(rows, index, int(cpus[index]), int(starts[index]), int(ends[index]), reader, comms)
 
 
-def _tell(rows: Rows, index: int, cpu: int, start_ns: int, end_ns: int, reader: InterruptReader) -> None:
+def _tell(rows: Rows, index: int, cpu: int, start_ns: int, end_ns: int, reader: InterruptReader, comms: Comms) -> None:
     spans = reader.spans.during(cpu, start_ns, end_ns)
     sources = spans.by_source()
     row = rows[index]
     row["interrupted_ns"] = sum(ns for _, ns in sources)
     for place, (source, ns) in enumerate(sources[:INTERRUPTERS]):
         row["interrupt_ns"][place], row["interrupt"][place] = ns, reader.name(source)
+        row["interrupt_raiser"][place] = reader.raiser(spans.raiser_of(source), comms)
     left = _take_from_blockers(row, spans.by_tid())
     # The rest came where it was not known what had the CPU; what there is no room for lies on an edge of the wait.
     room = max(0, int(row["wait_ns"]) - int(row["throttled_ns"]) - int(row["covered_ns"]))

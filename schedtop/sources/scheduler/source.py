@@ -249,7 +249,7 @@ class LiveSource:
             groups=groups,
             queues=queues,
             sampled_cpus=sampled_cpus,
-            interrupts=interrupts,
+            interrupts=interrupts and interrupts.named(names.comms),
             infers_throttling=self._infers_throttling,
             cgroups=cgroups,
             unavailable=MappingProxyType({**self._unavailable, **not_of_ext}) if not_of_ext else self._unavailable,
@@ -348,7 +348,7 @@ class LiveSource:
         if len(rows):
             if reader := self._interrupts.reader:
                 reader.spans.collect()
-                note_interrupts(rows, events, reader)
+                note_interrupts(rows, events, reader, names.comms)
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             # In this order: what ends in between is in neither, so that no idle period counts twice.

@@ -14,9 +14,11 @@ from schedtop.base.finding import MORE, Finding
 from schedtop.checks import compiler, examination, host, own, tracepoints
 from schedtop.checks import tracefs as checks_tracefs
 from schedtop.checks.btf import read_btf
+from schedtop.checks.interrupts import interrupts
 from schedtop.checks.rights import unprivileged_bpf, user_namespace
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel import front_end
+from schedtop.sources.kernel.btf import BtfError
 from schedtop.sources.kernel.compiler import compile_programs
 from schedtop.sources.kernel.findings import binding, kernel, privileges, refusals, rights, tracing
 from schedtop.sources.kernel.findings import repairs as commands
@@ -382,3 +384,50 @@ def test_sudo_is_told_the_path_where_it_would_not_find_the_name(
         (tmp_path / directory / "schedtop").touch(0o755)
         wanted = f"sudo '{tmp_path}/my tools/schedtop'" if directory == "my tools" else "sudo schedtop"
         assert schedtop_as_root() == wanted
+
+
+class Types:
+    """The kernel's types, as far as timing interrupts asks for them."""
+
+    def __init__(self, *typedefs: str) -> None:
+        self._typedefs = {f"btf_trace_{name}" for name in typedefs}
+
+    def has_typedef(self, name: str) -> bool:
+        return name in self._typedefs
+
+    def typedef_id(self, name: str) -> int:
+        assert name in self._typedefs
+        return 1
+
+    def has_field(self, struct: str, path: str) -> bool:
+        return (struct, path) in (("irqaction", "next"), ("task_struct", "thread_info.preempt_count"))
+
+    def offset(self, *place: str) -> int:
+        return 8
+
+    def per_cpu_distance(self, *variables: str) -> int:
+        raise BtfError("none")
+
+
+BOTH_ENDS = ("irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit")
+
+
+@pytest.mark.parametrize(
+    ("typedefs", "state", "words"),
+    [
+        ((*BOTH_ENDS, "softirq_raise", "irq_work_entry", "irq_work_exit"), "ok",
+         "devices, softirqs and vectors can be timed"),
+        ((*BOTH_ENDS, "softirq_raise"), "ok", "devices and softirqs can be timed"),
+        (BOTH_ENDS, "degraded", "devices and softirqs can be timed"),
+        (BOTH_ENDS[:2], "degraded", "devices can be timed"),
+        (BOTH_ENDS[2:], "degraded", "has no tracepoints of device interrupts"),
+    ],
+)  # fmt: skip
+def test_whether_interrupts_can_be_timed(typedefs: tuple[str, ...], state: str, words: str) -> None:
+    finding = interrupts(Types(*typedefs))  # type: ignore[arg-type]
+    assert finding.state == state and words in finding.found
+    assert bool(finding.lost) == (state == "degraded")
+
+
+def test_without_types_interrupts_cannot_be_timed() -> None:
+    assert interrupts(None).lost.startswith("the time of interrupts")

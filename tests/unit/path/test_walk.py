@@ -15,6 +15,7 @@ from schedtop.path.paths import Paths, find_paths
 from schedtop.path.profile import profile
 from schedtop.path.segments import STATES
 from schedtop.path.targets import EVERY_TASK
+from schedtop.path.wakeups import Wakeup
 from tests.unit.path.recordings import (
     EPOLL,
     FSYNC,
@@ -128,6 +129,12 @@ def test_an_interrupt_from_outside_ends_the_walk() -> None:
     blocked, queued = recording.episode(LATE).segments
     assert (blocked.state, blocked.woken_by, blocked.where) == ("interrupt", "network", "read: socket")
     assert queued.state == "queued"
+
+
+def test_what_woke_a_task_has_the_name_of_the_interrupt_where_that_is_known() -> None:
+    assert Wakeup(1, 0, "timer", interrupt="local_timer").words == "timer (local_timer)"
+    assert Wakeup(1, 0, "softirq", interrupt="softirq NET_RX raised by a (7)").words == "softirq NET_RX raised by a (7)"
+    assert Wakeup(1, 0, "network").words == "network"
 
 
 def test_softirqs_that_a_task_raised_itself_name_it() -> None:

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from schedtop.base.units import format_rate, rate
 from schedtop.history.view import View
 from schedtop.model.interrupts import INTERRUPT_KINDS, InterruptTable
+from schedtop.model.rows import text
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.interrupts.rows import (
@@ -21,6 +22,7 @@ from schedtop.panes.scheduler.interrupts.rows import (
     SourceRow,
     SourceRows,
 )
+from schedtop.verdict.phrases import task_words
 from schedtop.widgets.columns import Placed, header_spans, place, row_lines
 from schedtop.widgets.strips import Span, Spans, side_by_side, whole_parts
 
@@ -42,8 +44,9 @@ class InterruptsPane(Pane[View]):
         "Time that the CPUs spent in interrupts instead of tasks; measured while the key I (or --interrupts) has it "
         "timed, at the beginning and end of each. Left: the sources, the most time first. A device's interrupt has "
         "the name of its driver; softirqs do the work that interrupts leave (NET_RX: packets that came, BLOCK: disk "
-        "requests that are done, TIMER, RCU); vectors are the CPU's own (local_timer: the tick and high-resolution "
-        "timers; reschedule and call_function: other CPUs). Right: the CPUs. A softirq's time is without the "
+        "requests that are done, TIMER, RCU) and may have been raised by a task, such as one that sends packets to "
+        "this host; vectors are the CPU's own (local_timer: the tick and high-resolution timers; "
+        "reschedule and call_function: other CPUs). Right: the CPUs. A softirq's time is without the "
         "interrupts that came meanwhile, so that times add up. Tasks have irq % then (what was taken from each), "
         "and the slow waits, whose blockers may be interrupts. Much on one CPU: spread the device's interrupts "
         "(irqbalance, /proc/irq/N/smp_affinity, RSS or RPS of a network card), or keep latency-critical tasks off it."
@@ -121,10 +124,26 @@ def _source_rows(some: InterruptTable, interval_ns: int) -> list[SourceRow]:
     whole_ns = max(1, some.cpus * interval_ns)
     order = np.argsort(-total_ns, kind="stable").tolist()
     return [
-        SourceRow(some.sources[at], int(counts[at]), int(total_ns[at]), int(max_ns[at]), float(total_ns[at] / whole_ns))
+        SourceRow(
+            some.sources[at],
+            int(counts[at]),
+            int(total_ns[at]),
+            int(max_ns[at]),
+            float(total_ns[at] / whole_ns),
+            _raised_by(some, at, int(total_ns[at])),
+        )
         for at in order
         if counts[at]
     ]
+
+
+def _raised_by(some: InterruptTable, source: int, total_ns: int) -> str:
+    """What raised most of a softirq, after its share."""
+    rows = some.raisers(source)
+    if not len(rows) or not total_ns:
+        return ""
+    name = task_words(int(rows[0]["tid"]), rows[0]["by"]) if rows[0]["tid"] else text(rows[0]["by"])
+    return f"{percent(min(1.0, float(rows[0]['total_ns']) / total_ns))}% {name}"
 
 
 def _summary(some: InterruptTable, interval_ns: int, width: int) -> Spans:

@@ -14,13 +14,14 @@ from schedtop.widgets.strips import steady
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source on some CPUs together; `ratio`: its share of their time."""
+    """A source on some CPUs together; `ratio`: its share of their time; `raised_by`: what raised most of a softirq."""
 
     source: SourceName
     count: int
     total_ns: int
     max_ns: int
     ratio: float
+    raised_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ SOURCE_MEANINGS = {
     "time %": "its share of the time of all CPUs shown; of a softirq without the interrupts that came meanwhile",
     "mean": "how long one took on average",
     "longest": "the longest one",
+    "raised by": "what raised most of a softirq's time, with its share: a task, or the interrupt before it",
 }
 
 SOURCE_COLUMNS: tuple[Column[SourceRows], ...] = explained(
@@ -80,6 +82,8 @@ SOURCE_COLUMNS: tuple[Column[SourceRows], ...] = explained(
         Column("time %", 6, lambda shown: [percent(row.ratio) for row in shown.rows], style="preemption"),
         Column("mean", 7, lambda shown: [_mean(row) for row in shown.rows], rank=4),
         Column("longest", 7, lambda shown: [format_ns(row.max_ns) for row in shown.rows], rank=2),
+        Column("raised by", 16, lambda shown: [steady(row.raised_by) for row in shown.rows], right=False, rank=5,
+               grow=14),
     ),
     SOURCE_MEANINGS,
 )  # fmt: skip

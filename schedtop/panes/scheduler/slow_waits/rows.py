@@ -11,6 +11,7 @@ from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WAKERS
+from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
@@ -77,8 +78,10 @@ def blockers_of(row: np.void) -> list[tuple[str, int]]:
     tasks = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
     found = [(task_text(tid, comm), ns) for tid, comm, ns in tasks if ns]
     if row["interrupted_ns"]:
-        interrupts = zip(row["interrupt"].tolist(), row["interrupt_ns"].tolist(), strict=True)
-        found += [(steady(text(name)), ns) for name, ns in interrupts if ns]
+        interrupts = zip(
+            *(row[name].tolist() for name in ("interrupt", "interrupt_raiser", "interrupt_ns")), strict=True
+        )
+        found += [(steady(interrupt_words(name, raiser)), ns) for name, raiser, ns in interrupts if ns]
         found.sort(key=lambda blocker: -blocker[1])
     return found
 

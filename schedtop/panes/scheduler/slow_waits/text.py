@@ -11,6 +11,7 @@ from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WAKERS, Beginning, WokenBy, reason
 from schedtop.panes.scheduler.slow_waits.rows import blockers_of, task_text
+from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import explain
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.prose import entry, paragraph
@@ -61,7 +62,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     for field, term in (("preemptor", "preempted by"), ("waker", waker), ("previous", "before it ran")):
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
         if field == "waker" and name == "·" and row["woken_by"]:
-            which = steady(text(row["waker_interrupt"])) or "softirq" * (row["woken_by"] == WokenBy.SOFTIRQ)
+            words = steady(interrupt_words(row["waker_interrupt"], row["waker_raiser"]))
+            which = words or "softirq" * (row["woken_by"] == WokenBy.SOFTIRQ)
             name = f"an {WAKERS[1]}{f' ({which})' if which else ''}"
         if name != "·":
             yield term, name

@@ -20,6 +20,7 @@ from schedtop.model.counts import Loss, Pressure
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.model.host import Host
+from schedtop.model.interrupts import SourceName
 from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS
 from schedtop.model.waits import CAUSES
 from schedtop.outputs.metrics.families import EDGES_NS, SchedtopCollector, buckets
@@ -66,6 +67,32 @@ def value(data: Published, sample: str, **labels: str) -> float:
     ]
     assert len(found) == 1, (sample, labels, found)
     return found[0]
+
+
+def test_interrupts_add_up_by_cpu_and_source_once_they_are_timed() -> None:
+    source = SyntheticSource(Scenario(frames=3, cpus=3))
+    source.set_interrupts(True)
+    frames = [*frames_of(frames=1, cpus=3), *source.frames(threading.Event())]
+    data, whole = served(frames), merge(frames).interrupts
+    assert whole is not None
+    disk = whole.sources.index(SourceName("hardirq", "nvme0q1"))
+    labels = {"kind": "hardirq", "source": "nvme0q1"}
+    assert value(data, "schedtop_interrupts_total", cpu="2", **labels) == whole.counts[2, disk]
+    assert value(data, "schedtop_interrupt_seconds_total", cpu="2", **labels) == whole.total_ns[2, disk] / NS_PER_S
+    assert total(data, "schedtop_interrupts_total") == whole.counts.sum()
+    summed = families(data, per_cpu=False)["schedtop_interrupts"].samples
+    assert {sample.labels["source"]: sample.value for sample in summed}["nvme0q1"] == whole.counts[:, disk].sum()
+    only = served(frames, filter=Filter(cpus=(1,)))
+    assert total(only, "schedtop_interrupts_total") == whole.counts[1].sum()
+    assert {each.labels["cpu"] for each in families(only)["schedtop_interrupts"].samples} == {"1"}
+    assert "schedtop_interrupts" not in families(served(frames_of())), "they were not timed"
+
+
+def test_what_raises_softirqs_does_not_pile_up() -> None:
+    source = SyntheticSource(Scenario(frames=2, cpus=2))
+    source.set_interrupts(True)
+    data = served(list(source.frames(threading.Event())))
+    assert data.interrupts is not None and not len(data.interrupts.raised)
 
 
 def total(data: Published, sample: str) -> float:

@@ -35,6 +35,7 @@ def data() -> Published:
     """With everything that can be there: kernel programs that are timed, and something that is missing."""
     source = SyntheticSource(Scenario(frames=3))
     source.set_sampling(True)
+    source.set_interrupts(True)
     totals = Totals(source.host, ViewSettings(), "cgroup", 50)
     for frame in source.frames(threading.Event()):
         cost = replace(frame.overhead, bpf_ns=1000, bpf_switches=10, longest_caused_wait_ns=5)

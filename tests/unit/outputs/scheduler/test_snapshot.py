@@ -89,7 +89,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["queue_length"]["fair"]) == lengths
     assert list(data["interrupts"]) == ["by_cpu", "by_source", "unmatched", "unattributed_ns", "overwritten"]
     assert list(data["interrupts"]["by_cpu"][0]) == ["cpu", "hardirq_ns", "softirq_ns", "vector_ns", "count"]
-    assert list(data["interrupts"]["by_source"][0]) == ["name", "kind", "count", "total_ns", "max_ns"]
+    assert list(data["interrupts"]["by_source"][0]) == ["name", "kind", "count", "total_ns", "max_ns", "raised_by"]
     assert list(data["tasks"][0]) == [
         *("tid", "tgid", "comm", "process", "cgroup", "pid_namespace", "run_ns", "interrupted_ns"),
         *(
@@ -114,7 +114,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
         "throttled_ns",
-        *("preemptor", "previous", "waker", "woken_by", "waker_interrupt", "blockers", "other_blockers_ns"),
+        *("preemptor", "previous", "waker", "woken_by", "waker_interrupt", "waker_raised_by"),
+        *("blockers", "other_blockers_ns"),
         *("own_cpu_idle_ns", "interrupted_ns", "switches"),
         *("queue_length", "fair_queue_length", "blockers_cover_ratio"),
     ]

@@ -42,6 +42,14 @@ async def test_known_interrupts_are_told(make_view: MakeView) -> None:
     assert re.search(r" 1 +15\.0 +0 +5\.0 +10\.0 +1500", sources[1])
 
 
+async def test_what_raised_a_softirq_stands_beside_it_with_its_share(make_view: MakeView) -> None:
+    screen = await shown(make_view(frames=1, cpus=2, interrupts=True), (160, 14))
+    by_name = {line.split()[1]: line for line in screen if re.search(r"NET_RX|TIMER|eth0", line)}
+    assert "80.0% irq eth0-rx-0" in by_name["NET_RX"]
+    assert "100% local_timer" in by_name["TIMER"] or "100.0% local_timer" in by_name["TIMER"]
+    assert "%" not in by_name["eth0-rx-0"], "a device raises itself"
+
+
 async def test_the_busiest_cpus_come_first_when_not_all_fit(make_view: MakeView) -> None:
     cpus = [(1, 1, 1)] * 128
     cpus[100] = (1, 5000, 1)

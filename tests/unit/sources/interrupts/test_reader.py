@@ -1,8 +1,10 @@
 """Readings of interrupts and their differences, on hand-made structs."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from schedtop.model.interrupts import SourceName
+from schedtop.model.interrupts import RAISED_DTYPE, SourceName
 from schedtop.model.rows import Rows
 from schedtop.sources.interrupts.programs import FEWEST_SPANS, MOST_SPANS, source_count, span_places
 from schedtop.sources.interrupts.reader import Interrupted, InterruptReading, difference
@@ -50,6 +52,20 @@ def test_a_table_is_what_came_between() -> None:
     assert table.max_ns[0].tolist() == [70, 0]
     assert 75 <= table.max_ns[1, 1] <= 149, "what is counted twice is at least the mean"
     assert (table.unmatched, table.unattributed_ns) == (2, 0)
+
+
+def test_raisers_are_those_of_the_interval_that_ends_by_the_tables_sources() -> None:
+    counters = rows()
+    earlier = reading(counters, 4)
+    handle(counters, 1, 1, 50, epoch=5)
+    handle(counters, 1, 3, 50, epoch=5)
+    raised = np.zeros(3, RAISED_DTYPE)
+    raised["source"], raised["tid"], raised["count"] = [1, 1, 2], [7, 0, 9], [3, 4, 5]
+    raised["by"][1] = b"irq eth0"
+    later = replace(reading(counters, 5), raised=raised).named(lambda tids: np.array([b"task%d" % tid for tid in tids]))
+    table = difference(earlier, later)
+    assert table is not None
+    assert table.raised[["source", "tid", "by"]].tolist() == [(0, 7, b"task7"), (0, 0, b"irq eth0")], "2 had none"
 
 
 def test_there_is_no_table_without_two_readings() -> None:

@@ -6,7 +6,7 @@ from schedtop.model.rows import Integers, Rows
 from schedtop.sources.interrupts.spans import SpanReader, SpanRing
 from schedtop.sources.kernel.constants import INTERRUPTS
 
-SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4")])
+SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4"), ("raiser", "<u4")])
 LEVEL = np.dtype([("span_count", "<u8")])
 PLACES = 8
 
@@ -19,10 +19,12 @@ class Kernel:
         self.levels = np.zeros(2 * INTERRUPTS.LEVELS, LEVEL)
         self.reader = SpanReader(self.spans, self.levels, PLACES)
 
-    def handle(self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0) -> None:
+    def handle(
+        self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0, raiser: int = 0
+    ) -> None:
         ring = cpu * INTERRUPTS.LEVELS + level
         count = int(self.levels["span_count"][ring])
-        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SPAN_TID_BITS | tid)
+        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SOURCE_SHIFT | tid, raiser)
         self.levels["span_count"][ring] += 1
 
 
@@ -76,3 +78,15 @@ def test_only_the_newest_are_kept() -> None:
         ring.collect(number + 2, number + 2, most=4)
     assert ring.between(at(-1), at(100))[2].tolist() == [4]
     assert ring.rows(0, 4)["end_ns"].tolist() == [2, 3, 4, 5]
+
+
+def test_what_was_under_way_is_what_ended_next_if_it_had_begun() -> None:
+    kernel = Kernel()
+    hard, soft = INTERRUPTS.LEVEL_HARD, INTERRUPTS.LEVEL_SOFT
+    kernel.handle(140, 10, source=40, level=hard)  # within the softirq, which lasted from 100 to 200
+    kernel.handle(200, 90, source=3, raiser=77)
+    kernel.reader.collect()
+    sources, raisers = kernel.reader.under_way(0, soft, at(99, 101, 150, 200, 201))
+    assert (sources.tolist(), raisers.tolist()) == ([-1, 3, 3, 3, -1], [0, 77, 77, 77, 0])
+    assert kernel.reader.under_way(0, hard, at(129, 135, 141))[0].tolist() == [-1, 40, -1]
+    assert kernel.reader.under_way(1, soft, at(150))[0].tolist() == [-1]

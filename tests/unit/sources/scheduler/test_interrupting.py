@@ -1,21 +1,24 @@
 """What interrupts have to do with slow waits, from hand-made spans."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
+from schedtop.model.rows import SLOW_WAIT_DTYPE, Integers, Rows
 from schedtop.model.waits import CAUSES
+from schedtop.sources.interrupts.reader import InterruptReader
 from schedtop.sources.interrupts.spans import SpanReader
+from schedtop.sources.kernel.constants import INTERRUPTS
 from schedtop.sources.scheduler.causes import assign_causes
-from schedtop.sources.scheduler.interrupting import note_interrupts
+from schedtop.sources.scheduler.interrupting import Comms, note_interrupts
+from schedtop.verdict.wait import explain
 from tests.unit.sources.interrupts.test_spans import Kernel
 
 MS = 1_000_000
 EVENT = np.dtype(
     [(name, "<u8") for name in ("end_ns", "wait_ns", "throttled_ns", "enqueued_ns")]
-    + [("cpu", "<u2"), ("sched_ext", "<u4"), ("waker_source", "<u4")]
+    + [("cpu", "<u2"), ("sched_ext", "<u4"), ("waker_source", "<u4"), ("waker_raiser", "<u4")]
 )
 
 
@@ -27,6 +30,9 @@ class Reader:
 
     def name(self, source: int) -> bytes:
         return b"softirq NET_RX" if source == 3 else b"irq eth0"
+
+    def raiser(self, raiser: int, comms: Comms) -> bytes:
+        return InterruptReader.raiser(cast(InterruptReader, self), raiser, comms)
 
 
 def reader(*spans: dict[str, Any]) -> Any:
@@ -50,6 +56,11 @@ def wait(**fields: Any) -> tuple[Rows, Rows]:
     return row, event
 
 
+def comms(tids: Integers) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
+    """Every task has the same name."""
+    return np.full(len(tids), b"iperf")
+
+
 def sum_of_parts(row: Rows) -> int:
     return int(row["blocker_ns"].sum() + row["others_ns"][0] + row["cpu_idle_ns"][0] + row["interrupted_ns"][0])
 
@@ -57,7 +68,7 @@ def sum_of_parts(row: Rows) -> int:
 def test_time_of_interrupts_is_no_longer_the_blockers() -> None:
     row, event = wait()
     spans = ({"end_ns": 95 * MS, "ns": 2 * MS, "tid": 7}, {"end_ns": 97 * MS, "ns": MS, "source": 40, "tid": 7})
-    note_interrupts(row, event, reader(*spans))
+    note_interrupts(row, event, reader(*spans), comms)
     assert row["interrupted_ns"][0] == 3 * MS
     assert row["interrupt"][0].tolist() == [b"softirq NET_RX", b"irq eth0", b""]
     assert row["interrupt_ns"][0].tolist() == [2 * MS, MS, 0]
@@ -73,7 +84,7 @@ def test_idle_time_and_others_become_shorter_too_and_order_is_kept() -> None:
         {"end_ns": 95 * MS, "ns": MS, "tid": 55},
         {"end_ns": 99 * MS, "ns": 3 * MS, "tid": 7},
     )
-    note_interrupts(row, event, reader(*spans))
+    note_interrupts(row, event, reader(*spans), comms)
     assert (row["cpu_idle_ns"][0], row["others_ns"][0]) == (MS, MS)
     assert row["blocker_tid"][0, :2].tolist() == [8, 7]
     assert row["blocker_ns"][0, :2].tolist() == [2 * MS, MS]
@@ -83,13 +94,13 @@ def test_idle_time_and_others_become_shorter_too_and_order_is_kept() -> None:
 def test_interrupts_in_time_of_which_nothing_else_is_known_are_covered() -> None:
     row, event = wait(covered_ns=4 * MS)
     row["blocker_ns"][0, 0] = 4 * MS
-    note_interrupts(row, event, reader({"end_ns": 92 * MS, "ns": 2 * MS, "tid": 12}))
+    note_interrupts(row, event, reader({"end_ns": 92 * MS, "ns": 2 * MS, "tid": 12}), comms)
     assert row["covered_ns"][0] == 6 * MS == sum_of_parts(row)
 
 
 def test_the_parts_are_never_more_than_the_wait() -> None:
     row, event = wait()
-    note_interrupts(row, event, reader({"end_ns": 92 * MS, "ns": 2 * MS, "tid": 12}))
+    note_interrupts(row, event, reader({"end_ns": 92 * MS, "ns": 2 * MS, "tid": 12}), comms)
     assert row["interrupted_ns"][0] == row["interrupt_ns"][0, 0] == 0, "the blocker had all of it"
     assert sum_of_parts(row) == row["covered_ns"][0] == 10 * MS
 
@@ -97,7 +108,7 @@ def test_the_parts_are_never_more_than_the_wait() -> None:
 def test_few_interrupts_and_tasks_of_sched_ext_are_left_alone() -> None:
     for fields, ns in (({}, MS // 20), ({"sched_ext": 1}, 5 * MS)):
         row, event = wait(**fields)
-        note_interrupts(row, event, reader({"end_ns": 95 * MS, "ns": ns, "tid": 7}))
+        note_interrupts(row, event, reader({"end_ns": 95 * MS, "ns": ns, "tid": 7}), comms)
         assert not row["interrupted_ns"][0]
         assert row["blocker_ns"][0, 0] == 10 * MS
 
@@ -105,12 +116,28 @@ def test_few_interrupts_and_tasks_of_sched_ext_are_left_alone() -> None:
 def test_most_of_a_wait_in_interrupts_is_their_cause() -> None:
     for ns, cause in ((6 * MS, "interrupts"), (4 * MS, "wakeup")):
         row, event = wait()
-        note_interrupts(row, event, reader({"end_ns": 99 * MS, "ns": ns, "tid": 7}))
+        note_interrupts(row, event, reader({"end_ns": 99 * MS, "ns": ns, "tid": 7}), comms)
         assign_causes(row)
         assert CAUSES[row["cause"][0]] == cause
 
 
 def test_the_interrupt_that_woke_a_task_is_named() -> None:
     row, event = wait(waker_source=4)
-    note_interrupts(row, event, reader())
+    note_interrupts(row, event, reader(), comms)
     assert row["waker_interrupt"][0] == b"softirq NET_RX"
+
+
+def test_what_raised_a_softirq_is_named_with_it() -> None:
+    by_eth0 = 40 << INTERRUPTS.SOURCE_SHIFT
+    row, event = wait(waker_source=4, waker_raiser=by_eth0)
+    spans = (
+        {"end_ns": 93 * MS, "ns": MS, "tid": 7, "raiser": by_eth0},
+        {"end_ns": 95 * MS, "ns": 2 * MS, "tid": 7, "raiser": 1234},
+        {"end_ns": 97 * MS, "ns": MS, "source": 40, "tid": 7, "level": INTERRUPTS.LEVEL_HARD},
+    )
+    note_interrupts(row, event, reader(*spans), comms)
+    assert row["waker_raiser"][0] == b"irq eth0"
+    assert row["interrupt"][0, :2].tolist() == [b"softirq NET_RX", b"irq eth0"]
+    assert row["interrupt_raiser"][0].tolist() == [b"iperf (1234)", b"", b""], "that of most of its time"
+    words = explain(row[0])
+    assert "softirq NET_RX raised by iperf (1234) for 30 %" in words
