@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from test_commands import SCHEDTOP, Terminal
 
+from schedtop.base.time_slice import LONG_NS
+from schedtop.run.mover import CROWD, crowded
 from schedtop.run.priority import NICE
+from tests.time_slices import slice_ns
 
 BUSY = "while True: pass"
 
@@ -115,6 +118,7 @@ def test_session_is_given_back_when_something_begins_to_work(leader: subprocess.
 
 def test_no_renice_leaves_all_alone(leader: subprocess.Popen[bytes], tmp_path: Path) -> None:
     pid = started(leader, tmp_path, "--no-renice")
+    assert slices(pid) == {slice_ns(leader.pid)}
     assert session_nice(leader.pid) == 0
     assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, leader.pid)
 
@@ -135,3 +139,26 @@ def test_dashboard_is_an_ordinary_task_that_gives_back_when_stopped() -> None:
     finally:
         terminal.process.kill()
         terminal.process.wait()
+
+
+def slices(pid: int) -> set[int]:
+    return {slice_ns(int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
+
+
+@pytest.mark.skipif(not slice_ns(0), reason="this kernel has no slices of a task's own")
+def test_whoever_is_woken_goes_first_except_in_a_crowd(leader: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    until(lambda: not crowded())
+    ordinary = slice_ns(leader.pid)
+    pid = started(leader, tmp_path)
+    until(lambda: slices(pid) == {LONG_NS})
+    crowd = [
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", BUSY], start_new_session=True)
+        for _ in range((CROWD + 1) * (os.cpu_count() or 1))
+    ]
+    try:
+        until(lambda: slices(pid) == {ordinary})
+    finally:
+        for one in crowd:
+            one.kill()
+            one.wait()
+    until(lambda: slices(pid) == {LONG_NS})

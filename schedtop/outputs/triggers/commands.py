@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from schedtop.base.invoker import UnclearInvoker
+from schedtop.base.time_slice import DEFAULT, set_slice
 from schedtop.base.units import iso_time, printable
 from schedtop.outputs.files import reason
 from schedtop.outputs.triggers.runner import runner
@@ -76,9 +77,10 @@ class Commands:
     def _run(self, words: tuple[str, ...], name: str, environment: dict[str, str]) -> None:
         started_s = time.monotonic()
         try:
-            # A thread has a priority of its own on Linux, and what it starts inherits that.
+            # A thread has a priority and a slice of its own on Linux, and what it starts inherits that.
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
+            set_slice(0, DEFAULT)
             by = runner(as_root=self._as_root)
             process = subprocess.Popen(
                 [*by.before, *words],

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from schedtop.base.time_slice import DEFAULT, LONG_NS, set_slice
 from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
@@ -26,6 +27,8 @@ from schedtop.sources.replay.recorded import Recording
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.plan import Plan
 from schedtop.triggers.watch import Fired
+from tests import time_slices
+from tests.time_slices import slice_ns
 from tests.unit.triggers.frames import p99_frames
 
 HOST = Host("db 1/a", "6.18.0", "btf")
@@ -261,6 +264,19 @@ def test_commands_have_the_priority_that_the_user_has(fired: Fired, tmp_path: Pa
     commands.start(("sh", "-c", f"nice > {tmp_path}/nice"), fired, {})
     commands.join(threading.Event())
     assert int((tmp_path / "nice").read_text()) == os.getpriority(os.PRIO_PROCESS, 0) + 3
+
+
+def test_commands_have_the_slice_that_others_have(fired: Fired, tmp_path: Path) -> None:
+    ordinary = slice_ns(0)
+    set_slice(0, LONG_NS)
+    try:
+        commands = Commands(Heard().say)
+        commands.start(("sh", "-c", f"{sys.executable} {time_slices.__file__} > {tmp_path}/slice"), fired, {})
+        commands.join(threading.Event())
+        assert slice_ns(0) == (LONG_NS if ordinary else 0)
+    finally:
+        set_slice(0, DEFAULT)
+    assert int((tmp_path / "slice").read_text()) == ordinary == slice_ns(0)
 
 
 def test_commands_read_nothing_and_are_in_a_session_of_their_own(fired: Fired, tmp_path: Path) -> None:
