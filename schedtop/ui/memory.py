@@ -55,6 +55,8 @@ class Collector:
         self._frames = 0
         self._least_bytes = 0
         """The least memory held since the last time that free pages were returned."""
+        self._lowest_bytes = 0
+        """The least memory ever held since the start was over."""
         gc.set_threshold(*SAFETY)
 
     def frame_drawn(self, held_bytes: int = 0) -> None:
@@ -64,7 +66,8 @@ class Collector:
             # What the screen is made of stays until the end. Looking through it once more took 12 ms.
             gc.freeze()
         elif self._frames % OLD_FRAMES == 0:
-            gc.collect()
+            # What a flood has left in the history goes when that has turned over, long after its end.
+            (give_back if held_bytes > self._lowest_bytes + GROWN_BYTES else gc.collect)()
         elif self._frames % MIDDLE_FRAMES == 0:
             gc.collect(1)
         elif gc.get_count()[0] > YOUNG_OBJECTS:
@@ -74,6 +77,7 @@ class Collector:
 
     def _watch(self, held_bytes: int) -> None:
         self._least_bytes = min(self._least_bytes or held_bytes, held_bytes)
+        self._lowest_bytes = min(self._lowest_bytes or held_bytes, held_bytes)
         if self._frames % GIVE_BACK_FRAMES == 0 and held_bytes > self._least_bytes + GROWN_BYTES:
             give_back()
             # What is still held then is in use: it is not tried again and again.

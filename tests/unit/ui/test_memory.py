@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from schedtop.ui import memory
-from schedtop.ui.memory import GIVE_BACK_FRAMES, GROWN_BYTES, MIDDLE_FRAMES, SETTLED_FRAMES, Collector
+from schedtop.ui.memory import GIVE_BACK_FRAMES, GROWN_BYTES, MIDDLE_FRAMES, OLD_FRAMES, SETTLED_FRAMES, Collector
 
 _CODE = """
 import sys
@@ -91,3 +91,20 @@ def test_free_pages_are_returned_once_much_has_been_held(collector: Collector, m
     for _ in range(3 * GIVE_BACK_FRAMES):
         collector.frame_drawn((70 << 20) + 2 * GROWN_BYTES)
     assert len(returned) == 1
+
+
+def test_what_a_flood_has_left_is_returned_when_the_history_has_turned_over(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    returned: list[int] = []
+    monkeypatch.setattr(memory, "give_back", lambda: returned.append(1))
+    for _ in range(GIVE_BACK_FRAMES):
+        collector.frame_drawn(70 << 20)
+    for _ in range(OLD_FRAMES - GIVE_BACK_FRAMES - 1):
+        collector.frame_drawn((70 << 20) + 2 * GROWN_BYTES)
+    assert len(returned) == 1
+    collector.frame_drawn((70 << 20) + 2 * GROWN_BYTES)
+    assert len(returned) == 2
+    for _ in range(OLD_FRAMES):
+        collector.frame_drawn(70 << 20)
+    assert len(returned) == 2
