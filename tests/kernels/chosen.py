@@ -37,7 +37,10 @@ _MORE = {
         "test_exec_by_a_thread_takes_the_leaders_tid",
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
-    "test_waits": ("test_waits_that_were_not_seen_are_in_run_delay_all_the_same",),
+    "test_waits": (
+        "test_waits_that_were_not_seen_are_in_run_delay_all_the_same",
+        "test_slices_that_were_not_seen_are_in_run_time_all_the_same",
+    ),
     "test_sched_ext": (
         "test_a_queue_of_sched_ext_is_no_cpus",
         "test_what_is_known_without_sched_ext_is_known_again_after_it",
