@@ -60,11 +60,21 @@ def _renamed(rows: Rows, names: set[bytes], own: set[int]) -> Rows:
     for field in rows.dtype.names or ():
         if rows.dtype[field].base.kind != "S" or field.endswith("interrupt"):
             continue
+        if field.endswith("raiser"):
+            for place, raiser in np.ndenumerate(rows[field]):
+                renamed[field][place] = _raiser(raiser, names, own)
+            continue
         numbers = rows[_number_field(field, rows.dtype.names or ())]
         for place, name in np.ndenumerate(rows[field]):
             number = int(numbers[place]) if numbers.ndim else 0
             renamed[field][place] = _name(name, number, names, own)
     return renamed
+
+
+def _raiser(raiser: bytes, names: set[bytes], own: set[int]) -> bytes:
+    """`name (tid)`, or an interrupt, which is nobody's."""
+    found = re.fullmatch(rb"(.*) \((\d+)\)", raiser)
+    return b"%s (%s)" % (_name(found[1], int(found[2]), names, own), found[2]) if found else raiser
 
 
 def _number_field(field: str, fields: tuple[str, ...]) -> str:

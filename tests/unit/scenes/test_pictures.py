@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,12 @@ def test_recordings_hold_only_known_names(scene: Scene) -> None:
 
 def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
     raw, to = tmp_path / "raw.rec.gz", tmp_path / "to.rec.gz"
+    raisers = [b"irq nvme0q1", b"nginx (700)", b"secret (701)"]
     with Recorder(raw, Header(GivenSource().host, FRAMES[0].start_time_ns)) as recorder:
         for frame in FRAMES[:4]:
-            recorder.write(frame)
+            waits = FRAMES[0].slow_waits.copy()
+            waits["waker_raiser"][: len(raisers)] = raisers
+            recorder.write(replace(frame, slow_waits=waits))
     scrub(raw, to, ("nginx",), "", int(FRAMES[0].tasks["tgid"][0]), slice(1, 4))
     with Recording(to) as recording:
         assert len(recording) == 3
@@ -70,6 +74,7 @@ def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
         after, before = recording.frame(0), FRAMES[1]
     assert (after.latency.counts == before.latency.counts).all()
     assert after.tasks["run_delay_ns"].tolist() == before.tasks["run_delay_ns"].tolist()
+    assert after.slow_waits["waker_raiser"][:3].tolist() == [b"irq nvme0q1", b"nginx (700)", OTHER + b" (701)"]
     comms = set(after.tasks["comm"].tolist())
     assert {b"nginx", OTHER, OWN} <= comms
     assert all(name in {b"nginx", OTHER, OWN} or KERNEL_THREADS.match(name) for name in comms)

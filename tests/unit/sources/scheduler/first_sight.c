@@ -158,6 +158,11 @@ static u32 new_timeslices(struct task_id *id, struct task_slot *slot, u32 now_on
 	return 1;
 }
 
+static u64 new_run_time(struct task_id *id, struct task_slot *slot)
+{
+	return 0;
+}
+
 static void note_account(struct task_id *id, struct task_slot *slot)
 {
 	step();

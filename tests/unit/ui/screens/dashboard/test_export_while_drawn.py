@@ -6,7 +6,7 @@ from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.ui.app import SchedtopApp
 from tests.unit.ui.drive import GivenSource, collected
 
-ROUNDS = 8
+ROUNDS = 2
 
 
 async def test_exports_are_the_same_while_the_screen_draws_the_view() -> None:
