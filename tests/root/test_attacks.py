@@ -17,6 +17,8 @@ import pytest
 from schedtop.outputs.files import OutputError, write_file
 from schedtop.sources.kernel.symbols import Symbols
 
+pytestmark = pytest.mark.beside
+
 NOBODY = 65534
 _MADE = "import mmap, ctypes; made = mmap.mmap(-1, 4096, prot=7); "
 _TOLD = "print(ctypes.addressof(ctypes.c_char.from_buffer(made)), flush=True); input()"

@@ -147,8 +147,7 @@ def run_s(pid: int) -> dict[int, float]:
 
 
 @pytest.mark.beside
-@pytest.mark.parametrize("number", [4, 16])
-@pytest.mark.parametrize("cpus", [2, 512])
+@pytest.mark.parametrize(("number", "cpus"), [(16, 2), (4, 512)])
 def test_clients_in_a_loop_take_little_of_a_cpu(number: int, cpus: int) -> None:
     """A tenth is what answers may take, and a made-up host of 512 CPUs takes some to make up."""
     with served("127.0.0.1:0", live=cpus == 2, cpus=cpus) as server:

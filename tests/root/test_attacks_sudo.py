@@ -35,6 +35,8 @@ def caller() -> pwd.struct_passwd:
     return pwd.getpwuid(user) if user else pwd.getpwnam("nobody")
 
 
+pytestmark = pytest.mark.beside
+
 USER = caller()
 OTHER = 54321
 
