@@ -372,7 +372,10 @@ if not child:
     while byte := far.recv(1): far.sendall(byte)
     os._exit(0)
 near, _ = listener.accept()
-for _ in range(200): near.sendall(b"x"); near.recv(1)
+for _ in range(200):
+    time.sleep(0.0005)  # the child sleeps by then: what woke us may have taken its CPU
+    near.sendall(b"x")
+    near.recv(1)
 TRUTH = {"child": child}
 """
 
