@@ -1,6 +1,8 @@
-"""Ten minutes of the dashboard under changing load: its memory must not grow after the first minute. `make soak`.
+"""Ten minutes of the dashboard under changing load: its memory must not grow once the history is full. `make soak`.
 
-Exits 1 if it does. SCHEDTOP_SOAK_S sets another length in seconds.
+What counts is the least it holds in a while. The most depends on the moment: a frozen history is a second one, and the
+C library keeps 15 MiB of free pages after a second of 400 tasks until the collector returns them.
+Exits 1 if it grows. SCHEDTOP_SOAK_S sets another length in seconds.
 """
 
 from __future__ import annotations
@@ -16,6 +18,10 @@ from test_commands import SCHEDTOP, Terminal
 
 DURATION_S = float(os.environ.get("SCHEDTOP_SOAK_S", "600"))
 SAMPLE_S = 5
+FULL, PART = 0.1, 0.3
+"""Shares of it: when the history is full, and how much is looked at from there and at the end: three minutes, so that
+each load and the frozen screen are in both."""
+
 GROWTH_BYTES = 8 << 20
 """What the allocator may wander."""
 
@@ -54,10 +60,11 @@ def main() -> int:
         terminal.process.kill()
         if load:
             load.kill()
-    first_minute = max(own for now, own in samples if now <= max(60, DURATION_S / 10))
-    last = max(own for now, own in samples if now > DURATION_S * 0.8)
-    print(f"own memory: at most {first_minute / 2**20:.1f} MiB in the first minute, {last / 2**20:.1f} MiB at the end")
-    return int(status != 0 or last > first_minute + GROWTH_BYTES)
+    full = [own for now, own in samples if FULL <= now / DURATION_S < FULL + PART]
+    last = [own for now, own in samples if now / DURATION_S >= 1 - PART]
+    for when, held in (("once the history is full", full), ("at the end", last)):
+        print(f"own memory {when}: {min(held) / 2**20:.1f} to {max(held) / 2**20:.1f} MiB")
+    return int(status != 0 or min(last) > min(full) + GROWTH_BYTES)
 
 
 if __name__ == "__main__":
