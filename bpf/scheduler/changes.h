@@ -48,8 +48,11 @@ static __always_inline struct changes *changes_of(u64 epoch)
 	return noted;
 }
 
-/* The first change of a slot in this epoch is noted. A row of the overflow map notes its place in the array: no harm. */
-static __always_inline void note_change(struct task_slot *slot)
+/*
+ * The first change of a slot in this epoch is noted, and its class read anew. A row of the overflow map notes its place in
+ * the array: no harm.
+ */
+static __always_inline void note_change(struct task_slot *slot, struct task_id *id)
 {
 	u64 epoch = current_epoch();
 	u32 parity = epoch & 1, place, at;
@@ -62,6 +65,7 @@ static __always_inline void note_change(struct task_slot *slot)
 	if (!noted)
 		return;
 	slot->noted_epoch = epoch;
+	task_class(id, slot);
 	place = noted->slot_count[parity];
 	at = (2 * bpf_get_smp_processor_id() + parity) * CHANGED_SLOTS + place;
 	entry = place < CHANGED_SLOTS ? changed_slots.lookup(&at) : NULL;

@@ -14,6 +14,7 @@ from schedtop.base.units import format_count, format_ns, format_round_ns
 from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
 from schedtop.widgets.columns import Column
@@ -56,7 +57,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._shape = ("thread", "")
+        self._shape = ("thread", "", False)
 
     def action_details(self) -> None:
         """Asks for all about the selected wait; without a selection, about the first one."""
@@ -77,7 +78,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def show(self, view: View) -> None:
         self.view = view
-        shape = (view.settings.group, view.settings.slow_wait_sort)
+        shape = (view.settings.group, view.settings.slow_wait_sort, not is_ordinary(view.slow_waits))
         if shape != self._shape:
             self._shape = shape
             self.forget_columns()
