@@ -260,8 +260,8 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		cpu->voluntary++;
 	if (!slot)
 		return;
-	note_change(slot, &event->prev);
-	if (slice >= LOOK_NS)
+	/* In one place, and not where a task comes: the programs stay short, and every task leaves or is woken. */
+	if (note_change(slot) || slice >= LOOK_NS)
 		task_class(&event->prev, slot);
 	if (event->tid_change == TID_OF_THREAD) {
 		slot->run_ns += slice;
@@ -334,7 +334,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 
 	if (!slot)
 		return;
-	note_change(slot, &event->next);
+	note_change(slot);
 	slot->last_cpu = cpu_id;
 	paused = (slot->flags & (TASK_YIELDED | TASK_RUNNING_NOW)) == TASK_YIELDED && !slot->wait_start_ns;
 	timeslices = new_timeslices(&event->next, slot, 1);
@@ -469,7 +469,8 @@ static __always_inline u32 waker(struct cpu_state *cpu)
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,
 					      u8 kind)
 {
-	note_change(slot, id);
+	if (note_change(slot))
+		task_class(id, slot);
 	slot->wait_kind = kind;
 	slot->waker_or_preemptor_tid = waker(cpu);
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);

@@ -139,7 +139,7 @@ struct task_slot {
 	char parent_comm[COMM_BYTES];
 	u32 exit_code; /* once TASK_EXITING is set */
 	u32 exit_epoch;
-	u8 sched_class; /* these four as of its last long slice, or its first event of an epoch (classes.h) */
+	u8 sched_class; /* these four as of its last long slice, or the first event of an epoch (classes.h) */
 	u8 policy;
 	u16 priority; /* real-time, 1 to 99; 0: it has none */
 	s16 nice;

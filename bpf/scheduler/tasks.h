@@ -114,7 +114,6 @@ static __always_inline void init_slot(struct task_slot *slot, struct task_id *id
 	task_cgroup(id, slot);
 	slot->pid_namespace = task_pid_namespace(id);
 	task_parent(id, slot);
-	task_class(id, slot);
 	slot->exit_code = EXIT_UNKNOWN;
 	new_timeslices(id, slot, 0);
 	new_run_time(id, slot);
