@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.sched_class import SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import COVERED_SHARE, FEW_VICTIMS, IDLE, KNOWN_RATIO, MISSING_SHARE, QUOTA_NOTICE
+from schedtop.verdict.limits import (
+    COVERED_SHARE,
+    FEW_VICTIMS,
+    IDLE,
+    KNOWN_RATIO,
+    MISSING_SHARE,
+    NOTABLE_SHARE,
+    QUOTA_NOTICE,
+)
 from schedtop.verdict.parts import Part, blockers_of
 from schedtop.verdict.phrases import counted, percent, task_words
 
@@ -50,11 +58,23 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
         parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
     if "short-lived" not in said and (found := f.short_lived):
         parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
+    parts += _behind_words(f)
     if f.queues_unknown:
         parts.append(f.queues_unknown)
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)
+
+
+def _behind_words(f: Facts) -> Iterator[str]:
+    """Which task of a higher class had the CPU for much of the slow waiting time, where that is not the main cause."""
+    for each, higher in _HIGHER.items():
+        if f.slow.main is not each and f.slow.share(each) >= NOTABLE_SHARE:
+            (top, *_) = blockers_of(f.slow.of(each), higher)
+            yield f"{percent(f.slow.share(each))} of the slow waiting time is behind {top.words}"
+
+
+_HIGHER = {Explanation.BEHIND_RT: SchedClass.RT, Explanation.BEHIND_DEADLINE: SchedClass.DEADLINE}
 
 
 def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     )
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
+        "behind rt or deadline: chrt -o for who went first; lower weight: renice, or the weight of the cgroup; "
         "idle CPU, pinned: a wider affinity mask; wakeup, fork and preemption: who had the CPU is the one to move, to "
         "slow down or to split. Enter opens the task view on the victim, P its path across tasks."
     )

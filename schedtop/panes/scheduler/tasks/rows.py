@@ -168,7 +168,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
         _numbers("tid"),
         Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
-        Column("class", 8, _classes, right=False, rank=2, grow=4, part=CLASSES),
+        Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
         *_LOST,
         Column("waits now", 10, _waiting, rank=3, part="latency"),
