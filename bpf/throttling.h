@@ -13,10 +13,10 @@
 
 #include "memory.h"
 
-#ifdef QUOTA_SUM_OFFSET
-
 /* MAX_RT_PRIO (include/linux/sched/prio.h): below are the real-time classes, which no such quota holds back. */
 #define FIRST_FAIR_PRIO 100
+
+#ifdef QUOTA_SUM_OFFSET
 
 /* What the clock of a cfs_rq says. */
 struct quota_reading {

@@ -15,6 +15,9 @@
 #include "timeline.h"
 #include "waits.h"
 
+/* Each front end: what a deadline task was granted, and whether its deadline is past. */
+static __always_inline void describe_deadline(struct slow_wait *event, struct task_id *id, struct cpu_state *cpu);
+
 /* Is it of the class of sched_ext? Each front end says so. */
 static __always_inline bool is_in_sched_ext(struct task_id *id, struct config *settings);
 
@@ -132,6 +135,17 @@ static __always_inline void describe_wait(struct slow_wait *event, struct task_s
 		event->enqueued_ns = slot->moved_ns;
 }
 
+/* Only here, and so for long waits alone, is the victim asked anew. */
+static __always_inline void describe_class(struct slow_wait *event, struct task_slot *slot, struct task_id *victim)
+{
+	task_class(victim, slot);
+	event->sched_class = slot->sched_class;
+	event->policy = slot->policy;
+	event->priority = slot->priority;
+	event->nice = slot->nice;
+	event->over_runtime = !!(slot->flags & TASK_OVER_RUNTIME);
+}
+
 /* What had the CPU that the wait ends on. If it has moved, what is known of the CPUs before is in `moved_waits`. */
 static __always_inline void find_blockers(struct cpu_state *cpu, struct slow_wait *event)
 {
@@ -183,6 +197,8 @@ static __always_inline void report_slow_wait(struct cpu_state *cpu, struct slow_
 	struct timeline *timeline = timeline_of(event->cpu);
 
 	event->allowed_cpus = allowed_cpus(victim);
+	if (event->sched_class == CLASS_DEADLINE)
+		describe_deadline(event, victim, cpu);
 	event->bonds = bonds_of(event->tid);
 	/* The victim is still counted by the kernel, and is the one that runs now. */
 	event->queue_known = !event->sched_ext && queue_lengths(event->queue_length, 1);
@@ -237,6 +253,7 @@ static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_sl
 		return;
 	}
 	describe_wait(event, slot, &change->prev, ended, now);
+	describe_class(event, slot, &change->next);
 	event->reported = reported;
 	event->epoch = epoch;
 	event->sched_ext = is_in_sched_ext(&change->next, settings);

@@ -13,6 +13,7 @@
 #include "../memory.h"
 #include "../pid_namespace.h"
 #include "../task_struct.h"
+#include "classes.h"
 #include "core.h"
 #include "maps.h"
 #include "quota.h"
@@ -51,6 +52,60 @@ static __always_inline void task_cgroup(struct task_id *id, struct task_slot *sl
 static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
 	return pid_namespace_of(id->task);
+}
+
+/* rq->stop of its CPU: such a task passes for one of SCHED_FIFO (sched_set_stop_task() in kernel/sched/core.c). */
+static __always_inline bool is_stopper(struct task_id *id)
+{
+#ifdef RQ_STOP_OFFSET
+	u64 queue = FIELD(u64, TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET), CFS_RQ_RQ_OFFSET);
+
+	return pointer_at(queue + RQ_STOP_OFFSET) == opaque(id->task);
+#else
+	return false;
+#endif
+}
+
+/* sched_setscheduler() is rare, so this is called where its loads do not count. */
+static __always_inline void task_class(struct task_id *id, struct task_slot *slot)
+{
+	s32 prio = FIELD(u32, id->task, TASK_PRIO_OFFSET);
+
+	note_priority(slot, prio);
+	slot->policy = FIELD(u32, id->task, TASK_POLICY_OFFSET) + 1;
+	slot->nice = (s32)FIELD(u32, id->task, TASK_STATIC_PRIO_OFFSET) - NICE_0_PRIO;
+	if (!prio && is_stopper(id))
+		slot->sched_class = CLASS_STOP;
+#ifdef TASK_EXT_FLAGS_OFFSET
+	if (prio >= FIRST_FAIR_PRIO && FIELD(u32, id->task, TASK_EXT_FLAGS_OFFSET) & EXT_QUEUED)
+		slot->sched_class = CLASS_EXT;
+#endif
+}
+
+static __always_inline void describe_deadline(struct slow_wait *event, struct task_id *id, struct cpu_state *cpu)
+{
+#ifdef DL_RUNTIME_OFFSET
+	u64 deadline = FIELD(u64, id->task, DL_DEADLINE_OFFSET);
+
+	event->dl_runtime_ns = FIELD(u64, id->task, DL_RUNTIME_OFFSET);
+	event->dl_period_ns = FIELD(u64, id->task, DL_PERIOD_OFFSET);
+#ifdef RQ_CLOCK_OFFSET
+	/* By rq->clock. A task that was throttled has its next deadline by now (replenish_dl_entity()). */
+	deadline += cpu->clock_offset;
+	if ((s64)(event->end_ns - deadline) > 0)
+		event->dl_missed_ns = event->end_ns - deadline;
+#endif
+#endif
+}
+
+/* dl_throttled: it must not run before its next period. */
+static __always_inline bool is_over_runtime(u64 task)
+{
+#ifdef DL_THROTTLED_BYTE
+	return FIELD(u8, task, DL_THROTTLED_BYTE) & DL_THROTTLED_BIT;
+#else
+	return false;
+#endif
 }
 
 /* The process that forked it (or adopted it before we looked); of a thread its own. Both names are of the leader. */
@@ -219,12 +274,15 @@ int btf_sched_switch(u64 *ctx)
 	/* Before 6.16 this is not told of a task that stays queued because a signal is pending (try_to_block_task()). */
 	event.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
 	event.dead = state & STATE_DEAD;
-	event.throttled = event.yielded = event.pauses = false;
+	event.throttled = event.yielded = event.pauses = event.over_runtime = false;
 	if (event.involuntary && event.prev.tid) {
 		event.throttled = leaves_throttled(prev);
 		event.yielded = !preempt && !event.throttled && is_yield(prev);
-		/* yield_task_dl(); MAX_DL_PRIO (include/linux/sched/deadline.h) is 0. */
-		event.pauses = event.yielded && (s32)FIELD(u32, prev, TASK_PRIO_OFFSET) < 0;
+		/* MAX_DL_PRIO (include/linux/sched/deadline.h) is 0. */
+		if ((s32)FIELD(u32, prev, TASK_PRIO_OFFSET) < 0) {
+			event.pauses = event.yielded; /* yield_task_dl() */
+			event.over_runtime = is_over_runtime(prev);
+		}
 	}
 	on_switch(&event);
 	return 0;

@@ -48,8 +48,11 @@ static __always_inline struct changes *changes_of(u64 epoch)
 	return noted;
 }
 
-/* The first change of a slot in this epoch is noted. A row of the overflow map notes its place in the array: no harm. */
-static __always_inline void note_change(struct task_slot *slot)
+/*
+ * The first change of a slot in this epoch is noted; whether this is it. A row of the overflow map notes its place in the
+ * array: no harm.
+ */
+static __always_inline bool note_change(struct task_slot *slot)
 {
 	u64 epoch = current_epoch();
 	u32 parity = epoch & 1, place, at;
@@ -57,10 +60,10 @@ static __always_inline void note_change(struct task_slot *slot)
 	u64 *entry;
 
 	if (slot->noted_epoch == (u32)epoch)
-		return;
+		return false;
 	noted = changes_of(epoch);
 	if (!noted)
-		return;
+		return false;
 	slot->noted_epoch = epoch;
 	place = noted->slot_count[parity];
 	at = (2 * bpf_get_smp_processor_id() + parity) * CHANGED_SLOTS + place;
@@ -70,6 +73,7 @@ static __always_inline void note_change(struct task_slot *slot)
 	/* The entry before the count that tells of it. */
 	asm volatile("" ::: "memory");
 	noted->slot_count[parity] = place + 1;
+	return true;
 }
 
 /* The same for a pair, when it begins to count in this epoch. */

@@ -260,7 +260,9 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		cpu->voluntary++;
 	if (!slot)
 		return;
-	note_change(slot);
+	/* In one place, and not where a task comes: the programs stay short, and every task leaves or is woken. */
+	if (note_change(slot) || slice >= LOOK_NS)
+		task_class(&event->prev, slot);
 	if (event->tid_change == TID_OF_THREAD) {
 		slot->run_ns += slice;
 		return;
@@ -286,7 +288,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		count_unseen_arrivals(cpu, slot, timeslices);
 		slot->run_delay_ns += is_selected(slot) ? unseen_run_delay(&event->prev, slot) : 0;
 	}
-	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED | TASK_MOVED);
+	flags &= ~(TASK_RUNNING_NOW | TASK_YIELDED | TASK_MOVED | TASK_OVER_RUNTIME);
 	slot->run_ns += slice;
 	slot->last_cpu = cpu_id;
 	if (!slot->tgid)
@@ -301,6 +303,8 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 		note_quota(&event->prev, slot);
 		if (event->yielded)
 			flags |= TASK_YIELDED;
+		if (event->over_runtime)
+			flags |= TASK_OVER_RUNTIME;
 	} else {
 		slot->voluntary++;
 		/* Woken while on its way out: it waits from now on. */
@@ -465,7 +469,8 @@ static __always_inline u32 waker(struct cpu_state *cpu)
 static __always_inline void begin_wakeup_wait(struct task_id *id, struct task_slot *slot, struct cpu_state *cpu,
 					      u8 kind)
 {
-	note_change(slot);
+	if (note_change(slot))
+		task_class(id, slot);
 	slot->wait_kind = kind;
 	slot->waker_or_preemptor_tid = waker(cpu);
 	slot->enqueue_cpu = slot->queue_cpu = wakeup_cpu(id, slot);

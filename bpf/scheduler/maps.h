@@ -49,6 +49,29 @@ enum wait_kind {
 
 #define LATENCY_KINDS 3
 
+/* Which scheduling class has a task, by its effective priority (kernel/sched/sched.h). */
+enum sched_class {
+	CLASS_UNKNOWN,
+	CLASS_FAIR,
+	CLASS_EXT,
+	CLASS_RT,
+	CLASS_DEADLINE,
+	CLASS_STOP,
+};
+
+/* SCHED_* of include/uapi/linux/sched.h, and one: what its policy is, whatever class it has for the moment. */
+enum policy {
+	POLICY_UNKNOWN,
+	POLICY_OTHER,
+	POLICY_FIFO,
+	POLICY_RR,
+	POLICY_BATCH,
+	POLICY_ISO,
+	POLICY_IDLE,
+	POLICY_DEADLINE,
+	POLICY_EXT,
+};
+
 /*
  * Tids are below PID_MAX_LIMIT, 2^22: in waker_or_preemptor_tid the woken_by lies above, and between them the source of
  * the interrupt that woke the task, with one added (interrupts/current.h); 0: it is not known, or too high.
@@ -73,6 +96,7 @@ enum wait_kind {
 #define TASK_SELECTED 16 /* passes the filter: only such waits count */
 #define TASK_IN_CGROUP 32 /* is below the cgroup of the filter */
 #define TASK_MOVED 64 /* has moved to another CPU since its wait began */
+#define TASK_OVER_RUNTIME 128 /* a deadline task that left because its runtime was used up */
 
 /*
  * One task. Written by the CPU that runs it, and by its waker while it sleeps. The first cache line is what a switch
@@ -115,6 +139,11 @@ struct task_slot {
 	char parent_comm[COMM_BYTES];
 	u32 exit_code; /* once TASK_EXITING is set */
 	u32 exit_epoch;
+	u8 sched_class; /* these four as of its last long slice, or the first event of an epoch (classes.h) */
+	u8 policy;
+	u16 priority; /* real-time, 1 to 99; 0: it has none */
+	s16 nice;
+	u16 reserved_class;
 };
 
 /* One CPU has the slot of this index in hand, for the task of this tid. */
@@ -355,6 +384,14 @@ struct slow_wait {
 	u32 epoch; /* in which it ended, as its pairs have it */
 	u32 waker_source;
 	u32 waker_raiser; /* of a softirq, as in struct interrupting */
+	u8 sched_class; /* as in struct task_slot, when the wait ends */
+	u8 policy;
+	u16 priority;
+	s16 nice;
+	u16 over_runtime; /* a deadline task whose runtime was used up when the wait began */
+	u64 dl_runtime_ns; /* of a deadline task: what it may run in each period, */
+	u64 dl_period_ns;
+	u64 dl_missed_ns; /* and by how much it was past its deadline when the wait ended */
 };
 
 UNPRINTED(cpus);

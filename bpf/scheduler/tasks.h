@@ -19,6 +19,8 @@ struct task_id {
 	const void *comm; /* where the event holds the name, if it does */
 	u32 cpu_and_one; /* the CPU that the event names, plus one; 0 if it names none */
 	bool newborn; /* the current task has just started it */
+	bool has_prio; /* the event tells its priority: */
+	s32 prio;
 };
 
 /* What an exec by a thread has done to the task that leaves, since it came: its leader is dead, and they swap tids. */
@@ -38,6 +40,7 @@ struct switch_event {
 	bool seen; /* so was its arrival on this CPU */
 	enum tid_change tid_change;
 	bool pauses; /* prev, a deadline task, has ended its period: it waits for no CPU until the next one */
+	bool over_runtime; /* it has used up its runtime */
 };
 
 static __always_inline u32 task_tgid(struct task_id *id);
@@ -47,6 +50,8 @@ static __always_inline void task_cgroup(struct task_id *id, struct task_slot *sl
 static __always_inline u32 task_pid_namespace(struct task_id *id);
 /* What started it, as far as that can be told. */
 static __always_inline void task_parent(struct task_id *id, struct task_slot *slot);
+/* Its class, policy, priority and nice, as far as they can be told. */
+static __always_inline void task_class(struct task_id *id, struct task_slot *slot);
 /* At its exit: what wait() will say of it, or one of EXIT_*. */
 static __always_inline u32 task_exit_code(struct task_id *id);
 /* On which CPU's queue a task is put that is being woken, unless sched_migrate_task says otherwise. */

@@ -12,6 +12,7 @@
 
 #include "../memory.h"
 #include "../record.h"
+#include "classes.h"
 #include "core.h"
 #include "maps.h"
 #include "tasks.h"
@@ -47,6 +48,17 @@ static __always_inline void task_cgroup(struct task_id *id, struct task_slot *sl
 static __always_inline u32 task_pid_namespace(struct task_id *id)
 {
 	return 0;
+}
+
+/* A record tells the priority alone: of a fair or real-time task it does not say which policy it has. */
+static __always_inline void task_class(struct task_id *id, struct task_slot *slot)
+{
+	if (id->has_prio)
+		note_priority(slot, id->prio);
+}
+
+static __always_inline void describe_deadline(struct slow_wait *event, struct task_id *id, struct cpu_state *cpu)
+{
 }
 
 /* At sched_wakeup_new its starter is still the current task. */
@@ -132,6 +144,9 @@ int tracepoint_sched_switch(void *ctx)
 	event.prev.comm = prev_comm;
 	event.next.tid = FIELD(u32, ctx, SWITCH_NEXT_PID_FIELD);
 	event.next.comm = next_comm;
+	event.prev.prio = FIELD(u32, ctx, SWITCH_PREV_PRIO_FIELD);
+	event.next.prio = FIELD(u32, ctx, SWITCH_NEXT_PRIO_FIELD);
+	event.prev.has_prio = event.next.has_prio = true;
 	/* TASK_RUNNING is 0 on the way to user space, and TASK_REPORT_MAX (0x100) when preempted inside the kernel. */
 	event.involuntary = !(state & REPORTED_RUNNING);
 	event.dead = state & REPORTED_DEAD;
@@ -143,9 +158,10 @@ int tracepoint_sched_switch(void *ctx)
 int tracepoint_sched_waking(void *ctx)
 {
 	char comm[COMM_BYTES] __attribute__((aligned(8)));
-	struct task_id id = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm };
+	struct task_id id = { .tid = FIELD(u32, ctx, WAKING_PID_FIELD), .comm = comm, .has_prio = true };
 
 	COPY_ALIGNED_NAME(comm, ctx, WAKING_COMM_FIELD);
+	id.prio = FIELD(u32, ctx, WAKING_PRIO_FIELD);
 	on_waking(&id);
 	return 1;
 }
@@ -175,6 +191,8 @@ int tracepoint_sched_wakeup_new(void *ctx)
 	/* The only sign that a tid has a new user. */
 	id.start_ns = bpf_ktime_get_ns();
 	id.newborn = true;
+	id.prio = FIELD(u32, ctx, WAKEUP_NEW_PRIO_FIELD);
+	id.has_prio = true;
 	on_waking_new(&id);
 	return 1;
 }

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from schedtop.model.encoding import MOST_COUNT, is_within
 from schedtop.model.rows import UNKNOWN, Rows
+from schedtop.model.sched_class import LEVELS, POLICIES, SCHED_CLASSES
 from schedtop.model.short_lived import FOLDED
 from schedtop.model.waits import BEGINNINGS, CAUSES, DISTANCES, DOMAINS, EVIDENCE, WAKERS
 
@@ -23,6 +24,7 @@ _MOST_WAIT_NS = 1 << 50  # thirteen days
 _MOST_TIME_NS = 1 << 62  # the year 2116
 _UNTOLD_ROWS = 1024
 """So many rows may have nothing but zeros; of more, at least one column must be told."""
+_ROLES = ("", "blocker_", "victim_", "other_")
 _WORDS = {
     "kind": BEGINNINGS,
     "cause": CAUSES,
@@ -30,6 +32,9 @@ _WORDS = {
     "domain": DOMAINS,
     "woken_by": WAKERS,
     "idle_distance": DISTANCES,
+    **{f"{role}sched_class": SCHED_CLASSES for role in _ROLES},
+    **{f"{role}policy": POLICIES for role in _ROLES},
+    "blocker_level": LEVELS,
 }
 
 

@@ -15,6 +15,7 @@ from schedtop.base.cpu_lists import cpu_list, cpus_text
 from schedtop.base.units import printable
 from schedtop.model.containers import cgroup_label, container_label
 from schedtop.model.rows import Rows, text
+from schedtop.model.sched_class import CLASS_WORDS
 
 NO_CGROUPS: Mapping[int, str] = MappingProxyType({})
 
@@ -26,11 +27,12 @@ FIELDS = {
     "number": "numbers",
     "cgroup": "cgroups",
     "pidns": "pid_namespaces",
+    "class": "classes",
 }
 """The words of a filter, and where a Filter keeps their values."""
 
-TEXTS = ("comm", "cgroup")
-WORDS = "comm: tid: tgid: cpu: cgroup: pidns:"
+TEXTS = ("comm", "cgroup", "class")
+WORDS = "comm: tid: tgid: cpu: cgroup: class: pidns:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,14 @@ class Filter:
     cgroups: tuple[str, ...] = ()
     """Parts of a cgroup's path, or of its name on the screen."""
     pid_namespaces: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+    """Of CLASS_WORDS: scheduling classes and policies."""
 
     @classmethod
     def parse(cls, source: str) -> Filter:
-        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`, `cgroup:TEXT`, `pidns:N`; a
-        bare word is part of a comm, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives;
-        CPUs may be ranges: `cpu:0-7,12`.
+        """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`, `cgroup:TEXT`, `pidns:N`,
+        `class:rt` (a scheduling class or a policy); a bare word is part of a comm, a bare number a tid or tgid. `=`
+        does for `:`; commas separate alternatives; CPUs may be ranges: `cpu:0-7,12`.
 
         Raises ValueError with a sentence for the user.
         """
@@ -68,6 +72,12 @@ class Filter:
         for key, items in parts.items():
             if key == "cpu":
                 items = [number for item in items for number in _cpu_numbers(item)]
+            items = [item.lower() for item in items] if key == "class" else items
+            strange = [item for item in items if key == "class" and item not in CLASS_WORDS]
+            if strange:
+                raise ValueError(
+                    f"class:{_short(strange[0])} is no scheduling class or policy: {' '.join(CLASS_WORDS)}"
+                )
             wrong = [] if key in TEXTS else [item for item in items if not _is_number(item)]
             if wrong:
                 raise ValueError(f"{key}:{_short(wrong[0])} is not a number")
@@ -114,6 +124,8 @@ class Filter:
             keep &= np.isin(rows[tid], self.numbers) | np.isin(rows[tgid], self.numbers)
         if self.cpus and cpu_field:
             keep &= np.isin(rows[cpu_field], self.cpus)
+        if self.classes:
+            keep &= _is_of_class(rows, role, self.classes)
         if self.comms:
             keep &= _any_part(rows[role + "comm"], text, self.comms)
         if self.cgroups:
@@ -157,6 +169,17 @@ def _any_part(values: npt.NDArray[Any], name: Callable[[Any], str], wanted: Sequ
     distinct, inverse = np.unique(values, return_inverse=True)
     found = [any(part in name(value).lower() for part in parts) for value in distinct.tolist()]
     return np.array(found, bool)[inverse]
+
+
+def _is_of_class(rows: Rows, role: str, wanted: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Where class or policy is one of CLASS_WORDS; nothing of rows that tell neither."""
+    found = np.zeros(len(rows), bool)
+    if f"{role}sched_class" not in (rows.dtype.names or ()):
+        return found
+    for word in wanted:
+        classes, policies = CLASS_WORDS[word]
+        found |= np.isin(rows[f"{role}sched_class"], classes) | np.isin(rows[f"{role}policy"], policies)
+    return found
 
 
 def _cgroup_text(cgroup: int, cgroups: Mapping[int, str]) -> str:

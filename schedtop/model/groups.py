@@ -8,7 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.containers import HOST, cgroup_label, container_label
-from schedtop.model.rows import GROUPS, PAIR_SUMS, ROLES, TASK_SUMS, Rows, neighbours, take_rows, text
+from schedtop.model.rows import (
+    GROUPS,
+    PAIR_SUMS,
+    ROLES,
+    TASK_SUMS,
+    TREATMENT,
+    Integers,
+    Rows,
+    neighbours,
+    take_rows,
+    text,
+)
 
 NAME_BYTES = 48
 
@@ -30,8 +41,10 @@ GROUP_PAIR_DTYPE = np.dtype(
         ("other_name", f"S{NAME_BYTES}"),
     ]
     + [(name, "<i8") for name in PAIR_SUMS]
+    + [(f"{role}_{name}", kind) for role in ROLES for name, kind in TREATMENT]
 )
-"""A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added."""
+"""A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added. Each TREATMENT is
+what all tasks of the group have in common, else zero."""
 
 Ids = npt.NDArray[np.uint64]
 
@@ -65,9 +78,20 @@ def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     for role, ids in zip(ROLES, keys, strict=True):
         grouped[f"{role}_id"] = ids[order][starts]
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
+        _note_common_treatment(grouped, sorted_rows, starts, f"{role}_")
     for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     return grouped
+
+
+def _note_common_treatment(grouped: Rows, rows: Rows, starts: Integers, role: str) -> None:
+    """Of each group the class, policy, priority and nice of its rows, if all have the same."""
+    names = [f"{role}{name}" for name, _ in TREATMENT]
+    same = np.ones(len(starts), bool)
+    for name in names:
+        same &= np.minimum.reduceat(rows[name], starts) == np.maximum.reduceat(rows[name], starts)
+    for name in names:
+        grouped[name] = np.where(same, rows[name][starts], 0)
 
 
 def group_key(rows: Rows, kind: str, cgroups: Mapping[int, str], role: str = "") -> Ids:

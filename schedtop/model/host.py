@@ -41,12 +41,18 @@ class Host:
     scope: str = ""
     """Which tasks alone are looked at (a filter in the kernel), in words; empty: all."""
 
+    rt_ratio: float | None = None
+    """The share of each CPU that real-time tasks may use together (sched_rt_runtime_us); 1: all, `None`: not known."""
+
+    weight_file: str = ""
+    """Which file sets the weight of a cgroup, with `{}` for its path; empty: not known."""
+
     recorded_source: str = ""
     """Of a recording that is played: the source that it was made through."""
 
     def __post_init__(self) -> None:
         """All of it is shown and written everywhere, and a scope may be the path of a group that anybody has named."""
-        for name in ("name", "kernel", "source", "scope", "recorded_source"):
+        for name in ("name", "kernel", "source", "scope", "weight_file", "recorded_source"):
             object.__setattr__(self, name, printable(getattr(self, name)))
         object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
 

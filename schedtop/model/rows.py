@@ -33,6 +33,10 @@ BLOCKERS = 4
 INTERRUPTERS = 3
 """How many sources of interrupts it keeps by name."""
 
+TREATMENT = (("sched_class", "u1"), ("policy", "u1"), ("priority", "u1"), ("nice", "i1"))
+"""How the scheduler is told to treat a task, decoded in model/sched_class.py: `priority` of real-time tasks, else 0.
+All zero: it is not known."""
+
 TASK_DTYPE = np.dtype(
     [
         ("tid", "<u4"),
@@ -59,6 +63,8 @@ TASK_DTYPE = np.dtype(
         ("parent", "S16"),
         ("exit_code", "<i4"),
         ("ended", "<u4"),
+        *TREATMENT,
+        ("padding", "<u4"),
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
@@ -127,7 +133,15 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("waker_comm", "S16"),
         ("woken_by", "<u4"),
         ("idle_distance", "<i4"),
+        *TREATMENT,
+        *((f"blocker_{name}", kind, (BLOCKERS,)) for name, kind in TREATMENT),
+        ("blocker_level", "u1", (BLOCKERS,)),
+        ("blocker_weight", "<u4", (BLOCKERS,)),
+        ("victim_weight", "<u4", (BLOCKERS,)),
         ("padding", "<u4"),
+        ("dl_runtime_ns", "<i8"),
+        ("dl_period_ns", "<i8"),
+        ("dl_missed_ns", "<i8"),
     ]
 )
 """One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
@@ -143,6 +157,10 @@ back, 0 where that is inferred. `idle_cpu` (-1: none) was idle for `idle_cpu_ns`
 although it was not the task's, at `idle_distance` from it. `woken_by`: a WokenBy; what is no task has the tid 0 as
 waker, except ksoftirqd.
 `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
+TREATMENT of the task, and of each blocker as `blocker_...`. Where both are fair, `blocker_weight` and `victim_weight`
+are their weights at the level where they meet (`blocker_level`, a Level; 0: not known). `dl_runtime_ns` in each
+`dl_period_ns` is what a deadline task was granted (0: it is none, or not known), `dl_missed_ns` by how much it was past
+its deadline when the wait ended.
 `queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
 at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""
 
@@ -150,18 +168,22 @@ UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
 """Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
 
 ROLES = ("victim", "other")
-TASK_NAME_FIELDS = ("tid", "tgid", "comm", "process", "cgroup_id", "pid_namespace")
-_TASK_NAME = ("<u4", "<u4", "S16", "S16", "<u8", "<u4")
+_TASK_NAME = (
+    ("tid", "<u4"),
+    ("tgid", "<u4"),
+    ("comm", "S16"),
+    ("process", "S16"),
+    ("cgroup_id", "<u8"),
+    ("pid_namespace", "<u4"),
+    *TREATMENT,
+)
+TASK_NAME_FIELDS = tuple(name for name, _ in _TASK_NAME)
 
-TASK_NAME_DTYPE = np.dtype([*zip(TASK_NAME_FIELDS, _TASK_NAME, strict=True)])
-"""A task by its name and numbers. `process` is the name of its thread group's leader."""
+TASK_NAME_DTYPE = np.dtype([*_TASK_NAME])
+"""A task by its name and numbers, with its TREATMENT. `process` is the name of its thread group's leader."""
 
 PAIR_DTYPE = np.dtype(
-    [
-        (f"{role}_{name}", kind)
-        for role in ("victim", "other")
-        for name, kind in zip(TASK_NAME_FIELDS, _TASK_NAME, strict=True)
-    ]
+    [(f"{role}_{name}", kind) for role in ("victim", "other") for name, kind in _TASK_NAME]
     + [(name, "<i8") for name in ("preemptions", "preempted_ns", "waits", "blocked_ns")]
 )
 """A victim and another task. `preemptions`: how often the other took the CPU from it, `preempted_ns`: the whole waits

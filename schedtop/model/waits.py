@@ -7,32 +7,14 @@ the labels. What a later version may write besides has no member here: it decode
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Self
 
 import numpy as np
 
+from schedtop.model.labels import Labeled
 from schedtop.model.rows import Integers, Rows
 
 
-class _Labeled(IntEnum):
-    """A number in a row, and the word for it."""
-
-    label: str
-
-    def __new__(cls, number: int, label: str) -> Self:
-        member = int.__new__(cls, number)
-        member._value_ = number
-        member.label = label
-        return member
-
-    @classmethod
-    def known(cls, number: int) -> Self | None:
-        """The member of a number, `None` where a later version wrote it."""
-        return tuple(cls)[number] if 0 <= number < len(cls) else None
-
-
-class Beginning(_Labeled):
+class Beginning(Labeled):
     """How a wait began (`kind`), in the order of recordings; WAIT_KINDS are among them."""
 
     WAKEUP = 0, "wakeup"
@@ -42,7 +24,7 @@ class Beginning(_Labeled):
     FORK = 4, "fork"  # the task is new: until it first runs
 
 
-class Cause(_Labeled):
+class Cause(Labeled):
     """Why a slow wait was slow, exclusive, see docs/blame.md. The first three and `fork` only say how it began."""
 
     WAKEUP = 0, "wakeup"
@@ -53,9 +35,12 @@ class Cause(_Labeled):
     IDLE_CPU = 5, "idle-cpu"  # another CPU was idle for most of it
     FORK = 6, "fork"
     INTERRUPTS = 7, "interrupts"  # they had the CPU for most of it
+    BEHIND_RT = 8, "behind-rt"  # real-time tasks of no lower priority had the CPU for most of it
+    BEHIND_DEADLINE = 9, "behind-deadline"
+    LOWER_WEIGHT = 10, "lower-weight"  # fair tasks with twice its weight and more had it
 
 
-class Evidence(_Labeled):
+class Evidence(Labeled):
     """What the cause rests on, where it does not say so itself."""
 
     NONE = 0, ""
@@ -63,9 +48,11 @@ class Evidence(_Labeled):
     PINNED = 2, "pinned"  # the affinity mask forbids the idle CPU
     NOT_BALANCED = 3, "not balanced"  # the scheduler could have used it
     SCHED_EXT = 4, "sched_ext"  # of any cause: such a scheduler may have had it in a queue of its own, for any CPU
+    DEADLINE_RUNTIME = 5, "deadline runtime"  # throttled: a deadline task had used up its own
+    RT_RUNTIME = 6, "rt runtime"  # throttled: real-time tasks had used up theirs, and others run for the rest
 
 
-class Distance(_Labeled):
+class Distance(Labeled):
     """How far the idle CPU is from the one that the task waited for (`idle_distance`)."""
 
     NONE = 0, ""  # or not known: recordings before it was told
@@ -80,7 +67,7 @@ class Distance(_Labeled):
         return self.label.replace("_", " ")
 
 
-class WokenBy(_Labeled):
+class WokenBy(Labeled):
     """What woke a task (`woken_by`)."""
 
     TASK = 0, "task"  # or not known, see `waker_tid`
@@ -88,7 +75,7 @@ class WokenBy(_Labeled):
     SOFTIRQ = 2, "softirq"  # what an interrupt leaves to be done after it: the waker is told if it is ksoftirqd
 
 
-class Domain(_Labeled):
+class Domain(Labeled):
     """What a wait crossed from the CPU where it began to the one where it ended."""
 
     NONE = 0, ""
@@ -129,7 +116,7 @@ def reason(row: np.void) -> Reason:
     )
 
 
-class Explanation(_Labeled):
+class Explanation(Labeled):
     """Cause and evidence together: what slow waits are weighed by."""
 
     QUEUEING = 0, "queueing"  # began with a wakeup, a fork or a preemption, and nothing else explains it
@@ -142,6 +129,11 @@ class Explanation(_Labeled):
     UNKNOWN = 7, "unknown"  # a cause that this version does not know
     SCHED_EXT = 8, "sched_ext"  # a scheduler of that class decides when tasks run, and where
     INTERRUPTS = 9, "interrupts"
+    BEHIND_RT = 10, "behind rt"
+    BEHIND_DEADLINE = 11, "behind deadline"
+    LOWER_WEIGHT = 12, "lower weight"
+    DEADLINE_RUNTIME = 13, "deadline runtime"
+    RT_RUNTIME = 14, "rt runtime"
 
 
 def _explanations() -> Integers:
@@ -151,6 +143,8 @@ def _explanations() -> Integers:
         table[cause] = Explanation.__members__.get(cause.name, Explanation.QUEUEING)
     for cause in (Cause.WAKEUP, Cause.PREEMPTION, Cause.YIELD, Cause.FORK):
         table[cause, Evidence.SCHED_EXT] = Explanation.SCHED_EXT
+    table[Cause.THROTTLED, Evidence.DEADLINE_RUNTIME] = Explanation.DEADLINE_RUNTIME
+    table[Cause.THROTTLED, Evidence.RT_RUNTIME] = Explanation.RT_RUNTIME
     table[Cause.IDLE_CPU, Evidence.PINNED] = Explanation.PINNED
     table[Cause.IDLE_CPU, Evidence.NOT_BALANCED] = Explanation.NOT_BALANCED
     return table

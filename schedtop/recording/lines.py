@@ -261,6 +261,9 @@ def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
     return {int(key): path for key, path in data.items()}
 
 
+_HOST_WORDS = ("name", "kernel", "source", "scope", "weight_file")
+
+
 def _host(data: dict[str, Any]) -> Host:
     known = {field.name for field in fields(Host)} - {"recorded_source"}
     topology = data["topology"]
@@ -268,9 +271,13 @@ def _host(data: dict[str, Any]) -> Host:
         "notes": tuple(map(_words, data["notes"])),
         "topology": _topology(topology) if topology else None,
     }
-    if not all(isinstance(values[key], str) for key in ("name", "kernel", "source", "scope")):
+    values.setdefault("weight_file", "")
+    if not all(isinstance(values[key], str) for key in _HOST_WORDS):
         raise TypeError("a name is not text")
-    return Host(**values | {key: _words(values[key]) for key in ("name", "kernel", "source", "scope")})
+    ratio = values.get("rt_ratio")
+    if ratio is not None and not (type(ratio) in (int, float) and 0 <= ratio <= 1):
+        raise ValueError("a share of real-time tasks that cannot be")
+    return Host(**values | {key: _words(values[key]) for key in _HOST_WORDS})
 
 
 def _topology(data: dict[str, Any]) -> Topology:

@@ -76,7 +76,8 @@ class Attributes:
 
     `affinity`: a list of CPUs as `taskset -c` takes it, `allowed_cpus` how many they are. `policy`: `other`, `fifo`,
     `rr`, `batch`, `idle`, `deadline`, `ext`; `rt_priority` 0 unless fifo or rr; `nice` -20..19. `cgroup`: its path in
-    the hierarchy of the cpu controller, empty if unknown.
+    the hierarchy of the cpu controller, empty if unknown. `sched_class`: one of SCHED_CLASSES; `weight`: its own, of a
+    fair task, `cgroup_weight`: that of its cgroup, in shares (1024 if nothing is set); `None`: none, or not known.
     """
 
     affinity: str
@@ -86,3 +87,6 @@ class Attributes:
     nice: int
     cgroup: str
     quota: Quota | None = None
+    sched_class: str = ""
+    weight: int | None = None
+    cgroup_weight: int | None = None

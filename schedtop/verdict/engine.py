@@ -6,9 +6,12 @@ It never guesses: with missing or contradicting evidence it says so. Causes weig
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from schedtop.base.units import format_ns
 from schedtop.history.view import View
 from schedtop.verdict.facts import Facts, gather
+from schedtop.verdict.limits import FIRST_VERDICT_NS
 from schedtop.verdict.rule import BY_LOAD, Rule
 from schedtop.verdict.rules import (
     affinity,
@@ -17,6 +20,7 @@ from schedtop.verdict.rules import (
     delay,
     evidence,
     interrupts,
+    precedence,
     short_lived,
     starvation,
     steal,
@@ -38,8 +42,13 @@ RULES: Sequence[Rule] = (
     Rule("incomplete", "unknown", evidence.incomplete),
     Rule("mixed", BY_LOAD, contention.mixed),
     Rule("throttled", BY_LOAD, throttling.throttled),
+    Rule("deadline-runtime", BY_LOAD, precedence.deadline_runtime),
+    Rule("rt-runtime", BY_LOAD, precedence.rt_runtime),
     Rule("stolen", BY_LOAD, steal.stolen),
     Rule("interrupts", BY_LOAD, interrupts.interrupted),
+    Rule("behind-rt", BY_LOAD, precedence.behind_rt),
+    Rule("behind-deadline", BY_LOAD, precedence.behind_deadline),
+    Rule("lower-weight", BY_LOAD, precedence.lower_weight),
     Rule("pinned", BY_LOAD, affinity.pinned),
     Rule("not-balanced", BY_LOAD, affinity.not_balanced),
     Rule("idle-cpu", "unknown", affinity.idle_elsewhere),
@@ -66,4 +75,8 @@ def judge(view: View) -> Verdict:
 def verdict_on(facts: Facts) -> Verdict:
     """The verdict on the facts of a View."""
     # The last rule always applies.
-    return next(verdict for rule in RULES if (verdict := rule.judge(facts)))
+    verdict = next(verdict for rule in RULES if (verdict := rule.judge(facts)))
+    span = facts.frame.interval_ns
+    if span >= FIRST_VERDICT_NS or verdict.rule == "too-short":
+        return verdict
+    return replace(verdict, evidence=(*verdict.evidence, f"only {format_ns(span)} were measured"))

@@ -108,6 +108,11 @@ class Facts:
         shown = self.view.settings.shown_filter.cpus
         return self.frame.tasks[np.isin(self.frame.tasks["last_cpu"], shown)] if shown else self.frame.tasks
 
+    def run_share(self, tid: int) -> float | None:
+        """How much of the window a task ran, `None` if that is not known."""
+        rows = self.frame.tasks[self.frame.tasks["tid"] == tid]
+        return int(rows["run_ns"].sum()) / max(1, self.frame.interval_ns) if len(rows) else None
+
     def quota_above(self, cgroup: int) -> Quota | None:
         """The quota that throttles a cgroup most: its own or that of one around it."""
         path = self.frame.cgroups.get(cgroup, "")

@@ -26,6 +26,7 @@ PRESSURE_NOTICE = 0.2  # wakeups alone make some; this is more
 MAIN_SHARE, MAIN_FACTOR = 0.6, 2.0  # it has most of the time, or twice that of the next: else it is mixed
 COVERED_SHARE = 0.5  # of less than half of a wait, the blockers known need not be typical
 KNOWN_RATIO = 0.95  # up to here, how much of a wait is known is said; beyond, the rest is rounding and clocks
+RT_LIMIT_RATIO = 0.9  # of what real-time tasks may run: then the limit is what lets others run at all
 VICTIM_SHARE = 0.1  # a task that waited for less of it is a bystander
 FEW_VICTIMS = 2  # so many have names in the headline
 STORM_VICTIMS = 8  # a task that wakes fewer is an ordinary waker

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.rows import TREATMENT, Integers, Rows, take_rows, text
+from schedtop.model.sched_class import UNKNOWN_TREATMENT, SchedClass, Treatment, treatment, treatments
 from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
 from schedtop.verdict.phrases import task_words
@@ -16,41 +17,57 @@ from schedtop.verdict.phrases import task_words
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of one task in several waits, in nanoseconds."""
+    """The part of one task in several waits, in nanoseconds. `words`: its name, tid and what is not ordinary of it."""
 
     tid: int
     words: str
     ns: int
+    name: str = ""
+    treatment: Treatment = UNKNOWN_TREATMENT
 
 
 def victims_of(rows: Rows) -> list[Part]:
     """The tasks that waited in these rows of SLOW_WAIT_DTYPE, longest first."""
-    return _parts(rows["tid"], rows["comm"], rows["wait_ns"])
+    return _parts(rows["tid"], rows["comm"], rows["wait_ns"], treatments(rows))
 
 
 def wakers_of(rows: Rows) -> list[Part]:
     """The tasks that woke those of these waits, by the time that these then waited. Interrupts are none."""
     woken = rows[(rows["kind"] != Beginning.FORK) & (rows["woken_by"] == WokenBy.TASK)]
-    return _parts(woken["waker_tid"], woken["waker_comm"], woken["wait_ns"])
+    return _parts(woken["waker_tid"], woken["waker_comm"], woken["wait_ns"], ())
 
 
-def blockers_of(rows: Rows) -> list[Part]:
-    """The tasks that had the CPU during these waits, longest first, without those too small to be kept by name."""
-    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), rows["blocker_ns"].ravel())
+def blockers_of(rows: Rows, sched_class: SchedClass | None = None) -> list[Part]:
+    """The tasks that had the CPU during these waits, longest first, without those too small to be kept by name.
+
+    `sched_class`: of these alone.
+    """
+    times = rows["blocker_ns"]
+    if sched_class is not None:
+        times = np.where(rows["blocker_sched_class"] == sched_class, times, 0)
+    flat = np.zeros(rows["blocker_tid"].size, [*TREATMENT])
+    for name, _ in TREATMENT:
+        flat[name] = rows[f"blocker_{name}"].ravel()
+    return _parts(rows["blocker_tid"].ravel(), rows["blocker_comm"].ravel(), times.ravel(), treatments(flat))
 
 
-def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers) -> list[Part]:
+def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers, treated: Sequence[Treatment]) -> list[Part]:
     known = np.flatnonzero((tids > 0) & (times > 0))
     found, first, places = np.unique(tids[known], return_index=True, return_inverse=True)
     totals = np.bincount(places, times[known], len(found)).astype(np.int64)
     names = comms[known][first]
     order = np.argsort(-totals, kind="stable").tolist()
-    return [Part(int(found[at]), task_words(int(found[at]), names[at]), int(totals[at])) for at in order]
+    told = [treated[known[place]] for place in first.tolist()] if treated else [UNKNOWN_TREATMENT] * len(found)
+    return [_part(int(found[at]), names[at], int(totals[at]), told[at]) for at in order]
+
+
+def _part(tid: int, comm: bytes, ns: int, told: Treatment) -> Part:
+    return Part(tid, task_words(tid, comm, told.words), ns, text(comm), told)
 
 
 def waiters(tasks: Rows) -> list[Part]:
     """Rows of TASK_DTYPE as parts of their run delay."""
-    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_delay_ns"])) for row in tasks]
+    return [_part(int(row["tid"]), row["comm"], int(row["run_delay_ns"]), treatment(row)) for row in tasks]
 
 
 def longest_runner(tasks: Rows) -> list[Part]:
@@ -58,7 +75,7 @@ def longest_runner(tasks: Rows) -> list[Part]:
     if not len(tasks) or int(tasks["run_ns"].max()) <= 0:
         return []
     row = tasks[int(np.argmax(tasks["run_ns"]))]
-    return [Part(int(row["tid"]), task_words(int(row["tid"]), row["comm"]), int(row["run_ns"]))]
+    return [_part(int(row["tid"]), row["comm"], int(row["run_ns"]), treatment(row))]
 
 
 def main_blocker(rows: Rows) -> Part | None:

@@ -8,12 +8,16 @@ from schedtop.base.units import plural
 from schedtop.model.rows import text
 
 
-def task_words(tid: int, comm: bytes) -> str:
-    """`name (tid)`, `task tid` without a name, `idle` for the idle task."""
+def task_words(tid: int, comm: bytes, how: str = "") -> str:
+    """`name (tid)`, `task tid` without a name, `idle` for the idle task.
+
+    `how`: what is not ordinary of its class, priority or nice (Treatment.words): `name (tid, fifo 50)`.
+    """
     name = text(comm)
     if not tid:
         return "idle"
-    return f"{name} ({tid})" if name else f"task {tid}"
+    inner = f"{tid}, {how}" if how else f"{tid}"
+    return f"{name} ({inner})" if name else f"task {inner}"
 
 
 def interrupt_words(name: bytes, raiser: bytes) -> str:

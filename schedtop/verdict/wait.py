@@ -10,16 +10,22 @@ from types import MappingProxyType
 
 import numpy as np
 
-from schedtop.base.units import format_ns, plural
+from schedtop.base.units import format_ns, format_round_ns, plural
+from schedtop.model.sched_class import Level, treatment
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO
 from schedtop.verdict.phrases import interrupt_words, listed, percent, task_words
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        "throttled": "its cgroup had used up its CPU quota and had to wait for the next period, whatever was idle",
+        "throttled": "its cgroup had used up its CPU quota and had to wait for the next period, whatever was idle; or "
+        "a deadline or real-time task had used up the runtime of its class (dl, rt)",
         "stolen": "the hypervisor had the CPU for at least half of the wait",
         "interrupts": "interrupts had the CPU for at least half of the wait: what devices, timers and packets ask for",
+        "behind-deadline": "deadline tasks had the CPU for most of it: they run before all others",
+        "behind-rt": "real-time tasks of no lower priority had the CPU for most of it: they run before ordinary ones",
+        "lower-weight": "tasks with twice its weight and more (nice, policy idle, cpu.weight of cgroups, autogroups) "
+        "had the CPU for most of it",
         "idle-cpu": "another CPU was idle for at least half of the wait: forbidden by the affinity mask (pinned), or "
         "allowed and not used (not balanced: of the same cache, another cache or another node)",
         "yield": "the task gave the CPU away itself with sched_yield and waited to get it back",
@@ -40,6 +46,10 @@ _DISTANCE_WORDS = {
 _IDLE_WORDS = {Evidence.PINNED: "idle CPU, pinned", Evidence.NOT_BALANCED: "idle CPU, allowed"}
 
 
+_OUTRANKED = (Cause.BEHIND_RT, Cause.BEHIND_DEADLINE, Cause.LOWER_WEIGHT)
+_RUNTIMES = {Evidence.DEADLINE_RUNTIME: "dl", Evidence.RT_RUNTIME: "rt"}
+
+
 def cause_words(row: np.void) -> str:
     """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns; `?` after what is inferred."""
     why = reason(row)
@@ -48,6 +58,10 @@ def cause_words(row: np.void) -> str:
             return f"idle, {why.distance.words}"
         return _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
     cause = "" if why.cause is None else why.cause.label
+    if why.cause in _OUTRANKED:
+        return cause.replace("-", " ")
+    if why.evidence in _RUNTIMES and why.evidence is not None:
+        return f"{cause}, {_RUNTIMES[why.evidence]}"
     if why.evidence is Evidence.SCHED_EXT:
         return f"{cause}, ext" if cause else "unknown"
     return f"{cause}?" if why.evidence is Evidence.INFERRED else cause or "unknown"
@@ -63,7 +77,11 @@ def explain(row: np.void, cpus: int = 0) -> str:
 def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
     """The tasks and interrupts that had the CPU while this one waited, by name with nanoseconds, longest first."""
     blockers = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
-    found = [(task_words(tid, comm), run_ns) for tid, comm, run_ns in blockers if tid]
+    found = [
+        (task_words(tid, comm, treatment(row, "blocker_", place).words), run_ns)
+        for place, (tid, comm, run_ns) in enumerate(blockers)
+        if tid
+    ]
     interrupts = zip(*(row[name].tolist() for name in ("interrupt", "interrupt_raiser", "interrupt_ns")), strict=True)
     found += [(interrupt_words(name, raiser), ns) for name, raiser, ns in interrupts]
     yield from sorted(((name, ns) for name, ns in found if ns > 0), key=lambda blocker: -blocker[1])
@@ -71,7 +89,8 @@ def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
 
 def _beginning(row: np.void, why: Reason) -> str:
     """Which task waited how long, and how that began."""
-    task, wait = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["wait_ns"]))
+    task = task_words(int(row["tid"]), row["comm"], treatment(row).words)
+    wait = format_ns(int(row["wait_ns"]))
     ran, queued = int(row["cpu"]), int(row["enqueue_cpu"])
     first = queued if queued >= 0 else ran
     if why.began is Beginning.THROTTLED:
@@ -105,6 +124,18 @@ def _woken_by(row: np.void) -> str:
 def _why(row: np.void, why: Reason, cpus: int) -> str:
     """What the cause rests on; nothing where the beginning says it all."""
     wait = format_ns(int(row["wait_ns"]))
+    missed = f", and missed its deadline by {format_ns(int(row['dl_missed_ns']))}" if row["dl_missed_ns"] > 0 else ""
+    if why.evidence is Evidence.DEADLINE_RUNTIME:
+        runtime, period = (format_round_ns(int(row[f"dl_{name}_ns"])) for name in ("runtime", "period"))
+        granted = f" of {runtime} in each {period}" if row["dl_runtime_ns"] else ""
+        return f"It is a deadline task and had used up its runtime{granted}{missed}"
+    if why.evidence is Evidence.RT_RUNTIME:
+        return "It is a real-time task, and these had used up the time that they may have (sched_rt_runtime_us)"
+    if why.cause in _OUTRANKED:
+        beside = f". {_idle_cpu(row, why, cpus)}" if why.evidence in (Evidence.PINNED, Evidence.NOT_BALANCED) else ""
+        return f"{_outranked(row, why)}{missed}{beside}"
+    if missed:
+        return f"It is a deadline task{missed.removeprefix(',')}"
     if why.cause is Cause.THROTTLED:
         inferred = " (inferred from cpu.stat)" if why.evidence is Evidence.INFERRED else ""
         until = f" for {format_ns(int(row['throttled_ns']))} of {wait}" if row["throttled_ns"] > 0 else ""
@@ -116,6 +147,19 @@ def _why(row: np.void, why: Reason, cpus: int) -> str:
     if why.cause is Cause.IDLE_CPU:
         return _idle_cpu(row, why, cpus)
     return "Why is not known" if why.cause is None else ""
+
+
+def _outranked(row: np.void, why: Reason) -> str:
+    """Which tasks went before it, by which rule."""
+    if why.cause is Cause.BEHIND_RT:
+        return "Real-time tasks run before it"
+    if why.cause is Cause.BEHIND_DEADLINE:
+        return "Deadline tasks run before all others"
+    which = int(np.argmax(np.where(row["blocker_weight"] > row["victim_weight"], row["blocker_ns"], -1)))
+    level = Level.known(int(row["blocker_level"][which])) or Level.TASK
+    whose = {Level.CGROUP: "Its cgroup", Level.AUTOGROUP: "Its session"}.get(level, "It")
+    weights = int(row["victim_weight"][which]), int(row["blocker_weight"][which])
+    return f"{whose} has a weight of {weights[0]} against {weights[1]}"
 
 
 def _idle_cpu(row: np.void, why: Reason, cpus: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,9 +10,18 @@ from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.sched_class import SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import COVERED_SHARE, FEW_VICTIMS, IDLE, KNOWN_RATIO, MISSING_SHARE, QUOTA_NOTICE
+from schedtop.verdict.limits import (
+    COVERED_SHARE,
+    FEW_VICTIMS,
+    IDLE,
+    KNOWN_RATIO,
+    MISSING_SHARE,
+    NOTABLE_SHARE,
+    QUOTA_NOTICE,
+)
 from schedtop.verdict.parts import Part, blockers_of
 from schedtop.verdict.phrases import counted, percent, task_words
 
@@ -27,7 +36,16 @@ EXPLANATION_WORDS = {
     Explanation.UNKNOWN: "a cause that this version does not know",
     Explanation.SCHED_EXT: "a sched_ext scheduler",
     Explanation.INTERRUPTS: "interrupts",
+    Explanation.BEHIND_RT: "real-time tasks",
+    Explanation.BEHIND_DEADLINE: "deadline tasks",
+    Explanation.LOWER_WEIGHT: "tasks with more weight",
+    Explanation.DEADLINE_RUNTIME: "the runtime of deadline tasks",
+    Explanation.RT_RUNTIME: "the runtime of real-time tasks",
 }
+
+
+LOW_NICE, LEAST_NICE = 10, 19
+"""What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
 
 
 def context_words(f: Facts, *said: str) -> tuple[str, ...]:
@@ -40,11 +58,23 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
         parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
     if "short-lived" not in said and (found := f.short_lived):
         parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
+    parts += _behind_words(f)
     if f.queues_unknown:
         parts.append(f.queues_unknown)
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)
+
+
+def _behind_words(f: Facts) -> Iterator[str]:
+    """Which task of a higher class had the CPU for much of the slow waiting time, where that is not the main cause."""
+    for each, higher in _HIGHER.items():
+        if f.slow.main is not each and f.slow.share(each) >= NOTABLE_SHARE:
+            (top, *_) = blockers_of(f.slow.of(each), higher)
+            yield f"{percent(f.slow.share(each))} of the slow waiting time is behind {top.words}"
+
+
+_HIGHER = {Explanation.BEHIND_RT: SchedClass.RT, Explanation.BEHIND_DEADLINE: SchedClass.DEADLINE}
 
 
 def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
@@ -66,6 +96,14 @@ def calm_words(f: Facts) -> tuple[str, ...]:
 def delay_words(f: Facts) -> tuple[str, ...]:
     """How much waiting there is, where only sums are known."""
     return (f"{f.waiting:.1f} tasks wait on average, by their run delay",)
+
+
+def missed_words(rows: Rows) -> tuple[str, ...]:
+    """How many of these waits ended after the deadline of the task, if some did."""
+    missed = rows["dl_missed_ns"][rows["dl_missed_ns"] > 0]
+    if not len(missed):
+        return ()
+    return (f"deadlines were missed {counted(len(missed), 'time')}, by up to {format_ns(int(missed.max()))}",)
 
 
 def p99_words(f: Facts) -> tuple[str, ...]:
@@ -110,9 +148,15 @@ def task_names(parts: Sequence[Part]) -> str:
 
 def widen_words(f: Facts, victims: Sequence[Part]) -> str:
     """What to do about the affinity; with few tasks the command that moves the first of them."""
-    if len(victims) > FEW_VICTIMS:
-        return "Widen the affinity"
-    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
+    more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
+    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}{more}"
+
+
+def renice_words(part: Part) -> str:
+    """The command that gives a task less weight, or another class if weights do not count for it."""
+    if part.treatment.sched_class in (SchedClass.RT, SchedClass.DEADLINE):
+        return f"chrt -o -p 0 {part.tid}"
+    return f"renice -n {LOW_NICE if part.treatment.nice < LOW_NICE else LEAST_NICE} -p {part.tid}"
 
 
 def quota_words(path: str, share: float) -> str:
@@ -133,5 +177,5 @@ def biggest_words(tasks: Rows) -> tuple[str, ...]:
     own = take_rows(tasks, np.flatnonzero(places == most))
     ran = format_ns(int(own["run_ns"].sum()))
     if len(own) == 1:
-        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0])} ran {ran}",)
+        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0], treatment(own[0]).words)} ran {ran}",)
     return (f"biggest: {text(found[most])}, {len(own)} tasks, ran {ran}",)

@@ -29,7 +29,7 @@ _CONDITIONS = (
     "p99 > 10ms", "p99(preemption) >= 1.5ms and steal > 5% for 3s", "queue(cpu:1) > 4", "switches > 10000/s for 1m",
     "run_delay(comm:nginx) > 500ms/s", "throttled(web.service) > 20% for 10s", "max < 5 ms",
 )  # fmt: skip
-_FILTERS = ("comm:nginx,post tid:1,2 pid:7", "cpu:0-3,8 cgroup:web.service", "pidns:4026531836 4711 bash", "tgid=3")
+_FILTERS = ("comm:nginx,post tid:1,2 pid:7", "cpu:0-3,8 cgroup:web.service", "pidns:4026531836 bash", "tgid=3 class:rt")
 _KEYS = ("space,F9", "ctrl+s alt+x , ?", "shift+a pgup esc", "é ß 漢")
 _UNITS = (
     "500us", "1.5s", "2m", ".5h", "500MiB", "1.5G", "64k", "0-3,8,10-12", "14:03:10", "2026-07-01T14:03:10Z", "7",

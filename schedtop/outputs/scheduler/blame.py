@@ -15,6 +15,7 @@ from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.groups import group_members, group_tasks
 from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
+from schedtop.model.sched_class import LEVELS, treatment
 from schedtop.model.waits import BEGINNINGS, CAUSES, DISTANCES, DOMAINS, EVIDENCE, WAKERS
 
 GROUP_FIELDS = (
@@ -33,11 +34,13 @@ GROUP_FIELDS = (
 def slow_wait_fields(view: View) -> list[dict[str, Any]]:
     """One object a slow wait, in the order of the View."""
     names = view.slow_waits.dtype.names or ()
-    rows = (dict(zip(names, values, strict=True)) for values in view.slow_waits.tolist())
-    return [_slow_wait(wait, view.frame) for wait in rows]
+    return [
+        _slow_wait(dict(zip(names, values, strict=True)), row, view.frame)
+        for values, row in zip(view.slow_waits.tolist(), view.slow_waits, strict=True)
+    ]
 
 
-def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
+def _slow_wait(wait: dict[str, Any], row: np.void, frame: Frame) -> dict[str, Any]:
     queued_ns = wait["wait_ns"] - wait["throttled_ns"]
     return {
         "time": iso_time(wait["time_ns"]),
@@ -46,6 +49,8 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "comm": text(wait["comm"]),
         "cgroup": cgroup_name(frame, wait["cgroup_id"]),
         "pid_namespace": wait["pid_namespace"] or None,
+        **treatment(row).as_json(),
+        "deadline": _deadline(wait),
         "cpu": wait["cpu"],
         "enqueue_cpu": wait["enqueue_cpu"],
         "crossed": DOMAINS[wait["domain"]] or None,
@@ -65,7 +70,7 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
         "woken_by": woken_by(wait["woken_by"], wait["waker_tid"]),
         "waker_interrupt": text(wait["waker_interrupt"]) or None,
         "waker_raised_by": text(wait["waker_raiser"]) or None,
-        "blockers": _blockers(wait),
+        "blockers": _blockers(wait, row),
         "other_blockers_ns": wait["others_ns"],
         "own_cpu_idle_ns": wait["cpu_idle_ns"],
         "interrupted_ns": wait["interrupted_ns"] if frame.interrupts is not None else None,
@@ -75,11 +80,31 @@ def _slow_wait(wait: dict[str, Any], frame: Frame) -> dict[str, Any]:
     }
 
 
-def _blockers(wait: dict[str, Any]) -> list[dict[str, Any]]:
+def _deadline(wait: dict[str, Any]) -> dict[str, int] | None:
+    """What a deadline task was granted, and by how much its deadline was past when the wait ended."""
+    names = ("runtime_ns", "period_ns", "missed_ns")
+    return {name: wait[f"dl_{name}"] for name in names} if wait["dl_runtime_ns"] else None
+
+
+def _weights(wait: dict[str, Any], place: int) -> dict[str, Any]:
+    """The weights of a blocker and its victim where they meet (1024 is nice 0, and a cgroup's if nothing is set)."""
+    level = LEVELS[wait["blocker_level"][place]] or None
+    names = {"weight_there": "blocker_weight", "victim_weight_there": "victim_weight"}
+    there = {name: int(wait[field][place]) if level else None for name, field in names.items()}
+    return {"weight_level": level, **there}
+
+
+def _blockers(wait: dict[str, Any], row: np.void) -> list[dict[str, Any]]:
     """Tasks, and sources of interrupts, which have no tid but may have been raised; the longest first."""
     tasks = zip(*(wait[f"blocker_{name}"].tolist() for name in ("tid", "comm", "ns")), strict=True)
     interrupts = zip(*(wait[name].tolist() for name in ("interrupt", "interrupt_ns", "interrupt_raiser")), strict=True)
-    found: list[dict[str, Any]] = [{"tid": tid, "comm": text(comm), "run_ns": ns} for tid, comm, ns in tasks if ns]
+    found: list[dict[str, Any]] = [
+        {"tid": tid, "comm": text(comm), "run_ns": ns}
+        | treatment(row, "blocker_", place).as_json()
+        | _weights(wait, place)
+        for place, (tid, comm, ns) in enumerate(tasks)
+        if ns
+    ]
     found += [
         {"tid": None, "comm": text(name), "run_ns": ns, "raised_by": text(raiser) or None}
         for name, ns, raiser in interrupts

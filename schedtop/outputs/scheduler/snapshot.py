@@ -18,6 +18,7 @@ from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import WAIT_KINDS, Rows, text
+from schedtop.model.sched_class import treatments
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import (
     attribution_fields,
@@ -63,6 +64,11 @@ TASK_FIELDS = (
     "ended",
     "exit_status",
     "exit_signal",
+    "sched_class",
+    "policy",
+    "priority",
+    "nice",
+    "weight",
 )
 """The fields of a task, in this order."""
 
@@ -164,6 +170,7 @@ def filter_fields(wanted: Filter, hidden_tgids: Iterable[int] = (), scope: str =
         "tid_or_tgid": list(wanted.numbers),
         "cgroup": list(wanted.cgroups),
         "pid_namespace": list(wanted.pid_namespaces),
+        "class": list(wanted.classes),
         "not_tgid": list(hidden_tgids),
         "scope": scope,
     }
@@ -225,7 +232,7 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
     if frame.interrupts is None:
         unknown["interrupted_ns"] = None
     tasks = []
-    for values in rows.tolist():
+    for values, treated in zip(rows.tolist(), treatments(rows), strict=True):
         task = dict(zip(names, values, strict=True))
         task |= {
             "comm": text(task["comm"]),
@@ -234,6 +241,7 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
             "pid_namespace": task["pid_namespace"] or None,
             "allowed_cpus": task["allowed_cpus"] or None,
             "switches": task["voluntary_switches"] + task["involuntary_switches"],
+            **treated.as_json(),
             **task_ending(task, "exit_codes" not in frame.unavailable),
             **unknown,
         }

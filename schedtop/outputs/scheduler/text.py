@@ -19,6 +19,7 @@ from schedtop.base.units import (
 from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import View
 from schedtop.model.queue_lengths import length_ranges
+from schedtop.model.sched_class import class_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.scheduler.interrupts import interrupts_table
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
@@ -133,7 +134,19 @@ def _queue_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _tasks(view: View, data: dict[str, Any]) -> str:
-    header = ("tid", "tgid", "comm", "run", "run delay", "longest wait", "switches", "involuntary", "migrations", "cpu")
+    header = (
+        "tid",
+        "tgid",
+        "comm",
+        "class",
+        "run",
+        "run delay",
+        "longest wait",
+        "switches",
+        "involuntary",
+        "migrations",
+        "cpu",
+    )
     if data["tasks"] is None:
         return "Tasks: not available"
     rows = [
@@ -141,6 +154,7 @@ def _tasks(view: View, data: dict[str, Any]) -> str:
             str(task["tid"]),
             str(task["tgid"]),
             task["comm"],
+            class_words(task) or "-",
             *(format_ns(task[name]) for name in ("run_ns", "run_delay_ns", "max_wait_ns")),
             *(format_count(task[name]) for name in ("switches", "involuntary_switches", "migrations")),
             str(task["last_cpu"]),
@@ -148,7 +162,7 @@ def _tasks(view: View, data: dict[str, Any]) -> str:
         for task in data["tasks"]
     ]
     title = f"Tasks by {TASK_SORTS[view.settings.task_sort]}: {len(rows)} of {len(view.tasks)}"
-    return f"{title}\n" + table(header, rows, left=("comm",))
+    return f"{title}\n" + table(header, rows, left=("comm", "class"))
 
 
 def short_lived_table(data: Mapping[str, Any], most: int) -> str:
@@ -182,12 +196,13 @@ def _slow_waits(data: dict[str, Any]) -> str:
     if waits is None:
         return "Slow waits: not available"
     title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
-    header = ("time", "tid", "comm", "cpu", "wait", "cause", "preempted by", "woken by", "queue", "blocked by")
+    header = ("time", "tid", "comm", "class", "cpu", "wait", "cause", "preempted by", "woken by", "queue", "blocked by")
     rows = [
         (
             datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
             str(wait["tid"]),
             wait["comm"],
+            class_words(wait) or "-",
             str(wait["cpu"]) if wait["cpu"] == wait["enqueue_cpu"] else f"{wait['enqueue_cpu']}>{wait['cpu']}",
             format_ns(wait["wait_ns"]),
             wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
@@ -198,7 +213,7 @@ def _slow_waits(data: dict[str, Any]) -> str:
         )
         for wait in waits[:_SLOW_WAITS]
     ]
-    return f"{title}\n" + table(header, rows, left=("comm", "cause", "preempted by", "woken by", "blocked by"))
+    return f"{title}\n" + table(header, rows, left=("comm", "class", "cause", "preempted by", "woken by", "blocked by"))
 
 
 def _blockers(wait: dict[str, Any]) -> str:
@@ -258,4 +273,7 @@ def _groups(data: dict[str, Any]) -> str:
 def _name(task: dict[str, Any] | None) -> str:
     if not task:
         return "-"
-    return f"{task['comm']} ({task['tid']})" if task["tid"] is not None else str(task["comm"])
+    if task["tid"] is None:
+        return str(task["comm"])
+    how = class_words(task)
+    return f"{task['comm']} ({task['tid']}, {how})" if how else f"{task['comm']} ({task['tid']})"

@@ -30,7 +30,10 @@ def attributes_text(task: TaskFrame) -> str:
     cpus = format_counted(attributes.allowed_cpus, "CPU")
     words = [f"affinity {attributes.affinity} ({cpus})", f"policy {attributes.policy}"]
     words += [f"priority {attributes.rt_priority}"] if attributes.rt_priority else []
-    words += [f"nice {attributes.nice}", f"cgroup {attributes.cgroup or '?'}"]
+    words += [f"nice {attributes.nice}"]
+    words += [] if attributes.weight is None else [f"weight {attributes.weight}"]
+    words += [f"cgroup {attributes.cgroup or '?'}"]
+    words += [] if attributes.cgroup_weight is None else [f"(its weight {attributes.cgroup_weight})"]
     lines = ["  ".join(words)]
     if quota := attributes.quota:
         periods = f"{quota.throttled_periods} of {quota.periods} {plural(quota.periods, 'period')}"

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import fields
 
 from schedtop.base.units import format_clock, format_count, format_counted, format_ns
+from schedtop.model.sched_class import NICE_0_WEIGHT
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.syscalls import ongoing_text
@@ -24,6 +25,9 @@ LEAST_PATH = 14
 """Cells of a cgroup's path; with fewer it goes."""
 
 PRIORITY_POLICIES = ("fifo", "rr")
+
+_OWN_CLASS = (*PRIORITY_POLICIES, "deadline")
+"""Policies with a class of their own; with another one a task was lifted by a lock with priority inheritance."""
 
 
 class TaskHeader(Canvas, can_focus=False):
@@ -133,11 +137,17 @@ def _attributes(scene: Scene, width: int) -> Parts:
 
 
 def _how(attributes: Attributes, cpus: int) -> Parts:
-    parts: Parts = [[("policy ", "dim"), (steady(attributes.policy), "text")]]
+    lifted = attributes.sched_class in ("rt", "deadline") and attributes.policy not in _OWN_CLASS
+    parts: Parts = [[("class ", "dim"), (attributes.sched_class, "notice")]] if lifted else []
+    parts.append([("policy ", "dim"), (steady(attributes.policy), "text")])
     if attributes.policy in PRIORITY_POLICIES:
         parts.append([("priority ", "dim"), (str(attributes.rt_priority), "text")])
     else:
         parts.append([("nice ", "dim"), (str(attributes.nice), "text")])
+    if attributes.weight is not None and attributes.weight != NICE_0_WEIGHT:
+        parts.append([("weight ", "dim"), (f"{attributes.weight} of {NICE_0_WEIGHT}", "notice")])
+    if attributes.cgroup_weight is not None and attributes.cgroup_weight != NICE_0_WEIGHT:
+        parts.append([("of its cgroup ", "dim"), (f"{attributes.cgroup_weight} of {NICE_0_WEIGHT}", "notice")])
     of = f" ({attributes.allowed_cpus} of {cpus})" if cpus else ""
     style = "notice" if cpus and attributes.allowed_cpus < cpus else "text"
     parts.append([("CPUs ", "dim"), (f"{clip(steady(attributes.affinity), 24)}{of}", style)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_count, format_counted, format_ns, format_rate, format_ratio, format_whole_s, rate
+from schedtop.model.sched_class import treatment
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
@@ -131,7 +132,9 @@ def _people(scene: Scene) -> Iterable[Fact]:
     if past is not None:
         for title, rows, role in (("had its CPU", past.suffered, "other"), ("waited for it", past.caused, "victim")):
             if len(rows) and rows[0]["blocked_ns"]:
-                name = task_text(int(rows[0][f"{role}_tid"]), rows[0][f"{role}_comm"])
+                name = task_text(
+                    int(rows[0][f"{role}_tid"]), rows[0][f"{role}_comm"], treatment(rows[0], f"{role}_").words
+                )
                 yield title, [name, format_ns(int(rows[0]["blocked_ns"]))]
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from schedtop.base.units import NS_PER_S
 from schedtop.model.counts import Overhead, Pressure
 from schedtop.model.host import Host
+from schedtop.sources.host.cgroups import cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.topology import cpu_list
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
@@ -180,4 +181,36 @@ def is_virtualised(
 
 def identify_host(source: str, note: str = "") -> Host:
     """Name, kernel release and kind of this host, for a source of that name; `note`: what a user must know of it."""
-    return Host(socket.gethostname(), platform.release(), source, is_virtualised(), (note,) if note else ())
+    notes = (note,) if note else ()
+    return Host(
+        socket.gethostname(),
+        platform.release(),
+        source,
+        is_virtualised(),
+        notes,
+        rt_ratio=rt_ratio(),
+        weight_file=weight_file(),
+    )
+
+
+def rt_ratio(kernel: Path = Path("/proc/sys/kernel")) -> float | None:
+    """The share of a CPU that real-time tasks may use, `None` if it is not told; 1: there is no limit.
+
+    sched_rt_runtime_us of each sched_rt_period_us, Documentation/scheduler/sched-rt-group.rst. Kernel 6.12 and later
+    keep the same share for fair tasks with a deadline server, whatever these say.
+    """
+    try:
+        runtime, period = (int((kernel / f"sched_rt_{name}_us").read_text()) for name in ("runtime", "period"))
+        return min(1.0, runtime / period) if runtime >= 0 else 1.0
+    except (OSError, ValueError, ZeroDivisionError):
+        return None
+
+
+def weight_file() -> str:
+    """Which file sets the weight of a cgroup, with `{}` for its path; empty: there is none."""
+    try:
+        root = cpu_hierarchy(read_mounts())
+        name = "cpu.shares" if has_v1_cpu_controller() else "cpu.weight"
+    except OSError:
+        return ""
+    return f"{root}{{}}/{name}" if root else ""

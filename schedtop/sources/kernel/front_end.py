@@ -17,6 +17,7 @@ from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.accounts import account_flags
 from schedtop.sources.kernel.bonds import bond_flags
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
+from schedtop.sources.kernel.classes import class_flags
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.findings.kernel import no_btf
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
@@ -198,7 +199,8 @@ def btf_front_end(btf: Btf, uses_cgroup_v1: bool | None = None, by_account: bool
     accounts = account_flags(btf) if by_account else []
     if not accounts and btf.has_typedef("btf_trace_sched_wakeup"):
         events["sched_wakeup"] = btf.typedef_id("btf_trace_sched_wakeup")
-    more = dict.fromkeys((*lengths, *accounts, *quota_flags(btf), *interrupt_flags(btf), *bond_flags(btf)))
+    found = (*accounts, *quota_flags(btf), *interrupt_flags(btf), *bond_flags(btf), *class_flags(btf))
+    more = dict.fromkeys((*lengths, *found))
     flags += [flag for flag in more if flag not in flags]
     return FrontEnd("btf", tuple(flags), events, tuple(event for event in EVENTS if event not in events), why, notes)
 
@@ -253,6 +255,8 @@ def _task_fields(btf: Btf) -> dict[str, str]:
         "CPU": first("thread_info.cpu", "cpu"),
         "ALLOWED": "nr_cpus_allowed",
         "PRIO": "prio",
+        "STATIC_PRIO": "static_prio",
+        "POLICY": "policy",
     }
     optional = {
         "DELAYED": "se.sched_delayed",

@@ -16,7 +16,7 @@ from heapq import nlargest
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
-from schedtop.model.rows import TASK_DTYPE, Rows
+from schedtop.model.rows import TASK_DTYPE, TREATMENT, Rows
 from schedtop.sources.proc.births import Births
 from schedtop.sources.proc.task_files import TICK_NS, Stat, Status, parse_schedstat, read_stat, read_status
 from schedtop.sources.proc.task_table import MOST_OPEN, UNREAD, Task, TaskTable
@@ -38,7 +38,7 @@ FIRST_STATUS_NS = NS_PER_S
 
 _FIRST_GUESS_NS = 50_000
 
-Row = tuple[int, int, int, bytes, int, int, int, int, int, int, int, int]
+Row = tuple[int, int, int, bytes, int, int, int, int, int, int, int, int, int, int, int, int]
 _FIELDS = (
     "tid",
     "tgid",
@@ -52,6 +52,7 @@ _FIELDS = (
     "last_cpu",
     "allowed_cpus",
     "cgroup_id",
+    *(name for name, _ in TREATMENT),
 )
 
 
@@ -208,7 +209,9 @@ class TaskPolling:
         if not any((*done, *switches)):
             return None
         names = (task.tid, status.tgid, stat.start_ns, stat.comm)
-        return *names, *done, *switches, stat.last_cpu, status.allowed_cpus, self._cgroup(task)
+        told = stat.treatment
+        treated = (told.sched_class, told.policy, told.priority, told.nice)
+        return *names, *done, *switches, stat.last_cpu, status.allowed_cpus, self._cgroup(task), *treated
 
     def _cgroup(self, task: Task) -> int:
         now_ns = time.monotonic_ns()

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from schedtop.base.units import NS_PER_S
+from schedtop.model.sched_class import Treatment
+from schedtop.sources.host.treatments import treatment_of
 
 SCHEDSTAT_BYTES = 64
 """Three numbers of 20 digits at most."""
@@ -19,6 +21,9 @@ SCHEDSTAT_BYTES = 64
 TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 _STATUS_BYTES = 4096
 _KWORKER = re.compile(rb"kworker/(?!R-)[^-+]*")
+# Fields of /proc/TID/stat from the state on (man 5 proc, there numbered from 3).
+_PRIORITY, _NICE, _POLICY = 15, 16, 38
+
 _SWITCHES, _TGID, _ALLOWED = b"\nvoluntary_ctxt_switches:", b"\nTgid:", b"\nCpus_allowed:"
 
 Schedstat = tuple[int, int, int]
@@ -42,6 +47,7 @@ class Stat:
     comm: bytes
     start_ns: int
     last_cpu: int
+    treatment: Treatment
 
 
 def read_file(path: str, most: int = _STATUS_BYTES) -> bytes:
@@ -111,7 +117,8 @@ def parse_stat_of_task(text: bytes) -> Stat | None:
     begin, end = text.find(b"("), text.rfind(b")")
     fields = text[end + 2 :].split()
     try:
-        return Stat(_comm(text[begin + 1 : end]), int(fields[19]) * TICK_NS, int(fields[36]))
+        told = treatment_of(*(int(fields[place]) for place in (_PRIORITY, _NICE, _POLICY)))
+        return Stat(_comm(text[begin + 1 : end]), int(fields[19]) * TICK_NS, int(fields[36]), told)
     except (ValueError, IndexError):
         return None
 

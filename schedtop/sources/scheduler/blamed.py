@@ -10,6 +10,7 @@ from schedtop.model.rows import (
     PAIR_SUMS,
     ROLES,
     SLOW_WAIT_DTYPE,
+    TREATMENT,
     UNKNOWN,
     Rows,
     take_rows,
@@ -48,6 +49,10 @@ _AS_THEY_ARE = (
     "waker_tid",
     "waker_comm",
     "woken_by",
+    *(name for name, _ in TREATMENT),
+    "dl_runtime_ns",
+    "dl_period_ns",
+    "dl_missed_ns",
 )
 
 
@@ -75,13 +80,16 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
     rows["process"] = names.processes(rows["tid"], rows["tgid"], rows["comm"])
     rows["kind"] = np.where(events["yielded"] != 0, Beginning.YIELD, np.array(WAIT_KINDS_AS_BEGINNINGS)[events["kind"]])
     rows["evidence"] = np.where(events["sched_ext"] != 0, Evidence.SCHED_EXT, Evidence.NONE)
+    rows["evidence"][events["over_runtime"] != 0] = Evidence.DEADLINE_RUNTIME
     # The longest first; the kernel side tells a few more apart than a row keeps.
     order = np.argsort(-events["blocker_ns"].astype(np.int64), axis=1, kind="stable")
     times = np.take_along_axis(events["blocker_ns"].astype(np.int64), order, axis=1)
     tids = np.take_along_axis(events["blocker_tid"], order, axis=1)
     rows["blocker_ns"], rows["blocker_tid"] = times[:, :BLOCKERS], tids[:, :BLOCKERS]
     rows["others_ns"] += times[:, BLOCKERS:].sum(axis=1)
-    rows["blocker_comm"] = names.comms(rows["blocker_tid"].ravel()).reshape(rows["blocker_comm"].shape)
+    blockers = names.treated(rows["blocker_tid"].ravel()).reshape(rows["blocker_tid"].shape)
+    for name in ("comm", *(name for name, _ in TREATMENT)):
+        rows[f"blocker_{name}"] = blockers[name]
     return rows
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from schedtop.model.containers import is_within
 from schedtop.model.host import Topology
 from schedtop.model.rows import Integers, Rows
+from schedtop.model.sched_class import Level, SchedClass
 from schedtop.model.waits import CAUSE_BY_BEGINNING, DOMAINS, Beginning, Cause, Evidence
 
 MOST = 0.5
@@ -19,6 +20,11 @@ TICK_NS = 10_000_000
 """The resolution of /proc/stat (USER_HZ is 100)."""
 
 CPU_ANY = -1
+
+Mask = npt.NDArray[np.bool_]
+
+_BESIDE_IDLE = (Cause.BEHIND_RT, Cause.BEHIND_DEADLINE, Cause.LOWER_WEIGHT)
+"""Causes that keep it as evidence that another CPU was idle meanwhile."""
 
 
 def stolen_at_least(rows: Rows, steal_ns: Integers, interval_ns: int) -> npt.NDArray[np.int64]:
@@ -66,8 +72,55 @@ def note_domains(rows: Rows, topology: Topology | None) -> None:
     rows["domain"][moved] = crossed[places.ravel()]
 
 
+WEIGHT_FACTOR = 2
+"""A blocker that has so many times the weight of its victim outweighs it: more than half of the wait is due to that."""
+
+
+def _had_ns(rows: Rows, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """How long those of the blockers had the CPU in each wait; `chosen`: shape (rows, BLOCKERS)."""
+    had: npt.NDArray[np.int64] = np.where(chosen, rows["blocker_ns"], 0).sum(axis=1)
+    return had
+
+
+def outranked(rows: Rows) -> tuple[Mask, Mask, Mask]:
+    """Which waits real-time tasks, deadline tasks, and fair ones with more weight were most of; shape (rows,) each.
+
+    A real-time task waits behind those of its priority and above. Of a victim whose class is not known nothing is said.
+    """
+    own, others = rows["sched_class"][:, None], rows["blocker_sched_class"]
+    most = MOST * np.maximum(1, rows["wait_ns"])
+    above = (others == SchedClass.RT) & (own != SchedClass.UNKNOWN) & (own < SchedClass.RT)
+    above |= (
+        (others == SchedClass.RT) & (own == SchedClass.RT) & (rows["blocker_priority"] >= rows["priority"][:, None])
+    )
+    by_rt = _had_ns(rows, above)
+    known = (own != SchedClass.UNKNOWN) & (own <= SchedClass.DEADLINE)
+    by_deadline = _had_ns(rows, (others == SchedClass.DEADLINE) & known)
+    heavier = (rows["blocker_level"] != Level.UNKNOWN) & (
+        rows["blocker_weight"] >= WEIGHT_FACTOR * rows["victim_weight"].astype(np.int64)
+    )
+    higher = (by_rt + by_deadline >= most) & (by_rt + by_deadline > 0)
+    return higher & (by_rt >= by_deadline), higher & (by_deadline > by_rt), _had_ns(rows, heavier) >= most
+
+
+def lacks_rt_runtime(rows: Rows) -> Mask:
+    """Which waits are of real-time tasks that were taken off their CPU for fair ones, or for nothing.
+
+    The scheduler does that when real-time tasks have used up sched_rt_runtime_us (or what their cgroup has of it), or
+    when the fair server of kernel 6.12 and later gives fair tasks their share: dl_server in kernel/sched/deadline.c.
+    """
+    others = rows["blocker_sched_class"]
+    lower = _had_ns(rows, (others == SchedClass.FAIR) | (others == SchedClass.EXT)) + rows["cpu_idle_ns"]
+    began = rows["kind"] == Beginning.PREEMPTION
+    lacks: Mask = (rows["sched_class"] == SchedClass.RT) & began & (lower >= MOST * np.maximum(1, rows["wait_ns"]))
+    return lacks
+
+
 def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) -> None:
-    """Fills `cause` from the evidence, exclusively: throttled, stolen, interrupts, an idle CPU, else how it began.
+    """Fills `cause` from the evidence, exclusively, see docs/blame.md.
+
+    In this order: throttled, stolen, interrupts, behind a deadline or real-time task, an idle CPU that the scheduler
+    could have used, lower weight, another idle CPU, else how it began.
 
     `throttled`: inferred for each row, `None` where the kernel tells itself.
     """
@@ -78,11 +131,23 @@ def assign_causes(rows: Rows, throttled: npt.NDArray[np.bool_] | None = None) ->
     idle = (rows["idle_cpu"] >= 0) & (rows["idle_cpu_ns"] >= MOST * rows["wait_ns"])
     stolen = rows["stolen_ns"] >= MOST * rows["wait_ns"]
     told = (held_back > 0) & (held_back >= MOST * rows["wait_ns"])
+    over_runtime, lacks_runtime = rows["evidence"] == Evidence.DEADLINE_RUNTIME, lacks_rt_runtime(rows)
+    behind_rt, behind_deadline, lighter = outranked(rows)
     cause = np.where(idle, Cause.IDLE_CPU, began)
+    cause = np.where(lighter & ~(idle & (rows["evidence"] == Evidence.NOT_BALANCED)), Cause.LOWER_WEIGHT, cause)
+    cause = np.where(behind_rt, Cause.BEHIND_RT, np.where(behind_deadline, Cause.BEHIND_DEADLINE, cause))
     cause = np.where(rows["interrupted_ns"] >= MOST * np.maximum(1, rows["wait_ns"]), Cause.INTERRUPTS, cause)
     cause = np.where(stolen, Cause.STOLEN, cause)
-    cause = np.where(told | (began == Cause.THROTTLED), Cause.THROTTLED, cause)
-    rows["evidence"][(cause != Cause.IDLE_CPU) & (rows["evidence"] != Evidence.SCHED_EXT)] = Evidence.NONE
+    out_of_runtime = (over_runtime | lacks_runtime) & ~stolen
+    quota = told | (began == Cause.THROTTLED)
+    cause = np.where(quota | out_of_runtime, Cause.THROTTLED, cause)
+    beside_idle = idle & np.isin(cause, _BESIDE_IDLE)
+    rows["evidence"][(cause != Cause.IDLE_CPU) & ~beside_idle & (rows["evidence"] != Evidence.SCHED_EXT)] = (
+        Evidence.NONE
+    )
+    rows["evidence"][out_of_runtime & ~quota] = np.where(over_runtime, Evidence.DEADLINE_RUNTIME, Evidence.RT_RUNTIME)[
+        out_of_runtime & ~quota
+    ]
     if throttled is not None:
         cause[throttled] = Cause.THROTTLED
         rows["evidence"][throttled] = Evidence.INFERRED

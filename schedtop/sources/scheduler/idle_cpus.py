@@ -67,8 +67,9 @@ def note_idle_cpus(rows: Rows, bonds: Integers, idle: tuple[Integers, Times, boo
 
     `bonds`: BOUND_* of each wait; `idle`: ids of the CPUs that were idle, for how long in each wait (rows, cpus), and
     whether there are no others. Named is the nearest that the scheduler could have used, else the nearest that the
-    affinity mask forbids. None is where the task was bound to its CPU, or of sched_ext, which waits for no CPU in
-    particular, nor on a CPU where it waited itself, nor where only such CPUs were idle as the scheduler does not use.
+    affinity mask forbids. None is where the task was bound to its CPU, or a deadline task without runtime, or of
+    sched_ext, which waits for no CPU in particular, nor on a CPU where it waited itself, nor where only such CPUs were
+    idle as the scheduler does not use.
     """
     rows["idle_cpu"] = CPU_ANY
     cpus, idle_ns, complete = idle
@@ -77,7 +78,8 @@ def note_idle_cpus(rows: Rows, bonds: Integers, idle: tuple[Integers, Times, boo
     own = (cpus[None, :] == rows["cpu"][:, None]) | (cpus[None, :] == rows["enqueue_cpu"][:, None])
     elsewhere = np.where(own | np.isin(cpus, list(reach.isolation.apart))[None, :], 0, idle_ns)
     long_idle = elsewhere >= MOST * rows["wait_ns"][:, None]
-    long_idle[((bonds & SCHEDULER.BOUND_TO_CPU) != 0) | (rows["evidence"] == Evidence.SCHED_EXT)] = False
+    settled = (rows["evidence"] == Evidence.SCHED_EXT) | (rows["evidence"] == Evidence.DEADLINE_RUNTIME)
+    long_idle[((bonds & SCHEDULER.BOUND_TO_CPU) != 0) | settled] = False
     moments = np.flatnonzero(long_idle.any(axis=1))
     if len(moments):
         _choose(rows, moments, bonds[moments], cpus, (idle_ns[moments], long_idle[moments], complete), reach)

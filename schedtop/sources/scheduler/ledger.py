@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.rows import TASK_DTYPE, WAIT_KINDS, Integers, Rows, as_words, take_rows
+from schedtop.model.rows import TASK_DTYPE, TREATMENT, WAIT_KINDS, Integers, Rows, as_words, take_rows
 from schedtop.model.short_lived import EXIT_UNKNOWN
 from schedtop.sources.kernel.constants import SCHEDULER
 
@@ -168,6 +168,8 @@ def _differences(before: Rows, latest: Rows, rows: Rows, now: Moment) -> Rows:
     same = (before["tid"] == latest["tid"]) & (before["start_ns"] == latest["start_ns"])
     tasks = np.zeros(len(rows), TASK_DTYPE)
     for name in ("tid", "tgid", "start_ns", "comm", "cgroup_id", "pid_namespace", "last_cpu", "parent_tgid"):
+        tasks[name] = rows[name]
+    for name, _ in TREATMENT:
         tasks[name] = rows[name]
     tasks["parent"] = rows["parent_comm"]
     for name in ("run_ns", "run_delay_ns"):

@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpu_list
 from schedtop.base.units import NS_PER_MS, NS_PER_S
-from schedtop.model.rows import TASK_NAME_DTYPE, Integers, Rows, take_rows
+from schedtop.model.rows import TASK_NAME_DTYPE, TREATMENT, Integers, Rows, take_rows
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.scheduler.process_names import ProcessNames
 
-_FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace")
-
+_FROM_SLOT = ("tgid", "comm", "cgroup_id", "pid_namespace", *(name for name, _ in TREATMENT))
 
 MOST_MASKS = 16
 """Of how many tasks an interval the affinity mask is asked for: those that waited longest."""
@@ -43,6 +42,10 @@ class TaskNames:
         found = self._known(tids)
         found["process"] = self.processes(found["tid"], found["tgid"], found["comm"])
         return found
+
+    def treated(self, tids: Integers) -> Rows:
+        """TASK_NAME_DTYPE rows of some tids, in their order, without the names of processes."""
+        return self._known(tids)
 
     def comms(self, tids: Integers) -> npt.NDArray[np.bytes_]:
         """The comm of some tids, in their order."""

@@ -43,6 +43,7 @@ from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_la
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
+from schedtop.sources.scheduler.weights import WeightFiles, note_weights
 from schedtop.sources.scope import Scope
 
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
@@ -144,6 +145,7 @@ class LiveSource:
         self._cgroups = CgroupNames(root)
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
+        self._weights = WeightFiles(root, unified=not has_v1_cpu_controller())
         self._task_cgroups = None if front_end.name == "btf" else TaskCgroups(root, numbers=pid_numbers())
 
     def __exit__(self, *exc: Any) -> None:
@@ -351,6 +353,7 @@ class LiveSource:
                 note_interrupts(rows, events, reader, names.comms)
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
+            self._note_weights(rows, names)
             # In this order: what ends in between is in neither, so that no idle period counts twice.
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()
@@ -362,6 +365,16 @@ class LiveSource:
             note_idle_cpus(rows, events["bonds"], idle, reach)
             note_domains(rows, self.host.topology)
         return rows
+
+    def _note_weights(self, rows: Rows, names: TaskNames) -> None:
+        """What the victims and blockers of slow waits weigh where they meet."""
+        blockers = names.treated(rows["blocker_tid"].ravel())
+        if self._task_cgroups:
+            blockers["cgroup_id"] = self._task_cgroups.ids(blockers["tid"].tolist())
+        self._weights.begin(time.monotonic_ns())
+        paths = self._cgroups.resolve(blockers["cgroup_id"].tolist())
+        shaped = blockers.reshape(rows["blocker_tid"].shape)
+        note_weights(rows, shaped, paths, pid_numbers().inside, self._weights)
 
     def _reach(self) -> Reach:
         """Where the scheduler may put tasks now: partitions of cgroups come and go."""

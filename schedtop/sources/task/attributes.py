@@ -12,6 +12,7 @@ from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounte
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.throttling import quota_ratio, read_statistics
 from schedtop.sources.host.topology import cpu_list
+from schedtop.sources.host.weights import read_group_weight
 from schedtop.sources.task.proc import read_stat, read_status
 from schedtop.task import Attributes, Quota
 
@@ -23,6 +24,8 @@ class AttributeReader:
         self._tgid, self._tid, self._proc = tgid, tid, proc
         self._root = cpu_hierarchy(read_mounts() if mounts is None else mounts)
         self._top = mounted_group(self._root) if self._root else "/"
+        # Only v2 has this file at every directory of the hierarchy.
+        self._unified = bool(self._root and (self._root / "cgroup.controllers").exists())
         self._earlier: Quota | None = None
         self._last: Attributes | None = None
 
@@ -45,8 +48,18 @@ class AttributeReader:
             now.nice,
             text(os.fsencode(cgroup)),
             self._quota_since(cgroup),
+            now.treatment.sched_class.label,
+            now.treatment.weight,
+            self._cgroup_weight(cgroup),
         )
         return self._last
+
+    def _cgroup_weight(self, cgroup: str) -> int | None:
+        """The weight of its group; the root has none, since it has no siblings."""
+        if self._root is None or cgroup in ("", "/"):
+            return None
+        directory = group_directory(self._root, self._top, cgroup)
+        return read_group_weight(directory, self._unified) or None if directory else None
 
     def _quota_since(self, cgroup: str) -> Quota | None:
         now = self._quota(cgroup)
@@ -63,8 +76,7 @@ class AttributeReader:
         """Of the group, or the nearest one above that has a quota; with its counters since the group was made."""
         if self._root is None or not cgroup:
             return None
-        # Only v2 has this file at every directory of the hierarchy.
-        unified = (self._root / "cgroup.controllers").exists()
+        unified = self._unified
         path = cgroup
         while True:
             directory = group_directory(self._root, self._top, path)

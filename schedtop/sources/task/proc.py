@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.model.rows import text
+from schedtop.model.sched_class import Treatment
+from schedtop.sources.host.treatments import treatment_of
 from schedtop.task.states import STATES
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, _THROTTLED = range(len(STATES))
@@ -16,7 +18,8 @@ _STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
 
 # Fields of /proc/TID/stat from the state on (man 5 proc, there numbered from 3).
-_STATE, _MIN_FLT, _MAJ_FLT, _NICE, _THREADS, _RT_PRIORITY, _POLICY, _EXIT_CODE = 0, 7, 9, 16, 17, 37, 38, 49
+_STATE, _MIN_FLT, _MAJ_FLT, _PRIORITY, _NICE, _THREADS = 0, 7, 9, 15, 16, 17
+_RT_PRIORITY, _POLICY, _EXIT_CODE = 37, 38, 49
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class ThreadStat:
     nice: int
     rt_priority: int
     policy: str
+    treatment: Treatment
 
 
 def thread_ids(tgid: int, proc: Path = Path("/proc")) -> list[int]:
@@ -60,13 +64,14 @@ def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | N
     if not fields or fields[_STATE] in "ZX":
         return None
     try:
-        minor, major, nice, priority, policy = (
-            int(fields[place]) for place in (_MIN_FLT, _MAJ_FLT, _NICE, _RT_PRIORITY, _POLICY)
+        minor, major, effective, nice, priority, policy = (
+            int(fields[place]) for place in (_MIN_FLT, _MAJ_FLT, _PRIORITY, _NICE, _RT_PRIORITY, _POLICY)
         )
     except (ValueError, IndexError):
         return None  # cut off
     words = _POLICIES.get(policy, f"policy {policy}")
-    return ThreadStat(_STATES.get(fields[_STATE], SLEEPING), minor, major, nice, priority, words)
+    told = treatment_of(effective, nice, policy)
+    return ThreadStat(_STATES.get(fields[_STATE], SLEEPING), minor, major, nice, priority, words, told)
 
 
 def thread_count(tgid: int, proc: Path = Path("/proc")) -> int:

@@ -16,6 +16,7 @@ from schedtop.verdict.words import (
     blocker_words,
     context_words,
     idle_words,
+    renice_words,
     share_words,
     slow_words,
     task_names,
@@ -50,7 +51,7 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
-    return Finding(headline, evidence, f"Widen the affinity, or lower the priority of {rival.words}")
+    return Finding(headline, evidence, f"{widen_words(f, victims)}, or let {rival.words} wait: {renice_words(rival)}")
 
 
 def not_balanced(f: Facts) -> Finding | None:

@@ -15,6 +15,7 @@ from schedtop.verdict.words import (
     blocker_words,
     context_words,
     p99_words,
+    renice_words,
     share_words,
     slow_words,
 )
@@ -38,7 +39,7 @@ def one_blocker(f: Facts) -> Finding | None:
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, f"Lower the priority of {top.words}, or give it a CPU of its own")
+    return Finding(headline, evidence, f"Let it wait instead: {renice_words(top)}, or give it a CPU of its own")
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -57,7 +58,8 @@ def one_waker(f: Facts) -> Finding | None:
     share = percent(top.ns / whole)
     headline = f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits"
     evidence = (*slow_words(f, rows), *blocker_words(rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Wake fewer tasks at a time, or use fewer workers")
+    action = f"Wake fewer tasks at a time, or use fewer workers; see what it wakes: schedtop task {top.tid}"
+    return Finding(headline, evidence, action)
 
 
 def saturated(f: Facts) -> Finding | None:
@@ -101,7 +103,9 @@ def queueing(f: Facts) -> Finding | None:
     most = f"most: {victims_of(rows)[0].words}"
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Look at who blocks whom (pane Blame)")
+    some = top or next(iter(blockers_of(rows)), None)
+    action = f"Let one wait for the others: {renice_words(some)}" if some else "Look at who blocks whom (pane Blame)"
+    return Finding(headline, evidence, action)
 
 
 def by_sched_ext(f: Facts) -> Finding | None:

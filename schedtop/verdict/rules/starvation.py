@@ -9,12 +9,13 @@ import numpy as np
 from schedtop.base.units import format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import IDLE, MAIN_FACTOR, STARVED_NS
-from schedtop.verdict.parts import longest_runner
+from schedtop.verdict.parts import Part, longest_runner
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words
+from schedtop.verdict.words import context_words, renice_words
 
 
 def starving(f: Facts) -> Finding | None:
@@ -25,7 +26,8 @@ def starving(f: Facts) -> Finding | None:
     if not len(starved) or within <= MAIN_FACTOR * f.slow.total_ns or "tasks" in f.frame.unavailable:
         return None
     row = starved[int(np.argmax(starved["waiting_ns"]))]
-    task, waited = task_words(int(row["tid"]), row["comm"]), format_ns(int(row["waiting_ns"]))
+    task = task_words(int(row["tid"]), row["comm"], treatment(row).words)
+    waited = format_ns(int(row["waiting_ns"]))
     evidence = (*_evidence(f, starved, row), *context_words(f))
     if f.queues_unknown:
         headline = f"{task} has been waiting for {waited} and still does not run"
@@ -34,7 +36,15 @@ def starving(f: Facts) -> Finding | None:
         headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"
         return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")
     headline = f"{task} has been waiting for {waited} and still does not run"
-    return Finding(headline, evidence, "Lower the priority of who runs there, or move one of them")
+    rival = next(iter(_rivals(f, row)), None)
+    action = f"Let the one that runs there wait: {renice_words(rival)}" if rival else "Move it to another CPU"
+    return Finding(headline, evidence, action)
+
+
+def _rivals(f: Facts, row: np.void) -> list[Part]:
+    """The task that ran longest among those last seen where a starved one waits."""
+    there = (f.frame.tasks["last_cpu"] == row["last_cpu"]) & (f.frame.tasks["tid"] != row["tid"])
+    return longest_runner(f.frame.tasks[there])
 
 
 def _evidence(f: Facts, starved: Rows, row: np.void) -> Iterator[str]:
@@ -46,6 +56,5 @@ def _evidence(f: Facts, starved: Rows, row: np.void) -> Iterator[str]:
     if f.queues_unknown:
         return
     cpu = int(row["last_cpu"])
-    rivals = f.frame.tasks[(f.frame.tasks["last_cpu"] == cpu) & (f.frame.tasks["tid"] != row["tid"])]
-    for each in longest_runner(rivals):
+    for each in _rivals(f, row):
         yield f"{each.words} ran {format_ns(each.ns)} and was last seen on CPU {cpu}, too"

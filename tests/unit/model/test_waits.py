@@ -32,7 +32,8 @@ def test_kinds_of_the_histograms_are_beginnings() -> None:
 
 def test_numbers_of_older_recordings_keep_their_words() -> None:
     assert BEGINNINGS == ("wakeup", "preemption", "throttled", "yield", "fork")
-    assert CAUSES == ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu", "fork", "interrupts")
+    first = ("wakeup", "preemption", "yield", "throttled", "stolen", "idle-cpu", "fork", "interrupts")
+    assert (*first, "behind-rt", "behind-deadline", "lower-weight") == CAUSES
 
 
 def test_each_beginning_has_the_cause_of_its_name() -> None:

@@ -28,7 +28,7 @@ def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
     assert "CPU 1: app (101) is pinned to it (p99" in judged(frame(alone)).headline
     many = judged(frame(waits(50, "idle-cpu", "pinned", tid=np.arange(50) + 1, allowed_cpus=2)))
     assert "50 tasks (most: app (1)) are pinned to some CPUs" in many.headline
-    assert many.action == "Widen the affinity"
+    assert many.action == "Widen the affinity: taskset -cp 0-1 1 (and 49 others)"
 
 
 def test_pinned_behind_one_that_is_not() -> None:
@@ -40,7 +40,7 @@ def test_pinned_behind_one_that_is_not() -> None:
     assert verdict.headline == (
         "CPU 1: app (101) is pinned behind cc1 (55), which had the CPU for 100 % of its waits; CPU 0 is 94 % idle"
     )
-    assert verdict.action == "Widen the affinity, or lower the priority of cc1 (55)"
+    assert verdict.action == "Widen the affinity: taskset -cp 0-1 101, or let cc1 (55) wait: renice -n 10 -p 55"
     assert not any("had the CPU" in part for part in verdict.evidence)
     assert "app (101) and app (102) are pinned behind cc1 (55), which had the CPU for 61 % of their" in (
         behind(0.61).headline

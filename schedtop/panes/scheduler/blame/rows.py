@@ -11,6 +11,7 @@ from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
 from schedtop.model.groups import group_pairs
 from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.sched_class import treatments
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
@@ -102,11 +103,15 @@ class PairRows:
         return times
 
     def names(self, role: str) -> list[str]:
-        """`comm (tid)` and `process (pid)`, else the group's name."""
+        """`comm (tid)` and `process (pid)`, with what is not ordinary of its class; else the group's name."""
         names = [steady(text(name)) for name in self.rows[f"{role}_name"].tolist()]
         if self.kind not in ("thread", "process"):
             return names
-        return [f"{name} ({number})" for name, number in zip(names, self.rows[f"{role}_id"].tolist(), strict=True)]
+        treated = treatments(self.rows, f"{role}_")
+        return [
+            f"{name} ({number}, {told.words})" if told.words else f"{name} ({number})"
+            for name, number, told in zip(names, self.rows[f"{role}_id"].tolist(), treated, strict=True)
+        ]
 
 
 def _others(context: PairRows) -> list[str]:

@@ -14,6 +14,7 @@ from schedtop.base.units import format_count, format_ns, format_round_ns
 from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
 from schedtop.widgets.columns import Column
@@ -38,6 +39,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     )
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
+        "behind rt or deadline: chrt -o for who went first; lower weight: renice, or the weight of the cgroup; "
         "idle CPU, pinned: a wider affinity mask; wakeup, fork and preemption: who had the CPU is the one to move, to "
         "slow down or to split. Enter opens the task view on the victim, P its path across tasks."
     )
@@ -56,7 +58,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._shape = ("thread", "")
+        self._shape = ("thread", "", False)
 
     def action_details(self) -> None:
         """Asks for all about the selected wait; without a selection, about the first one."""
@@ -77,7 +79,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def show(self, view: View) -> None:
         self.view = view
-        shape = (view.settings.group, view.settings.slow_wait_sort)
+        shape = (view.settings.group, view.settings.slow_wait_sort, not is_ordinary(view.slow_waits))
         if shape != self._shape:
             self._shape = shape
             self.forget_columns()

@@ -10,6 +10,7 @@ import numpy as np
 from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
+from schedtop.model.sched_class import treatment, treatments
 from schedtop.model.waits import WAKERS
 from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
@@ -44,11 +45,11 @@ class WaitRows:
         ]
 
 
-def task_text(tid: int, comm: bytes) -> str:
-    """`name (tid)`, `idle`, or a dot for no task at all."""
+def task_text(tid: int, comm: bytes, how: str = "") -> str:
+    """`name (tid)`, `idle`, or a dot for no task at all; `how`: what is not ordinary of its class, `(tid, fifo 50)`."""
     name = steady(text(comm))
     if tid:
-        return f"{name} ({tid})"
+        return f"{name} ({tid}, {how})" if how else f"{name} ({tid})"
     # The idle task has tid 0 and a name; no task at all has neither.
     return "idle" if name else "·"
 
@@ -76,7 +77,11 @@ def _blockers(context: WaitRows) -> list[str]:
 def blockers_of(row: np.void) -> list[tuple[str, int]]:
     """The tasks and the sources of interrupts that had the CPU, each with its time, the longest first."""
     tasks = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
-    found = [(task_text(tid, comm), ns) for tid, comm, ns in tasks if ns]
+    found = [
+        (task_text(tid, comm, treatment(row, "blocker_", place).words), ns)
+        for place, (tid, comm, ns) in enumerate(tasks)
+        if ns
+    ]
     if row["interrupted_ns"]:
         interrupts = zip(
             *(row[name].tolist() for name in ("interrupt", "interrupt_raiser", "interrupt_ns")), strict=True
@@ -119,6 +124,9 @@ _TASK: Column[WaitRows] = Column(
 _TID: Column[WaitRows] = Column(
     "tid", 7, lambda context: list(map(str, context.rows["tid"].tolist())), rank=5, style="dim"
 )
+_CLASS: Column[WaitRows] = Column(
+    "class", 8, lambda context: [each.words or "·" for each in treatments(context.rows)], right=False, rank=4, grow=4
+)
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
 _REST: tuple[Column[WaitRows], ...] = (
     Column("CPU", 4, _cpus, rank=6, grow=3),
@@ -136,6 +144,7 @@ MEANINGS = {
     "wait": "how long it had waited: the row's size",
     "task": "who waited",
     "tid": "its number",
+    "class": "what is not ordinary of class, policy, priority or nice; gone while all are fair with nice 0",
     "group": "its process, cgroup, container or pid namespace",
     "CPU": "where it ran then; 3→1: it had been queued on CPU 3 before",
     "queue": "how many tasks waited on that CPU when it got it",
@@ -147,10 +156,11 @@ MEANINGS = {
 }
 
 
-def columns_for(kind: str, sort: str) -> tuple[Column[WaitRows], ...]:
-    """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest."""
+def columns_for(kind: str, sort: str, classes: bool = True) -> tuple[Column[WaitRows], ...]:
+    """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest. `classes`: that, too."""
     time = _TIME if sort != "time_ns" else Column(
         _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
     )  # fmt: skip
-    columns = (time, _WAIT, _TASK, *((_TID,) if kind == "thread" else (_GROUP,)), *_REST)
+    which = (_TID,) if kind == "thread" else (_GROUP,)
+    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), *_REST)
     return explained(columns, MEANINGS)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from schedtop.base.units import format_clock_ms, format_counted, format_ns
+from schedtop.base.units import format_clock_ms, format_counted, format_ns, format_round_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
+from schedtop.model.sched_class import Treatment, treatment
 from schedtop.model.waits import WAKERS, Beginning, WokenBy, reason
 from schedtop.panes.scheduler.slow_waits.rows import blockers_of, task_text
 from schedtop.verdict.phrases import interrupt_words
@@ -82,8 +83,25 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     if row["allowed_cpus"]:
         count = int(row["allowed_cpus"])
         yield "may run on", format_counted(count, "CPU")
+    told = treatment(row)
+    if told.sched_class:
+        yield "class", _class_text(told)
+    if row["dl_runtime_ns"]:
+        runtime, period = (format_round_ns(int(row[f"dl_{name}_ns"])) for name in ("runtime", "period"))
+        yield "granted", f"{runtime} in each {period}"
+    if row["dl_missed_ns"]:
+        yield "deadline", f"missed by {format_ns(int(row['dl_missed_ns']))}"
     if row["cgroup_id"]:
         yield "cgroup", steady(cgroups.get(int(row["cgroup_id"]), group_name(one, "cgroup", cgroups)[0]))
+
+
+def _class_text(told: Treatment) -> str:
+    """Class and policy, with priority or nice and the weight."""
+    words = told.sched_class.label
+    words += f", policy {told.policy.label}" if told.policy else ""
+    if told.priority:
+        return f"{words}, priority {told.priority}"
+    return words if told.weight is None else f"{words}, nice {told.nice}, weight {told.weight}"
 
 
 def _queue_text(length: int, fair: int) -> str:

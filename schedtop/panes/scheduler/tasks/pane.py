@@ -10,8 +10,9 @@ from schedtop.history.sorting import TASK_SORTS, sort_tasks
 from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, text
+from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import Pane
-from schedtop.panes.scheduler.tasks.rows import COLUMNS, GROUP_COLUMNS, TaskRows
+from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, TaskRows
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -70,6 +71,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self.selected_key = None
             self.forget_columns()
         lacks = frozenset(view.frame.unavailable) | ({"interrupts"} if view.frame.interrupts is None else set())
+        lacks |= {CLASSES} if is_ordinary(view.tasks) else set()
         if lacks != self._lacks:
             self._lacks = lacks
             self.forget_columns()

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from schedtop.base.units import format_count, format_ns, format_rate, rate
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import Rows, text
+from schedtop.model.sched_class import treatments
 from schedtop.panes.percent import percent
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
+
+CLASSES = "classes"
+"""Stands for the part of a Frame that the column of classes needs: it lacks it while all tasks are ordinary."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +122,14 @@ def _percentiles(context: TaskRows) -> list[str]:
     return [format_ns(ns) if ns else "·" for ns in found]
 
 
+def _classes(context: TaskRows) -> list[str]:
+    """What is not ordinary of class, policy, priority or nice."""
+    return [each.words or "·" for each in treatments(context.rows)]
+
+
 MEANINGS = {
+    "class": "what is not ordinary of it: fifo or rr with its priority, deadline, batch, idle, ext, nice; gone while "
+    "all are fair with nice 0",
     "task": "its name; (self): schedtop's own. A part of it is what f filters by",
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
@@ -157,6 +168,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
         _numbers("tid"),
         Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
+        Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
         *_LOST,
         Column("waits now", 10, _waiting, rank=3, part="latency"),

@@ -40,6 +40,7 @@ FILTERS = (
     ("cpu:", "by CPU: cpu:0,1 or cpu:0-7"),
     ("cgroup:", "part of a cgroup's path, or of a container's or unit's name"),
     ("pidns:", "the number of a pid namespace"),
+    ("class:", "a scheduling class or policy: rt, fifo, rr, deadline, fair, batch, idle, ext, stop"),
 )
 
 LEVELS = {

@@ -22,14 +22,14 @@ EVERYTHING = Filter()
 
 def of_threads(wanted: Filter) -> Filter:
     """What of a filter is about names and numbers."""
-    return replace(wanted, cpus=(), cgroups=(), pid_namespaces=())
+    return replace(wanted, cpus=(), cgroups=(), pid_namespaces=(), classes=())
 
 
 def parse_thread_filter(text: str) -> Filter:
     """As everywhere, but for what a measurement does not know. Raises ValueError with a sentence for the user."""
     value = Filter.parse(text)
     if value != of_threads(value):
-        raise ValueError("cgroup:, cpu: and pidns: filter nothing here: comm: tid: tgid:")
+        raise ValueError("cgroup:, cpu:, class: and pidns: filter nothing here: comm: tid: tgid:")
     return value
 
 

@@ -138,7 +138,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self._show_keys()
         self.show_state()
         if self._wanted != self.listing.filter:
-            self.notify("cgroup:, cpu: and pidns: filter nothing here", severity="warning", timeout=6)
+            self.notify("cgroup:, cpu:, class: and pidns: filter nothing here", severity="warning", timeout=6)
         self.set_interval(1, self._show_header)
 
     def on_resize(self, event: events.Resize) -> None:

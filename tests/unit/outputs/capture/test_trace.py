@@ -216,7 +216,10 @@ EXAMPLE = (
 
 
 NO_FILTERS: dict[str, Any] = {
-    **{name: [] for name in ("comm", "tid", "tgid", "cpu", "tid_or_tgid", "cgroup", "pid_namespace", "not_tgid")},
+    **{
+        name: []
+        for name in ("comm", "tid", "tgid", "cpu", "tid_or_tgid", "cgroup", "pid_namespace", "class", "not_tgid")
+    },
     "scope": "",
 }
 """As in a snapshot; a capture has none."""

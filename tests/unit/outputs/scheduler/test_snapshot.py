@@ -104,6 +104,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         ),
         *("numa_migrations", "last_cpu", "allowed_cpus", "parent_tgid", "parent", "ended"),
         *("exit_status", "exit_signal"),
+        *("sched_class", "policy", "priority", "nice", "weight"),
     ]
     assert list(data["short_lived"]) == ["processes", "threads", "run_ns", "run_delay_ns", "commands"]
     assert list(data["short_lived"]["commands"][0]) == [
@@ -111,7 +112,9 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         *("succeeded", "failed", "killed", "exit_codes", "parents"),
     ]
     assert list(data["slow_waits"][0]) == [
-        *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace", "cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
+        *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace"),
+        *("sched_class", "policy", "priority", "nice", "weight", "deadline"),
+        *("cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
         "throttled_ns",
         *("preemptor", "previous", "waker", "woken_by", "waker_interrupt", "waker_raised_by"),
@@ -265,7 +268,7 @@ def test_names_and_groups_are_fit_for_a_terminal_and_for_json() -> None:
 def test_a_filter_is_named_and_holds() -> None:
     chosen = Filter(comms=("java",), cpus=(1,))
     data = snapshot(view(chosen))
-    rest = {"cgroup": [], "pid_namespace": [], "not_tgid": [], "scope": ""}
+    rest = {"cgroup": [], "pid_namespace": [], "class": [], "not_tgid": [], "scope": ""}
     assert data["filters"] == {"comm": ["java"], "tid": [], "tgid": [], "cpu": [1], "tid_or_tgid": [], **rest}
     assert {task["comm"] for task in data["tasks"]} == {"java"}
     assert [cpu["cpu"] for cpu in data["cpus"]] == [1]
@@ -309,7 +312,11 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
         [[b"a", b"b", b"", b""]],
     )
     wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
-    assert wait["blockers"] == [{"tid": 1, "comm": "a", "run_ns": 40}, {"tid": 2, "comm": "b", "run_ns": 30}]
+    first, second = wait["blockers"]
+    treated = ("sched_class", "policy", "priority", "nice", "weight")
+    untold = dict.fromkeys((*treated, "weight_level", "weight_there", "victim_weight_there"))
+    assert first == {"tid": 1, "comm": "a", "run_ns": 40} | untold
+    assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
     assert wait["blockers_cover_ratio"] == 0.9
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from schedtop.model.sched_class import Policy, SchedClass, Treatment
+from schedtop.sources.host.treatments import treatment_of
 from schedtop.sources.proc import task_files
 from schedtop.sources.proc.births import between
 from schedtop.sources.proc.task_files import (
@@ -40,7 +42,21 @@ STATUS = (
     ],
 )
 def test_a_stat_is_read_whatever_the_name_is(name: bytes, comm: bytes) -> None:
-    assert parse_stat_of_task(STAT % name) == Stat(comm, 4711 * TICK_NS, 3)
+    assert parse_stat_of_task(STAT % name) == Stat(comm, 4711 * TICK_NS, 3, Treatment(SchedClass.FAIR, Policy.OTHER))
+
+
+@pytest.mark.parametrize(
+    ("priority", "nice", "policy", "expected"),
+    [
+        (39, 19, 3, Treatment(SchedClass.FAIR, Policy.BATCH, 0, 19)),
+        (-51, 0, 1, Treatment(SchedClass.RT, Policy.FIFO, 50, 0)),
+        (-100, 0, 2, Treatment(SchedClass.RT, Policy.RR, 99, 0)),
+        (-2, 5, 0, Treatment(SchedClass.RT, Policy.OTHER, 1, 5)),  # lifted by a lock
+        (-101, 0, 6, Treatment(SchedClass.DEADLINE, Policy.DEADLINE, 0, 0)),
+    ],
+)
+def test_a_stat_tells_class_and_policy(priority: int, nice: int, policy: int, expected: Treatment) -> None:
+    assert treatment_of(priority, nice, policy) == expected
 
 
 @pytest.mark.parametrize("text", [b"", b"7 (x", b"7 (x) R 1", b"7 (x) " + b"y " * 60])

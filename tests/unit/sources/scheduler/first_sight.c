@@ -149,6 +149,10 @@ static u32 task_pid_namespace(struct task_id *id)
 	return 1;
 }
 
+static void task_class(struct task_id *id, struct task_slot *slot)
+{
+}
+
 static void task_parent(struct task_id *id, struct task_slot *slot)
 {
 }

@@ -15,8 +15,12 @@ from schedtop.sources.scheduler.names import TaskNames
 from schedtop.sources.scheduler.process_names import ProcessNames
 
 SEEN = 8
+TREATED = [("sched_class", "u1"), ("policy", "u1"), ("priority", "<u2"), ("nice", "<i2")]
 SLOT = np.dtype(
-    [("tid", "<u4"), ("tgid", "<u4"), ("comm", "S16"), ("cgroup_id", "<u8"), ("pid_namespace", "<u4"), ("pad", "<u4")]
+    [
+        *(("tid", "<u4"), ("tgid", "<u4"), ("comm", "S16"), ("cgroup_id", "<u8")),
+        *(("pid_namespace", "<u4"), ("pad", "<u4"), *TREATED, ("reserved", "<u2")),
+    ]
 )
 PAIR = np.dtype(
     [("victim_tid", "<u4"), ("other_tid", "<u4")]
@@ -35,8 +39,13 @@ EVENT = np.dtype(
             "covered_ns",
             "cpu_idle_ns",
             "others_ns",
+            "dl_runtime_ns",
+            "dl_period_ns",
+            "dl_missed_ns",
         )
     ]
+    + TREATED
+    + [("over_runtime", "<u2")]
     + [(name, "<u4") for name in ("tid", "tgid", "kind", "yielded", "pid_namespace", "allowed_cpus", "switches")]
     + [("woken_by", "<u4"), ("sched_ext", "<u4")]
     + [(f"{who}_tid", "<u4") for who in ("preemptor", "previous", "waker")]

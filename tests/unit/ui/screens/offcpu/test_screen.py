@@ -226,7 +226,7 @@ async def test_a_filter_by_name_and_the_dashboards_is_taken_over() -> None:
     async with offcpu_screen(settings=settings) as (pilot, screen, _make):
         assert "java-pool-1" in text(pilot.app) and "postgres" not in text(pilot.app)
         await pilot.pause()
-        assert "cgroup:, cpu: and pidns: filter nothing here" in text(pilot.app)
+        assert "cgroup:, cpu:, class: and pidns: filter nothing here" in text(pilot.app)
         await pilot.press("f", "ctrl+u", *"tar", "enter")
         await pilot.pause()
         assert str(screen.listing.filter) == "comm:tar"

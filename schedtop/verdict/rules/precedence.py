@@ -1,0 +1,196 @@
+"""Tasks that others go before by the scheduler's own rules: real-time and deadline classes, weights, and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from schedtop.base.units import format_ns, format_round_ns
+from schedtop.model.rows import Rows, take_rows
+from schedtop.model.sched_class import NICE_WEIGHTS, Level, Policy, SchedClass, treatment
+from schedtop.model.waits import Evidence, Explanation
+from schedtop.verdict.facts import Facts
+from schedtop.verdict.limits import RT_LIMIT_RATIO
+from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
+from schedtop.verdict.phrases import counted, percent, verb
+from schedtop.verdict.rule import Finding
+from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names
+
+_V2_WEIGHT = 100
+
+
+def behind_rt(f: Facts) -> Finding | None:
+    """Real-time tasks have the CPU: they run before all ordinary ones for as long as they want."""
+    if not f.slow.main_is(Explanation.BEHIND_RT):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
+    top = blockers_of(rows, SchedClass.RT)[0]
+    headline = f"{top.words} is a real-time task and had CPU {cpu} for {_had_words(rows, top)}"
+    if reserve := _reserve_words(f, top):
+        headline += f"; {reserve}"
+    return Finding(headline, (*_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f)), _ordinary_words(top))
+
+
+def _had_words(rows: Rows, top: Part) -> str:
+    """For how much of the waits of how many tasks it had the CPU, and how long they were."""
+    victims = victims_of(rows)
+    whose = f"of {victims[0].words}" if len(victims) == 1 else f"of {counted(len(victims), 'task')}"
+    share = percent(top.ns / max(1, int(rows["wait_ns"].sum())))
+    return f"{share} of the slow waits {whose}, up to {format_ns(int(rows['wait_ns'].max()))}"
+
+
+def _reserve_words(f: Facts, top: Part) -> str:
+    """What is left for ordinary tasks, if it takes all that a real-time task may."""
+    ratio = f.view.host.rt_ratio
+    ran = f.run_share(top.tid)
+    if ratio is None or ran is None or ran < RT_LIMIT_RATIO * ratio:
+        return ""
+    if ratio >= 1:
+        return "nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)"
+    return f"ordinary tasks get the {percent(1 - ratio)} that the kernel keeps for them"
+
+
+def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
+    """Which tasks waited, how long, and whether they could have run elsewhere."""
+    victims = main_victims(rows)
+    yield f"{verb(len(victims), 'it waited', 'they waited')}: {task_names(victims)}"
+    beside = rows[np.isin(rows["evidence"], (Evidence.PINNED, Evidence.NOT_BALANCED))]
+    if len(beside):
+        pinned = (beside["evidence"] == Evidence.PINNED).all()
+        yield f"{'pinned to it' if pinned else 'not moved elsewhere'}, while {idle_words(f, beside)}"
+    yield from slow_words(f, f.slow.of(why))
+    yield from missed_words(rows)
+
+
+def _ordinary_words(top: Part) -> str:
+    """The command that makes a task an ordinary one."""
+    if top.name.startswith("irq/"):
+        number = top.name[4:].split("-")[0]
+        return f"Move its interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list"
+    if top.treatment.policy not in (Policy.FIFO, Policy.RR, Policy.DEADLINE, Policy.UNKNOWN):
+        return f"It holds a lock that a real-time task waits for: look at schedtop path --tid {top.tid}"
+    return f"If it need not go first: chrt -o -p 0 {top.tid} makes it an ordinary task"
+
+
+def behind_deadline(f: Facts) -> Finding | None:
+    """Deadline tasks have the CPU: they run before all others, for their runtime in each period."""
+    if not f.slow.main_is(Explanation.BEHIND_DEADLINE):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_DEADLINE))
+    top = blockers_of(rows, SchedClass.DEADLINE)[0]
+    ran = f.run_share(top.tid)
+    headline = f"{top.words} had CPU {cpu} for {_had_words(rows, top)}: deadline tasks run before all others"
+    used = (f"{top.words} ran {percent(ran)} of the time",) if ran is not None else ()
+    evidence = (*used, *_behind_words(f, rows, Explanation.BEHIND_DEADLINE), *context_words(f))
+    return Finding(headline, evidence, _ordinary_words(top))
+
+
+def lower_weight(f: Facts) -> Finding | None:
+    """Fair tasks get the CPU in proportion to their weights, and the others have more."""
+    if not f.slow.main_is(Explanation.LOWER_WEIGHT):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.LOWER_WEIGHT))
+    victim = victims_of(rows)[0]
+    own = take_rows(rows, np.flatnonzero(rows["tid"] == victim.tid))
+    heavier = np.where(own["blocker_weight"] >= 2 * own["victim_weight"].astype(np.int64), own["blocker_ns"], 0)
+    place, which = divmod(int(np.argmax(heavier)), heavier.shape[1])
+    row = own[place]
+    top = next(part for part in blockers_of(own) if part.tid == int(row["blocker_tid"][which]))
+    level, weights = Level.known(int(row["blocker_level"][which])), _weights(row, which)
+    ratio = weights[1] / max(1, weights[0])
+    whose = {Level.CGROUP: "whose cgroup has", Level.AUTOGROUP: "whose session has"}.get(
+        level or Level.TASK, "which has"
+    )
+    times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
+    share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
+    headline = (
+        f"{victim.words} waits up to {format_ns(int(own['wait_ns'].max()))} for CPU {cpu} behind {top.words}, {whose} "
+        f"{times} times the weight and had it for {share} of the waits"
+    )
+    others = len(victims_of(rows)) - 1
+    also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
+    evidence = (f"weights {weights[0]} and {weights[1]}", *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
+    return Finding(headline, (*evidence, *context_words(f)), _raise_words(f, row, which, level))
+
+
+def _weights(row: np.void, which: int) -> tuple[int, int]:
+    return int(row["victim_weight"][which]), int(row["blocker_weight"][which])
+
+
+def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> str:
+    """The command that gives the victim the weight of its blocker."""
+    told, rival = treatment(row), treatment(row, "blocker_", which)
+    tid, weight = int(row["tid"]), int(row["blocker_weight"][which])
+    if level is Level.AUTOGROUP:
+        nice = _nice_of(weight)
+        return f"nice acts only inside of a session's autogroup: echo {nice} > /proc/{int(row['tgid'])}/autogroup"
+    if level is Level.CGROUP:
+        path = _path_below(f, row, int(row["blocker_tid"][which]))
+        file = f.view.host.weight_file
+        if not path or not file:
+            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares)"
+        amount = weight if file.endswith("shares") else max(1, round(weight * _V2_WEIGHT / 1024))
+        return f"Give its cgroup the same weight: echo {amount} > {file.replace('{}', path)}"
+    if told.policy is Policy.IDLE:
+        return f"Its policy is for what may wait for ever: chrt -o -p 0 {tid} makes it an ordinary task"
+    return f"Give it the same weight, if it should not wait: renice -n {rival.nice} -p {tid}"
+
+
+def _nice_of(weight: int) -> int:
+    """The nice with the weight that is nearest."""
+    return min(range(len(NICE_WEIGHTS)), key=lambda at: abs(NICE_WEIGHTS[at] - weight)) - 20
+
+
+def _path_below(f: Facts, row: np.void, rival: int) -> str:
+    """The victim's cgroup right below the innermost one that is around both; empty if that is not known."""
+    tasks = f.frame.tasks[f.frame.tasks["tid"] == rival]
+    own = f.frame.cgroups.get(int(row["cgroup_id"]), "")
+    if not len(tasks) or not own:
+        return ""
+    other = f.frame.cgroups.get(int(tasks["cgroup_id"][0]), "").split("/")
+    names = own.split("/")
+    for depth, name in enumerate(names):
+        if depth >= len(other) or other[depth] != name:
+            return "/".join(names[: depth + 1])
+    return ""
+
+
+def rt_runtime(f: Facts) -> Finding | None:
+    """Real-time tasks have used up what they may run, and wait until there is more."""
+    if not f.slow.main_is(Explanation.RT_RUNTIME):
+        return None
+    rows, cpu = on_worst_cpu(f.slow.of(Explanation.RT_RUNTIME))
+    top, ratio = victims_of(rows)[0], f.view.host.rt_ratio
+    limit = f" {percent(ratio)} of a CPU" if ratio is not None and ratio < 1 else ""
+    longest = format_ns(int(rows["wait_ns"].max()))
+    headline = (
+        f"{top.words} is throttled on CPU {cpu}, up to {longest}: real-time tasks have used up the{limit or ' time'} "
+        "that they may have"
+    )
+    others = blockers_of(rows)
+    ran = (f"meanwhile {others[0].words} ran for {format_ns(others[0].ns)}",) if others else ()
+    evidence = (*ran, *slow_words(f, f.slow.of(Explanation.RT_RUNTIME)), *context_words(f))
+    return Finding(headline, evidence, f"Let it sleep more often, or make it an ordinary task: chrt -o -p 0 {top.tid}")
+
+
+def deadline_runtime(f: Facts) -> Finding | None:
+    """Deadline tasks have used up the runtime that they were granted, and wait for their next period."""
+    if not f.slow.main_is(Explanation.DEADLINE_RUNTIME):
+        return None
+    rows = f.slow.of(Explanation.DEADLINE_RUNTIME)
+    top = victims_of(rows)[0]
+    own = take_rows(rows, np.flatnonzero(rows["tid"] == top.tid))
+    runtime, period = (int(own[f"dl_{name}_ns"].max()) for name in ("runtime", "period"))
+    granted = f" of {format_round_ns(runtime)} in each {format_round_ns(period)}" if runtime else ""
+    headline = (
+        f"{top.words} used up its runtime{granted} and waits for its next period, up to "
+        f"{format_ns(int(own['wait_ns'].max()))}: what it does takes longer"
+    )
+    evidence = (f"throttled {counted(len(own), 'time')}", *missed_words(rows), *slow_words(f, rows), *context_words(f))
+    more = min(2 * runtime, period)
+    action = "Give it more runtime (chrt -d)"
+    if more > runtime:
+        given = f"--sched-runtime {more} --sched-deadline {period} --sched-period {period}"
+        action = f"Give it more runtime: chrt -d {given} -p 0 {top.tid}"
+    return Finding(headline, evidence, action)

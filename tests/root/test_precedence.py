@@ -1,0 +1,340 @@
+"""Who goes before whom: scenes with a known cause, their verdict, and that what it advises removes the cause."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from conftest import NS_PER_MS, Collector
+from loads import ended, python
+from scenarios import cgroup
+
+from schedtop.history.history import History
+from schedtop.history.view import View, ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame, merge
+from schedtop.model.rows import Rows
+from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
+from schedtop.model.waits import Cause, Evidence
+from schedtop.sources.proc.source import ProcSource
+from schedtop.sources.scheduler.causes import Mask
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
+
+INTERVAL_NS = 200 * NS_PER_MS
+LOOP = "while True: pass"
+
+JOBS = """
+import os, signal, sys, time
+
+def leave(*_):
+    # A deadline task that is killed may leave its bandwidth behind on some kernels.
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os._exit(0)
+
+signal.signal(signal.SIGTERM, leave)
+work_s, period_s = map(float, sys.argv[1:])
+while True:
+    begin, used = time.monotonic(), time.thread_time()
+    while time.thread_time() - used < work_s:
+        pass
+    time.sleep(max(0, begin + period_s - time.monotonic()))
+"""
+"""A job that takes so much CPU time, once each period."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def out_of_the_way() -> Iterator[None]:
+    """Keeps the test itself, and schedtop in it, off CPU 1, where it happens."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {0})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@pytest.fixture(scope="module")
+def sources() -> Iterator[dict[str, LiveSource]]:
+    """Live sources by front end, opened once."""
+    opened: dict[str, LiveSource] = {}
+    yield opened
+    for source in opened.values():
+        source.__exit__(None, None, None)
+
+
+class Watcher:
+    """Collects for a while, and judges."""
+
+    def __init__(self, source: LiveSource) -> None:
+        self._source = source
+        self.frame: Frame
+
+    def view(self, seconds: float, words: str = "") -> View:
+        with Collector(self._source) as collector:
+            time.sleep(seconds)
+        # Whole intervals of the load alone.
+        self.frame = merge(collector.frames[1:] or collector.frames)
+        return History(self._source.host, [self.frame]).view(ViewSettings(filter=Filter.parse(words)))
+
+    def verdict(self, seconds: float, words: str = "") -> Verdict:
+        return judge(self.view(seconds, words))
+
+
+@pytest.fixture
+def watch(sources: dict[str, LiveSource], front_end: str) -> Watcher:
+    if front_end not in sources:
+        sources[front_end] = LiveSource(INTERVAL_NS, 5 * NS_PER_MS, front_end).__enter__()
+    return Watcher(sources[front_end])
+
+
+@pytest.fixture(scope="module")
+def first() -> Iterator[Path]:
+    """A cgroup of so much weight that hardly a task outside of it runs beside its own: others may use the machine."""
+    with cgroup("first") as directory:
+        file = directory / "cpu.shares"
+        file.write_text("262144") if file.exists() else (directory / "cpu.weight").write_text("10000")
+        yield directory
+
+
+def loop(
+    policy: int = os.SCHED_OTHER, priority: int = 0, nice: int = 0, cpu: int = 1, group: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """A loop on one CPU, in a cgroup, else in the session of the tests."""
+
+    def prepare() -> None:
+        if group:
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+        os.sched_setaffinity(0, {cpu})
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+        os.sched_setscheduler(0, policy, os.sched_param(priority))
+
+    return python(LOOP, preexec_fn=prepare)
+
+
+@contextmanager
+def deadline_job(work_s: float, runtime_ns: int, period_ns: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A job as a deadline task, which must be free to run anywhere."""
+    every = {*range(os.cpu_count() or 1)}
+    job = python(JOBS, str(work_s), str(period_ns / 1e9), preexec_fn=lambda: os.sched_setaffinity(0, every))
+    try:
+        time.sleep(0.2)
+        times = ("--sched-runtime", runtime_ns, "--sched-deadline", period_ns, "--sched-period", period_ns)
+        done = subprocess.run(
+            ["chrt", "-d", *map(str, times), "-p", "0", str(job.pid)], capture_output=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"no deadline task here: {done.stderr.decode().strip()}")
+        yield job
+    finally:
+        job.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            job.wait(5)
+        job.kill()
+        job.wait()
+
+
+def follow(verdict: Verdict) -> None:
+    """Types what the verdict advises."""
+    found = re.search(r"\b(?:chrt|renice|taskset) [^,;]*?-p (?:-?\d+ )?\d+", verdict.action)
+    assert found, verdict.action
+    subprocess.run(shlex.split(found[0]), check=True, capture_output=True)
+
+
+def waits_of(frame: Frame, process: subprocess.Popen[bytes], least_ns: int = 5 * NS_PER_MS) -> Rows:
+    rows = frame.slow_waits
+    return rows[(rows["tid"] == process.pid) & (rows["wait_ns"] >= least_ns)]
+
+
+def named(process: subprocess.Popen[bytes], how: str = "") -> str:
+    comm = Path(f"/proc/{process.pid}/comm").read_text().strip()
+    return f"{comm} ({process.pid}, {how})" if how else f"{comm} ({process.pid})"
+
+
+def share_ns(rows: Rows, chosen: Mask) -> float:
+    """The share of the waiting time that some of the waits have."""
+    return float(rows["wait_ns"][chosen].sum() / max(1, rows["wait_ns"].sum()))
+
+
+def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: str, first: Path) -> None:
+    hog, ordinary = loop(os.SCHED_FIFO, 50), loop(group=first)
+    with ended(hog, ordinary):
+        time.sleep(0.5)
+        verdict = watch.verdict(3.5, f"tid:{ordinary.pid}")
+        rows = waits_of(watch.frame, ordinary)
+        assert share_ns(rows, rows["cause"] == Cause.BEHIND_RT) > 0.8
+        assert verdict.rule == "behind-rt", verdict
+        how = "fifo 50" if front_end == "btf" else "rt 50"
+        assert verdict.headline.startswith(f"{named(hog, how)} is a real-time task and had CPU 1 for ")
+        assert verdict.headline.endswith("; ordinary tasks get the 5 % that the kernel keeps for them")
+        assert f"chrt -o -p 0 {hog.pid}" in verdict.action
+        follow(verdict)
+        after = watch.verdict(2, f"tid:{ordinary.pid}")
+        assert after.rule != "behind-rt", after
+
+
+def test_throttled_real_time_loop_is_named(watch: Watcher, first: Path) -> None:
+    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
+        pytest.skip("real-time tasks are not limited here")
+    hog, ordinary = loop(os.SCHED_RR, 7), loop(group=first)
+    with ended(hog, ordinary):
+        time.sleep(0.5)
+        verdict = watch.verdict(6.5, f"tid:{hog.pid}")
+        rows = waits_of(watch.frame, hog)
+        assert share_ns(rows, rows["evidence"] == Evidence.RT_RUNTIME) > 0.8
+        assert verdict.rule == "rt-runtime", verdict
+        assert "real-time tasks have used up the 95 % of a CPU" in verdict.headline
+        follow(verdict)
+        assert watch.verdict(2, f"tid:{hog.pid}").rule != "rt-runtime"
+
+
+def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) -> None:
+    if front_end != "btf":
+        pytest.skip("tracepoints do not tell how much a deadline task was granted")
+    with deadline_job(0.008, 5 * NS_PER_MS, 20 * NS_PER_MS) as job:
+        verdict = watch.verdict(3, f"tid:{job.pid}")
+        rows = waits_of(watch.frame, job)
+        assert len(rows) > 10
+        assert share_ns(rows, rows["evidence"] == Evidence.DEADLINE_RUNTIME) > 0.8
+        assert verdict.rule == "deadline-runtime", verdict
+        assert verdict.headline.startswith(
+            f"{named(job, 'deadline')} used up its runtime of 5 ms in each 20 ms and waits for its next period"
+        )
+        follow(verdict)
+        after = watch.verdict(3, f"tid:{job.pid}")
+        assert after.rule != "deadline-runtime", after
+        assert len(waits_of(watch.frame, job)) < len(rows) // 4
+
+
+def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
+    ordinary = [loop(cpu=0, group=first), loop(group=first)]
+    tids = f"tid:{','.join(str(each.pid) for each in ordinary)}"
+    with ended(*ordinary), deadline_job(0.012, 15 * NS_PER_MS, 20 * NS_PER_MS) as job:
+        verdict = watch.verdict(3, tids)
+        assert verdict.rule == "behind-deadline", verdict
+        assert verdict.headline.startswith(f"{named(job, 'deadline')} had CPU ")
+        follow(verdict)
+        assert watch.verdict(2, tids).rule != "behind-deadline"
+
+
+def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> None:
+    low, high = loop(nice=19, group=first), loop(group=first)
+    with ended(low, high):
+        time.sleep(0.5)
+        verdict = watch.verdict(4, f"tid:{low.pid}")
+        rows = waits_of(watch.frame, low)
+        assert share_ns(rows, rows["cause"] == Cause.LOWER_WEIGHT) > 0.8
+        place = rows["blocker_tid"] == high.pid
+        assert {*rows["blocker_level"][place].tolist()} == {Level.TASK}
+        assert {*rows["victim_weight"][place].tolist()} == {15}
+        assert {*rows["blocker_weight"][place].tolist()} == {1024}
+        assert verdict.rule == "lower-weight", verdict
+        assert verdict.headline.startswith(f"{named(low, 'nice 19')} waits up to ")
+        assert f"behind {named(high)}, which has 68 times the weight" in verdict.headline
+        assert f"renice -n 0 -p {low.pid}" in verdict.action
+        follow(verdict)
+        after = watch.verdict(2, f"tid:{low.pid}")
+        assert after.rule != "lower-weight", after
+
+
+def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, first: Path) -> None:
+    with cgroup("low", parent=first) as group, cgroup("high", parent=first) as other:
+        unified = not (group / "cpu.shares").exists()
+        (group / ("cpu.weight" if unified else "cpu.shares")).write_text("25" if unified else "256")
+        low, high = loop(group=group), loop(group=other)
+        with ended(low, high):
+            time.sleep(0.5)
+            verdict = watch.verdict(3, f"tid:{low.pid}")
+            rows = waits_of(watch.frame, low)
+            assert share_ns(rows, (rows["blocker_level"] == Level.CGROUP).any(axis=1)) > 0.8
+            assert verdict.rule == "lower-weight", verdict
+            assert "whose cgroup has 4 times the weight" in verdict.headline
+            subprocess.run(["sh", "-c", verdict.action.split(": ", 1)[1]], check=True)
+            time.sleep(5.5)  # as long as the old weight is believed
+            after = watch.verdict(2, f"tid:{low.pid}")
+            assert after.rule != "lower-weight", after
+
+
+def test_task_of_the_policy_idle_waits_because_of_it(watch: Watcher, front_end: str, first: Path) -> None:
+    if front_end != "btf":
+        pytest.skip("tracepoints do not tell the policy")
+    low, high = loop(os.SCHED_IDLE, group=first), loop(group=first)
+    with ended(low, high):
+        time.sleep(0.5)
+        verdict = watch.verdict(5, f"tid:{low.pid}")
+        assert verdict.rule == "lower-weight", verdict
+        assert verdict.headline.startswith(f"{named(low, 'idle')} waits up to ")
+        assert f"chrt -o -p 0 {low.pid}" in verdict.action
+        follow(verdict)
+        assert watch.verdict(2, f"tid:{low.pid}").rule != "lower-weight"
+
+
+def test_task_of_the_policy_batch_has_the_weight_of_its_nice(watch: Watcher, front_end: str, first: Path) -> None:
+    batch, ordinary = loop(os.SCHED_BATCH, group=first), loop(group=first)
+    with ended(batch, ordinary):
+        time.sleep(0.5)
+        view = watch.view(2, f"tid:{batch.pid}")
+        verdict = judge(view)
+        assert verdict.rule not in ("lower-weight", "behind-rt"), verdict
+        rows = waits_of(watch.frame, batch, 2 * NS_PER_MS)
+        if front_end == "btf" and len(rows):
+            assert treatment(rows[0]) == Treatment(SchedClass.FAIR, Policy.BATCH, 0, 0)
+
+
+def test_classes_of_tasks_are_those_of_the_kernel(watch: Watcher, front_end: str) -> None:
+    wanted = {
+        loop(os.SCHED_RR, 3): Treatment(SchedClass.RT, Policy.RR, 3, 0),
+        loop(nice=7): Treatment(SchedClass.FAIR, Policy.OTHER, 0, 7),
+        loop(os.SCHED_BATCH, nice=-3): Treatment(SchedClass.FAIR, Policy.BATCH, 0, -3),
+        loop(os.SCHED_IDLE): Treatment(SchedClass.FAIR, Policy.IDLE, 0, 0),
+    }
+    with ended(*wanted):
+        time.sleep(0.5)
+        watch.view(3)
+        assert_told(watch.frame.tasks, wanted, front_end == "btf")
+        # A class that is changed is told from the next interval on.
+        changed = next(iter(wanted))
+        os.sched_setscheduler(changed.pid, os.SCHED_FIFO, os.sched_param(9))
+        time.sleep(0.2)
+        watch.view(2)
+        assert_told(watch.frame.tasks, {changed: Treatment(SchedClass.RT, Policy.FIFO, 9, 0)}, front_end == "btf")
+
+
+def test_source_proc_tells_classes_too() -> None:
+    wanted = {
+        loop(os.SCHED_RR, 3): Treatment(SchedClass.RT, Policy.RR, 3, 0),
+        loop(os.SCHED_BATCH, nice=-3): Treatment(SchedClass.FAIR, Policy.BATCH, 0, -3),
+    }
+    with ended(*wanted), ProcSource(500 * NS_PER_MS, NS_PER_MS) as source, Collector(source) as collector:  # type: ignore[arg-type]
+        time.sleep(2.5)
+    assert_told(collector.frame.tasks, wanted, policies=True)
+
+
+def assert_told(tasks: Rows, wanted: dict[subprocess.Popen[bytes], Treatment], policies: bool) -> None:
+    for process, told in wanted.items():
+        found = treatment(tasks[tasks["tid"] == process.pid][0])
+        if not policies:
+            told = Treatment(told.sched_class, Policy.UNKNOWN, told.priority, told.nice if told.is_fair else 0)
+            found = found if found.is_fair else Treatment(found.sched_class, found.policy, found.priority, 0)
+        assert found == told
+
+
+def test_kernel_threads_of_the_stop_class(watch: Watcher, front_end: str) -> None:
+    if front_end != "btf":
+        pytest.skip("to tracepoints they are real-time tasks")
+    moved = python("import time\nwhile True: time.sleep(0.001)")
+    with ended(moved):
+        with Collector(watch._source) as collector:
+            for turn in range(200):
+                os.sched_setaffinity(moved.pid, {turn % 2})
+                time.sleep(0.005)
+        tasks = collector.frame.tasks
+    stoppers = [row for row in tasks if row["comm"].startswith(b"migration/")]
+    assert stoppers
+    assert {treatment(row).sched_class for row in stoppers} == {SchedClass.STOP}

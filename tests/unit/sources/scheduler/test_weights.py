@@ -1,0 +1,93 @@
+"""At which level two tasks meet, and what they weigh there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
+from schedtop.sources.host.weights import read_group_weight
+from schedtop.sources.scheduler.weights import KEEP_NS, MOST_READ, Member, WeightFiles, meet
+
+
+def fair(nice: int = 0, policy: Policy = Policy.OTHER) -> Treatment:
+    return Treatment(SchedClass.FAIR, policy, 0, nice)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two groups of version 2, one of them with one inside."""
+    root = tmp_path / "cgroup"
+    for path, weight in (("low", 50), ("high", 400), ("high/inner", 100)):
+        (root / path).mkdir(parents=True)
+        (root / path / "cpu.weight").write_text(f"{weight}\n")
+    return root
+
+
+@pytest.fixture
+def files(root: Path, tmp_path: Path) -> WeightFiles:
+    proc = tmp_path / "proc"
+    (proc / "sys/kernel").mkdir(parents=True)
+    (proc / "sys/kernel/sched_autogroup_enabled").write_text("1\n")
+    for tgid, words in ((1, "/autogroup-12 nice 0\n"), (2, "/autogroup-12 nice 0\n"), (3, "/autogroup-40 nice 5\n")):
+        (proc / str(tgid)).mkdir()
+        (proc / str(tgid) / "autogroup").write_text(words)
+    made = WeightFiles(root, True, proc)
+    made.begin(KEEP_NS)
+    return made
+
+
+def test_tasks_of_one_group_meet_by_their_own_weights(files: WeightFiles) -> None:
+    one, other = Member(10, 1, "/low", fair(19)), Member(11, 2, "/low", fair())
+    assert meet(one, other, files) == (Level.TASK, 15, 1024)
+    assert meet(Member(10, 1, "/", fair(5)), Member(11, 2, "/", fair(policy=Policy.IDLE)), files) == (
+        Level.TASK,
+        335,
+        3,
+    )
+
+
+def test_tasks_of_two_groups_meet_by_those_of_the_groups(files: WeightFiles) -> None:
+    one, other = Member(10, 1, "/low", fair(-20)), Member(11, 2, "/high/inner", fair(19))
+    assert meet(one, other, files) == (Level.CGROUP, 512, 4096)
+    # A task beside a group: its own weight against that of the group.
+    assert meet(Member(10, 1, "/high", fair(19)), other, files) == (Level.CGROUP, 15, 1024)
+
+
+def test_tasks_of_two_sessions_meet_by_their_autogroups(files: WeightFiles) -> None:
+    one, other = Member(10, 1, "/", fair(19)), Member(11, 3, "/", fair())
+    assert meet(one, other, files) == (Level.AUTOGROUP, 1024, 335)
+    assert meet(one, Member(12, 2, "/", fair()), files) == (Level.TASK, 15, 1024)
+    assert meet(one, Member(13, 9, "/", fair()), files)[0] is Level.AUTOGROUP  # a kernel thread is in none
+
+
+def test_nothing_is_said_of_what_is_not_known(files: WeightFiles, tmp_path: Path) -> None:
+    one = Member(10, 1, "/low", fair())
+    assert meet(one, Member(11, 2, "", fair()), files) == (Level.UNKNOWN, 0, 0)
+    assert meet(one, Member(11, 2, "/gone", fair()), files) == (Level.UNKNOWN, 0, 0)
+    assert meet(one, Member(11, 2, "/low", Treatment(SchedClass.RT, Policy.FIFO, 1)), files)[0] is Level.UNKNOWN
+
+
+def test_files_are_read_anew_after_a_while_and_not_without_end(files: WeightFiles, root: Path) -> None:
+    assert files.of_group("/low") == 512
+    (root / "low/cpu.weight").write_text("100\n")
+    files.begin(KEEP_NS + 1)
+    assert files.of_group("/low") == 512
+    files.begin(2 * KEEP_NS + 1)
+    assert files.of_group("/low") == 1024
+    for number in range(MOST_READ):
+        files.of_group(f"/made/{number}")
+    assert files.of_group("/high") == 0
+    files.begin(2 * KEEP_NS + 2)
+    assert files.of_group("/high") == 4096
+
+
+def test_weights_of_both_versions(tmp_path: Path) -> None:
+    (tmp_path / "cpu.shares").write_text("2048\n")
+    (tmp_path / "cpu.weight").write_text("1\n")
+    assert read_group_weight(str(tmp_path), unified=False) == 2048
+    assert read_group_weight(str(tmp_path), unified=True) == 10
+    (tmp_path / "cpu.idle").write_text("1\n")
+    assert read_group_weight(str(tmp_path), unified=True) == 3
+    assert read_group_weight(str(tmp_path / "gone"), unified=True) == 0

@@ -1,0 +1,170 @@
+"""Who goes before whom, by the rules of the scheduler: the cause of each wait, its verdict, and what it advises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.rows import Rows
+from schedtop.model.sched_class import Level, Policy, SchedClass
+from schedtop.model.waits import Cause, Evidence
+from schedtop.sources.scheduler.causes import assign_causes
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.wait import cause_words, explain
+from tests.unit.verdict.frames import HOST, MS, blocked, frame, tasks, waits
+
+LIMITED = replace(HOST, rt_ratio=0.95, weight_file="/sys/fs/cgroup{}/cpu.weight")
+FAIR = {"sched_class": SchedClass.FAIR, "policy": Policy.OTHER}
+FIFO = {"sched_class": SchedClass.RT, "policy": Policy.FIFO, "priority": 50}
+DEADLINE = {"sched_class": SchedClass.DEADLINE, "policy": Policy.DEADLINE}
+
+
+def made(victim: dict[str, Any], blocker: dict[str, Any], share: float = 0.95, **fields: Any) -> Rows:
+    """Waits of such victims behind such a blocker, with their causes."""
+    rows = blocked(waits(**fields), (66, b"hog", share))
+    for name, value in victim.items():
+        rows[name] = value
+    for name, value in blocker.items():
+        rows[f"blocker_{name}"][:, 0] = value
+    return rows
+
+
+def lighter(level: Level, own: int, against: int, **fields: Any) -> Rows:
+    rows = made(FAIR | fields, FAIR)
+    rows["blocker_level"][:, 0], rows["victim_weight"][:, 0], rows["blocker_weight"][:, 0] = level, own, against
+    return rows
+
+
+def judged(rows: Rows, host: Any = LIMITED, **parts: Any) -> Verdict:
+    assign_causes(rows)
+    return judge(History(host, [frame(rows, **parts)]).view(ViewSettings()))
+
+
+def cause_of(rows: Rows) -> Cause:
+    assign_causes(rows)
+    return Cause(rows["cause"][0])
+
+
+def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
+    verdict = judged(made(FAIR, FIFO), tasks=tasks(tid=66, comm=b"hog", run_ns=950 * MS))
+    assert (verdict.rule, verdict.headline) == (
+        "behind-rt",
+        "hog (66, fifo 50) is a real-time task and had CPU 1 for 95 % of the slow waits of 2 tasks, up to 8.00 ms; "
+        "ordinary tasks get the 5 % that the kernel keeps for them",
+    )
+    assert verdict.action == "If it need not go first: chrt -o -p 0 66 makes it an ordinary task"
+
+
+@pytest.mark.parametrize(("ran_ms", "ratio"), [(500, 0.95), (950, None)])
+def test_nothing_is_said_of_the_limit_that_is_not_reached_or_known(ran_ms: int, ratio: float | None) -> None:
+    host = replace(HOST, rt_ratio=ratio)
+    verdict = judged(made(FAIR, FIFO), host, tasks=tasks(tid=66, comm=b"hog", run_ns=ran_ms * MS))
+    assert verdict.headline.endswith("up to 8.00 ms")
+
+
+def test_real_time_tasks_without_a_limit() -> None:
+    verdict = judged(made(FAIR, FIFO), replace(HOST, rt_ratio=1.0), tasks=tasks(tid=66, comm=b"hog", run_ns=990 * MS))
+    assert verdict.headline.endswith("nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)")
+
+
+def test_interrupt_thread_is_not_made_an_ordinary_task() -> None:
+    rows = made(FAIR, FIFO)
+    rows["blocker_comm"][:, 0] = b"irq/25-virtio0"
+    assert judged(rows).action.endswith("echo CPU > /proc/irq/25/smp_affinity_list")
+
+
+def test_real_time_victim_waits_behind_its_priority_and_above() -> None:
+    assert cause_of(made(FIFO, FIFO)) is Cause.BEHIND_RT
+    assert cause_of(made(FIFO | {"priority": 51}, FIFO)) is Cause.PREEMPTION
+    assert cause_of(made({}, FIFO)) is Cause.PREEMPTION  # its class is not known
+    assert cause_of(made(FAIR, FIFO, 0.4)) is Cause.PREEMPTION
+
+
+def test_deadline_task_goes_before_all() -> None:
+    verdict = judged(made(FIFO, DEADLINE), tasks=tasks(tid=66, comm=b"hog", run_ns=600 * MS))
+    assert verdict.rule == "behind-deadline"
+    assert verdict.headline.startswith("hog (66, deadline) had CPU 1 for 95 % of the slow waits of 2 tasks")
+    assert verdict.evidence[0] == "hog (66, deadline) ran 60 % of the time"
+
+
+def test_weights_of_two_tasks() -> None:
+    verdict = judged(lighter(Level.TASK, 15, 1024, nice=19))
+    assert verdict.rule == "lower-weight"
+    assert verdict.headline == (
+        "app (101, nice 19) waits up to 8.00 ms for CPU 1 behind hog (66), which has 68 times the weight and had it "
+        "for 95 % of the waits"
+    )
+    assert verdict.action.endswith("renice -n 0 -p 101")
+    assert cause_of(lighter(Level.TASK, 820, 1024)) is Cause.PREEMPTION
+    assert cause_of(lighter(Level.UNKNOWN, 0, 0)) is Cause.PREEMPTION
+
+
+def test_weight_of_the_policy_idle() -> None:
+    assert judged(lighter(Level.TASK, 3, 1024, policy=Policy.IDLE)).action.endswith(
+        "chrt -o -p 0 101 makes it an ordinary task"
+    )
+
+
+def test_weights_of_two_sessions_and_two_groups() -> None:
+    sessions = judged(lighter(Level.AUTOGROUP, 335, 1024, tgid=100))
+    assert "whose session has 3.1 times the weight" in sessions.headline
+    assert sessions.action.endswith("echo 0 > /proc/100/autogroup")
+    groups = judged(lighter(Level.CGROUP, 1024, 4096, cgroup_id=8), tasks=tasks(tid=66, comm=b"hog", cgroup_id=9))
+    assert "whose cgroup has 4 times the weight" in groups.headline
+    assert groups.action.endswith("echo 400 > /sys/fs/cgroup/system.slice/web.service/cpu.weight")
+
+
+def test_idle_cpu_stays_evidence_beside_a_class() -> None:
+    rows = made(FAIR, FIFO)
+    rows["idle_cpu"], rows["idle_cpu_ns"], rows["evidence"] = 0, rows["wait_ns"], Evidence.PINNED
+    verdict = judged(rows)
+    assert verdict.rule == "behind-rt"
+    assert "pinned to it, while CPU 0 is 94 % idle" in verdict.evidence
+    assert "Real-time tasks run before it. CPU 0 was idle for 8.00 ms of it, but the affinity" in explain(rows[0], 2)
+    unused = lighter(Level.TASK, 15, 1024)
+    unused["idle_cpu"], unused["idle_cpu_ns"], unused["evidence"] = 0, unused["wait_ns"], Evidence.NOT_BALANCED
+    assert cause_of(unused) is Cause.IDLE_CPU
+
+
+def test_real_time_task_that_is_taken_off_for_fair_ones_is_throttled() -> None:
+    rows = made(FIFO, FAIR, wait_ns=50 * MS, count=5)
+    verdict = judged(rows)
+    assert verdict.rule == "rt-runtime"
+    assert verdict.headline == (
+        "app (101, fifo 50) is throttled on CPU 1, up to 50.0 ms: real-time tasks have used up the 95 % of a CPU that "
+        "they may have"
+    )
+    assert cause_words(rows[0]) == "throttled, rt"
+    assert cause_of(made(FIFO, FAIR, cause="wakeup")) is Cause.WAKEUP  # the kernel could not be preempted
+
+
+def test_deadline_task_that_has_used_up_its_runtime() -> None:
+    rows = made(DEADLINE, FAIR, wait_ns=15 * MS, evidence="deadline runtime")
+    rows["dl_runtime_ns"], rows["dl_period_ns"], rows["dl_missed_ns"][:3] = 5 * MS, 20 * MS, MS
+    verdict = judged(rows)
+    assert verdict.rule == "deadline-runtime"
+    assert verdict.headline.startswith("app (101, deadline) used up its runtime of 5 ms in each 20 ms")
+    assert "deadlines were missed 3 times, by up to 1.00 ms" in verdict.evidence
+    assert verdict.action.endswith(
+        "chrt -d --sched-runtime 10000000 --sched-deadline 20000000 --sched-period 20000000 -p 0 101"
+    )
+    assert cause_words(rows[0]) == "throttled, dl"
+
+
+def test_short_measurement_says_so() -> None:
+    rows = made(FAIR, FIFO)
+    short = frame(rows, interval_ns=300 * MS)
+    assign_causes(rows)
+    verdict = judge(History(LIMITED, [short]).view(ViewSettings()))
+    assert verdict.evidence[-1] == "only 300 ms were measured"
+
+
+def test_causes_are_those_of_old_recordings_without_classes() -> None:
+    assert cause_of(made({}, {})) is Cause.PREEMPTION
+    assert np.array_equal(made({}, {})["sched_class"], np.zeros(50))
