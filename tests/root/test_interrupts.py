@@ -18,7 +18,7 @@ from loads import ended, load_share, python
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import WAKEUP_NEW, WAKING
-from schedtop.commands.waking_interrupts import WakingInterrupts
+from schedtop.commands.path_interrupts import PathInterrupts
 from schedtop.model.frame import merge
 from schedtop.model.interrupts import InterruptTable, SourceName
 from schedtop.model.waits import WokenBy
@@ -442,12 +442,12 @@ def test_a_packets_wakeup_names_who_sent_it() -> None:
 def test_the_path_ends_at_the_interrupt_by_its_name(tmp_path: Path) -> None:
     with (
         CaptureSource(path_ns=NS_PER_MS) as capture,
-        WakingInterrupts() as interrupts,
+        PathInterrupts() as interrupts,
         load(TIMERS),
         load(CALLS) as call,
         disk_reads(tmp_path),
     ):
-        taken = interrupts.named(capture.take(NS_PER_S, threading.Event()))
+        taken = interrupts.noted(capture.take(NS_PER_S, threading.Event()))
     names = set(taken.interrupts.values())
     assert "local_timer" in names
     assert any(name.startswith("softirq BLOCK raised by irq ") for name in names), names
