@@ -126,6 +126,11 @@
 
 #else
 
+#define BIO_BDEV_OFFSET 0
+#define BDEV_NUMBER_OFFSET 0
+#define REQUEST_BIO_OFFSET 0
+#define REQUEST_PART_OFFSET 0
+
 #define FILTERED
 #define SELECTED(s) ((s)->tgid == 1)
 

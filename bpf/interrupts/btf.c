@@ -41,6 +41,28 @@ int btf_irq_handler_exit(u64 *ctx)
 	return 0;
 }
 
+#ifdef BIO_BDEV_OFFSET
+/* Of drivers that take requests; a bio of one is not told again. */
+int btf_block_rq_complete(u64 *ctx)
+{
+	u64 bio = FIELD(u64, ctx[0], REQUEST_BIO_OFFSET);
+	u64 device = bio ? FIELD(u64, bio, BIO_BDEV_OFFSET) : FIELD(u64, ctx[0], REQUEST_PART_OFFSET);
+
+	if (device)
+		add_completion(FIELD(u32, device, BDEV_NUMBER_OFFSET));
+	return 0;
+}
+
+int btf_block_bio_complete(u64 *ctx)
+{
+	u64 device = FIELD(u64, ctx[1], BIO_BDEV_OFFSET);
+
+	if (device)
+		add_completion(FIELD(u32, device, BDEV_NUMBER_OFFSET));
+	return 0;
+}
+#endif
+
 int btf_local_timer_entry(u64 *ctx)
 {
 	begin(LEVEL_HARD, FIRST_VECTOR + VECTOR_LOCAL_TIMER);

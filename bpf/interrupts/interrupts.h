@@ -17,6 +17,7 @@
 
 #include "../memory.h"
 #include "../woken_by.h"
+#include "completions.h"
 #include "current.h"
 
 enum level {
@@ -63,8 +64,11 @@ struct span {
 	u32 ns;
 	u32 source_and_tid; /* the source above SOURCE_SHIFT */
 	u32 raiser; /* of a softirq, as in struct interrupting */
-	u32 reserved;
+	u32 nested; /* how long hard interrupts had the CPU meanwhile, and SPAN_OF_KSOFTIRQD */
 };
+
+/* Of `nested`: a softirq that is the work of the current task, and was taken from none. */
+#define SPAN_OF_KSOFTIRQD (1U << 31)
 
 /* What was taken from a task in an epoch, by its parity. */
 struct interrupted {
@@ -259,7 +263,7 @@ static __always_inline void charge_raiser(struct level_state *state, struct inte
 }
 
 static __always_inline void add_span(struct level_state *state, struct interrupt_config *config, u32 cpu, u32 level,
-				     u32 tid, u64 ns, u64 now)
+				     u32 tid, u64 ns, u32 nested, u64 now)
 {
 	u32 at = (LEVELS * cpu + level) * config->spans + (state->span_count & (config->spans - 1));
 	struct span *span = spans.lookup(&at);
@@ -270,6 +274,7 @@ static __always_inline void add_span(struct level_state *state, struct interrupt
 	span->ns = ns >> 32 ? 0xffffffff : ns;
 	span->source_and_tid = state->source << SOURCE_SHIFT | tid;
 	span->raiser = level == LEVEL_SOFT ? state->raiser : 0;
+	span->nested = nested;
 	/* The entry before the count that tells of it. */
 	barrier();
 	state->span_count++;
@@ -284,6 +289,7 @@ static __always_inline void end(u32 level, bool counts)
 	struct interrupting *current = interrupting.lookup(&cpu);
 	struct handled *source;
 	u64 now, ns, nested = 0;
+	bool is_own;
 
 	/* Without a beginning: we were attached in the middle of it. */
 	if (!config || !state || !current || !state->begin_ns)
@@ -299,7 +305,8 @@ static __always_inline void end(u32 level, bool counts)
 	state->begin_ns = 0;
 	if ((s64)ns < 0)
 		return;
-	ns -= nested < ns ? nested : ns;
+	nested = nested < ns ? nested : ns;
+	ns -= nested;
 	state->total_ns += ns;
 	at = cpu * (u32)config->sources + (u32)state->source;
 	source = handled.lookup(&at);
@@ -318,11 +325,12 @@ static __always_inline void end(u32 level, bool counts)
 		charge_raiser(state, config, cpu, ns);
 	tid = bpf_get_current_pid_tgid();
 	/* As a blocker it is ksoftirqd. */
-	if (tid && level == LEVEL_SOFT && is_ksoftirqd())
-		return;
-	if (tid)
+	is_own = tid && level == LEVEL_SOFT && is_ksoftirqd();
+	if (tid && !is_own)
 		charge_task(state, config, tid, ns);
-	add_span(state, config, cpu, level, tid, ns, now);
+	if (nested >= SPAN_OF_KSOFTIRQD)
+		nested = SPAN_OF_KSOFTIRQD - 1;
+	add_span(state, config, cpu, level, tid, ns, is_own ? nested | SPAN_OF_KSOFTIRQD : nested, now);
 }
 
 static __always_inline void begin_irq(u64 irq)

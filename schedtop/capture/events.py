@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.host import Host
+from schedtop.model.interrupts import INTERRUPTION_DTYPE
 from schedtop.model.rows import Integers, Rows, text
 
 SWITCH, WAKING, WAKEUP_NEW, MIGRATE, NAME, LOST, STACK, HELD = range(8)
@@ -87,7 +88,9 @@ class Capture:
     `cpus`: the ids of CPUs that were looked at. `lost`: by kind (a number of this module), for each of `cpus`.
     `machine`, `kernel_build`: as `uname -m` and `uname -v` say. `ended_early`: why it is shorter than it was to be;
     empty: it is not. `missing`: tracepoints that the kernel lacks; `unavailable`: what else it does not tell, and why.
-    `interrupts`: by tid and time of a wakeup the interrupt that it came from, where they were timed.
+    `interrupts`: by tid and time of a wakeup the interrupt that it came from, where they were timed; then
+    `interruptions` (INTERRUPTION_DTYPE, `source` an index into `interrupt_names`) are all that took time, and
+    `lost_interrupts` how many came too fast to be in either.
     `lost_in_interrupts`: events that came while another one was being written on their CPU; where and of which kind is
     not known, so they are in no other number.
     """
@@ -113,6 +116,9 @@ class Capture:
     calls: Mapping[int, str] = field(default_factory=dict)
     lost_places: int = 0
     interrupts: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    interruptions: Rows = field(default_factory=lambda: np.empty(0, INTERRUPTION_DTYPE))
+    interrupt_names: tuple[str, ...] = ()
+    lost_interrupts: int = 0
     task_names: Names = field(init=False, compare=False, repr=False)
     """The names of all tasks at all times."""
 

@@ -12,7 +12,7 @@ import click
 from schedtop.base.units import NS_PER_MS, printable
 from schedtop.capture.events import Capture
 from schedtop.commands.output import checked_output, write_output
-from schedtop.commands.waking_interrupts import WakingInterrupts
+from schedtop.commands.path_interrupts import PathInterrupts
 from schedtop.outputs.path.formats import FORMATS
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.targets import Targets
@@ -69,12 +69,12 @@ class Members:
 def _take(options: dict[str, Any], members: Members, signals: Signals) -> Capture:
     with ExitStack() as stack:
         source = stack.enter_context(CaptureSource(options["source"], options["buffer"], path_ns=STACKS_NS))
-        interrupts = stack.enter_context(WakingInterrupts()) if options["interrupts"] else None
+        interrupts = stack.enter_context(PathInterrupts()) if options["interrupts"] else None
         signals.check()  # nothing was recorded yet
         members.look()
         taken = source.take(options["duration"], signals.stop)
         members.look()
-        return interrupts.named(taken) if interrupts else taken
+        return interrupts.noted(taken) if interrupts else taken
 
 
 def _paths(taken: Capture, scope: Scope, members: Members, min_ns: int) -> Paths:

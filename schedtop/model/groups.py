@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,11 @@ GROUP_PAIR_DTYPE = np.dtype(
     + [(f"{role}_{name}", kind) for role in ROLES for name, kind in TREATMENT]
 )
 """A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added. Each TREATMENT is
-what all tasks of the group have in common, else zero."""
+what all tasks of the group have in common, else zero. A source of interrupts is a group of its own: its `other_id` is
+FIRST_INTERRUPT_ID or more."""
+
+FIRST_INTERRUPT_ID = 1 << 63
+"""The ids of sources of interrupts are from here on, of whatever groups the tasks are in."""
 
 Ids = npt.NDArray[np.uint64]
 
@@ -69,7 +74,8 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
 
 def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE."""
-    keys = [group_key(rows, kind, cgroups, role) for role in ROLES]
+    victims, others = (group_key(rows, kind, cgroups, role) for role in ROLES)
+    keys = [victims, _with_interrupts(rows, others)]
     order, starts = neighbours(keys)
     grouped = np.zeros(len(starts), GROUP_PAIR_DTYPE)
     if not len(starts):
@@ -79,6 +85,8 @@ def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
         grouped[f"{role}_id"] = ids[order][starts]
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
         _note_common_treatment(grouped, sorted_rows, starts, f"{role}_")
+    sources = sorted_rows["other_interrupt"][starts]
+    grouped["other_name"] = np.where(sources != b"", sources, grouped["other_name"])
     for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     return grouped
@@ -92,6 +100,16 @@ def _note_common_treatment(grouped: Rows, rows: Rows, starts: Integers, role: st
         same &= np.minimum.reduceat(rows[name], starts) == np.maximum.reduceat(rows[name], starts)
     for name in names:
         grouped[name] = np.where(same, rows[name][starts], 0)
+
+
+def _with_interrupts(pairs: Rows, others: Ids) -> Ids:
+    """The ids of the other tasks' groups; sources of interrupts have their own, which are always the same."""
+    sources = pairs["other_interrupt"]
+    places = np.flatnonzero(sources != b"")
+    if len(places):
+        others = others.copy()
+        others[places] = [FIRST_INTERRUPT_ID | crc32(source) for source in sources[places].tolist()]
+    return others
 
 
 def group_key(rows: Rows, kind: str, cgroups: Mapping[int, str], role: str = "") -> Ids:

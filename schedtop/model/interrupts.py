@@ -46,6 +46,20 @@ RAISED_DTYPE = np.dtype(
 """The softirqs of a CPU that one task or interrupt raised: `source` as in INTERRUPT_DTYPE; `by` is the task's comm, or
 with tid 0 the interrupt, as a SourceName is told in a sentence. What raised the others is not known."""
 
+INTERRUPTION_DTYPE = np.dtype(
+    [
+        ("start_ns", "<i8"),
+        ("end_ns", "<i8"),
+        ("ns", "<u4"),
+        ("source", "<u2"),
+        ("cpu", "<u2"),
+        ("is_soft", "u1"),
+        ("padding", "u1", 7),
+    ]
+)
+"""An interrupt that had a CPU. `source`: which, by a number. `ns`: its time without that of
+hard interrupts that came meanwhile, which only softirqs have. Those of a kind on one CPU do not overlap."""
+
 _NO_RAISED = np.zeros(0, RAISED_DTYPE)
 
 _RAISED = ("cpu", "source", "tid", "count", "total_ns")

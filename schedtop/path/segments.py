@@ -10,10 +10,11 @@ INTERRUPT, UNKNOWN = "interrupt", "unknown"
 
 STATES = (RUNNING, QUEUED, THROTTLED, BLOCKED, INTERRUPT, UNKNOWN)
 """What a task did in a segment. `blocked`: until something that it had asked for itself (a timer, a disk) came;
-`interrupt`: until an interrupt brought what it waited for from outside; in both the walk ends. `unknown`: `reason`."""
+`interrupt`: until an interrupt brought what it waited for from outside; in both the walk ends. `interrupt` that nothing
+ended (`woken_by` is empty): an interrupt had the CPU of a task that ran. `unknown`: `reason`."""
 
-IDLE_TID, UNKNOWN_TID = 0, -1
-"""What had the CPU for which a task was queued: nothing; it is not known."""
+IDLE_TID, UNKNOWN_TID, INTERRUPT_TID = 0, -1, -2
+"""What had the CPU for which a task was queued: nothing; it is not known; an interrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,15 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A task that was blocked in `where` until the next one, further down, woke it."""
+    """A task that was blocked in `where` until the next one, further down, woke it.
+
+    `woken_in`: the softirq in which ksoftirqd did that, where interrupts were timed.
+    """
 
     tid: int
     comm: str
     where: str
+    woken_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,11 @@ from schedtop.capture.events import GONE, LEFT_THROTTLED, MIGRATE, PREEMPTED, Ca
 from schedtop.capture.slices import slices_of
 from schedtop.model.rows import Rows
 from schedtop.path.by_task import ByTask, by_task
+from schedtop.path.interruptions import Interruptions
 from schedtop.path.segments import (
     BLOCKED,
     IDLE_TID,
+    INTERRUPT_TID,
     QUEUED,
     RUNNING,
     THROTTLED,
@@ -65,6 +67,7 @@ class Timeline:
         self.states = ByTask(found.states, "start_ns")
         by_cpu = {cpu: found.runs[found.runs["cpu"] == cpu] for cpu in capture.cpus}
         self._runs = {cpu: (runs, runs["start_ns"].tolist()) for cpu, runs in by_cpu.items()}
+        self.interruptions = Interruptions(capture)
         self._losses = _Losses(capture.losses)
         self._migrations = by_task(capture.events[capture.events["kind"] == MIGRATE])
         self._held = {(row[2], row[0]): row[1] for row in capture.held.tolist()}
@@ -102,7 +105,7 @@ class Timeline:
             if start >= end:
                 continue
             parts += self._without(cpu, at, start)
-            parts.append(Behind(tid, self.name(tid, start), end - start))
+            parts += self._with_interrupts(cpu, start, end, Behind(tid, self.name(tid, start), end - start))
             at = end
         return summed([*parts, *self._without(cpu, at, end_ns)])
 
@@ -113,7 +116,17 @@ class Timeline:
         if lost:
             yield Behind(UNKNOWN_TID, "unknown", lost)
         if end_ns - start_ns > lost:
-            yield Behind(IDLE_TID, "idle", end_ns - start_ns - lost)
+            idle = Behind(IDLE_TID, "idle", end_ns - start_ns - lost)
+            yield from (idle,) if lost else self._with_interrupts(cpu, start_ns, end_ns, idle)
+
+    def _with_interrupts(self, cpu: int, start_ns: int, end_ns: int, had: Behind) -> Iterator[Behind]:
+        """What had a CPU, without what interrupts took from it, and those."""
+        left = had.time_ns
+        for name, time_ns in self.interruptions.during(cpu, start_ns, end_ns):
+            yield Behind(INTERRUPT_TID, name, time_ns)
+            left -= time_ns
+        if left:
+            yield replace(had, time_ns=left)
 
     def _whole(self, tid: int, start_ns: int, end_ns: int) -> Iterator[Interval]:
         """The same, not cut at both ends."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from schedtop.base.units import format_ns
 from schedtop.path.segments import Episode, Hop, Segment, summed
-from schedtop.path.words import segment_words
+from schedtop.path.words import hop_words, segment_words
 
 MOST_LINES = 24
 """Of one episode; what else there is becomes one line."""
@@ -124,8 +124,7 @@ def _lines(episode: Episode, node: _Node, guide: str) -> Iterator[TreeLine]:
         assert isinstance(part, tuple)
         hop, tid, comm = part
         below = node.below[part]
-        place = f"blocked in {hop.where}" if hop.where else "blocked"
-        yield _line(episode, branch, "", f"{place}, until woken by {comm} ({tid})", sorted(below.every(), key=_start))
+        yield _line(episode, branch, "", hop_words(hop, f"{comm} ({tid})"), sorted(below.every(), key=_start))
         yield from _lines(episode, below, guide + ("  " if is_last else "│ "))
 
 

@@ -63,8 +63,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Wakeup:
-    """What made a task runnable, or made it (`is_new`). `tid` 0: no task; then `source` is what is known of it,
-    and `interrupt` which one it was, where interrupts were timed."""
+    """What made a task runnable, or made it (`is_new`). `tid` 0: no task; then `source` is what is known of it.
+
+    `interrupt`: which one it was, where interrupts were timed; of ksoftirqd, the softirq that it did.
+    """
 
     time_ns: int
     tid: int
@@ -146,15 +148,16 @@ class Wakeups:
     def _wakeup(self, row: Any) -> Wakeup:
         time_ns, tid, waker = int(row["time_ns"]), int(row["tid"]), int(row["other_tid"])
         by, is_new = WokenBy.known(int(row["woken_by"])) or WokenBy.TASK, bool(row["kind"] == WAKEUP_NEW)
+        interrupt = self._interrupts.get((tid, time_ns), "")
         if waker or by == WokenBy.TASK:
-            return Wakeup(time_ns, waker, "", is_new)
+            return Wakeup(time_ns, waker, "", is_new, interrupt)
         functions = self._functions(tid, time_ns, WOKEN_FROM)
         current = self._places.get((tid, time_ns, WOKEN_FROM), (0, 0))[1]
         if by == WokenBy.SOFTIRQ and current and _is_its_own(functions):
             return Wakeup(time_ns, current, "", is_new)
         word = next((_WORDS[name] for name in map(_plain, functions) if name in _WORDS), "")
         source = word or self._guess(tid, time_ns) or by.label
-        return Wakeup(time_ns, 0, source, is_new, self._interrupts.get((tid, time_ns), ""))
+        return Wakeup(time_ns, 0, source, is_new, interrupt)
 
     def _guess(self, tid: int, time_ns: int) -> str:
         """What an interrupt was about, by what the task that it woke was waiting for."""

@@ -9,6 +9,7 @@ from schedtop.path.segments import (
     BLOCKED,
     INTERRUPT,
     QUEUED,
+    RUNNING,
     UNKNOWN,
     Hop,
     Segment,
@@ -56,9 +57,23 @@ class Walk:
             yield from self._of_sleep(tid, interval, limit_ns, via)
             return
         found = self._plain(tid, interval, via)
+        if interval.state == RUNNING:
+            yield from self._of_run(interval, found)
+            return
         if interval.state == QUEUED:
             found = replace(found, behind=self.timeline.had_cpu(interval.cpu, interval.start_ns, interval.end_ns))
         yield found
+
+    def _of_run(self, run: Interval, whole: Segment) -> Iterator[Segment]:
+        """A task that ran, and then all that interrupts took from it meanwhile, by source."""
+        taken = self.timeline.interruptions.during(run.cpu, run.start_ns, run.end_ns)
+        left = whole.time_ns - sum(time_ns for _, time_ns in taken)
+        if left:
+            yield replace(whole, time_ns=left)
+        at = run.start_ns + left
+        for name, time_ns in taken:
+            yield replace(whole, start_ns=at, time_ns=time_ns, state=INTERRUPT, where=name)
+            at += time_ns
 
     def _of_sleep(self, tid: int, sleep: Interval, limit_ns: int, via: tuple[Hop, ...]) -> Iterator[Segment]:
         """What the task did that ended a sleep; where none did, the walk ends."""
@@ -75,7 +90,8 @@ class Walk:
         elif len(via) + 1 >= MOST_DEEP:
             yield replace(leaf, reason=TOO_DEEP)
         else:
-            hop = Hop(tid, leaf.comm, leaf.where if sleep.state == BLOCKED else "not yet started")
+            where = leaf.where if sleep.state == BLOCKED else "not yet started"
+            hop = Hop(tid, leaf.comm, where, wakeup.interrupt)
             for segment in self._of_task(wakeup.tid, sleep.start_ns, sleep.end_ns, wakeup.time_ns, (*via, hop)):
                 yield replace(segment, for_work=True) if leaf.for_work else segment
 

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 from schedtop.base.units import format_ns, printable
 from schedtop.path.profile import ProfileRow
-from schedtop.path.segments import BLOCKED, IDLE_TID, INTERRUPT, QUEUED, RUNNING, THROTTLED, UNKNOWN, Behind, Segment
+from schedtop.path.segments import (
+    BLOCKED,
+    IDLE_TID,
+    INTERRUPT,
+    QUEUED,
+    RUNNING,
+    THROTTLED,
+    UNKNOWN,
+    Behind,
+    Hop,
+    Segment,
+)
 from schedtop.path.summary import Summary
 
 DOES = {
@@ -31,6 +42,8 @@ def does(state: str, behind: str | None, where: str, woken_by: str, reason: str,
     if state == UNKNOWN:
         return f"unknown: {reason}" + (f" (blocked in {where})" if where else "")
     words = DOES[state]
+    if state == INTERRUPT and not woken_by:
+        return f"interrupted by {where}"
     if state in (BLOCKED, INTERRUPT):
         words = f"blocked in {where}" if where else "blocked"
         # `nanosleep: timer` says already what ends it.
@@ -54,6 +67,13 @@ def segment_words(segment: Segment) -> str:
         parts = [_behind_words(segment, *found) for found in names[:BEHIND]]
         words = f"queued behind {', '.join(parts)}" + (", ..." if len(names) > BEHIND else "")
     return words
+
+
+def hop_words(hop: Hop, waker: str = "") -> str:
+    """How a task was blocked until another one woke it; `waker`: that one, where it is not on the lines below."""
+    place = f"blocked in {hop.where}" if hop.where else "blocked"
+    within = f" in {hop.woken_in}" if hop.woken_in else ""
+    return f"{place}, until woken by {waker}{within}" if waker else f"{place}, until woken{within} by"
 
 
 def _by_name(behind: Sequence[Behind]) -> list[tuple[Behind, int, int]]:

@@ -116,7 +116,10 @@ def _woken_by(row: np.void) -> str:
     source = WokenBy.known(row["woken_by"])
     if source in (None, WokenBy.TASK):
         return _by(row, "waker", "by")
-    if name := interrupt_words(row["waker_interrupt"], row["waker_raiser"]):
+    name = interrupt_words(row["waker_interrupt"], row["waker_raiser"])
+    if name and row["waker_tid"]:  # ksoftirqd
+        return f"{_by(row, 'waker', 'by')} in {name}"
+    if name:
         return f" by an interrupt ({name})"
     return f" by an interrupt{' (softirq)' if source is WokenBy.SOFTIRQ else ''}"
 

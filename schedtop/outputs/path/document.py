@@ -10,7 +10,7 @@ from schedtop.outputs.plain import json_text
 from schedtop.path.inversion import Inversion
 from schedtop.path.paths import Paths, StillBlocked, Sum
 from schedtop.path.profile import ProfileRow, Task, profile
-from schedtop.path.segments import UNKNOWN_TID, Behind, Episode, Segment
+from schedtop.path.segments import INTERRUPT_TID, UNKNOWN_TID, Behind, Episode, Hop, Segment
 
 SCHEMA = "schedtop.path/1"
 
@@ -60,6 +60,7 @@ def about(paths: Paths) -> dict[str, Any]:
             "events": capture.lost_total,
             "in_interrupts": capture.lost_in_interrupts,
             "stacks": capture.lost_places,
+            "interrupts": capture.lost_interrupts,
             "episodes_not_walked": _sum(paths.not_walked),
             "spans_unclear": _sum(paths.unclear),
         },
@@ -147,12 +148,16 @@ def _segment(segment: Segment, start_ns: int) -> dict[str, Any]:
         "woken_by": segment.woken_by or None,
         "reason": segment.reason or None,
         "waits_for_work": segment.for_work,
-        "via": [{"tid": hop.tid, "comm": hop.comm, "where": hop.where or None} for hop in segment.via],
+        "via": [_hop(hop) for hop in segment.via],
     }
 
 
+def _hop(hop: Hop) -> dict[str, Any]:
+    return {"tid": hop.tid, "comm": hop.comm, "where": hop.where or None, "woken_in": hop.woken_in or None}
+
+
 def _behind(part: Behind, whole_ns: int) -> dict[str, Any]:
-    tid = None if part.tid == UNKNOWN_TID else part.tid
+    tid = None if part.tid in (UNKNOWN_TID, INTERRUPT_TID) else part.tid
     return {"tid": tid, "comm": part.comm, "share": part.time_ns / whole_ns, "time_ns": part.time_ns}
 
 

@@ -39,7 +39,8 @@ def _stacks(paths: Paths) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 def _place(hop: Hop) -> str:
-    return f"[blocked in {hop.where}]" if hop.where else "[blocked]"
+    place = f"blocked in {hop.where}" if hop.where else "blocked"
+    return f"[{place}, until {hop.woken_in}]" if hop.woken_in else f"[{place}]"
 
 
 def _leaves(segment: Segment) -> Iterator[tuple[str, int]]:

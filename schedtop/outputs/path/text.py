@@ -13,7 +13,7 @@ from schedtop.path.profile import ProfileRow
 from schedtop.path.segments import Episode, Hop, Segment
 from schedtop.path.summary import Summary, summary_of
 from schedtop.path.tree import told_together
-from schedtop.path.words import episodes_words, row_words, segment_words, sentence
+from schedtop.path.words import episodes_words, hop_words, row_words, segment_words, sentence
 
 ROWS = 15
 WORK_ROWS = 6
@@ -111,8 +111,7 @@ def _episode(paths: Paths, episode: Episode) -> list[str]:
     for segment, times in pieces[:PIECES]:
         for depth, hop in enumerate(segment.via):
             if before[: depth + 1] != segment.via[: depth + 1]:
-                place = f"blocked in {hop.where}" if hop.where else "blocked"
-                lines.append(printable(f"{'  ' * (depth + 1)}{hop.comm} ({hop.tid}) {place}, until woken by"))
+                lines.append(printable(f"{'  ' * (depth + 1)}{hop.comm} ({hop.tid}) {hop_words(hop)}"))
         before = segment.via
         often = f", {times} times" if times > 1 else ""
         lines.append(printable("  " * (len(segment.via) + 1) + _piece(segment) + often))

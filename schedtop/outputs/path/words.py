@@ -32,6 +32,11 @@ def trouble(paths: Paths) -> list[str]:
         found.append(f"lost: {capture.lost_in_interrupts:,} events that came while another one was being written")
     if capture.lost_places:
         found.append(f"lost: {capture.lost_places:,} stacks: there it is not known where tasks were blocked")
+    if capture.lost_interrupts:
+        found.append(
+            f"lost: {capture.lost_interrupts:,} interrupts, too many to note: their time is in that of what they took "
+            "it from"
+        )
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
         ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),

@@ -207,13 +207,20 @@ def _slow_waits(data: dict[str, Any]) -> str:
             format_ns(wait["wait_ns"]),
             wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
             _name(wait["preemptor"]),
-            _name(wait["waker"]) if wait["waker"] else wait["waker_interrupt"] or wait["woken_by"] or _name(None),
+            _waker(wait),
             format_count(wait["queue_length"]),
             _blockers(wait),
         )
         for wait in waits[:_SLOW_WAITS]
     ]
     return f"{title}\n" + table(header, rows, left=("comm", "class", "cause", "preempted by", "woken by", "blocked by"))
+
+
+def _waker(wait: dict[str, Any]) -> str:
+    """What woke it; of ksoftirqd also in which softirq, where interrupts are timed."""
+    if not wait["waker"]:
+        return wait["waker_interrupt"] or wait["woken_by"] or _name(None)
+    return _name(wait["waker"]) + (f" in {wait['waker_interrupt']}" if wait["waker_interrupt"] else "")
 
 
 def _blockers(wait: dict[str, Any]) -> str:

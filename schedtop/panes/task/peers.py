@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedtop.base.units import format_count, format_ns
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatment
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
@@ -88,7 +88,8 @@ def _pairs(
 ) -> Block:
     lines = []
     for row in rows[:most]:
-        name = task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"], treatment(row, f"{role}_").words)
+        name = steady(text(row["other_interrupt"])) if role == "other" else ""
+        name = name or task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"], treatment(row, f"{role}_").words)
         lines.append(_line(name, int(row[fields[0]]), int(row[fields[1]]), cells))
     return Block(title, lines, f"not available: {reason}" if reason else "nobody", len(rows))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf, BtfError
@@ -16,6 +17,7 @@ WITHOUT_TRACEPOINTS = "this kernel's BTF has no tracepoints of device interrupts
 
 DEVICES, SOFTIRQS = "irq_handler", "softirq"
 RAISE = "softirq_raise"
+COMPLETIONS = ("block_rq_complete", "block_bio_complete")
 
 
 def vectors() -> tuple[str, ...]:
@@ -33,12 +35,18 @@ def runs_softirqs_in_tasks(version: str | None = None) -> bool:
     return "PREEMPT_RT" in (version or platform.version())
 
 
-def interrupt_front_end() -> FrontEnd:
-    """For the running kernel. Raises SourceError, one sentence, where interrupts cannot be timed."""
+def interrupt_front_end(completions: bool = False) -> FrontEnd:
+    """For the running kernel; `completions`: with block I/O that is done, where the kernel tells it.
+
+    Raises SourceError, one sentence, where interrupts cannot be timed.
+    """
     try:
-        return with_kept_btf(front_end_of, KERNEL_BTF)
+        front_end = with_kept_btf(front_end_of, KERNEL_BTF)
     except BtfError as error:
         raise SourceError(WITHOUT_BTF) from error
+    if completions:
+        return front_end
+    return replace(front_end, events={name: on for name, on in front_end.events.items() if name not in COMPLETIONS})
 
 
 def front_end_of(btf: Btf) -> FrontEnd:
@@ -57,6 +65,17 @@ def front_end_of(btf: Btf) -> FrontEnd:
         # The last: what is attached before it sees the end of each softirq that begins.
         events[RAISE] = btf.typedef_id(f"btf_trace_{RAISE}")
         flags += levels
+    # bio.bi_bdev is of 5.12 and later; by then request.part is a block_device.
+    device = offset_flags(
+        btf,
+        BIO_BDEV=("bio", "bi_bdev"),
+        BDEV_NUMBER=("block_device", "bd_dev"),
+        REQUEST_BIO=("request", "bio"),
+        REQUEST_PART=("request", "part"),
+    )
+    if device and all(btf.has_typedef(f"btf_trace_{each}") for each in COMPLETIONS):
+        events |= {each: btf.typedef_id(f"btf_trace_{each}") for each in COMPLETIONS}
+        flags += device
     return FrontEnd("btf", tuple(flags), events, missing)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from schedtop.model.rows import Rows
 from schedtop.sources.host.pid_numbers import highest_tid
+from schedtop.sources.interrupts.front_end import COMPLETIONS
 from schedtop.sources.interrupts.names import highest_irq
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import INTERRUPTS
@@ -48,7 +49,8 @@ class InterruptPrograms(Loader):
 
     `handled` (possible CPUs * `sources`,), `levels` (possible CPUs * LEVELS,), `spans` (possible CPUs * LEVELS *
     `places`,), `raised` (possible CPUs * RAISED_SLOTS,) and `interrupted`: structured arrays on the kernel's own
-    memory, with the fields of bpf/interrupts/interrupts.h.
+    memory, with the fields of bpf/interrupts/interrupts.h; `completions` (possible CPUs * COMPLETIONS, else 1) and
+    `completion_counts` (possible CPUs,) those of completions.h.
     """
 
     handled: Rows
@@ -56,6 +58,8 @@ class InterruptPrograms(Loader):
     spans: Rows
     interrupted: Rows
     raised: Rows
+    completions: Rows
+    completion_counts: Rows
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, interrupting_fd: int | None, epoch: int) -> None:
         """`interrupting_fd`: the map in which the scheduler's programs look, if there are any. Raises SourceError."""
@@ -68,6 +72,8 @@ class InterruptPrograms(Loader):
         slots = MOST_SLOTS if highest is None else min(MOST_SLOTS, 1 << max(10, (highest - 1).bit_length()))
         with self._opening():
             sizes = {"handled": cpus * self.sources, "spans": cpus * INTERRUPTS.LEVELS * self.places}
+            if front_end.events.keys() >= {*COMPLETIONS}:
+                sizes["completions"] = cpus * INTERRUPTS.COMPLETIONS
             shared = {} if interrupting_fd is None else {"interrupting": interrupting_fd}
             self._create_maps({**sizes, "interrupted": slots}, shared)
             self._config = self._view("interrupt_config", writable=True)
@@ -77,6 +83,7 @@ class InterruptPrograms(Loader):
             self.spans = self._view("spans")
             self.interrupted = self._view("interrupted")
             self.raised = self._view("raised")
+            self.completions, self.completion_counts = self._view("completions"), self._view("completion_counts")
             for name, value in (("sources", self.sources), ("spans", self.places), ("task_slots", slots)):
                 self._config[name] = value
             self.begin_epoch(epoch)

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from schedtop.model.interrupts import RAISED_DTYPE, InterruptTable, SourceName
 from schedtop.model.rows import Integers, Rows, copy_rows
+from schedtop.sources.interrupts.completions import CompletionReader
 from schedtop.sources.interrupts.front_end import interrupt_front_end
 from schedtop.sources.interrupts.names import SourceNames
 from schedtop.sources.interrupts.programs import InterruptPrograms, build
-from schedtop.sources.interrupts.spans import SpanReader
+from schedtop.sources.interrupts.spans import KEPT, SpanReader
 from schedtop.sources.kernel.constants import INTERRUPTS
 
 _NO_RAISED = np.zeros(0, RAISED_DTYPE)
@@ -63,14 +64,20 @@ class Interrupted:
 class InterruptReader:
     """The attached programs and what is read of them. Opened, used and closed by the thread that takes Frames."""
 
-    def __init__(self, cpus: int, interrupting_fd: int | None, epoch: int) -> None:
-        """`cpus`: possible ones. Raises SourceError."""
-        front_end = interrupt_front_end()
+    def __init__(
+        self, cpus: int, interrupting_fd: int | None, epoch: int, kept: int = KEPT, completions: bool = False
+    ) -> None:
+        """`cpus`: possible ones; `kept`: how many interrupts stay known one by one; `completions`: with block I/O.
+
+        Raises SourceError.
+        """
+        front_end = interrupt_front_end(completions)
         self.missing = front_end.missing
         self._programs = InterruptPrograms(front_end, build(front_end, cpus), interrupting_fd, epoch)
         self._names = SourceNames()
         self._names.read()
-        self.spans = SpanReader(self._programs.spans, self._programs.levels, self._programs.places)
+        self.completions = CompletionReader(self._programs.completions, self._programs.completion_counts)
+        self.spans = SpanReader(self._programs.spans, self._programs.levels, self._programs.places, kept)
 
     def __enter__(self) -> Self:
         return self

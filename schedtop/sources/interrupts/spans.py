@@ -6,12 +6,14 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from schedtop.model.interrupts import INTERRUPTION_DTYPE
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.kernel.constants import INTERRUPTS
 
 KEPT = 1 << 20
-"""How many are kept for all CPUs together; the newest ones."""
+"""How many are kept for all CPUs together, if no other number is asked for; the newest ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,23 +46,36 @@ class Spans:
         return dict(zip(tids.tolist(), np.bincount(places, self.ns).astype(np.int64).tolist(), strict=True))
 
 
+def is_own(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Which rows of `struct span` are softirqs that ksoftirqd did: its own work, taken from nothing."""
+    found: npt.NDArray[np.bool_] = rows["nested"] & INTERRUPTS.SPAN_OF_KSOFTIRQD != 0
+    return found
+
+
+def begins(rows: Rows) -> Integers:
+    """When those of rows of `struct span` began."""
+    nested = rows["nested"] & (INTERRUPTS.SPAN_OF_KSOFTIRQD - 1)
+    began: Integers = rows["end_ns"].astype(np.int64) - rows["ns"].astype(np.int64) - nested.astype(np.int64)
+    return began
+
+
 class SpanRing:
-    """The interrupts of one level of one CPU: copied from the ring that the kernel side fills, in order of time."""
+    """The interrupts of one level of one CPU: copied from the ring that the kernel side fills, in order of time.
+
+    `kept`: how many there are. Softirqs of ksoftirqd are among them, but have taken no time from anything.
+    """
 
     def __init__(self, ring: Rows) -> None:
         """`ring`: rows of `struct span`, a power of two."""
         self._ring = ring
         self._head = 0
         self._pieces: deque[Rows] = deque()
-        self._kept = 0
+        self.kept = 0
         self._index: tuple[Rows, Integers, Integers] | None = None
         self.overwritten = 0
 
-    def collect(self, count: int, after: int, most: int) -> None:
-        """Takes in what is new. `count`, `after`: how many there ever were, before and after the ring is looked at.
-
-        At most the newest `most` stay, by and large.
-        """
+    def collect(self, count: int, after: int) -> None:
+        """Takes in what is new. `count`, `after`: how many there ever were, before and after the ring is looked at."""
         size = len(self._ring)
         first = max(self._head, count - size)
         rows = self._ring[np.arange(first, count) & (size - 1)]
@@ -70,10 +85,18 @@ class SpanRing:
         self._head = count
         if len(rows) > torn:
             self._pieces.append(rows[torn:])
-            self._kept += len(rows) - torn
+            self.kept += len(rows) - torn
             self._index = None
-        while len(self._pieces) > 1 and self._kept > most:
-            self._kept -= len(self._pieces.popleft())
+
+    def forget(self, count: int) -> None:
+        """Drops so many, the oldest ones."""
+        while count > 0 and self._pieces:
+            rows = self._pieces.popleft()
+            if len(rows) > count:
+                self._pieces.appendleft(rows[count:].copy())
+            self.kept -= min(count, len(rows))
+            count -= len(rows)
+        self._index = None
 
     def between(self, start_ns: Integers, end_ns: Integers) -> tuple[Integers, Integers, Integers]:
         """Of spans of time: the places of the interrupts that end in each (from, to), and their time altogether."""
@@ -94,17 +117,22 @@ class SpanRing:
         if self._index is None:
             rows = np.concatenate(self._pieces) if self._pieces else np.zeros(0, self._ring.dtype)
             self._pieces = deque([rows]) if len(rows) else deque()
-            sums = np.concatenate(([0], np.cumsum(rows["ns"].astype(np.int64))))
+            sums = np.concatenate(([0], np.cumsum(np.where(is_own(rows), 0, rows["ns"].astype(np.int64)))))
             self._index = rows, rows["end_ns"].astype(np.int64), sums
         return self._index
 
 
 class SpanReader:
-    """What was taken out of all rings. `overwritten`: interrupts that came faster than they were taken out."""
+    """What was taken out of all rings. `overwritten`: interrupts that came faster than they were taken out.
 
-    def __init__(self, spans: Rows, levels: Rows, places: int) -> None:
-        """`spans`, `levels`: as in InterruptPrograms; `places`: of each ring."""
+    `dropped`: those that came too long ago to be kept.
+    """
+
+    def __init__(self, spans: Rows, levels: Rows, places: int, kept: int = KEPT) -> None:
+        """`spans`, `levels`: as in InterruptPrograms; `places`: of each ring; `kept`: how many are kept in all."""
         self._levels = levels
+        self._most = kept
+        self.dropped = 0
         self._rings = [SpanRing(spans[at * places : (at + 1) * places]) for at in range(len(levels))]
 
     @property
@@ -114,11 +142,20 @@ class SpanReader:
 
     def collect(self) -> None:
         """Takes in what came since the last call."""
-        most = max(1, KEPT // len(self._rings))
         counts = self._levels["span_count"].astype(np.int64).tolist()
         for at, (ring, count) in enumerate(zip(self._rings, counts, strict=True)):
             if count:
-                ring.collect(count, int(self._levels["span_count"][at]), most)
+                ring.collect(count, int(self._levels["span_count"][at]))
+        while (excess := sum(ring.kept for ring in self._rings) - self._most) > 0:
+            # A busy CPU does not push out what others have. More than has to be: it takes a copy of the rest.
+            fullest = max(self._rings, key=lambda ring: ring.kept)
+            dropped = min(fullest.kept, max(excess, fullest.kept // 4))
+            fullest.forget(dropped)
+            self.dropped += dropped
+
+    def has(self, cpu: int) -> bool:
+        """Whether there are rings of that CPU."""
+        return 0 <= cpu < len(self._rings) // INTERRUPTS.LEVELS
 
     def total_ns(self, cpu: int, start_ns: Integers, end_ns: Integers) -> Integers:
         """The time that interrupts had a CPU in each of some spans of time (CLOCK_MONOTONIC)."""
@@ -135,28 +172,60 @@ class SpanReader:
             first, last, _ = ring.between(np.array([start_ns]), np.array([end_ns]))
             found.append(ring.rows(int(first[0]), int(last[0])))
         rows = np.concatenate(found)
+        rows = rows[~is_own(rows)]
         # The first one may have begun before.
         ns = np.minimum(rows["ns"].astype(np.int64), rows["end_ns"].astype(np.int64) - start_ns)
         packed = rows["source_and_tid"].astype(np.int64)
         source, tid = packed >> INTERRUPTS.SOURCE_SHIFT, packed & (1 << INTERRUPTS.SOURCE_SHIFT) - 1
         return Spans(ns, source, tid, rows["raiser"].astype(np.int64))
 
-    def under_way(self, cpu: int, level: int, times: Integers) -> tuple[Integers, Integers]:
-        """Source and raiser of what a level of a CPU handled at some times; source -1: nothing that was noted."""
-        rings = self._of_cpu(cpu)
-        rows, ends = rings[level].all()
+    def taken_from(self, tids: Integers, start_ns: int, end_ns: int) -> dict[int, dict[int, int]]:
+        """How long each source took from each of some tasks, of the interrupts that ended between two times."""
+        found: dict[int, dict[int, int]] = {}
+        for ring in self._rings:
+            rows, ends = ring.all()
+            low, high = np.searchsorted(ends, (start_ns, end_ns), "right")
+            rows = rows[low:high]
+            rows = rows[~is_own(rows) & np.isin(rows["source_and_tid"] & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, tids)]
+            packed, places = np.unique(rows["source_and_tid"], return_inverse=True)
+            sums = np.bincount(places, rows["ns"], len(packed)).astype(np.int64)
+            for key, ns in zip(packed.tolist(), sums.tolist(), strict=True):
+                sources = found.setdefault(key & (1 << INTERRUPTS.SOURCE_SHIFT) - 1, {})
+                sources[key >> INTERRUPTS.SOURCE_SHIFT] = sources.get(key >> INTERRUPTS.SOURCE_SHIFT, 0) + ns
+        return found
+
+    def under_way(self, cpu: int, level: int, times: Integers) -> tuple[Integers, Integers, Integers]:
+        """Source, raiser and beginning of what a level of a CPU handled at some times.
+
+        A source of -1: nothing that was noted.
+        """
+        rows, ends = self._of_cpu(cpu)[level].all()
         if not len(rows):
-            return np.full(len(times), -1, np.int64), np.zeros(len(times), np.int64)
+            return np.full(len(times), -1, np.int64), np.zeros(len(times), np.int64), times
         at = np.searchsorted(ends, times)
         there = at < len(rows)
         at = np.minimum(at, len(rows) - 1)
-        # One that is of a level: what ended next had begun by then, without the hard interrupts that came in it.
-        took = rows["ns"][at].astype(np.int64)
-        if level == INTERRUPTS.LEVEL_SOFT:
-            took = took + rings[INTERRUPTS.LEVEL_HARD].between(times, ends[at])[2]
-        there &= ends[at] - times <= took
+        # One that is of a level: what ended next had begun by then.
+        began = begins(rows[at])
+        there &= began <= times
         sources = rows["source_and_tid"][at].astype(np.int64) >> INTERRUPTS.SOURCE_SHIFT
-        return np.where(there, sources, -1), np.where(there, rows["raiser"][at].astype(np.int64), 0)
+        return np.where(there, sources, -1), np.where(there, rows["raiser"][at].astype(np.int64), 0), began
+
+    def taken(self, start_ns: int, end_ns: int) -> Rows:
+        """The interrupts that took time from tasks, or came in idle time, between two times: INTERRUPTION_DTYPE.
+
+        `source` is the kernel side's number.
+        """
+        found = [np.zeros(0, INTERRUPTION_DTYPE)]
+        for at, ring in enumerate(self._rings):
+            rows, ends = ring.all()
+            rows = rows[(ends > start_ns) & (begins(rows) < end_ns) & ~is_own(rows)]
+            piece = np.zeros(len(rows), INTERRUPTION_DTYPE)
+            piece["start_ns"], piece["end_ns"], piece["ns"] = begins(rows), rows["end_ns"], rows["ns"]
+            piece["source"] = rows["source_and_tid"] >> INTERRUPTS.SOURCE_SHIFT
+            piece["cpu"], piece["is_soft"] = at // INTERRUPTS.LEVELS, at % INTERRUPTS.LEVELS == INTERRUPTS.LEVEL_SOFT
+            found.append(piece)
+        return np.concatenate(found)
 
     def _of_cpu(self, cpu: int) -> list[SpanRing]:
         return self._rings[cpu * INTERRUPTS.LEVELS : (cpu + 1) * INTERRUPTS.LEVELS]

@@ -9,9 +9,12 @@ import numpy.typing as npt
 
 from schedtop.model.rows import BLOCKERS, INTERRUPTERS, Integers, Rows
 from schedtop.sources.interrupts.reader import InterruptReader
+from schedtop.sources.kernel.constants import INTERRUPTS
 
 LEAST_SHARE = 0.01
 """Of a wait: with less of it interrupts are not told."""
+
+_KSOFTIRQD = b"ksoftirqd/"
 
 Comms = Callable[[Integers], npt.NDArray[np.bytes_]]
 
@@ -31,6 +34,7 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Co
         reader.name(int(source) - 1) if source else b"" for source in events["waker_source"].tolist()
     ]
     rows["waker_raiser"] = [reader.raiser(raiser, comms) for raiser in events["waker_raiser"].tolist()]
+    _note_softirqs_of_ksoftirqd(rows, events, reader, comms)
     ends = events["end_ns"].astype(np.int64)
     queued = ends - (events["wait_ns"] - events["throttled_ns"]).astype(np.int64)
     starts = np.maximum(queued, events["enqueued_ns"].astype(np.int64))
@@ -43,6 +47,19 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Co
     enough = np.flatnonzero(total >= np.maximum(1, LEAST_SHARE * rows["wait_ns"]))
     for index in enough[np.argsort(-total[enough], kind="stable")][:MOST_WAITS].tolist():
         _tell(rows, index, int(cpus[index]), int(starts[index]), int(ends[index]), reader, comms)
+
+
+def _note_softirqs_of_ksoftirqd(rows: Rows, events: Rows, reader: InterruptReader, comms: Comms) -> None:
+    """Of wakeups by ksoftirqd, which the kernel side names as the waker: what had raised the softirq that it did."""
+    of_ksoftirqd = np.char.startswith(rows["waker_comm"], _KSOFTIRQD) & (events["waker_source"] != 0)
+    for index in np.flatnonzero(of_ksoftirqd)[:MOST_WAITS].tolist():
+        cpu = bytes(rows["waker_comm"][index])[len(_KSOFTIRQD) :]
+        if not cpu.isdigit() or not reader.spans.has(int(cpu)):
+            continue
+        woken_ns = int(events["end_ns"][index]) - int(events["wait_ns"][index])
+        sources, raisers, _ = reader.spans.under_way(int(cpu), INTERRUPTS.LEVEL_SOFT, np.array([woken_ns]))
+        if sources[0] == int(events["waker_source"][index]) - 1:
+            rows["waker_raiser"][index] = reader.raiser(int(raisers[0]), comms)
 
 
 def _tell(rows: Rows, index: int, cpu: int, start_ns: int, end_ns: int, reader: InterruptReader, comms: Comms) -> None:

@@ -24,6 +24,8 @@ from schedtop.capture.events import (
     Clocks,
 )
 from schedtop.model.host import Host
+from schedtop.model.interrupts import INTERRUPTION_DTYPE
+from schedtop.model.rows import Rows
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import Targets
@@ -44,6 +46,8 @@ class Recording:
     held: list[tuple[int, int, int]] = field(default_factory=list)
     places: list[tuple[int, int, int, tuple[str, ...], int]] = field(default_factory=list)
     names: dict[int, tuple[int, str]] = field(default_factory=dict)
+    interruptions: list[tuple[int, int, int, str, int, bool]] = field(default_factory=list)
+    woken_in: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def switch(
         self, us: int, prev: int, following: int, state: int = 1, *, cpu: int = 0, call: int = -1, flags: int = 0
@@ -84,6 +88,18 @@ class Recording:
         self.names[tid] = (tgid or tid, comm)
         return self
 
+    def interrupt(
+        self, start_us: int, end_us: int, name: str, *, cpu: int = 0, hard: bool = False, nested_us: int = 0
+    ) -> Recording:
+        """An interrupt had a CPU, for `nested_us` of it others that are told, too."""
+        self.interruptions.append((start_us, end_us, end_us - start_us - nested_us, name, cpu, not hard))
+        return self
+
+    def waking_in(self, us: int, tid: int, name: str) -> Recording:
+        """A wakeup came from an interrupt of that name."""
+        self.woken_in[tid, START_NS + us * 1000] = name
+        return self
+
     def _add(self, us: int, kind: int, tid: int, other: int, cpu: int, **fields: int) -> None:
         row = {"time_ns": START_NS + us * 1000, "kind": kind, "tid": tid, "other_tid": other, "seen_on": cpu}
         self.rows.append(row | fields)
@@ -95,6 +111,7 @@ class Recording:
             for name, value in fields.items():
                 events[name][index] = value
         names = [(START_NS, tid, tgid, comm.encode()) for tid, (tgid, comm) in self.names.items()]
+        sources = tuple(dict.fromkeys(one[3] for one in self.interruptions))
         losses = [
             (START_NS + first * 1000, START_NS + last * 1000, cpu, (0, 0), count)
             for first, last, cpu, count in sorted(self.losses)
@@ -118,7 +135,17 @@ class Recording:
             stacks=tuple(functions for _, _, _, functions, _ in self.places),
             held=np.array(held, HELD_DTYPE),
             calls=CALLS,
+            interrupts=self.woken_in,
+            interruptions=self._interruptions(sources),
+            interrupt_names=sources,
         )
+
+    def _interruptions(self, names: tuple[str, ...]) -> Rows:
+        rows = [
+            (START_NS + start * 1000, START_NS + end * 1000, ns * 1000, names.index(name), cpu, is_soft, (0,) * 7)
+            for start, end, ns, name, cpu, is_soft in self.interruptions
+        ]
+        return np.array(rows, INTERRUPTION_DTYPE)
 
     def paths(self, *tids: int, min_us: int = 0, **more: Any) -> Paths:
         """The paths of some tasks, or all."""

@@ -13,9 +13,11 @@ from schedtop.model.waits import WokenBy
 from schedtop.path import walk
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.profile import profile
-from schedtop.path.segments import STATES
+from schedtop.path.segments import INTERRUPT_TID, STATES
 from schedtop.path.targets import EVERY_TASK
+from schedtop.path.tree import tree_of
 from schedtop.path.wakeups import Wakeup
+from schedtop.path.words import hop_words, segment_words
 from tests.unit.path.recordings import (
     EPOLL,
     FSYNC,
@@ -149,6 +151,51 @@ def test_softirqs_that_a_task_raised_itself_name_it() -> None:
         .switch(400, OTHER, 0, cpu=1)
     )
     assert spelled(recording.episode(LATE)) == [(100, 200, "running", OTHER)]
+
+
+def test_what_interrupts_took_from_a_running_holder_is_theirs() -> None:
+    recording = (
+        held_lock()
+        .interrupt(120, 140, "softirq NET_RX", cpu=1, nested_us=5)
+        .interrupt(130, 135, "irq eth0", cpu=1, hard=True)
+        .interrupt(150, 155, "irq eth0", cpu=1, hard=True)
+        .interrupt(190, 230, "softirq NET_RX", cpu=1)  # it goes on when the holder is queued
+        .interrupt(110, 190, "softirq BLOCK", cpu=0)  # on another CPU
+    )
+    episode = recording.episode(LATE)
+    assert spelled(episode)[:5] == [
+        (100, 65, "running", HOLDER),
+        (165, 25, "interrupt", HOLDER),
+        (190, 10, "interrupt", HOLDER),
+        (200, 300, "queued", HOLDER),
+        (500, 100, "running", HOLDER),
+    ]
+    assert [segment.where for segment in episode.segments[1:3]] == ["softirq NET_RX", "irq eth0"]
+    assert segment_words(episode.segments[1]) == "interrupted by softirq NET_RX"
+    assert shares(episode.segments[3].behind) == [(HOG, 270), (INTERRUPT_TID, 30)]
+    assert sum(segment.time_ns for segment in episode.segments) == episode.length_ns
+    rows = {(row.task.comm, row.state, row.where): row.time_ns for row in profile([episode])}
+    assert rows["flusher", "interrupt", "softirq NET_RX"] == 25_000
+
+
+def test_an_interrupt_that_had_a_cpu_for_all_of_a_run_leaves_nothing_of_it() -> None:
+    recording = held_lock().interrupt(40, 200, "softirq NET_RX", cpu=1)
+    assert spelled(recording.episode(LATE))[:2] == [(100, 100, "interrupt", HOLDER), (200, 300, "queued", HOLDER)]
+
+
+def test_an_idle_cpu_that_handled_an_interrupt_was_not_idle() -> None:
+    episode = held_lock().interrupt(602, 608, "irq eth0", hard=True).episode(LATE)
+    assert shares(episode.segments[-1].behind) == [(INTERRUPT_TID, 6), (0, 4)]
+
+
+def test_a_wakeup_by_ksoftirqd_says_for_which_softirq_it_was() -> None:
+    recording = held_lock().name(HOLDER, "ksoftirqd/1").waking_in(600, LATE, "softirq NET_RX raised by iperf (7)")
+    episode = recording.episode(LATE)
+    (hop,) = episode.segments[0].via
+    assert hop.woken_in == "softirq NET_RX raised by iperf (7)"
+    assert hop_words(hop) == "blocked in futex, until woken in softirq NET_RX raised by iperf (7) by"
+    lines = [line.words for line in tree_of(episode, 0).lines]
+    assert f"blocked in futex, until woken by ksoftirqd/1 ({HOLDER}) in softirq NET_RX raised by iperf (7)" in lines
 
 
 def test_a_quota_in_the_middle_of_a_chain() -> None:
@@ -290,6 +337,8 @@ EVENTS = st.lists(
         st.tuples(st.just("new"), TIDS, TIDS, st.integers(0, 1)),
         st.tuples(st.just("move"), TIDS, st.integers(0, 1), st.just(0)),
         st.tuples(st.just("lose"), st.integers(0, 1), st.integers(1, 5), st.integers(0, 30)),
+        st.tuples(st.just("soft"), st.integers(0, 1), st.integers(1, 60), st.integers(0, 60)),
+        st.tuples(st.just("hard"), st.integers(0, 1), st.integers(1, 60), st.integers(0, 20)),
     ),
     max_size=60,
 )
@@ -301,7 +350,8 @@ def test_queued_time_before_a_switch_that_was_not_seen_has_no_reason() -> None:
 
 
 def played(events: list[tuple[Any, ...]], gaps: list[int]) -> Recording:
-    """Anything: switches of whatever runs on a CPU, wakeups by anybody, losses in between."""
+    """Anything: switches of whatever runs on a CPU, wakeups by anybody, losses in between; interrupts that may even
+    overlap, or take longer than they last."""
     recording = Recording(end_us=4000)
     running, us = {0: 1, 1: 2}, 1
     for index, (kind, one, two, three) in enumerate(events):
@@ -315,8 +365,10 @@ def played(events: list[tuple[Any, ...]], gaps: list[int]) -> Recording:
             recording.wake(us, one, two, cpu=three, new=True)
         elif kind == "move":
             recording.move(us, one, two)
-        else:
+        elif kind == "lose":
             recording.lose(us, us + three, two, one)
+        else:
+            recording.interrupt(us - two // 2, us + two, kind, cpu=one, hard=kind == "hard", nested_us=min(two, three))
     return recording
 
 

@@ -53,6 +53,17 @@ def test_a_pinned_task_beside_an_idle_cpu() -> None:
         (wait("wakeup", waker_tid=9, waker_comm=b"cron"), "was woken by cron (9) and waited 4.10 ms for CPU 1."),
         (wait("wakeup", woken_by=1), "was woken by an interrupt and waited 4.10 ms for CPU 1."),
         (wait("wakeup", woken_by=2), "was woken by an interrupt (softirq) and waited 4.10 ms for CPU 1."),
+        (
+            wait(
+                "wakeup",
+                woken_by=2,
+                waker_tid=14,
+                waker_comm=b"ksoftirqd/0",
+                waker_interrupt=b"softirq NET_RX",
+                waker_raiser=b"irq eth0",
+            ),
+            "was woken by ksoftirqd/0 (14) in softirq NET_RX raised by irq eth0 and waited 4.10 ms for CPU 1.",
+        ),
         (wait("wakeup"), "stress (4240) was woken and waited 4.10 ms for CPU 1."),
         (
             wait("fork", waker_tid=9, waker_comm=b"make"),

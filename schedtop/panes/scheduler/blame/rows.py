@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
-from schedtop.model.groups import group_pairs
+from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.sched_class import treatments
 from schedtop.panes.percent import percent
@@ -103,15 +103,21 @@ class PairRows:
         return times
 
     def names(self, role: str) -> list[str]:
-        """`comm (tid)` and `process (pid)`, with what is not ordinary of its class; else the group's name."""
+        """`comm (tid)` and `process (pid)`, with what is not ordinary of its class; else the name of group or interrupt."""
         names = [steady(text(name)) for name in self.rows[f"{role}_name"].tolist()]
         if self.kind not in ("thread", "process"):
             return names
-        treated = treatments(self.rows, f"{role}_")
+        told = treatments(self.rows, f"{role}_")
         return [
-            f"{name} ({number}, {told.words})" if told.words else f"{name} ({number})"
-            for name, number, told in zip(names, self.rows[f"{role}_id"].tolist(), treated, strict=True)
+            _named(name, number, treatment.words)
+            for name, number, treatment in zip(names, self.rows[f"{role}_id"].tolist(), told, strict=True)
         ]
+
+
+def _named(name: str, number: int, treated: str) -> str:
+    if number >= FIRST_INTERRUPT_ID:
+        return name
+    return f"{name} ({number}, {treated})" if treated else f"{name} ({number})"
 
 
 def _others(context: PairRows) -> list[str]:
@@ -133,7 +139,8 @@ def _bars(context: PairRows) -> list[str]:
 
 MEANINGS = {
     "victim": "who waited",
-    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group",
+    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group; while they "
+    "are timed (I), also what interrupts had of it (softirq NET_RX)",
     "took the CPU": "who came onto the CPU when the victim was preempted (b changes between the two)",
     "waited": "how long, all such waits together",
     "waits": "in how many waits",

@@ -62,8 +62,10 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     waker = "started by" if reason(row).began is Beginning.FORK else "woken by"
     for field, term in (("preemptor", "preempted by"), ("waker", waker), ("previous", "before it ran")):
         name = task_text(int(row[f"{field}_tid"]), row[f"{field}_comm"])
-        if field == "waker" and name == "·" and row["woken_by"]:
-            words = steady(interrupt_words(row["waker_interrupt"], row["waker_raiser"]))
+        words = steady(interrupt_words(row["waker_interrupt"], row["waker_raiser"])) if field == "waker" else ""
+        if words and name != "·":  # ksoftirqd
+            name = f"{name} in {words}"
+        elif field == "waker" and name == "·" and row["woken_by"]:
             which = words or "softirq" * (row["woken_by"] == WokenBy.SOFTIRQ)
             name = f"an {WAKERS[1]}{f' ({which})' if which else ''}"
         if name != "·":

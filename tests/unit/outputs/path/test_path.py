@@ -79,7 +79,7 @@ def test_document_adds_up_and_names_everything() -> None:
     queued = episode["segments"][1]
     assert (queued["state"], queued["comm"], queued["offset_ns"]) == ("queued", "flusher", 100_000)
     assert queued["behind"] == [{"tid": HOG, "comm": "backup", "share": 1.0, "time_ns": 300_000}]
-    assert queued["via"] == [{"tid": LATE, "comm": "rpc-worker", "where": "futex"}]
+    assert queued["via"] == [{"tid": LATE, "comm": "rpc-worker", "where": "futex", "woken_in": None}]
     assert sum(row["time_ns"] for row in data["profile"]) == data["total_ns"]
     assert sum(row["share"] for row in data["profile"]) == 1
     first = data["profile"][0]

@@ -6,7 +6,7 @@ from schedtop.model.rows import Integers, Rows
 from schedtop.sources.interrupts.spans import SpanReader, SpanRing
 from schedtop.sources.kernel.constants import INTERRUPTS
 
-SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4"), ("raiser", "<u4")])
+SPAN = np.dtype([("end_ns", "<u8"), ("ns", "<u4"), ("source_and_tid", "<u4"), ("raiser", "<u4"), ("nested", "<u4")])
 LEVEL = np.dtype([("span_count", "<u8")])
 PLACES = 8
 
@@ -20,11 +20,20 @@ class Kernel:
         self.reader = SpanReader(self.spans, self.levels, PLACES)
 
     def handle(
-        self, end_ns: int, ns: int, source: int = 3, tid: int = 0, cpu: int = 0, level: int = 0, raiser: int = 0
+        self,
+        end_ns: int,
+        ns: int,
+        source: int = 3,
+        tid: int = 0,
+        cpu: int = 0,
+        level: int = 0,
+        raiser: int = 0,
+        nested: int = 0,
     ) -> None:
         ring = cpu * INTERRUPTS.LEVELS + level
         count = int(self.levels["span_count"][ring])
-        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, source << INTERRUPTS.SOURCE_SHIFT | tid, raiser)
+        packed = source << INTERRUPTS.SOURCE_SHIFT | tid
+        self.spans[ring * PLACES + count % PLACES] = (end_ns, ns, packed, raiser, nested)
         self.levels["span_count"][ring] += 1
 
 
@@ -63,7 +72,7 @@ def test_what_is_written_while_it_is_copied_is_not_believed() -> None:
     ring: Rows = np.zeros(PLACES, SPAN)
     ring["end_ns"], ring["ns"] = np.arange(PLACES), 1
     span_ring = SpanRing(ring)
-    span_ring.collect(PLACES, PLACES + 3, most=100)
+    span_ring.collect(PLACES, PLACES + 3)
     # Three more were written, and a fourth one may be under way.
     assert span_ring.overwritten == 4
     assert span_ring.between(at(-1), at(100))[2].tolist() == [PLACES - 4]
@@ -71,22 +80,39 @@ def test_what_is_written_while_it_is_copied_is_not_believed() -> None:
 
 def test_only_the_newest_are_kept() -> None:
     kernel = Kernel()
-    ring = SpanRing(kernel.spans[:PLACES])
+    reader = SpanReader(kernel.spans, kernel.levels, PLACES, kept=4)
+    kernel.handle(0, 1, cpu=1)
     for number in range(0, 6, 2):
         kernel.handle(number, 1)
         kernel.handle(number + 1, 1)
-        ring.collect(number + 2, number + 2, most=4)
-    assert ring.between(at(-1), at(100))[2].tolist() == [4]
-    assert ring.rows(0, 4)["end_ns"].tolist() == [2, 3, 4, 5]
+        reader.collect()
+    kept = reader.taken(-10, 100)
+    assert kept["end_ns"].tolist() == [3, 4, 5, 0], "a busy CPU does not push out those of others"
+    assert reader.dropped == 3
+    assert reader.total_ns(0, at(-1), at(100)).tolist() == [3]
+
+
+def test_those_of_ksoftirqd_take_nothing_but_tell_what_it_did() -> None:
+    kernel = Kernel()
+    kernel.handle(100, 30, tid=12, raiser=77, nested=INTERRUPTS.SPAN_OF_KSOFTIRQD | 10)
+    kernel.handle(90, 10, source=40, tid=12, level=INTERRUPTS.LEVEL_HARD)
+    kernel.reader.collect()
+    assert kernel.reader.total_ns(0, at(0), at(200)).tolist() == [10]
+    assert kernel.reader.during(0, 0, 200).by_source() == [(40, 10)]
+    taken = kernel.reader.taken(0, 200)
+    assert taken[["start_ns", "end_ns", "ns", "source", "is_soft"]].tolist() == [(80, 90, 10, 40, 0)]
+    sources, raisers, _ = kernel.reader.under_way(0, INTERRUPTS.LEVEL_SOFT, at(59, 60, 100, 101))
+    assert (sources.tolist(), raisers.tolist()) == ([-1, 3, 3, -1], [0, 77, 77, 0])
 
 
 def test_what_was_under_way_is_what_ended_next_if_it_had_begun() -> None:
     kernel = Kernel()
     hard, soft = INTERRUPTS.LEVEL_HARD, INTERRUPTS.LEVEL_SOFT
     kernel.handle(140, 10, source=40, level=hard)  # within the softirq, which lasted from 100 to 200
-    kernel.handle(200, 90, source=3, raiser=77)
+    kernel.handle(200, 90, source=3, raiser=77, nested=10)
     kernel.reader.collect()
-    sources, raisers = kernel.reader.under_way(0, soft, at(99, 101, 150, 200, 201))
+    sources, raisers, began = kernel.reader.under_way(0, soft, at(99, 101, 150, 200, 201))
+    assert began[1:4].tolist() == [100, 100, 100]
     assert (sources.tolist(), raisers.tolist()) == ([-1, 3, 3, 3, -1], [0, 77, 77, 77, 0])
     assert kernel.reader.under_way(0, hard, at(129, 135, 141))[0].tolist() == [-1, 40, -1]
     assert kernel.reader.under_way(1, soft, at(150))[0].tolist() == [-1]

@@ -127,6 +127,18 @@ def test_the_interrupt_that_woke_a_task_is_named() -> None:
     assert row["waker_interrupt"][0] == b"softirq NET_RX"
 
 
+def test_a_wakeup_by_ksoftirqd_tells_what_raised_its_softirq() -> None:
+    """By when it woke the task, and on the CPU that its name says."""
+    own = {"tid": 14, "nested": INTERRUPTS.SPAN_OF_KSOFTIRQD, "cpu": 1}
+    spans = ({"end_ns": 89 * MS, "ns": MS, "raiser": 55, **own}, {"end_ns": 91 * MS, "ns": 2 * MS, "raiser": 77, **own})
+    for name, expected in ((b"ksoftirqd/1", b"iperf (77)"), (b"ksoftirqd/0", b""), (b"ksoftirqd/99", b"")):
+        row, event = wait(waker_tid=14, waker_comm=name, woken_by=2, waker_source=4)
+        note_interrupts(row, event, reader(*spans), comms)
+        assert row["waker_interrupt"][0] == b"softirq NET_RX"
+        assert row["waker_raiser"][0] == expected
+        assert not row["interrupted_ns"][0], "it is a task, and nothing was interrupted"
+
+
 def test_what_raised_a_softirq_is_named_with_it() -> None:
     by_eth0 = 40 << INTERRUPTS.SOURCE_SHIFT
     row, event = wait(waker_source=4, waker_raiser=by_eth0)
