@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_count, format_counted, format_ns, format_rate, format_ratio, format_whole_s, rate
+from schedtop.entitlement.words import beside_words, short_words
 from schedtop.model.sched_class import treatment
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
@@ -38,7 +39,8 @@ class OverviewPane(Pane[Scene]):
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
         "lines of the other sections. `history` is what was known before the task view was opened: up to ten minutes, "
         "since the task began. Much waited: 4 and 6 say for whom, priority (nice, cpu.weight) or another CPU help. "
-        "Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
+        "by weight: what nice values and cgroup weights give it, and what it got in the last 10 s; 3 says beside which "
+        "tasks. Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
         "cgroup's quota."
     )
 
@@ -100,9 +102,16 @@ def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
         yield "throttled", [reason]
     elif states.throttled_ns:
         yield "throttled", [format_ns(states.throttled_ns)]
+    report = counts.entitlement
+    if report is not None:
+        yield "by weight", short_words(report.found)
     per_s = [scene.per_s(count) for count in (counts.voluntary_switches, counts.involuntary_switches)]
     yield "switches", [f"{per_s[0]}/s vol.", f"{per_s[1]}/s inv."]
     yield "CPUs", _cpus(counts)
+    if report is not None and report.advice is not None:
+        # A command is too long for here, and half of one is of no use.
+        expected = report.advice.expected
+        yield "to change it", [f"see 3, then {beside_words(expected, expected)}"]
 
 
 def _cpus(counts: TaskFrame) -> Sequence[str]:

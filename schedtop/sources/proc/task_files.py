@@ -13,7 +13,7 @@ from itertools import repeat
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.sched_class import Treatment
-from schedtop.sources.host.treatments import treatment_of
+from schedtop.sources.host.task_stat import treatment_of
 
 SCHEDSTAT_BYTES = 64
 """Three numbers of 20 digits at most."""

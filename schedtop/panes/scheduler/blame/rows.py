@@ -103,7 +103,7 @@ class PairRows:
         return times
 
     def names(self, role: str) -> list[str]:
-        """`comm (tid)` and `process (pid)`, with what is not ordinary of its class; else the name of group or interrupt."""
+        """`comm (tid)` and `process (pid)` with what is not ordinary of its class, else the name of the group."""
         names = [steady(text(name)) for name in self.rows[f"{role}_name"].tolist()]
         if self.kind not in ("thread", "process"):
             return names

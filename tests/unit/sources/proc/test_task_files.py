@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from schedtop.model.sched_class import Policy, SchedClass, Treatment
-from schedtop.sources.host.treatments import treatment_of
+from schedtop.sources.host.task_stat import treatment_of
 from schedtop.sources.proc import task_files
 from schedtop.sources.proc.births import between
 from schedtop.sources.proc.task_files import (
