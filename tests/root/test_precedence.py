@@ -213,14 +213,18 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
 
 
 def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
-    ordinary = [loop(cpu=0, group=first), loop(group=first)]
-    tids = f"tid:{','.join(str(each.pid) for each in ordinary)}"
-    with ended(*ordinary), deadline_job(0.012, 15 * NS_PER_MS, 20 * NS_PER_MS) as job:
-        verdict = watch.verdict(3, tids)
+    ordinary = loop(group=first)
+    times = (0.012, 15 * NS_PER_MS, 20 * NS_PER_MS)
+    # Two, so that each CPU has one: they may not be pinned.
+    with ended(ordinary), deadline_job(*times) as one, deadline_job(*times) as other:
+        verdict = watch.verdict(3, f"tid:{ordinary.pid}")
         assert verdict.rule == "behind-deadline", verdict
-        assert verdict.headline.startswith(f"{named(job, 'deadline')} had CPU ")
+        assert any(verdict.headline.startswith(f"{named(job, 'deadline')} had CPU 1 for ") for job in (one, other))
         follow(verdict)
-        assert watch.verdict(2, tids).rule != "behind-deadline"
+        if (after := watch.verdict(2, f"tid:{ordinary.pid}")).rule == "behind-deadline":
+            follow(after)  # behind the other one
+            after = watch.verdict(2, f"tid:{ordinary.pid}")
+        assert after.rule != "behind-deadline", after
 
 
 def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> None:
