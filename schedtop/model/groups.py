@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,11 @@ GROUP_PAIR_DTYPE = np.dtype(
     ]
     + [(name, "<i8") for name in PAIR_SUMS]
 )
-"""A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added."""
+"""A victim's group and that of the tasks that kept it waiting, with the counters of PAIR_DTYPE added. A source of
+interrupts is a group of its own: its `other_id` is FIRST_INTERRUPT_ID or more."""
+
+FIRST_INTERRUPT_ID = 1 << 63
+"""The ids of sources of interrupts are from here on, of whatever groups the tasks are in."""
 
 Ids = npt.NDArray[np.uint64]
 
@@ -56,7 +61,8 @@ def group_tasks(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
 
 def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     """Rows of GROUP_PAIR_DTYPE in order of both ids, from rows of PAIR_DTYPE."""
-    keys = [group_key(rows, kind, cgroups, role) for role in ROLES]
+    victims, others = (group_key(rows, kind, cgroups, role) for role in ROLES)
+    keys = [victims, _with_interrupts(rows, others)]
     order, starts = neighbours(keys)
     grouped = np.zeros(len(starts), GROUP_PAIR_DTYPE)
     if not len(starts):
@@ -65,9 +71,21 @@ def group_pairs(rows: Rows, kind: str, cgroups: Mapping[int, str]) -> Rows:
     for role, ids in zip(ROLES, keys, strict=True):
         grouped[f"{role}_id"] = ids[order][starts]
         grouped[f"{role}_name"] = _names(sorted_rows[starts], kind, cgroups, role)
+    sources = sorted_rows["other_interrupt"][starts]
+    grouped["other_name"] = np.where(sources != b"", sources, grouped["other_name"])
     for name in PAIR_SUMS:
         grouped[name] = np.add.reduceat(sorted_rows[name], starts)
     return grouped
+
+
+def _with_interrupts(pairs: Rows, others: Ids) -> Ids:
+    """The ids of the other tasks' groups; sources of interrupts have their own, which are always the same."""
+    sources = pairs["other_interrupt"]
+    places = np.flatnonzero(sources != b"")
+    if len(places):
+        others = others.copy()
+        others[places] = [FIRST_INTERRUPT_ID | crc32(source) for source in sources[places].tolist()]
+    return others
 
 
 def group_key(rows: Rows, kind: str, cgroups: Mapping[int, str], role: str = "") -> Ids:

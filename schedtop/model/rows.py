@@ -163,9 +163,11 @@ PAIR_DTYPE = np.dtype(
         for name, kind in zip(TASK_NAME_FIELDS, _TASK_NAME, strict=True)
     ]
     + [(name, "<i8") for name in ("preemptions", "preempted_ns", "waits", "blocked_ns")]
+    + [("other_interrupt", "S32")]
 )
 """A victim and another task. `preemptions`: how often the other took the CPU from it, `preempted_ns`: the whole waits
-that began so. `waits`: in how many of its waits the other ran on its CPU, `blocked_ns`: for how long."""
+that began so. `waits`: in how many of its waits the other ran on its CPU, `blocked_ns`: for how long.
+`other_interrupt`: where it is no task but a source of interrupts that had the CPU (`other_tid` is 0); else empty."""
 
 PAIR_SUMS = ("preemptions", "preempted_ns", "waits", "blocked_ns")
 """The counters of a pair: they add."""
@@ -227,7 +229,18 @@ def merge_tasks(tables: Sequence[Rows]) -> Rows:
 
 def merge_pairs(tables: Sequence[Rows]) -> Rows:
     """Rows of PAIR_DTYPE merged by the two tasks, counters added."""
-    return _merge(tables, PAIR_DTYPE, ("victim_tid", "other_tid", "victim_tgid", "other_tgid"), PAIR_SUMS)
+    key: tuple[str, ...] = ("victim_tid", "other_tid", "victim_tgid", "other_tgid")
+    if any(table["other_interrupt"].any() for table in tables):
+        key = (*key, "other_interrupt")
+    return _merge(tables, PAIR_DTYPE, key, PAIR_SUMS)
+
+
+def other_names(pairs: Rows) -> npt.NDArray[np.bytes_]:
+    """What a pair's victim waited for, of rows of PAIR_DTYPE: the other task's name, or the interrupt's."""
+    found: npt.NDArray[np.bytes_] = np.where(
+        pairs["other_interrupt"] != b"", pairs["other_interrupt"], pairs["other_comm"]
+    )
+    return found
 
 
 def merge_throttling(tables: Sequence[Rows]) -> Rows:

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from loads import ended, load_share, python
+from packets import packets_to
+from test_blame import assert_reconciled
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import WAKEUP_NEW, WAKING
@@ -30,6 +32,7 @@ from schedtop.sources.interrupts.names import device_names
 from schedtop.sources.interrupts.reader import InterruptReader, difference
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
 from schedtop.sources.scheduler.source import LiveSource
+from schedtop.verdict.wait import explain
 
 CPU = max(os.sched_getaffinity(0))
 NET_RX = SourceName("softirq", "NET_RX")
@@ -364,6 +367,59 @@ def test_interrupts_are_blockers_of_slow_waits_and_name_wakers() -> None:
     table = frame.interrupts
     # This thread waits behind the floods, too, and then takes them out late.
     assert table is not None and table.overwritten < 0.2 * table.counts.sum()
+
+
+def test_interrupts_are_blockers_of_pairs_and_nothing_is_lost_by_it() -> None:
+    """Against slow waits, of which it is known when each interrupt came: here all waits are slow ones."""
+    with (
+        LiveSource(NS_PER_S // 2, NS_PER_MS // 2) as source,
+        packets_to(CPU, 10, 1e-4),
+        load(BUSY) as one,
+        load(BUSY) as other,
+    ):
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(6)])
+    assert_reconciled(frame)
+    victims = [one.pid, other.pid]
+    pairs = frame.pairs[np.isin(frame.pairs["victim_tid"], victims)]
+    by_packets = pairs[pairs["other_interrupt"] == b"softirq NET_RX"]
+    assert set(by_packets["victim_tid"].tolist()) == set(victims)
+    assert not by_packets["other_tid"].any() and not by_packets["preemptions"].any()
+    waits = frame.slow_waits[np.isin(frame.slow_waits["tid"], victims)]
+    of_packets = waits["interrupt_ns"][waits["interrupt"] == b"softirq NET_RX"].sum()
+    of_waits = of_packets / (waits["covered_ns"] - waits["cpu_idle_ns"]).sum()
+    of_pairs = by_packets["blocked_ns"].sum() / pairs["blocked_ns"].sum()
+    print(f"packets had {of_pairs:.1%} of what blocked by pairs, {of_waits:.1%} by slow waits")
+    assert of_waits > 0
+    # An estimate: packets may come more often while a task waits than else.
+    assert 0.4 < of_pairs / of_waits < 2.5
+
+
+def test_pairs_are_of_tasks_alone_while_interrupts_are_not_timed() -> None:
+    with LiveSource(NS_PER_S // 2, 5 * NS_PER_MS) as source, load(FLOOD), load(FLOOD):
+        frame = next(source.frames(threading.Event()))
+    assert len(frame.pairs)
+    assert not frame.pairs["other_interrupt"].any()
+
+
+def test_a_wakeup_by_ksoftirqd_tells_what_raised_its_softirq() -> None:
+    with LiveSource(NS_PER_S // 2, NS_PER_MS // 100) as source, packets_to(CPU, 100) as called, load(BUSY):
+        source.set_interrupts(True)
+        frames = source.frames(threading.Event())
+        next(frames)
+        frame = merge([next(frames) for _ in range(4)])
+    waits = frame.slow_waits[(frame.slow_waits["tid"] == called) & (frame.slow_waits["waker_tid"] != 0)]
+    waits = waits[waits["woken_by"] == WokenBy.SOFTIRQ]
+    if len(waits) < 5:
+        pytest.skip(f"ksoftirqd woke it only {len(waits)} times")
+    assert {name.partition(b"/")[0] for name in waits["waker_comm"].tolist()} == {b"ksoftirqd"}
+    assert (waits["waker_interrupt"] == b"softirq NET_RX").mean() > 0.9
+    told = (waits["waker_raiser"] != b"").mean()
+    print(f"{told:.0%} of {len(waits)} tell what raised it: {set(waits['waker_raiser'].tolist())}")
+    assert told > 0.5
+    assert "in softirq NET_RX raised by" in explain(waits[waits["waker_raiser"] != b""][0])
 
 
 def test_a_timer_is_named_as_waker() -> None:

@@ -175,5 +175,7 @@ def woken_by(number: int, waker_tid: int) -> str | None:
 def _pair(row: np.void, role: str) -> dict[str, Any]:
     return {
         "victim": task_ref(int(row["victim_tid"]), row["victim_comm"]),
-        role: task_ref(int(row["other_tid"]), row["other_comm"]),
+        role: {"tid": None, "comm": text(row["other_interrupt"])}
+        if row["other_interrupt"]
+        else task_ref(int(row["other_tid"]), row["other_comm"]),
     }

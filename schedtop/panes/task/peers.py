@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedtop.base.units import format_count, format_ns
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Rows, text
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
@@ -87,7 +87,8 @@ def _pairs(
 ) -> Block:
     lines = []
     for row in rows[:most]:
-        name = task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"])
+        name = steady(text(row["other_interrupt"])) if role == "other" else ""
+        name = name or task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"])
         lines.append(_line(name, int(row[fields[0]]), int(row[fields[1]]), cells))
     return Block(title, lines, f"not available: {reason}" if reason else "nobody", len(rows))
 

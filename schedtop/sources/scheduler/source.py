@@ -34,6 +34,7 @@ from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.cut import copy_at_cut
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
+from schedtop.sources.scheduler.interrupted_pairs import with_interrupts
 from schedtop.sources.scheduler.interrupting import note_interrupts
 from schedtop.sources.scheduler.ledger import Moment, TaskLedger, queue_length
 from schedtop.sources.scheduler.names import Affinities, TaskNames
@@ -115,6 +116,7 @@ class LiveSource:
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
+        self._last_read_ns = 0
         self._breath = Breath()
         self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
         if why := self._programs.refused.get(SAMPLER):
@@ -218,6 +220,7 @@ class LiveSource:
         self._breath.take()
         kernel_pairs = programs.pairs(self._noted.pairs(epoch))
         pairs, small_pairs_ns = pair_rows(kernel_pairs, epoch, names)
+        pairs = self._with_interrupts(pairs, tasks, time_ns)
         if self._task_cgroups:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
@@ -254,6 +257,15 @@ class LiveSource:
             cgroups=cgroups,
             unavailable=MappingProxyType({**self._unavailable, **not_of_ext}) if not_of_ext else self._unavailable,
         )
+
+    def _with_interrupts(self, pairs: Rows, tasks: Rows, time_ns: int) -> Rows:
+        """Pairs of the interval that ends now, with interrupts as blockers if they were timed in it."""
+        since_ns, self._last_read_ns = self._last_read_ns, time_ns
+        reader = self._interrupts.reader
+        if reader is None or not len(pairs):
+            return pairs
+        reader.spans.collect()
+        return with_interrupts(pairs, tasks, reader, since_ns, time_ns)
 
     def _quota_statistics(self, cgroups: Mapping[int, str]) -> Rows:
         """Of the cgroups with a quota; the kernel side looks for throttled tasks only if there may be some."""

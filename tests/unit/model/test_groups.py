@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schedtop.model.containers import HOST
 from schedtop.model.groups import (
+    FIRST_INTERRUPT_ID,
     GROUP_DTYPE,
     GROUP_PAIR_DTYPE,
     NO_CONTAINER,
@@ -19,7 +20,15 @@ from schedtop.model.groups import (
     group_pairs,
     group_tasks,
 )
-from schedtop.model.rows import GROUPS, PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, Rows
+from schedtop.model.rows import (
+    GROUPS,
+    PAIR_DTYPE,
+    SLOW_WAIT_DTYPE,
+    TASK_DTYPE,
+    Rows,
+    merge_pairs,
+    other_names,
+)
 
 ONE = "/system.slice/docker-" + "a" * 64 + ".scope"
 CGROUPS = {1: "/", 7: "/system.slice/ssh.service", 8: ONE, 9: ONE + "/inner", 10: "/user.slice/日本語" * 6}
@@ -67,6 +76,33 @@ def test_every_grouping_of_pairs_keeps_the_totals(kind: str, made: list[tuple[tu
     assert grouped["preempted_ns"].sum() == 7 * len(rows)
     keys = list(zip(grouped["victim_id"].tolist(), grouped["other_id"].tolist(), strict=True))
     assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_sources_of_interrupts_are_groups_of_their_own(kind: str) -> None:
+    rows = np.zeros(4, PAIR_DTYPE)
+    rows["victim_tid"] = rows["victim_tgid"] = rows["victim_cgroup_id"] = 7
+    rows["other_comm"][0], rows["other_tid"][0], rows["other_tgid"][0] = b"hog", 9, 9
+    rows["other_interrupt"] = [b"", b"softirq NET_RX", b"irq eth0", b"softirq NET_RX"]
+    rows["blocked_ns"] = [1, 10, 100, 1000]
+    grouped = group_pairs(rows, kind, CGROUPS)
+    of_interrupts = grouped[grouped["other_id"] >= FIRST_INTERRUPT_ID]
+    named = dict(zip(of_interrupts["other_name"].tolist(), of_interrupts["blocked_ns"].tolist(), strict=True))
+    assert named == {b"softirq NET_RX": 1010, b"irq eth0": 100}
+    assert grouped["blocked_ns"].sum() == 1111
+    alone = group_pairs(rows[1:2], kind, CGROUPS)
+    assert alone["other_id"][0] in grouped["other_id"], "a selected row stays the same"
+
+
+def test_pairs_of_interrupts_are_merged_by_their_names() -> None:
+    rows = np.zeros(3, PAIR_DTYPE)
+    rows["victim_tid"], rows["waits"] = 7, 1
+    rows["other_interrupt"] = [b"softirq NET_RX", b"", b"irq eth0"]
+    merged = merge_pairs([rows, rows[:1]])
+    assert sorted(zip(merged["other_interrupt"].tolist(), merged["waits"].tolist(), strict=True)) == [
+        (b"", 1), (b"irq eth0", 1), (b"softirq NET_RX", 2),
+    ]  # fmt: skip
+    assert other_names(merged).tolist() == merged["other_interrupt"].tolist()
 
 
 def test_names() -> None:

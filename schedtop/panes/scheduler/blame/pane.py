@@ -11,7 +11,7 @@ from textual.message import Message
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.history.view import View
-from schedtop.model.rows import Rows, text
+from schedtop.model.rows import Rows, other_names, text
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.blame.rows import FIELDS, MODE_WORDS, Account, PairRows, Part, account, columns_for
@@ -108,7 +108,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):
             return [("nobody", "dim")]
-        return [(steady(text(view.pairs[0]["other_comm"])), "preemption")]
+        return [(steady(text(other_names(view.pairs[:1])[0])), "preemption")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self._account is not None

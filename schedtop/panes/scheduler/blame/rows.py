@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.units import format_count, format_ns
 from schedtop.history.view import View
-from schedtop.model.groups import group_pairs
+from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
@@ -102,11 +102,14 @@ class PairRows:
         return times
 
     def names(self, role: str) -> list[str]:
-        """`comm (tid)` and `process (pid)`, else the group's name."""
+        """`comm (tid)` and `process (pid)`, else the name of the group or interrupt."""
         names = [steady(text(name)) for name in self.rows[f"{role}_name"].tolist()]
         if self.kind not in ("thread", "process"):
             return names
-        return [f"{name} ({number})" for name, number in zip(names, self.rows[f"{role}_id"].tolist(), strict=True)]
+        return [
+            f"{name} ({number})" if number < FIRST_INTERRUPT_ID else name
+            for name, number in zip(names, self.rows[f"{role}_id"].tolist(), strict=True)
+        ]
 
 
 def _others(context: PairRows) -> list[str]:
@@ -128,7 +131,8 @@ def _bars(context: PairRows) -> list[str]:
 
 MEANINGS = {
     "victim": "who waited",
-    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group",
+    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group; while they "
+    "are timed (I), also what interrupts had of it (softirq NET_RX)",
     "took the CPU": "who came onto the CPU when the victim was preempted (b changes between the two)",
     "waited": "how long, all such waits together",
     "waits": "in how many waits",

@@ -331,6 +331,16 @@ def test_pairs_are_listed_by_preemptor_and_by_blocker() -> None:
     ]
 
 
+def test_an_interrupt_that_blocked_has_a_name_and_no_tid() -> None:
+    pairs = np.zeros(1, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["waits"], pairs["blocked_ns"], pairs["other_interrupt"] = 1, 3, 11, b"softirq NET_RX"
+    data = snapshot(replace(view(), pairs=pairs))
+    blocker = {"tid": None, "comm": "softirq NET_RX"}
+    victim = {"tid": 1, "comm": ""}
+    assert data["blockings"] == [{"victim": victim, "blocker": blocker, "count": 3, "blocked_ns": 11}]
+    assert not data["preemptions"]
+
+
 def test_the_verdict_is_that_of_the_view() -> None:
     shown = view()
     verdict = snapshot(shown)["verdict"]

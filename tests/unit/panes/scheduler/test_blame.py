@@ -123,6 +123,24 @@ async def test_a_group_that_waits_for_itself_says_so(make_view: MakeView) -> Non
         assert "itself" in text(app)
 
 
+async def test_an_interrupt_that_had_the_cpu_is_named_without_a_number(make_view: MakeView) -> None:
+    def interrupted(frame):  # type: ignore[no-untyped-def]
+        pairs = frame.pairs.copy()
+        row = pairs[np.argmax(pairs["blocked_ns"])]
+        row["other_tid"], row["other_tgid"], row["other_comm"], row["other_interrupt"] = 0, 0, b"", b"softirq NET_RX"
+        row["blocked_ns"] *= 10
+        return replace(frame, pairs=pairs)
+
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for group in ("thread", "process", "cgroup"):
+            pane.show(make_view(settings=ViewSettings(group=group), change=interrupted))
+            await pilot.pause()
+            (line,) = [line for line in text(app).splitlines() if "softirq NET_RX" in line]
+            assert "softirq NET_RX (" not in line
+
+
 async def test_blame_pane_without_waits_says_so(make_view: MakeView) -> None:
     pane = BlamePane()
     app = OnePane(pane)
