@@ -51,7 +51,7 @@ def periods_of(record: QuotaRecord) -> Periods:
     shortened["held_ns"] = np.minimum(held, work)
     return Periods(
         held_ns=_maximum(place, held, count),
-        throttled_ns=np.bincount(by_cpu.place, by_cpu.rows["held_ns"].astype(np.float64), count),
+        throttled_ns=np.bincount(by_cpu.place, by_cpu.rows["held_ns"], count).astype(np.float64),
         hidden_ns=_most_that_runs(rows, record.cpus, count),
         least_hidden_ns=_most_that_runs(_Placed(shortened, place), record.cpus, count),
         work_ns=np.maximum(np.maximum(together, _maximum(place, work, count)), record.quota_ns),

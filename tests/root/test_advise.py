@@ -88,7 +88,10 @@ def heavy_group(name: str, quota: float | None, parent: Path | None = None) -> I
 
 def take_of(collect: Callable[..., object], roles: list[Role], group: Path) -> Take:
     """These roles for a while; the kernel's numbers from their start until they stand still."""
-    with Cast(roles) as cast, collect(interval_ns=1000 * NS_PER_MS, threshold_ns=NS_PER_MS) as collector:  # type: ignore[attr-defined]
+    with Cast(roles) as cast, collect(interval_ns=500 * NS_PER_MS, threshold_ns=NS_PER_MS) as collector:  # type: ignore[attr-defined]
+        deadline = time.monotonic() + 30
+        while not collector.frames and time.monotonic() < deadline:
+            time.sleep(0.05)  # a busy host may let us wait for the first reading
         before = read_statistics(str(group), is_unified(group))
         cast.play(SECONDS)
         time.sleep(2 * PERIOD_US / 1e6)  # what is throttled is counted when the quota comes back

@@ -81,7 +81,7 @@ def test_a_damaged_interval_is_left_out_and_said(tmp_path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b'"tasks":{"rows":1', b'"tasks":{"rows":7')
     path.write_bytes(b"".join(lines))
-    done = run_in(tmp_path, "advise", path.name, "--format", "json")
+    done = run_in(tmp_path, "advise", path.name, "--format", "json", timeout_s=60)
     data = json.loads(done.stdout)
     assert (done.returncode, data["interval_ns"]) == (0, (FRAMES - 1) * 4 * NS_PER_S)
     assert data["damage"] == "1 interval is damaged and left out"
@@ -106,7 +106,7 @@ def test_bad_usage(arguments: tuple[str, ...], status: int, words: str, tmp_path
 
 
 def test_the_made_up_host_is_advised_on(tmp_path: Path) -> None:
-    done = run_in(tmp_path, "advise", "--source", "synthetic", "--duration", "60s", "--format", "json")
+    done = run_in(tmp_path, "advise", "--source", "synthetic", "--duration", "15s", "--format", "json", timeout_s=60)
     data = json.loads(done.stdout)
     assert (done.returncode, data["source"], data["recording"]) == (0, "synthetic", None)
     assert all(group["quota_ratio"] == 0.5 for group in data["cgroups"]) and data["cgroups"]

@@ -1,5 +1,7 @@
 """Predictions beside a simulation of the same load under the quota that was advised."""
 
+from functools import cache
+
 import pytest
 
 from schedtop.quota.advice import REMOVED, advise
@@ -26,6 +28,7 @@ TOLERANCE = 0.03
 """Of the throttled time that was recorded: the simulation goes by whole milliseconds."""
 
 
+@cache
 def recorded(name: str) -> tuple[Outcome, Prediction]:
     threads, quota_ms = LOADS[name]
     outcome = simulate(threads, quota_ms)
