@@ -201,10 +201,15 @@ THROTTLING_DTYPE = np.dtype(
         ("throttled_periods", "<i8"),
         ("throttled_ns", "<i8"),
         ("pressure_ns", "<i8"),
+        ("quota_ns", "<i8"),
+        ("period_ns", "<i8"),
+        ("burst_ns", "<i8"),
     ]
 )
 """A cgroup with a CPU quota in one interval, from its cpu.stat: enforcement periods, those in which it was throttled,
-and for how long (summed over CPUs). `pressure_ns`: time in which some task of it waited, from its cpu.pressure."""
+and for how long (summed over CPUs). `pressure_ns`: time in which some task of it waited, from its cpu.pressure.
+Settings, as they were last seen: it may run `quota_ns` of CPU time in each `period_ns`, and up to `burst_ns` more that
+it has left over from earlier ones. Recordings of older versions lack them: then they are 0."""
 
 THROTTLING_SUMS = ("periods", "throttled_periods", "throttled_ns", "pressure_ns")
 """The counters of a throttled cgroup: they add."""
@@ -281,8 +286,7 @@ def subtract_throttling(earlier: Rows, later: Rows) -> Rows:
     places = {cgroup: place for place, cgroup in enumerate(earlier["cgroup_id"].tolist())}
     both = sorted((cgroup, place) for place, cgroup in enumerate(later["cgroup_id"].tolist()) if cgroup in places)
     before, after = [places[cgroup] for cgroup, _ in both], [place for _, place in both]
-    rows = np.zeros(len(both), THROTTLING_DTYPE)
-    rows["cgroup_id"] = [cgroup for cgroup, _ in both]
+    rows = take_rows(later, np.array(after, np.int64))
     for name in THROTTLING_SUMS:
         rows[name] = np.maximum(later[name][after] - earlier[name][before], 0)
     return rows

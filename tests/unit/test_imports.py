@@ -22,7 +22,8 @@ BELOW = {
     "model": {"base"},
     "history": {"model"},
     "entitlement": {"model"},
-    "verdict": {"history", "path", "entitlement"},
+    "quota": {"model"},
+    "verdict": {"history", "path", "entitlement", "quota"},
     "offcpu": {"model"},
     "capture": {"model"},
     "task": {"entitlement"},
@@ -64,7 +65,7 @@ LEAVES = {"schedtop.sources.kernel.bpf_syscall", "schedtop.sources.kernel.bcc_ch
 FLOORS = 29
 """The longest chain of imports. A change that makes it longer has found a module that knows too much."""
 
-LATE_IMPORTS = 76
+LATE_IMPORTS = 77
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
 

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
+from schedtop.base.units import NS_PER_US
 from schedtop.model.rows import THROTTLING_DTYPE, Rows
 from schedtop.sources.host.proc import parse_pressure
 
@@ -29,6 +31,19 @@ _NEVER = float("-inf")
 _NONE = np.zeros(0, THROTTLING_DTYPE)
 
 
+class Quota(NamedTuple):
+    """What a group may run: `quota_ns` in each `period_ns`, and up to `burst_ns` that it has saved (0: none)."""
+
+    quota_ns: int
+    period_ns: int
+    burst_ns: int
+
+    @property
+    def ratio(self) -> float:
+        """As a number of CPUs."""
+        return self.quota_ns / self.period_ns
+
+
 class Throttling:
     """Statistics of the groups with a quota below `root`, the mount of v2 (`unified`) or of v1's cpu controller."""
 
@@ -39,7 +54,7 @@ class Throttling:
         self._paths: dict[int, str] = {}
         # By time of the check, oldest first: what is checked goes to the end, and what never was is at the beginning.
         self._checked: dict[int, float] = {}
-        self._quotas: dict[int, float] = {}
+        self._quotas: dict[int, Quota] = {}
 
     def read(self, groups: Mapping[int, str]) -> Rows:
         """Cumulative rows of THROTTLING_DTYPE, shape (groups with a quota,), of `groups` and all that they are inside.
@@ -54,16 +69,16 @@ class Throttling:
             self._take(dict(groups) | _ancestors(self._root, groups))
         self._check(time.monotonic())
         rows = []
-        for cgroup in list(self._quotas):
+        for cgroup, quota in list(self._quotas.items()):
             try:
-                rows.append((cgroup, *read_statistics(self._directory(cgroup), self._unified)))
+                rows.append((cgroup, *read_statistics(self._directory(cgroup), self._unified), *quota))
             except (OSError, ValueError):
                 self._quotas.pop(cgroup)  # gone; if it is not, the next check finds it again
         return np.array(rows, THROTTLING_DTYPE) if rows else _NONE
 
     def quotas(self) -> Mapping[int, float]:
         """The quota of each group that has one, by id, as a number of CPUs; as of the last `read`."""
-        return MappingProxyType(dict(self._quotas))
+        return MappingProxyType({cgroup: quota.ratio for cgroup, quota in self._quotas.items()})
 
     @property
     def may_hold_back(self) -> bool:
@@ -95,9 +110,9 @@ class Throttling:
             due.append(cgroup)
         return due
 
-    def _quota(self, cgroup: int) -> float | None:
+    def _quota(self, cgroup: int) -> Quota | None:
         directory = self._directory(cgroup)
-        quota = quota_ratio(directory, self._unified)
+        quota = read_quota(directory, self._unified)
         if quota is None:
             return None
         try:
@@ -112,15 +127,30 @@ class Throttling:
 
 def quota_ratio(directory: str, unified: bool) -> float | None:
     """The CPU quota of the group of that directory, as a number of CPUs; `None` if it has none or is gone."""
+    quota = read_quota(directory, unified)
+    return quota and quota.ratio
+
+
+def read_quota(directory: str, unified: bool) -> Quota | None:
+    """The CPU quota of the group of that directory; `None` if it has none or is gone."""
     try:
         if unified:
             quota, period = _read(f"{directory}/cpu.max").split()
         else:
             quota = _read(f"{directory}/cpu.cfs_quota_us").strip()
             period = b"1" if quota.startswith(b"-") else _read(f"{directory}/cpu.cfs_period_us")
-        return None if quota == b"max" or int(quota) <= 0 else int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):
+        if quota == b"max" or int(quota) <= 0 or int(period) <= 0:
+            return None
+        return Quota(int(quota) * NS_PER_US, int(period) * NS_PER_US, _burst_ns(directory, unified))
+    except (OSError, ValueError):
         return None
+
+
+def _burst_ns(directory: str, unified: bool) -> int:
+    try:
+        return int(_read(f"{directory}/cpu.{'max.burst' if unified else 'cfs_burst_us'}")) * NS_PER_US
+    except (OSError, ValueError):
+        return 0  # before 5.14
 
 
 def read_statistics(directory: str, unified: bool) -> tuple[int, int, int, int]:

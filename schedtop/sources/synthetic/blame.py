@@ -140,6 +140,7 @@ def throttling(number: int, interval_ns: int) -> Rows:
     rows["throttled_periods"] = np.round(rows["periods"] * wave)
     rows["throttled_ns"] = rows["throttled_periods"] * 37_000_000
     rows["pressure_ns"] = rows["throttled_ns"] + interval_ns // 50
+    rows["quota_ns"], rows["period_ns"] = 50_000_000, 100_000_000
     return rows
 
 

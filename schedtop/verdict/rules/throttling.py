@@ -10,6 +10,8 @@ from schedtop.base.units import format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Evidence, Explanation
+from schedtop.quota.advice import USUAL, advise, step_words
+from schedtop.quota.record import records_of
 from schedtop.verdict.facts import Facts, Quota
 from schedtop.verdict.limits import QUOTA_NOTICE
 from schedtop.verdict.parts import Part, victims_of
@@ -32,7 +34,7 @@ def throttled(f: Facts) -> Finding | None:
     path = quota[0] if quota else f.frame.cgroups.get(group, "")
     often = f" in {percent(quota[1])} of its periods" if quota else ""
     headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}"
-    return Finding(headline, tuple(_evidence(f, rows, quota, most)), _ACTION)
+    return Finding(headline, tuple(_evidence(f, rows, quota, most)), _action(f, path))
 
 
 def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator[str]:
@@ -63,4 +65,17 @@ def quota_by_sums(f: Facts) -> Finding | None:
 def _often_throttled(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
     if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
         return None
-    return Finding(quota_words(*f.quotas[0]), evidence, _ACTION)
+    return Finding(quota_words(*f.quotas[0]), evidence, _action(f, f.quotas[0][0]))
+
+
+def _action(f: Facts, path: str) -> str:
+    """The quota that would have been enough for a group, if that can be told (docs/advise.md)."""
+    record = next((record for record in records_of(f.frame) if path and record.path == path), None)
+    # What the quota was is told by the kernel, or nothing is said.
+    if record is None or record.inferred:
+        return _ACTION
+    advice = advise(record, (USUAL,))
+    if not advice.steps:
+        return _ACTION
+    words = step_words(advice, advice.steps[0])
+    return words[0].upper() + words[1:]

@@ -72,6 +72,7 @@ def test_a_small_file_takes_little_memory_or_is_refused(name: str, small: str, t
     del data
     check(run("-m", "schedtop", "report", str(path)), least("-m", "schedtop", "report", small))
     if name in RECORDINGS:
+        check(run("-m", "schedtop", "advise", str(path)), least("-m", "schedtop", "advise", small))
         check(run("-c", PLAYED, str(path)), least("-c", PLAYED, small))
 
 

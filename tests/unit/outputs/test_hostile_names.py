@@ -41,6 +41,8 @@ from schedtop.outputs.path.document import to_json as path_json
 from schedtop.outputs.path.stacks import to_folded as path_folded
 from schedtop.outputs.path.stacks import to_svg as path_svg
 from schedtop.outputs.path.text import to_text as path_text
+from schedtop.outputs.quota.document import to_json as quota_json
+from schedtop.outputs.quota.text import to_text as quota_text
 from schedtop.outputs.recording.recorder import Recorder
 from schedtop.outputs.report import contents, html
 from schedtop.outputs.report import text as report_text
@@ -51,6 +53,7 @@ from schedtop.outputs.scheduler.text import to_text as snapshot_text
 from schedtop.outputs.task import fields as task_fields
 from schedtop.outputs.task import text as task_text
 from schedtop.path.paths import find_paths
+from schedtop.quota.findings import Findings, Study
 from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.sources.synthetic.task import TaskScenario, make_task
@@ -59,6 +62,7 @@ from tests.unit.outputs.capture import test_trace
 from tests.unit.outputs.metrics import test_families
 from tests.unit.outputs.offcpu import test_measurement
 from tests.unit.path.recordings import START_NS, Recording
+from tests.unit.quota.simulation import Thread, simulate
 
 _MARKS = ("R[/red]", "[red]", "frac", "漢字", "pwn", "0;pwn")
 _START_NS = 1_700_000_000_000_000_000
@@ -124,6 +128,13 @@ def paths() -> Any:
     return find_paths(replace(recording.capture, names=np.array(names, NAME_DTYPE)))
 
 
+def quotas() -> Findings:
+    """A thread of each name in a throttled group with a name of that kind."""
+    study = Study()
+    study.add(hostile_frame(simulate([Thread(1000)] * len(COMMS), 20, seconds=2).frame))
+    return study.findings(hostile_host(SyntheticSource().host), "rec", NAMES[0])
+
+
 def examined() -> doctor.Examination:
     found = [Finding(name, "degraded", name, name, name, name, {name: [{"path": name}]}) for name in NAMES]
     return doctor.Examination(NAMES[0], NAMES[1], _START_NS, {}, [("kernel", finding) for finding in found])
@@ -152,6 +163,8 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "path folded": ("path.stacks", lambda: path_folded(paths())),
     "path as picture": ("path.stacks", lambda: path_svg(paths())),
     "off-CPU as picture": ("offcpu.stacks", lambda: offcpu_svg(offcpu())),
+    "advice as text": ("quota.text", lambda: quota_text(quotas())),
+    "advice as JSON": ("quota.document", lambda: quota_json(quotas())),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
@@ -171,6 +184,7 @@ NO_NAMES = {
     "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener", "metrics.rendering",
     "metrics.server", "metrics.totals",
     "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "path", "path.formats", "path.words", "plain",
+    "quota",
     "recording",
     "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
     "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.interrupts",

@@ -32,6 +32,10 @@ def make_v2(directory: Path, limit: str, stat: tuple[int, int, int] = (0, 0, 0),
     return directory.stat().st_ino
 
 
+def settings(quota_us: int, period_us: int = 100_000, burst_us: int = 0) -> tuple[int, int, int]:
+    return quota_us * 1000, period_us * 1000, burst_us * 1000
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
@@ -60,18 +64,22 @@ def test_v1_counts_nanoseconds(tmp_path: Path) -> None:
     reader = Throttling(tmp_path, unified=False)
     rows = reader.read({root: "/", job: "/job", free: "/free"})
     assert rows.dtype == THROTTLING_DTYPE
-    assert rows.tolist() == [(job, 100, 40, 7_000_000, 0)]
+    assert rows.tolist() == [(job, 100, 40, 7_000_000, 0, *settings(50_000))]
     assert dict(reader.quotas()) == {job: 0.5}
 
 
 def test_v2_counts_microseconds_and_pressure(tmp_path: Path) -> None:
     tmp_path.joinpath("cpu.stat").write_text("usage_usec 1\n")  # the root has no cpu.max
     job = make_v2(tmp_path / "job", "150000 100000", (100, 40, 7_000), pressure_us=55)
+    (tmp_path / "job" / "cpu.max.burst").write_text("20000\n")
     quiet = make_v2(tmp_path / "quiet", "1000 100000", (1, 0, 0))
     free = make_v2(tmp_path / "free", "max 100000", pressure_us=99)
     reader = Throttling(tmp_path, unified=True)
     rows = reader.read({tmp_path.stat().st_ino: "/", job: "/job", quiet: "/quiet", free: "/free"})
-    assert sorted(rows.tolist()) == sorted([(job, 100, 40, 7_000_000, 55_000), (quiet, 1, 0, 0, 0)])
+    assert sorted(rows.tolist()) == sorted([
+        (job, 100, 40, 7_000_000, 55_000, *settings(150_000, burst_us=20_000)),
+        (quiet, 1, 0, 0, 0, *settings(1_000)),
+    ])  # fmt: skip
     assert dict(reader.quotas()) == {job: 1.5, quiet: 0.01}
 
 
@@ -79,7 +87,9 @@ def test_a_quota_above_counts_too(tmp_path: Path) -> None:
     outer = make_v2(tmp_path / "a", "50000 100000", (3, 2, 1))
     make_v2(tmp_path / "a" / "b", "max 100000")
     inner = make_v2(tmp_path / "a" / "b" / "c", "max 100000")
-    assert Throttling(tmp_path, unified=True).read({inner: "/a/b/c"}).tolist() == [(outer, 3, 2, 1000, 0)]
+    assert Throttling(tmp_path, unified=True).read({inner: "/a/b/c"}).tolist() == [
+        (outer, 3, 2, 1000, 0, *settings(50_000))
+    ]
 
 
 def test_throttling_without_groups_has_no_rows(tmp_path: Path) -> None:
@@ -99,7 +109,7 @@ def test_statistics_are_read_each_time_but_quotas_now_and_then(
     opened.clear()
     make_v1(tmp_path / "job", 50_000, stat=(1, 1, 1))
     make_v1(tmp_path / "free", 10_000)
-    assert reader.read(groups).tolist() == [(job, 1, 1, 1, 0)]
+    assert reader.read(groups).tolist() == [(job, 1, 1, 1, 0, *settings(50_000))]
     assert [os.path.basename(name) for name in opened] == ["cpu.stat"]
     clock[0] += throttling.RECHECK_S
     make_v1(tmp_path / "job", -1)
@@ -132,7 +142,7 @@ def test_twenty_thousand_groups_are_looked_at_bit_by_bit(tmp_path: Path, clock: 
     for _ in range(20_001 // throttling.MOST_CHECKS + 1):
         opened.clear()
         found = reader.read(groups)["cgroup_id"].tolist()
-        assert len(opened) <= throttling.MOST_CHECKS + 2
+        assert len(opened) <= throttling.MOST_CHECKS + 3
         clock[0] += 0.1
     assert found == [last]
     clock[0] = 1000.0 + throttling.RECHECK_S - 0.1
@@ -167,18 +177,21 @@ def test_quotas_of_v1(quota: int, period: int, expected: float | None, tmp_path:
     assert quota_ratio(str(tmp_path), unified=False) == expected
 
 
-def rows_of(*rows: tuple[int, int, int, int, int]) -> Rows:
-    return np.array(list(rows), THROTTLING_DTYPE)
+def rows_of(*rows: tuple[int, int, int, int, int], quota_us: int = 5) -> Rows:
+    return np.array([(*row, *settings(quota_us)) for row in rows], THROTTLING_DTYPE)
 
 
 def test_a_difference_has_only_what_was_seen_twice() -> None:
     earlier = rows_of((5, 10, 1, 100, 7), (3, 20, 2, 200, 8), (9, 1, 1, 1, 1))
-    later = rows_of((3, 25, 2, 200, 9), (7, 99, 99, 99, 99), (5, 11, 2, 150, 7))
-    assert subtract_throttling(earlier, later).tolist() == [(3, 5, 0, 0, 1), (5, 1, 1, 50, 0)]
+    later = rows_of((3, 25, 2, 200, 9), (7, 99, 99, 99, 99), (5, 11, 2, 150, 7), quota_us=6)
+    expected = [(3, 5, 0, 0, 1, *settings(6)), (5, 1, 1, 50, 0, *settings(6))]
+    assert subtract_throttling(earlier, later).tolist() == expected
 
 
 def test_a_difference_is_never_negative() -> None:
-    assert subtract_throttling(rows_of((3, 25, 9, 900, 9)), rows_of((3, 1, 0, 0, 10))).tolist() == [(3, 0, 0, 0, 1)]
+    assert subtract_throttling(rows_of((3, 25, 9, 900, 9)), rows_of((3, 1, 0, 0, 10))).tolist() == [
+        (3, 0, 0, 0, 1, *settings(5))
+    ]
 
 
 @pytest.mark.parametrize("rows", [rows_of(), rows_of((3, 1, 1, 1, 1))])

@@ -388,8 +388,13 @@ def test_the_longest_wait_that_we_caused_is_of_the_interval() -> None:
     assert difference(reading(0), reading(MS)).overhead.longest_caused_wait_ns is None
 
 
+def quota_rows(*rows: tuple[int, int, int, int, int]) -> Rows:
+    """Groups with a quota of 20 ms in 100 ms and a burst of 5 ms."""
+    return np.array([(*row, 20 * MS, 100 * MS, 5 * MS) for row in rows], THROTTLING_DTYPE)
+
+
 def test_quota_statistics_are_differences_of_the_groups_in_both_readings_in_order_of_id() -> None:
-    earlier = np.array([(9, 10, 2, 30, 4), (7, 1, 1, 1, 1), (8, 5, 5, 5, 5)], THROTTLING_DTYPE)
-    later = np.array([(11, 1, 1, 1, 1), (8, 4, 6, 7, 5), (9, 15, 3, 90, 4)], THROTTLING_DTYPE)
+    earlier = quota_rows((9, 10, 2, 30, 4), (7, 1, 1, 1, 1), (8, 5, 5, 5, 5))
+    later = quota_rows((11, 1, 1, 1, 1), (8, 4, 6, 7, 5), (9, 15, 3, 90, 4))
     frame = difference(reading(0, throttling=earlier), reading(MS, throttling=later))
-    assert frame.throttling.tolist() == [(8, 0, 1, 2, 0), (9, 5, 1, 60, 0)]
+    assert frame.throttling.tolist() == quota_rows((8, 0, 1, 2, 0), (9, 5, 1, 60, 0)).tolist()

@@ -1,0 +1,1 @@
+"""Advice on quotas as data and text."""

@@ -1,0 +1,1 @@
+"""Which quota a throttled cgroup would have needed: pure arithmetic on what Frames tell (docs/advise.md)."""
