@@ -6,7 +6,10 @@ task waits for no CPU in particular, and `rq.nr_running` counts it for the one t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+from schedtop.model.ext_scheduler import EXT_STATES, ExtScheduler
 
 DIRECTORY = Path("/sys/kernel/sched_ext")
 
@@ -15,17 +18,32 @@ EXT_QUEUES = "the sched_ext scheduler {} may keep tasks in queues that are no CP
 """What is not known of the CPUs with such a scheduler, and why."""
 
 
-def loaded_scheduler(directory: Path = DIRECTORY) -> str:
-    """Its name, empty: none is. One that begins or ends counts."""
+def ext_queues(found: ExtScheduler) -> str:
+    """Why nothing is known of the queues of CPUs beside it."""
+    return EXT_QUEUES.format(found.name or "without a name")
+
+
+def loaded_scheduler(directory: Path = DIRECTORY) -> ExtScheduler | None:
+    """The one that is loaded; `None`: none is. One that begins or ends counts."""
     try:
-        if (directory / "state").read_text().strip() == "disabled":
-            return ""
+        state = (directory / "state").read_text().strip()
     except OSError:
-        return ""  # this kernel has no sched_ext
+        return None  # this kernel has no sched_ext
+    if state == "disabled":
+        return None
+    takes_all = _line(directory / "switch_all")
+    return ExtScheduler(
+        _line(directory / "root/ops"),
+        state if state in EXT_STATES else "enabled",
+        takes_all == "1" if takes_all in ("0", "1") else None,
+    )
+
+
+def _line(path: Path) -> str:
     try:
-        return (directory / "root/ops").read_text().strip() or "unnamed"
+        return path.read_text("utf-8", "replace").strip()
     except OSError:
-        return "unnamed"
+        return ""
 
 
 class SchedExt:
@@ -33,11 +51,11 @@ class SchedExt:
 
     def __init__(self, directory: Path = DIRECTORY) -> None:
         self._directory = directory if directory.is_dir() else None
-        self._before = ""
+        self._before: ExtScheduler | None = None
 
-    def since_last(self) -> str:
-        """The name of the one that is loaded, or was when this was asked last."""
+    def since_last(self) -> ExtScheduler | None:
+        """The one that is loaded, or was when this was asked last: then it is `disabled`."""
         if self._directory is None:
-            return ""
+            return None
         before, self._before = self._before, loaded_scheduler(self._directory)
-        return self._before or before
+        return self._before or (before and replace(before, state="disabled"))

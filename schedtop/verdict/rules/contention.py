@@ -115,7 +115,9 @@ def by_sched_ext(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.SCHED_EXT)
     victims = victims_of(rows)
     most = f"most of it: {victims[0].words}"
-    headline = f"{counted(len(victims), 'task')} waited in a sched_ext scheduler, which decides on which CPU"
+    ext = f.frame.sched_ext
+    name = f"the sched_ext scheduler {ext.words}" if ext else "a sched_ext scheduler"
+    headline = f"{counted(len(victims), 'task')} waited in {name}, which decides when and on which CPU they run"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, "Look at that scheduler's own statistics, or compare without it")
 

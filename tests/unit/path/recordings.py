@@ -44,6 +44,7 @@ class Recording:
     held: list[tuple[int, int, int]] = field(default_factory=list)
     places: list[tuple[int, int, int, tuple[str, ...], int]] = field(default_factory=list)
     names: dict[int, tuple[int, str]] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
 
     def switch(
         self, us: int, prev: int, following: int, state: int = 1, *, cpu: int = 0, call: int = -1, flags: int = 0
@@ -118,6 +119,7 @@ class Recording:
             stacks=tuple(functions for _, _, _, functions, _ in self.places),
             held=np.array(held, HELD_DTYPE),
             calls=CALLS,
+            unavailable=self.unavailable,
         )
 
     def paths(self, *tids: int, min_us: int = 0, **more: Any) -> Paths:

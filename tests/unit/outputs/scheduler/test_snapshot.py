@@ -15,6 +15,7 @@ import pytest
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
@@ -65,8 +66,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "notes", "start_time"),
-        *("interval_ns", "threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency"),
-        *("queue_length", "interrupts", "tasks", "short_lived", "slow_waits"),
+        *("interval_ns", "threshold_ns", "filters", "loss", "sched_ext", "verdict", "cpus", "totals"),
+        *("runqueue_latency", "queue_length", "interrupts", "tasks", "short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -458,3 +459,10 @@ def test_the_report_names_its_filter() -> None:
 
 def test_the_report_stays_a_report_without_anything_to_list() -> None:
     assert "Slow waits over 5 ms: 0 of 0" in to_text(view(Filter(comms=("nobody",))))
+
+
+def test_a_loaded_sched_ext_scheduler_has_its_name_and_state() -> None:
+    assert snapshot(view())["sched_ext"] is None
+    shown = view(sched_ext=ExtScheduler("rusty", "disabling", True))
+    assert snapshot(shown)["sched_ext"] == {"name": "rusty", "state": "disabling", "takes_all": True}
+    assert "  sched_ext rusty (disabling)" in to_text(shown).splitlines()[0]
