@@ -18,6 +18,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import SchedClass
 from schedtop.model.waits import Evidence
 from schedtop.path.paths import find_paths
 from schedtop.path.segments import QUEUED
@@ -33,6 +34,7 @@ HOGS = 5
 HELD = "import os; os.sched_setaffinity(0, {1})\nwhile True: pass"
 OF_EXT = "import os; os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, 7, os.sched_param(0))\nwhile True: pass"
 """Of policy SCHED_EXT (include/uapi/linux/sched.h)."""
+SLEEPS = "import time\nwhile True: time.sleep(0.05)"
 
 
 def waits_of(frame: Frame, tids: set[int]) -> Rows:
@@ -40,8 +42,8 @@ def waits_of(frame: Frame, tids: set[int]) -> Rows:
 
 
 def test_a_queue_of_sched_ext_is_no_cpus(front_end: str) -> None:
-    hogs = [python("while True: pass") for _ in range(HOGS)]
-    with ended(*hogs), LiveSource(500 * NS_PER_MS, NS_PER_MS, front_end) as source:
+    hogs, sleeper = [python("while True: pass") for _ in range(HOGS)], python(SLEEPS)
+    with ended(*hogs, sleeper), LiveSource(500 * NS_PER_MS, NS_PER_MS, front_end) as source:
         with ext_scheduler.loaded(), Collector(source) as beside:
             assert loaded_scheduler() == ExtScheduler(ext_scheduler.NAME, "enabled", takes_all=True)
             time.sleep(4)
@@ -61,6 +63,10 @@ def test_a_queue_of_sched_ext_is_no_cpus(front_end: str) -> None:
     assert not rows["stolen_ns"].any()
     assert not rows["blocker_tid"].any()
     assert not np.isin(frame.pairs["victim_tid"][frame.pairs["blocked_ns"] > 0], list(truth)).any()
+    assert set(rows["sched_class"].tolist()) == {SchedClass.EXT}
+    tasks = frame.tasks[np.isin(frame.tasks["tid"], [*truth, sleeper.pid])]
+    assert len(tasks) == HOGS + 1
+    assert set(tasks["sched_class"].tolist()) == {SchedClass.EXT}, "also one that sleeps most of the time"
     verdict = judge(History(source.host, beside.frames).view(ViewSettings(window_ns=frame.interval_ns)))
     assert verdict.rule == "sched-ext", verdict
     assert f"waited in the sched_ext scheduler {ext_scheduler.NAME}" in verdict.headline
@@ -95,6 +101,7 @@ def test_beside_a_partial_scheduler_ordinary_tasks_have_their_blockers() -> None
     assert len(others) > HOGS
     assert (others["evidence"] == Evidence.SCHED_EXT).all()
     assert not (ordinary["evidence"] == Evidence.SCHED_EXT).any()
+    assert [set(some["sched_class"].tolist()) for some in (ordinary, others)] == [{SchedClass.FAIR}, {SchedClass.EXT}]
     assert np.isin(ordinary["blocker_tid"][:, 0], list(truths[0])).any()
 
 

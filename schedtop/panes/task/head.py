@@ -138,7 +138,8 @@ def _attributes(scene: Scene, width: int) -> Parts:
 
 def _how(attributes: Attributes, cpus: int) -> Parts:
     lifted = attributes.sched_class in ("rt", "deadline") and attributes.policy not in _OWN_CLASS
-    parts: Parts = [[("class ", "dim"), (attributes.sched_class, "notice")]] if lifted else []
+    of_ext = attributes.sched_class == "ext" != attributes.policy
+    parts: Parts = [[("class ", "dim"), (attributes.sched_class, "notice")]] if lifted or of_ext else []
     parts.append([("policy ", "dim"), (steady(attributes.policy), "text")])
     if attributes.policy in PRIORITY_POLICIES:
         parts.append([("priority ", "dim"), (str(attributes.rt_priority), "text")])

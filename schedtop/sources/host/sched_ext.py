@@ -6,10 +6,13 @@ task waits for no CPU in particular, and `rq.nr_running` counts it for the one t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from schedtop.model.ext_scheduler import EXT_STATES, ExtScheduler
+from schedtop.model.rows import Rows
+from schedtop.model.sched_class import Policy, SchedClass, Treatment
 
 DIRECTORY = Path("/sys/kernel/sched_ext")
 
@@ -44,6 +47,28 @@ def _line(path: Path) -> str:
         return path.read_text("utf-8", "replace").strip()
     except OSError:
         return ""
+
+
+def treatment_beside(told: Treatment, ext: ExtScheduler | None) -> Treatment:
+    """What /proc tells of a task, where it passes for a fair one of a scheduler that has it."""
+    if ext is None or not told.is_fair or not (ext.takes_all or told.policy is Policy.EXT):
+        return told
+    return replace(told, sched_class=SchedClass.EXT)
+
+
+def note_ext(rows: Rows, ext: ExtScheduler | None, roles: Iterable[str] = ("",)) -> None:
+    """The same of rows with a TREATMENT; `roles`: what the names of its fields begin with.
+
+    task_should_scx() of kernel/sched/ext.c: all of the fair class, or those of policy SCHED_EXT. Which class a task of
+    unknown policy is of is then not known.
+    """
+    if ext is None:
+        return
+    for role in roles:
+        classes, policies = rows[f"{role}sched_class"], rows[f"{role}policy"]
+        fair = classes == SchedClass.FAIR
+        classes[fair & (bool(ext.takes_all) | (policies == Policy.EXT))] = SchedClass.EXT
+        classes[fair & (not ext.takes_all) & (policies == Policy.UNKNOWN)] = SchedClass.UNKNOWN
 
 
 class SchedExt:

@@ -22,7 +22,7 @@ from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.pid_numbers import shows_host
-from schedtop.sources.host.sched_ext import SchedExt
+from schedtop.sources.host.sched_ext import SchedExt, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
@@ -163,6 +163,7 @@ class ProcSource:
         if "tasks" in self._unavailable:
             return reading
         look = self._polling.look(reading.begun, self._budget_ns)
+        note_ext(look.rows, reading.sched_ext)
         unseen = self._unseen.unseen(reading.begun, look.born) if self._sees_all else 0
         return replace(reading, look=look, lives_unseen=unseen, tasks=self._people.chosen(look.rows))
 

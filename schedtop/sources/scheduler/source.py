@@ -21,7 +21,7 @@ from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_row
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
-from schedtop.sources.host.sched_ext import EXT_TAKES, SchedExt, ext_queues
+from schedtop.sources.host.sched_ext import EXT_TAKES, SchedExt, ext_queues, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
@@ -235,6 +235,10 @@ class LiveSource:
             small_pairs_ns=small_pairs_ns,
             caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
         )
+        if self._task_cgroups:  # tracepoints tell the priority alone
+            note_ext(tasks, sched_ext)
+            note_ext(pairs, sched_ext, [f"{role}_" for role in ROLES])
+            note_ext(since_last.slow_waits, sched_ext, ("", "blocker_"))
         self._breath.take()
         return Reading(
             time_ns=time_ns,

@@ -9,6 +9,7 @@ from pathlib import Path
 from schedtop.base.units import printable
 from schedtop.model.rows import text
 from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
+from schedtop.sources.host.sched_ext import loaded_scheduler, treatment_beside
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.throttling import quota_ratio, read_statistics
 from schedtop.sources.host.topology import cpu_list
@@ -40,6 +41,7 @@ class AttributeReader:
             now = None
         if now is None:
             return self._last
+        told = treatment_beside(now.treatment, loaded_scheduler())
         self._last = Attributes(
             affinity,
             _cpu_count(affinity),
@@ -48,8 +50,8 @@ class AttributeReader:
             now.nice,
             text(os.fsencode(cgroup)),
             self._quota_since(cgroup),
-            now.treatment.sched_class.label,
-            now.treatment.weight,
+            told.sched_class.label,
+            told.weight,
             self._cgroup_weight(cgroup),
         )
         return self._last

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from schedtop.checks import host
 from schedtop.model.ext_scheduler import ExtScheduler
-from schedtop.sources.host.sched_ext import SchedExt, ext_queues, loaded_scheduler
+from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
+from schedtop.model.sched_class import Policy, SchedClass, Treatment
+from schedtop.sources.host.sched_ext import SchedExt, ext_queues, loaded_scheduler, note_ext, treatment_beside
 
 
 def kernel(directory: Path, state: str, name: str = "", switch_all: str = "") -> Path:
@@ -65,3 +68,36 @@ def test_one_without_a_name_is_told_all_the_same() -> None:
     assert ext_queues(ExtScheduler("")) == (
         "the sched_ext scheduler without a name may keep tasks in queues that are no CPU's"
     )
+
+
+ALL, PARTIAL = ExtScheduler("rusty", takes_all=True), ExtScheduler("rusty", takes_all=False)
+FAIR, RT, EXT, UNKNOWN = SchedClass.FAIR, SchedClass.RT, SchedClass.EXT, SchedClass.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("told", "policy", "beside_none", "beside_all", "beside_partial"),
+    [
+        (FAIR, Policy.OTHER, FAIR, EXT, FAIR),
+        (FAIR, Policy.BATCH, FAIR, EXT, FAIR),
+        (FAIR, Policy.EXT, FAIR, EXT, EXT),
+        (RT, Policy.FIFO, RT, RT, RT),
+    ],
+)
+def test_a_task_is_of_the_class_that_the_scheduler_gives_it(
+    told: SchedClass, policy: Policy, beside_none: SchedClass, beside_all: SchedClass, beside_partial: SchedClass
+) -> None:
+    for ext, expected in ((None, beside_none), (ALL, beside_all), (PARTIAL, beside_partial)):
+        assert treatment_beside(Treatment(told, policy), ext).sched_class is expected
+        rows = np.zeros(1, TASK_DTYPE)
+        rows["sched_class"], rows["policy"] = told, policy
+        note_ext(rows, ext)
+        assert rows["sched_class"] == expected
+
+
+def test_through_tracepoints_a_partial_scheduler_hides_the_class_of_fair_tasks() -> None:
+    for ext, expected in ((ALL, EXT), (PARTIAL, UNKNOWN)):
+        rows = np.zeros(1, SLOW_WAIT_DTYPE)
+        rows["sched_class"], rows["blocker_sched_class"] = FAIR, [[FAIR, RT, UNKNOWN, UNKNOWN]]
+        note_ext(rows, ext, ("", "blocker_"))
+        assert rows["sched_class"] == expected
+        assert rows["blocker_sched_class"].tolist() == [[expected, RT, UNKNOWN, UNKNOWN]]
