@@ -76,8 +76,9 @@ static __always_inline void task_class(struct task_id *id, struct task_slot *slo
 	slot->nice = (s32)FIELD(u32, id->task, TASK_STATIC_PRIO_OFFSET) - NICE_0_PRIO;
 	if (!prio && is_stopper(id))
 		slot->sched_class = CLASS_STOP;
-#ifdef TASK_EXT_FLAGS_OFFSET
-	if (prio >= FIRST_FAIR_PRIO && FIELD(u32, id->task, TASK_EXT_FLAGS_OFFSET) & EXT_QUEUED)
+#ifdef EXT_STATE_MASK
+	/* Whether it is queued or sleeps. */
+	if (prio >= FIRST_FAIR_PRIO && (FIELD(u32, id->task, TASK_EXT_FLAGS_OFFSET) & EXT_STATE_MASK) == EXT_ENABLED)
 		slot->sched_class = CLASS_EXT;
 #endif
 }

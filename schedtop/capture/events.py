@@ -66,6 +66,9 @@ BLOCKED_IN, WOKEN_FROM = 0, 1
 HELD_DTYPE = np.dtype([("time_ns", "<i8"), ("held_ns", "<i8"), ("tid", "<u4"), ("padding", "u1", 4)])
 """A task that left a CPU because of a quota has one again: `held_ns` of its wait were the quota's, the first ones."""
 
+BEHIND = "behind"
+"""In `Capture.unavailable`: for which CPU a task was queued, and so behind which task."""
+
 LOSS_DTYPE = np.dtype(
     [("first_ns", "<i8"), ("last_ns", "<i8"), ("cpu", "<u2"), ("padding", "u1", (2,)), ("count", "<u4")]
 )

@@ -203,17 +203,24 @@ def steal(btf: Btf | None, guest: bool | None, stat: Path = Path("/proc/stat")) 
     return Finding("steal", "degraded", found, lost, advice="boot a kernel that has it", details=details)
 
 
+_EXT = ("scheduler", "state", "takes_all")
+
+
 def sched_ext(directory: Path = DIRECTORY) -> Finding:
     """Whether a sched_ext scheduler decides which task runs where."""
     if not directory.is_dir():
-        return Finding("sched_ext", "ok", "not in this kernel", details={"scheduler": None})
-    name = loaded_scheduler(directory)
-    if not name:
-        return Finding("sched_ext", "ok", "no such scheduler is loaded", details={"scheduler": None})
-    found = f"{name} is loaded: it may keep tasks in queues that are no CPU's"
+        return Finding("sched_ext", "ok", "not in this kernel", details=dict.fromkeys(_EXT))
+    scheduler = loaded_scheduler(directory)
+    if scheduler is None:
+        details = dict.fromkeys(_EXT) | {"state": "disabled"}
+        return Finding("sched_ext", "ok", "no such scheduler is loaded", details=details)
+    whose = {True: ", for all ordinary tasks", False: ", for tasks of policy SCHED_EXT", None: ""}
+    what = f"{scheduler.name or 'one without a name'} is {scheduler.state}{whose[scheduler.takes_all]}"
+    found = f"{what}: it may keep tasks in queues that are no CPU's"
     lost = "of its tasks, which CPU they waited for and which tasks had it; the lengths of the run queues"
     advice = "nothing, if it is meant to be; else end the program that loaded it"
-    return Finding("sched_ext", "degraded", found, lost, advice=advice, details={"scheduler": name})
+    details = dict(zip(_EXT, (scheduler.name, scheduler.state, scheduler.takes_all), strict=True))
+    return Finding("sched_ext", "degraded", found, lost, advice=advice, details=details)
 
 
 def proxy_execution(btf: Btf | None, command_line: Path = COMMAND_LINE) -> Finding:

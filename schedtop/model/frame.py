@@ -15,6 +15,7 @@ import numpy as np
 
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.cpus import CpuTable
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.interrupts import InterruptTable
 from schedtop.model.latency import LatencyTable
@@ -34,7 +35,8 @@ class Frame:
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
     `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
     `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups`, `queue` and `interrupts` are
-    `None` unless the source was asked for them. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable`
+    `None` unless the source was asked for them. `sched_ext` is the scheduler of that class, `None`: there is none, or
+    it is not known. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable`
     maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
     """
 
@@ -60,6 +62,7 @@ class Frame:
     groups: GroupLatency | None = None
     queue: QueueTable | None = None
     interrupts: InterruptTable | None = None
+    sched_ext: ExtScheduler | None = None
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

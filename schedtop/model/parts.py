@@ -33,6 +33,7 @@ from schedtop.model.cpus import decode_cpus, encode_cpus, merge_cpus
 from schedtop.model.detail import Detail, Thinned, thin_pairs, thin_short_lived, thin_slow_waits, thin_tasks
 from schedtop.model.encoded_rows import claimed_rows, decode_rows, encode_rows
 from schedtop.model.encoding import decode_integers
+from schedtop.model.ext_scheduler import decode_ext, encode_ext, merge_ext
 from schedtop.model.group_latency import claimed_groups, decode_groups, encode_groups, merge_groups, subtract_groups
 from schedtop.model.interrupts import (
     claimed_interrupts,
@@ -215,6 +216,7 @@ PARTS: tuple[Part[Any], ...] = (
         size=lambda table: 0 if table is None else table.cells.nbytes + table.raised.nbytes,
         claims=claimed_interrupts,
     ),
+    Part("sched_ext", merge_ext, encode=encode_ext, decode=decode_ext, missing=""),
     Part(
         "pressure",
         sum_if_known,

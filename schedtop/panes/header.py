@@ -158,11 +158,13 @@ class HeaderPane(Canvas, can_focus=False):
         return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
     def _host(self, view: View) -> Parts:
-        cpus, recorded = len(view.frame.cpus.ids), view.host.recorded_source
+        cpus, recorded, ext = len(view.frame.cpus.ids), view.host.recorded_source, view.frame.sched_ext
         kernel: list[Span] = [("Linux " + steady(view.host.kernel), "text")]
         parts: Parts = [
             [(steady(view.host.name), "strong")],
             [(format_counted(cpus, "CPU"), "text")],
+            # Which scheduler it is matters more than which kernel.
+            *([[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "notice")]] if ext else []),
             kernel,
             [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "text")],
             *([[(steady(note), "notice")] for note in view.host.notes]),

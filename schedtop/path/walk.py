@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from schedtop.capture.events import BEHIND
 from schedtop.path.segments import (
     BLOCKED,
     INTERRUPT,
@@ -60,7 +61,7 @@ class Walk:
         if interval.state == RUNNING:
             yield from self._of_run(interval, found)
             return
-        if interval.state == QUEUED:
+        if interval.state == QUEUED and BEHIND not in self.timeline.capture.unavailable:
             found = replace(found, behind=self.timeline.had_cpu(interval.cpu, interval.start_ns, interval.end_ns))
         yield found
 

@@ -1,6 +1,7 @@
 """The smallest scheduler of sched_ext: a name and no program, so that the kernel's defaults hold.
 
-Its tasks are in one queue that all CPUs are served from.
+Its tasks are in one queue that all CPUs are served from (the global dispatch queue). No package of Debian, PyPI or npm
+has a scheduler.
 """
 
 from __future__ import annotations
@@ -19,17 +20,21 @@ NAME = "schedtop_test"
 _MAP_CREATE, _MAP_UPDATE, _BTF_LOAD, _LINK_CREATE = 0, 2, 18, 28
 _STRUCT_OPS_MAP, _STRUCT_OPS_LINK, _F_LINK = 26, 44, 1 << 13
 _VALUE, _BYTES = "bpf_struct_ops_sched_ext_ops", 160
+_SWITCH_PARTIAL = 1 << 3
+"""SCX_OPS_SWITCH_PARTIAL of kernel/sched/ext.c."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
-def loaded() -> Iterator[None]:
-    """It is loaded as long as the block. Raises OSError."""
+def loaded(*, partial: bool = False) -> Iterator[None]:
+    """It is loaded as long as the block; `partial`: for tasks of policy SCHED_EXT alone. Raises OSError."""
     btf = Btf.of_kernel()
     type_id = btf.type_id(_VALUE)
     value = bytearray(btf._words[btf._at[type_id] + 2])
     at = btf.offset(_VALUE, "data") + btf.offset("sched_ext_ops", "name")
     value[at : at + len(NAME)] = NAME.encode()
+    at = btf.offset(_VALUE, "data") + btf.offset("sched_ext_ops", "flags")
+    value[at : at + 8] = struct.pack("<Q", _SWITCH_PARTIAL if partial else 0)
     with ExitStack() as stack:
 
         def kept(descriptor: int) -> int:

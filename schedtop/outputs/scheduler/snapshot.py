@@ -110,6 +110,7 @@ def snapshot(view: View, tasks: int | None = 50) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **origin(view),
+        "sched_ext": asdict(frame.sched_ext) if frame.sched_ext else None,
         "verdict": asdict(judge(view)),
         "cpus": [{"cpu": cpu} | _cpu_fields(frame, [cpu]) for cpu in view.cpu_ids],
         "totals": _totals(view),

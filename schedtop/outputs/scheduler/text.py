@@ -18,6 +18,7 @@ from schedtop.base.units import (
 )
 from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import View
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.queue_lengths import length_ranges
 from schedtop.model.sched_class import class_words
 from schedtop.outputs.plain import blocks_text
@@ -58,6 +59,8 @@ def _header(data: dict[str, Any]) -> str:
         data["start_time"],
         f"over {format_ns(data['interval_ns'])}",
     ]
+    if ext := data["sched_ext"]:
+        parts.append(f"sched_ext {ExtScheduler(**ext).words}")
     chosen = filter_words(data["filters"])
     head = "  ".join(parts + (["only " + chosen] if chosen else []))
     return "\n".join([head, *(f"note: {note}" for note in data.get("notes", ()))])

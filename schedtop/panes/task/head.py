@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
-from schedtop.base.units import format_clock, format_count, format_counted, format_ns
+from schedtop.base.units import format_clock, format_count, format_counted, format_ns, format_round_ns
 from schedtop.model.sched_class import NICE_0_WEIGHT
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
@@ -138,7 +138,8 @@ def _attributes(scene: Scene, width: int) -> Parts:
 
 def _how(attributes: Attributes, cpus: int) -> Parts:
     lifted = attributes.sched_class in ("rt", "deadline") and attributes.policy not in _OWN_CLASS
-    parts: Parts = [[("class ", "dim"), (attributes.sched_class, "notice")]] if lifted else []
+    of_ext = attributes.sched_class == "ext" != attributes.policy
+    parts: Parts = [[("class ", "dim"), (attributes.sched_class, "notice")]] if lifted or of_ext else []
     parts.append([("policy ", "dim"), (steady(attributes.policy), "text")])
     if attributes.policy in PRIORITY_POLICIES:
         parts.append([("priority ", "dim"), (str(attributes.rt_priority), "text")])
@@ -153,7 +154,10 @@ def _how(attributes: Attributes, cpus: int) -> Parts:
     parts.append([("CPUs ", "dim"), (f"{clip(steady(attributes.affinity), 24)}{of}", style)])
     words = _quota_text(attributes.quota) if attributes.quota else "none"
     throttled = attributes.quota is not None and attributes.quota.throttled_periods
-    return [*parts, [("quota ", "dim"), (words, "notice" if throttled else "text")]]
+    parts.append([("quota ", "dim"), (words, "notice" if throttled else "text")])
+    if attributes.slice_ns is not None:
+        parts.append([("time slice ", "dim"), (format_round_ns(attributes.slice_ns), "text")])
+    return parts
 
 
 def _quota_text(quota: Quota) -> str:

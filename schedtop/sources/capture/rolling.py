@@ -15,6 +15,7 @@ from schedtop.model.rows import Rows
 from schedtop.sources.capture.places import KernelNames
 from schedtop.sources.capture.rings import Rings, Taken, names_in
 from schedtop.sources.capture.source import LEAD_NS, missing_names, read_clocks
+from schedtop.sources.host.sched_ext import SchedExt, ext_queues
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel.syscalls import syscall_names
 
@@ -45,6 +46,7 @@ class Rolling:
         self._names: Rows = np.empty(0, NAME_DTYPE)
         self._asked: set[int] = set()
         self._interrupting = rings.interrupting()
+        self._sched_ext = SchedExt()
         self.start_ns = time.monotonic_ns() + LEAD_NS
         """Since when events are kept."""
         rings.open(self.start_ns, (1 << 63) - 1)
@@ -72,6 +74,7 @@ class Rolling:
         start_ns, held = self.start_ns, taken.held(rings)
         events, names, losses = taken.copy().sorted(cpus, rings, self._reported, start_ns, end_ns)
         places, stacks = taken.places.named(self._functions)
+        ext = self._sched_ext.since_last()
         return Capture(
             host=self._host,
             start_ns=start_ns,
@@ -88,6 +91,7 @@ class Rolling:
             places=places,
             stacks=stacks,
             held=held,
+            unavailable={model.BEHIND: ext_queues(ext)} if ext else {},
             calls=syscall_names(),
             lost_places=taken.places.lost + int(rings.cpus["lost"][:, model.STACK].sum()),
         )

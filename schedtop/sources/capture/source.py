@@ -26,6 +26,7 @@ from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_fron
 from schedtop.sources.capture.places import KernelNames, Places
 from schedtop.sources.capture.rings import Rings, Taken
 from schedtop.sources.host import proc
+from schedtop.sources.host.sched_ext import SchedExt, ext_queues
 from schedtop.sources.host.topology import online_cpus, present_cpus
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.front_end import FrontEnd
@@ -63,6 +64,7 @@ class CaptureSource:
         self._path_ns = path_ns
         self._buffer_bytes = buffer_bytes
         self._most_events = most_events
+        self._sched_ext = SchedExt()
         self.host: Host
 
     def __enter__(self) -> Self:
@@ -83,6 +85,7 @@ class CaptureSource:
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
         interrupting = rings.interrupting()
+        self._sched_ext.since_last()
         rings.open(start_ns, end_ns)
         while (rest := end_ns - time.monotonic_ns()) > 0 and not ended_early:
             if stop.wait(min(rest, POLL_NS) / NS_PER_S):
@@ -151,6 +154,8 @@ class CaptureSource:
         found = {} if tells_interrupts(flags) else {"woken_by": INTERRUPTS_UNKNOWN}
         if self._path_ns is not None and not tells_path(self._front_end):
             found["places"] = PATH_UNKNOWN
+        if ext := self._sched_ext.since_last():
+            found[model.BEHIND] = ext_queues(ext)
         if late:
             found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
         return found

@@ -296,12 +296,19 @@ def _exit_flags(btf: Btf) -> list[str]:
 
 
 def _ext_flags(btf: Btf) -> list[str]:
-    """Flags that tell whether sched_ext has a task that is queued or runs (kernel/sched/ext.c), none before 6.12."""
+    """Flags that tell whether sched_ext has a task, queued or not (kernel/sched/ext.c), none before 6.12."""
     try:
         queued = btf.enumerator("scx_ent_flags", "SCX_TASK_QUEUED")
-        return [f"-DTASK_EXT_FLAGS_OFFSET={btf.offset('task_struct', 'scx.flags')}", f"-DEXT_QUEUED={queued}"]
+        flags = [f"-DTASK_EXT_FLAGS_OFFSET={btf.offset('task_struct', 'scx.flags')}", f"-DEXT_QUEUED={queued}"]
+        mask = btf.enumerator("scx_ent_flags", "SCX_TASK_STATE_MASK")
     except BtfError:
         return []
+    try:  # an enum of its own, not shifted yet, before 7.x
+        enabled = btf.enumerator("scx_task_state", "SCX_TASK_ENABLED")
+        enabled <<= btf.enumerator("scx_ent_flags", "SCX_TASK_STATE_SHIFT")
+    except BtfError:
+        enabled = btf.enumerator("scx_ent_flags", "SCX_TASK_ENABLED")
+    return [*flags, f"-DEXT_STATE_MASK={mask}", f"-DEXT_ENABLED={enabled}"]
 
 
 def yield_flags(btf: Btf) -> list[str]:

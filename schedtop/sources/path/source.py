@@ -94,7 +94,8 @@ class LivePath:
             paths = self._paths(targets, done_ns)
             done_ns = paths.capture.end_ns
             log.add(paths, unseen_ns)
-            frame = log.frame(paths, start_ns, _told(log, is_there), self._notes)
+            notes = (*self._notes, *paths.capture.unavailable.values())
+            frame = log.frame(paths, start_ns, _told(log, is_there), notes)
             if not is_there:
                 self.__exit__()
                 yield ended(frame)

@@ -9,6 +9,7 @@ import numpy as np
 
 from schedtop.model.counts import Loss, Overhead, Pressure, subtract_overhead, subtract_pressure
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows, subtract_throttling
@@ -33,6 +34,7 @@ class ProcReading:
     cgroups: Mapping[int, str]
     own: Overhead
     late_ticks: int = 0
+    sched_ext: ExtScheduler | None = None
     look: Look | None = None
     tasks: Rows | None = None
     lives_unseen: int = 0
@@ -56,6 +58,7 @@ def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unav
         loss=_loss(earlier, later),
         overhead=subtract_overhead(earlier.own, later.own),
         throttling=subtract_throttling(earlier.throttling, later.throttling),
+        sched_ext=later.sched_ext,
         cgroups=later.cgroups,
         unavailable=unavailable,
     )

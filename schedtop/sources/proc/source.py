@@ -22,6 +22,7 @@ from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.pid_numbers import shows_host
+from schedtop.sources.host.sched_ext import SchedExt, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
@@ -98,6 +99,7 @@ class ProcSource:
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
         self._polling = TaskPolling(TaskCgroups(root).look_up)
+        self._sched_ext = SchedExt()
         self._people = ProcPeople(self._polling.table, self._scope, self._cgroups)
         return self
 
@@ -161,6 +163,7 @@ class ProcSource:
         if "tasks" in self._unavailable:
             return reading
         look = self._polling.look(reading.begun, self._budget_ns)
+        note_ext(look.rows, reading.sched_ext)
         unseen = self._unseen.unseen(reading.begun, look.born) if self._sees_all else 0
         return replace(reading, look=look, lives_unseen=unseen, tasks=self._people.chosen(look.rows))
 
@@ -178,6 +181,7 @@ class ProcSource:
             cgroups=cgroups,
             own=proc.own_cost(),
             late_ticks=self._late_ticks,
+            sched_ext=self._sched_ext.since_last(),
         )
 
 

@@ -19,6 +19,7 @@ from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure, subtract
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.latency import LatencyTable
@@ -85,7 +86,7 @@ class Reading:
 
     Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
     `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`), `interrupts` (`None`
-    while they are not timed). Gauges: `queue_length` and `cgroups`. `epoch` is the number of the
+    while they are not timed). Gauges: `queue_length`, `sched_ext` and `cgroups`. `epoch` is the number of the
     interval that ends here, `since_last` what is of that interval alone, `threshold_ns` what held in it.
     `blocked` lacks `small_pairs_ns`; `idle_ns` (CPUs,) includes the idle period under
     way; `overhead` is `own` with the switches that the time of our programs is for. `sampled_cpus`: their run queues
@@ -109,6 +110,7 @@ class Reading:
     sampled_cpus: tuple[int, ...] = ()
     interrupts: InterruptReading | None = None
     infers_throttling: bool = False
+    sched_ext: ExtScheduler | None = None
     queue_length: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

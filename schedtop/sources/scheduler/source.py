@@ -13,6 +13,7 @@ import numpy as np
 
 from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_S
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host, Topology
@@ -20,7 +21,7 @@ from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_row
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
-from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES, SchedExt
+from schedtop.sources.host.sched_ext import EXT_TAKES, SchedExt, ext_queues, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
 from schedtop.sources.host.topology import read_topology
@@ -44,6 +45,7 @@ from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_la
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
+from schedtop.sources.scheduler.slices import Slices
 from schedtop.sources.scheduler.weights import WeightFiles, note_weights
 from schedtop.sources.scope import Scope
 
@@ -111,7 +113,7 @@ class LiveSource:
         self._infers_throttling = not front_end.tells_throttled
         self._open_cgroups(front_end)
         self._processes = ProcessNames()
-        self._affinities = Affinities()
+        self._affinities, self._slices = Affinities(), Slices(pid_numbers().inside)
         self._running, self._idle = Running(), IdleTimes()
         self._sched_ext = SchedExt()
         self._own_tasks = OwnTasks(pid_numbers().own)
@@ -206,8 +208,9 @@ class LiveSource:
 
     def _read(self) -> Reading:
         programs, epoch = self._programs, self._epoch
+        sched_ext = self._loaded_ext()  # first: no wait of the next interval is to be blamed without it
         threshold_ns = self._begin_epoch(epoch + 1)
-        not_of_ext = self._without_ext()
+        not_of_ext = dict.fromkeys(EXT_TAKES, ext_queues(sched_ext)) if sched_ext else {}
         interrupts = self._interrupts.read(epoch)
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_at_cut(programs.cpus, programs.cuts, epoch), self._files.stat()
@@ -236,6 +239,10 @@ class LiveSource:
             small_pairs_ns=small_pairs_ns,
             caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
         )
+        if self._task_cgroups:  # tracepoints tell the priority alone
+            note_ext(tasks, sched_ext)
+            note_ext(pairs, sched_ext, [f"{role}_" for role in ROLES])
+            note_ext(since_last.slow_waits, sched_ext, ("", "blocker_"))
         self._breath.take()
         return Reading(
             time_ns=time_ns,
@@ -256,6 +263,7 @@ class LiveSource:
             sampled_cpus=sampled_cpus,
             interrupts=interrupts and interrupts.named(names.comms),
             infers_throttling=self._infers_throttling,
+            sched_ext=sched_ext,
             cgroups=cgroups,
             unavailable=MappingProxyType({**self._unavailable, **not_of_ext}) if not_of_ext else self._unavailable,
         )
@@ -297,11 +305,11 @@ class LiveSource:
         if (why := self._interrupts.why_not) and "interrupts" not in self._unavailable:
             self._unavailable = MappingProxyType({**self._unavailable, "interrupts": why})
 
-    def _without_ext(self) -> dict[str, str]:
-        """What a sched_ext scheduler takes away, if one is loaded; the kernel side is told."""
-        name = self._sched_ext.since_last()
-        self._programs.config["sched_ext"] = bool(name)
-        return dict.fromkeys(EXT_TAKES, EXT_QUEUES.format(name)) if name else {}
+    def _loaded_ext(self) -> ExtScheduler | None:
+        """The sched_ext scheduler that is loaded, if one is; the kernel side is told."""
+        found = self._sched_ext.since_last()
+        self._programs.config["sched_ext"] = found is not None
+        return found
 
     def _measure(self) -> None:
         """Has our programs timed if that is wanted, and permitted."""
@@ -366,6 +374,7 @@ class LiveSource:
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             self._note_weights(rows, names)
+            self._slices.note(rows, time.monotonic_ns())
             # In this order: what ends in between is in neither, so that no idle period counts twice.
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()

@@ -9,6 +9,7 @@ from pathlib import Path
 from schedtop.base.units import printable
 from schedtop.model.rows import text
 from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
+from schedtop.sources.host.sched_ext import loaded_scheduler, treatment_beside
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.throttling import quota_ratio, read_statistics
 from schedtop.sources.host.topology import cpu_list
@@ -40,6 +41,7 @@ class AttributeReader:
             now = None
         if now is None:
             return self._last
+        told = treatment_beside(now.treatment, loaded_scheduler())
         self._last = Attributes(
             affinity,
             _cpu_count(affinity),
@@ -48,9 +50,10 @@ class AttributeReader:
             now.nice,
             text(os.fsencode(cgroup)),
             self._quota_since(cgroup),
-            now.treatment.sched_class.label,
-            now.treatment.weight,
+            told.sched_class.label,
+            told.weight,
             self._cgroup_weight(cgroup),
+            self._slice(directory) if told.is_fair else None,
         )
         return self._last
 
@@ -60,6 +63,16 @@ class AttributeReader:
             return None
         directory = group_directory(self._root, self._top, cgroup)
         return read_group_weight(directory, self._unified) or None if directory else None
+
+    @staticmethod
+    def _slice(directory: Path) -> int | None:
+        """Its time slice, where the kernel tells (proc_sched_show_task() in kernel/sched/debug.c)."""
+        try:
+            lines = (directory / "sched").read_bytes().splitlines()
+            found = next((line for line in lines if line.startswith(b"se.slice ")), b":")
+            return int(found.rpartition(b":")[2]) or None
+        except (OSError, ValueError):
+            return None
 
     def _quota_since(self, cgroup: str) -> Quota | None:
         now = self._quota(cgroup)

@@ -17,6 +17,7 @@ from schedtop.verdict.words import (
     p99_words,
     renice_words,
     share_words,
+    slices_words,
     slow_words,
 )
 
@@ -38,7 +39,7 @@ def one_blocker(f: Facts) -> Finding | None:
     share = percent(top.ns / whole)
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
-    evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
+    evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, f"Let it wait instead: {renice_words(top)}, or give it a CPU of its own")
 
 
@@ -115,7 +116,9 @@ def by_sched_ext(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.SCHED_EXT)
     victims = victims_of(rows)
     most = f"most of it: {victims[0].words}"
-    headline = f"{counted(len(victims), 'task')} waited in a sched_ext scheduler, which decides on which CPU"
+    ext = f.frame.sched_ext
+    name = f"the sched_ext scheduler {ext.words}" if ext else "a sched_ext scheduler"
+    headline = f"{counted(len(victims), 'task')} waited in {name}, which decides when and on which CPU they run"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, "Look at that scheduler's own statistics, or compare without it")
 

@@ -48,6 +48,7 @@ class Recording:
     names: dict[int, tuple[int, str]] = field(default_factory=dict)
     interruptions: list[tuple[int, int, int, str, int, bool]] = field(default_factory=list)
     woken_in: dict[tuple[int, int], str] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
 
     def switch(
         self, us: int, prev: int, following: int, state: int = 1, *, cpu: int = 0, call: int = -1, flags: int = 0
@@ -138,6 +139,7 @@ class Recording:
             interrupts=self.woken_in,
             interruptions=self._interruptions(sources),
             interrupt_names=sources,
+            unavailable=self.unavailable,
         )
 
     def _interruptions(self, names: tuple[str, ...]) -> Rows:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedtop.capture.events import LEFT_IN_IOWAIT, LEFT_THROTTLED
+from schedtop.capture.events import BEHIND, LEFT_IN_IOWAIT, LEFT_THROTTLED
 from schedtop.model.waits import WokenBy
+from schedtop.outputs.path.text import to_text
 from schedtop.path import walk
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.profile import profile
@@ -62,6 +63,18 @@ def test_a_holder_that_is_queued_is_what_its_victim_waits_for() -> None:
     assert [(hop.comm, hop.where) for hop in queued.via] == [("rpc-worker", "futex")]
     assert shares(episode.segments[3].behind) == [(0, 10)], "its CPU was idle"
     assert episode.same_chain is False
+
+
+def test_a_queue_of_sched_ext_is_behind_no_task() -> None:
+    """Nor is there an inversion: which task had the CPU that the holder wanted is not known."""
+    recording = held_lock()
+    assert recording.paths(LATE).inversion
+    recording.unavailable[BEHIND] = "the sched_ext scheduler rusty may keep tasks in queues that are no CPU's"
+    paths = recording.paths(LATE)
+    queued = [segment for segment in paths.episodes[0].segments if segment.state == "queued"]
+    assert [(segment.tid, segment.behind) for segment in queued] == [(HOLDER, ()), (LATE, ())]
+    assert paths.inversion is None
+    assert "note: the sched_ext scheduler rusty" in to_text(paths)
 
 
 def test_a_chain_goes_on_where_the_waker_was_blocked_itself() -> None:

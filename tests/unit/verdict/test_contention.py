@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from schedtop.model.counts import Loss
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.rows import Rows
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
@@ -106,10 +107,21 @@ def test_saturation_needs_only_counters() -> None:
     assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
 
 
+def test_a_blocker_with_a_slice_of_another_length_is_told() -> None:
+    rows = blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))
+    rows["slice_ns"], rows["blocker_slice_ns"][:, 0] = 3 * MS, 100 * MS
+    assert "its time slice is 100 ms, of those that wait 3 ms" in judged(frame(rows)).evidence
+    rows["blocker_slice_ns"][:, 0] = 4 * MS
+    assert not any("time slice" in words for words in judged(frame(rows)).evidence)
+
+
 def test_waits_of_a_sched_ext_scheduler_are_its_own_choice() -> None:
-    verdict = judged(frame(waits(cause="preemption", evidence="sched_ext")))
+    made = frame(waits(cause="preemption", evidence="sched_ext"))
+    verdict = judged(replace(made, sched_ext=ExtScheduler("rusty")))
     assert verdict.rule == "sched-ext"
-    assert verdict.headline == "2 tasks waited in a sched_ext scheduler, which decides on which CPU"
+    decides = "which decides when and on which CPU they run"
+    assert verdict.headline == f"2 tasks waited in the sched_ext scheduler rusty, {decides}"
+    assert judged(made).headline == f"2 tasks waited in a sched_ext scheduler, {decides}", "of an older recording"
 
 
 def test_a_verdict_says_that_a_sched_ext_scheduler_is_loaded() -> None:

@@ -15,6 +15,7 @@ import pytest
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.counts import Loss, Overhead, Pressure
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
@@ -65,8 +66,8 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     data = snapshot(view())
     assert list(data) == [
         *("schema", "tool_version", "host", "kernel", "source", "recorded_source", "notes", "start_time"),
-        *("interval_ns", "threshold_ns", "filters", "loss", "verdict", "cpus", "totals", "runqueue_latency"),
-        *("queue_length", "interrupts", "tasks", "short_lived", "slow_waits"),
+        *("interval_ns", "threshold_ns", "filters", "loss", "sched_ext", "verdict", "cpus", "totals"),
+        *("runqueue_latency", "queue_length", "interrupts", "tasks", "short_lived", "slow_waits"),
         *("preemptions", "blockings", "attribution", "groups", "pressure", "throttling", "overhead"),
     ]
     counters = ["switches", "voluntary_switches", "involuntary_switches", "wakeups", "migrations_in", "migrations_out"]
@@ -113,7 +114,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     ]
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace"),
-        *("sched_class", "policy", "priority", "nice", "weight", "deadline"),
+        *("sched_class", "policy", "priority", "nice", "weight", "slice_ns", "deadline"),
         *("cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
         "throttled_ns",
@@ -314,7 +315,7 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
     wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
     first, second = wait["blockers"]
     treated = ("sched_class", "policy", "priority", "nice", "weight")
-    untold = dict.fromkeys((*treated, "weight_level", "weight_there", "victim_weight_there"))
+    untold = dict.fromkeys((*treated, "slice_ns", "weight_level", "weight_there", "victim_weight_there"))
     assert first == {"tid": 1, "comm": "a", "run_ns": 40} | untold
     assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
@@ -468,3 +469,10 @@ def test_the_report_names_its_filter() -> None:
 
 def test_the_report_stays_a_report_without_anything_to_list() -> None:
     assert "Slow waits over 5 ms: 0 of 0" in to_text(view(Filter(comms=("nobody",))))
+
+
+def test_a_loaded_sched_ext_scheduler_has_its_name_and_state() -> None:
+    assert snapshot(view())["sched_ext"] is None
+    shown = view(sched_ext=ExtScheduler("rusty", "disabling", True))
+    assert snapshot(shown)["sched_ext"] == {"name": "rusty", "state": "disabling", "takes_all": True}
+    assert "  sched_ext rusty (disabling)" in to_text(shown).splitlines()[0]

@@ -18,6 +18,7 @@ from textual.pilot import Pilot
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
+from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
@@ -137,6 +138,18 @@ async def test_a_narrow_header_says_that_something_was_lost(words: str, lost: Lo
         assert ("lost" in line) == bool(lost.ring_dropped)
         assert not lost.ring_dropped or re.search(r"lost: 28\.1k slow waits(, \+\d| not kept)", line), "of a kind"
         assert "self " in line or words
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_the_header_names_a_sched_ext_scheduler(size: tuple[int, int]) -> None:
+    async with running(size) as (pilot, source, dashboard):
+        assert "sched_ext" not in lines(pilot.app)[0]
+        made = make_frame(source.scenario, 3, np.random.default_rng(1))
+        source.put(replace(made, sched_ext=ExtScheduler("rusty")))
+        dashboard.shown.set_settings(ViewSettings(window_ns=60 * NS_PER_S))
+        source.made += 1
+        await collected(pilot, source, 1)
+        assert "sched_ext rusty (disabled)" in lines(pilot.app)[0], "it was there, and is not in the last Frame"
 
 
 @pytest.mark.parametrize("words", ["", "comm:a-longer-name cpu:0,1"])
