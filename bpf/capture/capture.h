@@ -62,6 +62,7 @@ struct capture_cpu {
 	u64 interrupting; /* events that came meanwhile, and are lost */
 	u64 queue_at; /* the address of its run queue, 0: not looked for yet */
 	u64 stacks; /* taken so far, path.h */
+	u64 stacks_refused; /* by the kernel: some have tasks of which it gives none */
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 

@@ -202,7 +202,7 @@ static __always_inline void take_stack(struct ring *ring, void *ctx, u64 of, u32
 	else
 		bytes = bpf_get_stack(ctx, stack, sizeof(*stack), 0);
 	if (bytes <= 0) {
-		count_lost(ring, CAPTURE_STACK);
+		ring->cpu->stacks_refused++;
 		return;
 	}
 	event = reserve(ring, CAPTURE_STACK, tid);

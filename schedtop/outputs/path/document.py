@@ -60,6 +60,7 @@ def about(paths: Paths) -> dict[str, Any]:
             "events": capture.lost_total,
             "in_interrupts": capture.lost_in_interrupts,
             "stacks": capture.lost_places,
+            "stacks_refused": capture.refused_places,
             "episodes_not_walked": _sum(paths.not_walked),
             "spans_unclear": _sum(paths.unclear),
         },

@@ -32,6 +32,8 @@ def trouble(paths: Paths) -> list[str]:
         found.append(f"lost: {capture.lost_in_interrupts:,} events that came while another one was being written")
     if capture.lost_places:
         found.append(f"lost: {capture.lost_places:,} stacks: there it is not known where tasks were blocked")
+    if capture.refused_places:
+        found.append(f"refused: {capture.refused_places:,} stacks of tasks of which the kernel gives none")
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
         ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),
