@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loads import ended, python
 from scenarios import cgroup
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import SWITCH, WAKING
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
@@ -250,6 +253,26 @@ def test_tracepoints_tell_the_same_chain_without_places(chain: Chain) -> None:
     running = sum(one.time_ns for one in found if one.state == "running")
     with_worker = [one for one in episodes if time_of([one], "worker", "running")]
     assert running == pytest.approx(120 * NS_PER_MS * len(with_worker), rel=0.05)
+
+
+def test_a_ping_pong_has_its_system_calls_and_its_wakers(front_end: str) -> None:
+    """Two processes that read from each other, which is all that they sleep in, and wake nothing else."""
+    ping = python(PING, process_group=0)
+    try:
+        time.sleep(0.5)
+        pair = [ping.pid, *map(int, Path(f"/proc/{ping.pid}/task/{ping.pid}/children").read_text().split())]
+        with CaptureSource(front_end, path_ns=NS_PER_MS) as source:
+            capture = source.take(NS_PER_S // 2, threading.Event())
+    finally:
+        os.killpg(ping.pid, signal.SIGKILL)
+        ping.wait()
+    events = capture.events[np.isin(capture.events["tid"], pair)]
+    woken = events[(events["kind"] == WAKING) & (events["woken_by"] == WokenBy.TASK)]
+    assert len(woken) > 200
+    assert (woken["other_tid"] == sum(pair) - woken["tid"]).mean() > 0.99
+    slept = events[(events["kind"] == SWITCH) & (events["prev_state"] == 1)]
+    calls = {capture.calls.get(int(number) - 1, "") for number in np.unique(slept["syscall"])}
+    assert calls == ({"read"} if front_end == "btf" else {""})
 
 
 def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain, tmp_path: Path) -> None:
