@@ -75,4 +75,14 @@ static __always_inline u32 preempt_count_by(u64 *queue)
 #endif
 }
 
+/* rq->curr, where it is two loads: a call of the kernel costs more. `queue`: this CPU's run queue, 0: not known. */
+static __always_inline u32 current_tid(u64 queue)
+{
+#if defined(RQ_CURRENT_OFFSET) && defined(U64_TYPE)
+	if (queue)
+		return pointer_at(pointer_at(queue + RQ_CURRENT_OFFSET) + TASK_TID_OFFSET);
+#endif
+	return bpf_get_current_pid_tgid();
+}
+
 #endif

@@ -62,6 +62,8 @@ struct capture_cpu {
 	u64 interrupting; /* events that came meanwhile, and are lost */
 	u64 queue_at; /* the address of its run queue, 0: not looked for yet */
 	u64 stacks; /* taken so far, path.h */
+	u64 stacks_refused; /* by the kernel: some have tasks of which it gives none */
+	u64 regs_in_stack; /* registers.h */
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 
@@ -241,9 +243,10 @@ static __always_inline void add_event(struct ring *ring, u32 kind, u32 tid, u32 
 /* Of a task that was last on `cpu`, or is to start there. */
 static __always_inline void add_wakeup(struct ring *ring, u32 kind, u32 tid, s32 prio, u32 cpu)
 {
-	u32 by = woken_by(preempt_count_by(&ring->cpu->queue_at));
+	u64 *queue = &ring->cpu->queue_at;
+	u32 by = woken_by(preempt_count_by(queue));
 
-	add_event(ring, kind, tid, waker_tid(by), prio, cpu, 0, by);
+	add_event(ring, kind, tid, by == BY_TASK ? current_tid(*queue) : waker_tid(by), prio, cpu, 0, by);
 }
 
 static __always_inline void add_migration(struct ring *ring, u32 tid, s32 prio, u32 from_cpu, u32 to_cpu)

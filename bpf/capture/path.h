@@ -14,6 +14,7 @@
 #include <linux/types.h>
 
 #include "../memory.h"
+#include "../registers.h"
 #include "../throttling.h"
 #include "../woken_by.h"
 #include "capture.h"
@@ -58,11 +59,10 @@ static __always_inline struct left_slot *left_slot_of(u32 tid)
 }
 
 /* The system call that a task is in plus 1; 0: none. */
-static __always_inline u32 call_of(u64 task)
+static __always_inline u32 call_of(struct ring *ring, u64 task)
 {
 #ifdef REGS_SYSCALL_OFFSET
-	u64 (*task_pt_regs)(u64 task) = (void *)BPF_TASK_PT_REGS;
-	u64 number;
+	u32 number;
 
 	/* A thread of the kernel has no registers of a caller. */
 	if (!FIELD(u64, task, TASK_MM_OFFSET))
@@ -72,8 +72,8 @@ static __always_inline u32 call_of(u64 task)
 	if (FIELD(u32, task, TASK_STATUS_OFFSET) & COMPAT_STATUS)
 		return 0;
 #endif
-	number = FIELD(u64, task_pt_regs(task), REGS_SYSCALL_OFFSET);
-	return (u32)number < MOST_CALLS ? (u32)number + 1 : 0;
+	number = syscall_number(task, &ring->cpu->regs_in_stack);
+	return number < MOST_CALLS ? number + 1 : 0;
 #else
 	return 0;
 #endif
@@ -140,7 +140,7 @@ static __always_inline u32 path_leaves(struct ring *ring, u64 task, u32 tid, boo
 	slot->tid = tid;
 	slot->held = 0;
 	if (!wants) {
-		call = call_of(task);
+		call = call_of(ring, task);
 		return is_in_iowait(task) ? call | CALL_IOWAIT : call;
 	}
 	if (!is_held(task))
@@ -202,7 +202,7 @@ static __always_inline void take_stack(struct ring *ring, void *ctx, u64 of, u32
 	else
 		bytes = bpf_get_stack(ctx, stack, sizeof(*stack), 0);
 	if (bytes <= 0) {
-		count_lost(ring, CAPTURE_STACK);
+		ring->cpu->stacks_refused++;
 		return;
 	}
 	event = reserve(ring, CAPTURE_STACK, tid);

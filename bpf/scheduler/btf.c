@@ -12,6 +12,7 @@
 #include "../cgroup.h"
 #include "../memory.h"
 #include "../pid_namespace.h"
+#include "../registers.h"
 #include "../task_struct.h"
 #include "classes.h"
 #include "core.h"
@@ -231,28 +232,10 @@ static __always_inline enum tid_change tid_change(struct task_id *prev, struct c
 static __always_inline bool is_yield(u64 task)
 {
 #ifdef REGS_SYSCALL_OFFSET
-	/* A task that is preempted in user space is in no system call, and its number is -1. */
-	u64 (*task_pt_regs)(u64 task) = (void *)BPF_TASK_PT_REGS;
-#if defined(TASK_STACK_OFFSET) && defined(U64_TYPE)
-	/* Where the registers lie on a kernel stack is the same for all tasks: the helper is called once on each CPU. */
 	struct cpu_state *cpu = this_cpu();
-	/* As a number: by 7.3 the verifier takes a stack for a pointer with which nothing may be computed. */
-	u64 stack = pointer_at(task + TASK_STACK_OFFSET);
 
-	if (!cpu)
-		return false;
-	if (!cpu->regs_in_stack) {
-		cpu->regs_in_stack = task_pt_regs(task);
-		/* Of a pointer the verifier may let nothing unknown be taken; what it reads in a map is a number. */
-		barrier();
-		cpu->regs_in_stack -= stack;
-	}
-	return (u32)pointer_at(stack + cpu->regs_in_stack + REGS_SYSCALL_OFFSET) == NR_SCHED_YIELD;
-#else
-	u64 regs = task_pt_regs(task);
-
-	return (u32)FIELD(u64, regs, REGS_SYSCALL_OFFSET) == NR_SCHED_YIELD;
-#endif
+	/* A task that is preempted in user space is in no system call, and its number is -1. */
+	return cpu && syscall_number(task, &cpu->regs_in_stack) == NR_SCHED_YIELD;
 #else
 	return false;
 #endif

@@ -445,21 +445,11 @@ static __always_inline u32 waking_interrupt(u32 by, u32 tid)
 	return source << WAKER_SOURCE_SHIFT | tid;
 }
 
-/* rq->curr, where it is two loads: a call of the kernel costs more. */
-static __always_inline u32 current_tid(struct cpu_state *cpu)
-{
-#if defined(RQ_CURRENT_OFFSET) && defined(U64_TYPE)
-	if (cpu->queue_at)
-		return pointer_at(pointer_at(cpu->queue_at + RQ_CURRENT_OFFSET) + TASK_TID_OFFSET);
-#endif
-	return bpf_get_current_pid_tgid();
-}
-
 /* The current task, with what else it may be that wakes: then the task was interrupted, and has nothing to do with it. */
 static __always_inline u32 waker(struct cpu_state *cpu)
 {
 	u32 by = woken_by(preempt_count_by(&cpu->queue_at));
-	u32 tid = current_tid(cpu);
+	u32 tid = current_tid(cpu->queue_at);
 
 	if (by == BY_TASK)
 		return tid;

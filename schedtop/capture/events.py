@@ -85,6 +85,17 @@ class Clocks:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """How much was lost. `in_interrupts`: events that came while another one was being written on their CPU; where and
+    of which kind is not known, so they are in no other number. `refused`: stacks that the kernel did not give."""
+
+    events: int = 0
+    in_interrupts: int = 0
+    stacks: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Capture:
     """All of one capture, from `start_ns` to `end_ns` (CLOCK_MONOTONIC). `events` are in the order of time.
 
@@ -94,8 +105,7 @@ class Capture:
     `interrupts`: by tid and time of a wakeup the interrupt that it came from, where they were timed; then
     `interruptions` (INTERRUPTION_DTYPE, `source` an index into `interrupt_names`) are all that took time, and
     `lost_interrupts` how many came too fast to be in either.
-    `lost_in_interrupts`: events that came while another one was being written on their CPU; where and of which kind is
-    not known, so they are in no other number.
+    `lost_in_interrupts`, `lost_places` and `refused_places` (stacks): as in `all_lost`.
     """
 
     host: Host
@@ -118,6 +128,7 @@ class Capture:
     held: Rows = field(default_factory=lambda: np.empty(0, HELD_DTYPE))
     calls: Mapping[int, str] = field(default_factory=dict)
     lost_places: int = 0
+    refused_places: int = 0
     interrupts: Mapping[tuple[int, int], str] = field(default_factory=dict)
     interruptions: Rows = field(default_factory=lambda: np.empty(0, INTERRUPTION_DTYPE))
     interrupt_names: tuple[str, ...] = ()
@@ -133,6 +144,11 @@ class Capture:
     def lost_total(self) -> int:
         """How many events of the scheduler were lost; names are not among them. The sum of `losses`, too."""
         return sum(self.lost_by_cpu().values())
+
+    @property
+    def all_lost(self) -> Lost:
+        """All that was lost meanwhile."""
+        return Lost(self.lost_total, self.lost_in_interrupts, self.lost_places, self.refused_places)
 
     def lost_by_cpu(self) -> dict[int, int]:
         """How many of them on each of `cpus`."""

@@ -8,8 +8,9 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
@@ -21,7 +22,6 @@ from schedtop.outputs.files import OutputError, write_file
 from schedtop.outputs.path.document import document
 from schedtop.outputs.path.text import to_text
 from schedtop.outputs.plain import json_text
-from schedtop.outputs.triggers.work import PATH_ENDINGS
 from schedtop.path.paths import find_paths
 from schedtop.path.targets import Targets
 from schedtop.sources.capture.source import POLL_NS, CaptureSource
@@ -45,6 +45,16 @@ _END_S = 30.0
 """How long the end waits for what is being written."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Files that were asked for."""
+
+    json: Path
+    text: Path
+    about: Mapping[str, str]
+    done: Callable[[], None]
+
+
 class KernelEvents:
     """The `LastSeconds` of the live kernel: one thread has the programs open, another one has the files written."""
 
@@ -52,8 +62,8 @@ class KernelEvents:
         self._source = source
         self._scope = scope
         self._members = Members(scope)
-        self._asked: queue.SimpleQueue[tuple[Path, Mapping[str, str]]] = queue.SimpleQueue()
-        self._taken: queue.SimpleQueue[tuple[Capture, Path, Mapping[str, str]] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[_Wanted] = queue.SimpleQueue()
+        self._taken: queue.SimpleQueue[tuple[Capture, _Wanted] | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._say: Say = lambda _text, _problem: None
@@ -71,15 +81,22 @@ class KernelEvents:
         for thread in self._threads:
             thread.start()
 
-    def write(self, base: Path, about: Mapping[str, str]) -> None:
-        """Has the paths up to now written as JSON and text."""
-        self._asked.put((base, about))
+    def write(self, json: Path, text: Path, about: Mapping[str, str], done: Callable[[], None]) -> bool:
+        """Has the paths up to now written."""
+        if self._threads and self._threads[0].is_alive():
+            self._asked.put(_Wanted(json, text, about, done))
+            return True
+        done()
+        return False
 
     def close(self) -> None:
         """Waits for what is being written, not for ever."""
         self._stop.set()
         for thread in self._threads:
             thread.join(_END_S)
+        # What will not be written: the source had failed just then, or there was no time.
+        while not self._asked.empty():
+            self._asked.get().done()
 
     def _keep(self) -> None:
         try:
@@ -102,34 +119,36 @@ class KernelEvents:
 
     def _take(self, window: Window) -> None:
         while not self._asked.empty():
-            base, about = self._asked.get()
-            self._taken.put((window.capture(), base, about))
+            wanted = self._asked.get()
+            self._taken.put((window.capture(), wanted))
 
     def _write(self) -> None:
         while (one := self._taken.get()) is not None:
-            capture, base, about = one
+            capture, wanted = one
             scope = self._scope
             targets = Targets(scope.tids, scope.tgids, scope.comms, self._members.found, str(scope))
             try:
-                run_elsewhere(__name__, (capture, targets, base, dict(about)), "the paths")
-                files = " and ".join(str(base.with_name(base.name + ending)) for ending in PATH_ENDINGS)
-                self._say(f"paths of the last {(capture.end_ns - capture.start_ns) / NS_PER_S:.1f} s: {files}", False)
+                work = (capture, targets, wanted.json, wanted.text, dict(wanted.about))
+                run_elsewhere(__name__, work, "the paths")
+                length = f"{(capture.end_ns - capture.start_ns) / NS_PER_S:.1f} s"
+                self._say(f"paths of the last {length}: {wanted.json} and {wanted.text}", False)
             except OutputError as problem:
                 self._say(str(problem), True)
+            finally:
+                wanted.done()
 
 
 def main() -> None:
     """The other process: walks, and writes the files."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
-    capture, targets, base, about = pickle.load(sys.stdin.buffer)
-    refusing(lambda: write_paths(capture, targets, base, about))
+    work = pickle.load(sys.stdin.buffer)
+    refusing(lambda: write_paths(*work))
 
 
-def write_paths(capture: Capture, targets: Targets, base: Path, about: Mapping[str, str]) -> None:
+def write_paths(capture: Capture, targets: Targets, json: Path, text: Path, about: Mapping[str, str]) -> None:
     """The paths of a capture as two files, which say what fired. Raises OutputError."""
     paths = find_paths(capture, targets, MIN_NS)
     fired = f"when {about['condition']} came true: {about['values']}, at {about['time']}\n\n"
-    json, text = (base.with_name(base.name + ending) for ending in PATH_ENDINGS)
     write_file(json, json_text({**document(paths), "trigger": dict(about)}))
     write_file(text, fired + to_text(paths))

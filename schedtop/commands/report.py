@@ -40,7 +40,7 @@ def run(signals: Signals, file: Path, options: dict[str, Any]) -> int:
             # A snapshot has nothing over time.
             table = options["table"] or ("series" if data["series"] else "tasks")
             if table == "series" and not data["series"]:
-                raise SourceError(f"{file} is a snapshot, without anything over time: --table tasks or waits")
+                raise SourceError(f"{file} is a snapshot, with nothing over time: --table tasks, waits or interrupts")
             try:
                 written = _written(data, options["format_name"], table, top)
             except Wrong as error:

@@ -83,6 +83,20 @@ def start_file(path: Path, data: bytes, *, force: bool = False) -> StartedFile:
         raise OutputError(f"cannot write {path}: {reason(error)}") from error
 
 
+def claim(path: Path) -> StartedFile | None:
+    """Makes an empty file, to be discarded later; `None`: there is something already. Raises OutputError."""
+    check_directory(path.parent)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with _directory(path.parent) as directory, as_invoker():
+            file = os.fdopen(os.open(path.name, flags, 0o600, dir_fd=directory), "ab", buffering=0)
+            return StartedFile(file, path.name, os.dup(directory))
+    except FileExistsError:
+        return None
+    except (OSError, UnclearInvoker) as error:
+        raise OutputError(f"cannot write {path}: {reason(error)}") from error
+
+
 def check_target(path: Path, *, force: bool = False) -> None:
     """Raises OutputError if a file cannot be made at `path`: seen before long work rather than after it."""
     check_directory(path.parent)

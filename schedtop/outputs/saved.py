@@ -24,6 +24,7 @@ _ONLY_REPORTS: dict[str, Any] = {
     "counts": {},
     "worst": None,
     "heat": None,
+    "interrupts": None,
     **{name: [] for name in _ROWS_OVER_TIME},
 }
 
@@ -78,6 +79,8 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
         _expect_numbers("series", (value for name, value in row.items() if name != "start_time"))
     for key, value in data["loss"].items():
         _expect(key, value, int)
+    if data["interrupts"] is not None:
+        _expect_interrupts(data["interrupts"])
     if data["recording"] is not None:
         _expect("recording", data["recording"], dict)
     for wait in data["slow_waits"] or ():
@@ -98,6 +101,19 @@ def _cleaned(value: Any) -> Any:
         for place, inner in enumerate(value):
             value[place] = _cleaned(inner)
     return value
+
+
+def _expect_interrupts(found: Any) -> None:
+    _expect("interrupts", found, dict)
+    for key, texts in (("by_cpu", ()), ("by_source", ("name", "kind", "raised_by"))):
+        _expect_rows(key, found[key])
+        for row in found[key]:
+            _expect_numbers(key, (value for name, value in row.items() if name not in texts))
+    for row in found["by_source"]:
+        _expect("name", row["name"], str)
+        _expect("kind", row["kind"], str)
+        _expect_rows("raised_by", row.get("raised_by", []))
+    _expect_numbers("interrupts", [found.get("timed_ns")])
 
 
 def _expect(key: str, value: Any, wanted: type) -> None:

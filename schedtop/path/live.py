@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
-from schedtop.capture.events import Capture
+from schedtop.capture.events import Capture, Lost
 from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion, Inversions, urgencies
 from schedtop.path.paths import Paths, Sum
@@ -39,12 +39,13 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class PathLoss:
-    """What is missing since the start: events, stacks, episodes for which there was no time, spans of which nothing is
-    known, and time that was not looked at because events came faster."""
+    """What is missing since the start: events, stacks (apart: refused by the kernel), episodes for which there was no
+    time, spans of which nothing is known, and time that was not looked at because events came faster."""
 
     events: int = 0
     in_interrupts: int = 0
     stacks: int = 0
+    refused: int = 0
     not_walked: Sum = _NONE
     unclear: Sum = _NONE
     unseen_ns: int = 0
@@ -58,6 +59,7 @@ class PathLoss:
         found += [f"{self.unclear.count} spans unclear"] if self.unclear.count else []
         found += [f"{self.in_interrupts:,} events in interrupts"] if self.in_interrupts else []
         found += [f"{self.stacks:,} stacks"] if self.stacks else []
+        found += [f"{self.refused:,} stacks refused by the kernel"] if self.refused else []
         return found
 
 
@@ -119,8 +121,11 @@ class PathLog:
         """That of all episodes so far, without traits."""
         return self._inversions.found
 
-    def add(self, paths: Paths, unseen_ns: int = 0) -> None:
-        """Takes the episodes that have ended since the last time. Of `unseen_ns` before them nothing is known."""
+    def add(self, paths: Paths, unseen_ns: int = 0, lost: Lost | None = None) -> None:
+        """Takes the episodes that have ended since the last time. Of `unseen_ns` before them nothing is known.
+
+        `lost`: since the start; `None`: what the capture lost, which then began there.
+        """
         capture, urgency = paths.capture, urgencies(paths.capture)
         done = sorted((one for one in paths.episodes if one.ended), key=lambda one: one.end_ns)
         for episode in done:
@@ -128,10 +133,12 @@ class PathLog:
             self._inversions.add(episode, urgency)
         self._keep([one for one in done if one.late_ns], capture)
         self._seen = self._seen or bool(paths.episodes) or bool(paths.still_blocked)
+        lost = lost or capture.all_lost
         self._loss = PathLoss(
-            capture.lost_total,
-            capture.lost_in_interrupts,
-            capture.lost_places,
+            lost.events,
+            lost.in_interrupts,
+            lost.stacks,
+            lost.refused,
             self._loss.not_walked + paths.not_walked,
             self._loss.unclear + paths.unclear,
             self._loss.unseen_ns + unseen_ns,

@@ -38,8 +38,11 @@ class LastSeconds(Protocol):
         """Begins to keep; returns at once, and says later what goes wrong."""
         ...
 
-    def write(self, base: Path, about: Mapping[str, str]) -> None:
-        """Writes the paths up to now into files that are named after `base`; returns at once, and says it when done."""
+    def write(self, json: Path, text: Path, about: Mapping[str, str], done: Callable[[], None]) -> bool:
+        """Writes the paths up to now into two files; returns at once, and says it when done.
+
+        False: it cannot, as it has said. `done` is called in the end, also then, by any thread.
+        """
         ...
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ _MORE = {
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_task": ("test_states_are_those_of_the_program",),
     "test_capture": ("test_a_timers_wakeup_names_no_waker", "test_a_cpu_that_comes_up_later_is_in_the_capture"),
+    "test_path": ("test_a_ping_pong_has_its_system_calls_and_its_wakers",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
         "test_a_full_overflow_map_is_counted",

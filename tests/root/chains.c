@@ -1,5 +1,6 @@
 /*
- * Threads that wait for each other in known ways, for the tests of the path across tasks. One argument chooses:
+ * Threads that wait for each other in known ways, for the tests of the path across tasks. The first argument chooses
+ * (two more are other names for `late` and `holder`):
  *
  *   mutex     `late` wants a mutex that `holder` has, which computes on CPU 1 until it has had 40 ms of it
  *   sleeper   the same, and the holder sleeps 60 ms meanwhile
@@ -22,7 +23,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int to_middle[2], to_late[2], ask_worker[2], ask_middle[2], go[2];
-static const char *way;
+static const char *way, *late_name = "late", *holder_name = "holder";
 static volatile int tid_of_late;
 
 static void pin(int cpu)
@@ -68,7 +69,7 @@ static void sync_file(void)
 /* Takes the mutex, tells `late` to want it, and lets it wait. */
 static void *holder(void *unused)
 {
-	pthread_setname_np(pthread_self(), "holder");
+	pthread_setname_np(pthread_self(), holder_name);
 	pin(1);
 	for (;;) {
 		pthread_mutex_lock(&mutex);
@@ -111,7 +112,7 @@ static void *late(void *unused)
 {
 	char byte;
 
-	pthread_setname_np(pthread_self(), "late");
+	pthread_setname_np(pthread_self(), late_name);
 	pin(0);
 	tid_of_late = syscall(SYS_gettid);
 	for (;;) {
@@ -135,9 +136,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	if (argc != 2 || pipe(to_middle) || pipe(to_late) || pipe(ask_worker) || pipe(ask_middle) || pipe(go))
+	if ((argc != 2 && argc != 4) || pipe(to_middle) || pipe(to_late) || pipe(ask_worker) || pipe(ask_middle) || pipe(go))
 		return 1;
 	way = argv[1];
+	if (argc == 4) {
+		late_name = argv[2];
+		holder_name = argv[3];
+	}
 	pthread_create(&thread, NULL, late, NULL);
 	while (!tid_of_late)
 		usleep(1000);

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loads import ended, python
 from scenarios import cgroup
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import SWITCH, WAKING
+from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
@@ -252,6 +255,26 @@ def test_tracepoints_tell_the_same_chain_without_places(chain: Chain) -> None:
     assert running == pytest.approx(120 * NS_PER_MS * len(with_worker), rel=0.05)
 
 
+def test_a_ping_pong_has_its_system_calls_and_its_wakers(front_end: str) -> None:
+    """Two processes that read from each other, which is all that they sleep in, and wake nothing else."""
+    ping = python(PING, process_group=0)
+    try:
+        time.sleep(0.5)
+        pair = [ping.pid, *map(int, Path(f"/proc/{ping.pid}/task/{ping.pid}/children").read_text().split())]
+        with CaptureSource(front_end, path_ns=NS_PER_MS) as source:
+            capture = source.take(NS_PER_S // 2, threading.Event())
+    finally:
+        os.killpg(ping.pid, signal.SIGKILL)
+        ping.wait()
+    events = capture.events[np.isin(capture.events["tid"], pair)]
+    woken = events[(events["kind"] == WAKING) & (events["woken_by"] == WokenBy.TASK)]
+    assert len(woken) > 20  # a second of an emulated processor is short
+    assert (woken["other_tid"] == sum(pair) - woken["tid"]).mean() > 0.99
+    slept = events[(events["kind"] == SWITCH) & (events["prev_state"] == 1)]
+    calls = {capture.calls.get(int(number) - 1, "") for number in np.unique(slept["syscall"])}
+    assert calls == ({"read"} if front_end == "btf" else {""})
+
+
 def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain, tmp_path: Path) -> None:
     started = chain("mutex")
     command = [sys.executable, "-m", "schedtop", "path", "--pid", str(started.process.pid), "--duration", "0.5s"]
@@ -371,6 +394,9 @@ def test_a_window_has_the_last_seconds_and_names_that_were_told_before(chain: Ch
             window.poll()
             time.sleep(0.02)
         capture = window.capture()
+        again = window.capture()
+    # Its first thread does nothing: its name is from /proc, the second time from the window.
+    assert {one.task_names.name(started.process.pid) for one in (capture, again)} == {"chains"}
     assert capture.end_ns - capture.start_ns == NS_PER_S
     assert capture.events["time_ns"].min() >= capture.start_ns
     assert capture.lost_total == 0
@@ -399,11 +425,62 @@ def test_a_window_of_too_much_is_shorter_and_says_so() -> None:
     assert len(capture.events) < 60_000
 
 
+def test_a_window_tells_what_was_lost_in_it_and_since_it_was_opened() -> None:
+    ping = python(PING, process_group=0)
+    try:
+        with CaptureSource("btf", 64 << 10, path_ns=NS_PER_MS) as source:
+            window = Window(source, NS_PER_S // 2)
+
+            def wait(seconds: float) -> None:
+                end_s = time.monotonic() + seconds
+                while time.monotonic() < end_s:
+                    window.poll()
+                    time.sleep(0.02)
+
+            wait(1)
+            os.killpg(ping.pid, signal.SIGKILL)
+            ping.wait()
+            lost = window.lost
+            wait(1.5)
+            capture = window.capture()
+            assert window.lost.events >= lost.events > 10_000
+    finally:
+        if ping.poll() is None:
+            os.killpg(ping.pid, signal.SIGKILL)
+            ping.wait()
+    assert capture.lost_total < lost.events / 2
+    assert (capture.losses["first_ns"] >= capture.start_ns).all()
+
+
+def test_a_window_forgets_what_was_looked_at(chain: Chain) -> None:
+    """What is dropped then is not missing; names that were told in it stay."""
+    started = chain("sleeper")
+    with CaptureSource("btf", path_ns=NS_PER_MS) as source:
+        window = Window(source)
+        for _ in range(50):
+            window.poll()
+            time.sleep(0.02)
+        first = window.capture()
+        window.forget(first.start_ns + NS_PER_S // 2, 1_000_000)
+        half = window.capture()
+        window.forget(0, 0)
+        for _ in range(10):
+            window.poll()
+            time.sleep(0.02)
+        second = window.capture()
+    assert first.start_ns == window.began_ns
+    assert half.start_ns == pytest.approx(first.start_ns + NS_PER_S // 2, abs=NS_PER_S // 5)
+    assert second.start_ns > first.end_ns - NS_PER_S // 10
+    assert "window" not in half.unavailable | second.unavailable
+    assert second.task_names.name(started.late) == "late"
+
+
 def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path: Path) -> None:
     started = chain("mutex")
     with hogs(2):
         command = ["watch", "--interval", "0.5s", "--on", "run_delay > 1ms/s for 2s", "--then", "path", "--once"]
         more = ["--pid", str(started.process.pid), "--export-dir", str(tmp_path), "--duration", "40s"]
+        more += ["--then", f"run sh -c 'echo $SCHEDTOP_PATH > {tmp_path}/heard'"]
         done = subprocess.run([sys.executable, "-m", "schedtop", *command, *more], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (text,) = tmp_path.glob("*-path.txt")
@@ -416,6 +493,8 @@ def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path
     assert any(row["comm"] == "holder" and not row["late_task"] for row in data["profile"])
     assert text.read_text().startswith("when run_delay > 1ms/s for 2s came true")
     assert f"{json_file} and {text}" in done.stderr
+    assert (tmp_path / "heard").read_text().strip() == str(json_file)
+    assert not [*tmp_path.glob(".*")], "nothing else is left"
 
 
 def test_capture_has_the_path_of_a_task_as_a_track(chain: Chain, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from test_path import Started, favoured
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.path.live import PathFrame
 from schedtop.path.subject import PathSubject
-from schedtop.sources.capture import rolling
 from schedtop.sources.path import source
 from schedtop.sources.path.source import LivePath
 
@@ -58,7 +57,7 @@ def frames(subject: PathSubject, count: int, **more: int) -> list[PathFrame]:
 
 def test_windows_add_up_to_what_happened(sleeper: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of a second and a half, each second half a second further: no episode is there twice, and none is not."""
-    monkeypatch.setattr(source, "KEEP_NS", NS_PER_S)
+    monkeypatch.setattr(source, "KEPT_NS", NS_PER_S)
     with favoured("path-live", sleeper.process):
         found = frames(PathSubject(sleeper.late, sleeper.process.pid, "late"), 8)
     last = found[-1]
@@ -79,8 +78,8 @@ def test_windows_add_up_to_what_happened(sleeper: Started, monkeypatch: pytest.M
 
 
 def test_too_many_events_are_dropped_and_told(sleeper: Started, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rolling, "MOST_EVENTS", 4000)
-    monkeypatch.setattr(rolling, "KEEP_EVENTS", 1000)
+    monkeypatch.setattr(source, "MOST_EVENTS", 4000)
+    monkeypatch.setattr(source, "KEPT_EVENTS", 1000)
     ping = python(PING, process_group=0)
     try:
         found = frames(PathSubject(0, sleeper.process.pid, "late"), 4)
@@ -109,7 +108,7 @@ def test_a_task_that_ends_is_told_and_nothing_stays_attached(sleeper: Started) -
         for frame in live.frames(stop):
             if frame.ended:
                 stop.set()
-                assert live._rings is None
+                assert live._source is None
             else:
                 sleeper.process.kill()
                 sleeper.process.wait()

@@ -2,6 +2,7 @@
 
 make screenshots [ARGS="contention quota"]           needs neither root nor a kernel with BPF
 sudo make record-scenes [ARGS="contention"]          performs the loads on this machine
+sudo python -m tests.scenes live                     the path on the screen, while its load runs
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from schedtop.model.source import SourceError
 from tests.scenes.draw import RECORDINGS, browser, svg_of, write_png
+from tests.scenes.live import PATH_SHOT, path_picture
 from tests.scenes.loads import SCENES
 from tests.scenes.record import record, record_made_up
 from tests.scenes.shots import SHOTS
@@ -27,16 +29,22 @@ def main() -> None:
     """Does what the arguments say."""
     parser = argparse.ArgumentParser(prog="python -m tests.scenes", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("what", choices=("draw", "record"))
+    parser.add_argument("what", choices=("draw", "record", "live"))
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--tries", type=int, default=3, help="how often a scene is performed that something disturbed")
     options = parser.parse_args()
-    known = {shot.name for shot in SHOTS} if options.what == "draw" else {*(scene.name for scene in SCENES), MADE_UP}
+    known = {
+        "draw": {shot.name for shot in SHOTS},
+        "record": {*(scene.name for scene in SCENES), MADE_UP},
+        "live": {PATH_SHOT.name},
+    }[options.what]
     if unknown := sorted(set(options.names) - known):
         parser.error(f"there is no {unknown[0]!r}: choose from {', '.join(sorted(known))}")
     names = set(options.names) or known
     # What is running ends with us.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    if options.what == "live":
+        sys.exit(_draw_live())
     sys.exit(_draw(names) if options.what == "draw" else _record(names, options.tries))
 
 
@@ -58,6 +66,19 @@ def _draw(names: set[str]) -> int:
             print(f"{shot.name}: {error}", file=sys.stderr)
             return 1
         print(svg)
+    return 0
+
+
+def _draw_live() -> int:
+    program, svg = browser(), PICTURES / f"{PATH_SHOT.name}.svg"
+    try:
+        svg.write_text(path_picture())
+        if program:
+            write_png(svg, svg.with_suffix(".png"), program)
+    except (SourceError, OSError, subprocess.SubprocessError) as error:
+        print(f"{PATH_SHOT.name}: {error}", file=sys.stderr)
+        return 1
+    print(svg)
     return 0
 
 

@@ -60,10 +60,15 @@ class Shot:
 
 def svg_of(shot: Shot, recordings: Path = RECORDINGS) -> str:
     """The picture as SVG, times of day in UTC. Raises SourceError if there is no such recording."""
+    set_terminal()
+    return asyncio.run(_svg_of(shot, recordings))
+
+
+def set_terminal() -> None:
+    """The same terminal for every picture."""
     os.environ |= {"TZ": "UTC", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     os.environ.pop("NO_COLOR", None)
     time.tzset()
-    return asyncio.run(_svg_of(shot, recordings))
 
 
 async def _svg_of(shot: Shot, recordings: Path) -> str:
@@ -80,7 +85,7 @@ async def _svg_of(shot: Shot, recordings: Path) -> str:
                 await _at_rest(pilot)
             svg = app.export_screenshot(title=f"schedtop replay {shot.recording}.rec.gz", simplify=True)
         app.wait_for_source()
-    return _tidied(svg, shot)
+    return tidied(svg, shot)
 
 
 async def _settled(pilot: Pilot[int], end_ns: int) -> None:
@@ -114,7 +119,7 @@ async def _at_rest(pilot: Pilot[int]) -> None:
         before = now
 
 
-def _tidied(svg: str, shot: Shot) -> str:
+def tidied(svg: str, shot: Shot) -> str:
     """Fonts that every machine has instead of one from the net, ids of its own, a frame in the theme's colours."""
     theme = next(theme for theme in THEMES if theme.name == shot.theme)
     svg = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)

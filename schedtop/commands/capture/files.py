@@ -10,6 +10,7 @@ from schedtop.base.units import NS_PER_S, format_bytes, format_ns, plural
 from schedtop.capture.events import Capture
 from schedtop.commands.capture.writer import write_capture_elsewhere
 from schedtop.outputs.capture.files import ENDINGS, default_name
+from schedtop.outputs.names import FreeName
 from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, CaptureSource
 
 KEY_NS = 2 * NS_PER_S
@@ -36,9 +37,10 @@ def capture_at_key(source: str, directory: Path, stop: threading.Event) -> list[
     if stop.is_set():
         return []
     start_ns = taken.start_ns - taken.clocks.monotonic_ns + taken.clocks.realtime_ns
-    base = directory / default_name(taken.host.name, start_ns)
-    paths = {name: base.with_name(f"{base.name}{endings[0]}") for name, endings in ENDINGS.items()}
-    return list(describe(taken, write_capture_elsewhere(taken, paths)))
+    endings = {kind: of_kind[0] for kind, of_kind in ENDINGS.items()}
+    with FreeName(directory, default_name(taken.host.name, start_ns), [*endings.values()]) as name:
+        paths = {kind: name.path(ending) for kind, ending in endings.items()}
+        return list(describe(taken, write_capture_elsewhere(taken, paths)))
 
 
 def describe(capture: Capture, paths: list[Path]) -> Iterator[str]:

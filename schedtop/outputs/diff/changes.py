@@ -9,8 +9,10 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
+from schedtop.model.interrupts import SourceName
 from schedtop.outputs.diff.tasks import TaskSum, cgroups_of, is_complete, tasks_of
 from schedtop.outputs.diff.warnings import warnings_of
+from schedtop.outputs.report.interrupts import timed_ns
 from schedtop.outputs.scheduler.snapshot import PERCENTILES
 
 SCHEMA = "schedtop.diff/1"
@@ -25,6 +27,9 @@ TICK_NS = 10 * NS_PER_MS
 """The step of /proc/stat, and of what is waited for: a tick is one event of a share of time."""
 
 LATENCY_FLOOR_NS, RATIO_FLOOR, DELAY_FLOOR_NS = 100 * NS_PER_US, 0.02, 20 * NS_PER_MS
+INTERRUPT_FLOOR_NS = 10 * NS_PER_MS
+"""A second: of one source on all CPUs."""
+
 _WEIGHTS = {"p50_ns": 0.6, "p90_ns": 0.8, "p99_ns": 1.0, "p999_ns": 0.8, "max_ns": 0.4}
 _KINDS = {"wakeup": 1.0, "preemption": 1.0, "fork": 0.7, "all": 0.7}  # that of all changes with the mixture alone
 _RATES = {
@@ -78,6 +83,7 @@ def score(before: float, after: float, floor: float, weight: float, events: floa
 def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, str], top: int) -> dict[str, Any]:
     """The comparison as plain objects, from two reports with all their tasks; lists are at most `top` long."""
     changes = [*_latencies(before, after), *_rates(before, after), *_ratios(before, after)]
+    interrupts = _interrupts(before, after)
     tasks = _sums(before, after, tasks_of, "task")
     cgroups = _sums(before, after, cgroups_of, "cgroup")
     sides = [_side(data, name) for data, name in zip((before, after), names, strict=True)]
@@ -85,13 +91,14 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, 
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
-        "headline": _headline(before, after, [*changes, *tasks]),
+        "headline": _headline(before, after, [*changes, *tasks, *(interrupts or ())]),
         "warnings": warnings,
         "before": sides[0],
         "after": sides[1],
         "changes": [_fields(change) for change in _ordered(changes)],
         "tasks": [_fields(change) for change in _ordered(tasks)[:top]],
         "cgroups": [_fields(change) for change in _ordered(cgroups)[:top]],
+        "interrupts": None if interrupts is None else [_fields(change) for change in _ordered(interrupts)[:top]],
     }
 
 
@@ -267,6 +274,32 @@ def _sums(before: Mapping[str, Any], after: Mapping[str, Any], of: Any, family: 
         change = _change(key, label, "ns_per_second", "tasks", (values[0], values[1]), DELAY_FLOOR_NS, 0.9, events)
         changes.append(replace(change, status=status, name=f"{family}:{key}"))
     return changes
+
+
+def _interrupts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change] | None:
+    """The time per second of each source, on both sides; `None` if it was not measured on both."""
+    if not before["interrupts"] or not after["interrupts"]:
+        return None
+    sides = [_sources(data) for data in (before, after)]
+    changes = []
+    for key in {**sides[0], **sides[1]}:
+        old, new = (side.get(key) for side in sides)
+        values = [
+            float(round(row["total_ns"] * NS_PER_S / timed_ns(data))) if row else 0.0
+            for row, data in ((old, before), (new, after))
+        ]
+        events = max(row["count"] for row in (old, new) if row)
+        change = _change(
+            f"interrupt:{key}", f"time of {key}", "ns_per_second", "interrupts", (values[0], values[1]),
+            INTERRUPT_FLOOR_NS, 0.9, events,
+        )  # fmt: skip
+        status = "both" if old and new else "vanished" if old else "appeared"
+        changes.append(replace(change, status=status))
+    return changes
+
+
+def _sources(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {str(SourceName(row["kind"], row["name"])): row for row in data["interrupts"]["by_source"]}
 
 
 def _per_second(total: TaskSum | None, data: Mapping[str, Any], *, other_known: bool) -> float | None:

@@ -33,6 +33,7 @@ def to_text(data: Mapping[str, Any], top: int) -> str:
     blocks.append(_table(f"What changed most (score under {NOTABLE:g}: little, {quiet} of these)", "", changed))
     blocks += [_table("Run delay by task, what changed most", "run delay of ", data["tasks"][:top])]
     blocks += [_table("Run delay by cgroup, what changed most", "run delay of ", data["cgroups"][:top])]
+    blocks += [_table("Time of interrupts by source, what changed most", "time of ", (data["interrupts"] or ())[:top])]
     return blocks_text(blocks)
 
 

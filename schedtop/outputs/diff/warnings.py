@@ -41,6 +41,8 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
     if thresholds[0] != thresholds[1]:
         both = " and ".join(map(format_round_ns, thresholds))
         yield f"thresholds differ, so slow waits are not compared: {both}"
+    if bool(before["interrupts"]) != bool(after["interrupts"]):
+        yield f"interrupts were timed only {'before' if before['interrupts'] else 'after'}, so they are not compared"
     spans = [data["interval_ns"] for data in (before, after)]
     if max(spans) > UNLIKE * min(spans):
         yield f"lengths differ: {format_ns(spans[0])} and {format_ns(spans[1])}; the longest waits are not comparable"

@@ -61,6 +61,7 @@ def about(paths: Paths) -> dict[str, Any]:
             "in_interrupts": capture.lost_in_interrupts,
             "stacks": capture.lost_places,
             "interrupts": capture.lost_interrupts,
+            "stacks_refused": capture.refused_places,
             "episodes_not_walked": _sum(paths.not_walked),
             "spans_unclear": _sum(paths.unclear),
         },

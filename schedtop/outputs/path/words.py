@@ -37,6 +37,8 @@ def trouble(paths: Paths) -> list[str]:
             f"lost: {capture.lost_interrupts:,} interrupts, too many to note: their time is in that of what they took "
             "it from"
         )
+    if capture.refused_places:
+        found.append(f"refused: {capture.refused_places:,} stacks of tasks of which the kernel gives none")
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
         ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),

@@ -38,6 +38,9 @@ SERIES, STRETCHES = 600, 20
 KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_SHORT_LIVED, KEEP_GROUPS = 20_000, 100_000, 20_000, 100, 4096
 """How many a report adds up; what is less is forgotten, and counted as lost. 42 MB, and twice that while it adds."""
 
+KEEP_RAISED = 20_000
+"""So many rows of what raised softirqs; of the others it is not known."""
+
 TASK_LINES = 6
 """Of so many tasks the run delay is given over time."""
 
@@ -161,6 +164,8 @@ def report(
     cpus = len(view.frame.cpus.ids)
     for wait, row in zip(data["slow_waits"] or (), view.slow_waits[:top], strict=False):
         wait["words"] = explain(row, cpus)
+    if data["interrupts"]:
+        data["interrupts"]["timed_ns"] = sum(point.timed_ns for point in gathered.points)
     counts = {"tasks": len(view.tasks), "slow_waits": sum(point.slow_waits for point in gathered.points)}
     for name in ("preemptions", "blockings", "groups"):
         counts[name] = len(data[name] or ())
@@ -193,9 +198,15 @@ def to_json(data: Mapping[str, Any]) -> str:
 def _bounded(frame: Frame) -> Frame:
     groups = frame.groups
     if groups is not None and len(groups.ids) > KEEP_GROUPS:
-        kept = np.sort(np.argsort(-groups.sum_ns, kind="stable")[:KEEP_GROUPS])
-        groups = GroupLatency(groups.kind, groups.ids[kept], groups.counts[kept], groups.sum_ns[kept])
-    return replace(thinned(frame, Detail(KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_SHORT_LIVED)), groups=groups)
+        largest = np.sort(np.argsort(-groups.sum_ns, kind="stable")[:KEEP_GROUPS])
+        groups = GroupLatency(groups.kind, groups.ids[largest], groups.counts[largest], groups.sum_ns[largest])
+    interrupts = frame.interrupts
+    if interrupts is not None and len(interrupts.raised) > KEEP_RAISED:
+        most = np.argsort(-interrupts.raised["total_ns"], kind="stable")[:KEEP_RAISED]
+        interrupts = replace(interrupts, raised=interrupts.raised[np.sort(most)])
+    kept = thinned(frame, Detail(KEEP_TASKS, KEEP_SLOW_WAITS, KEEP_PAIRS, KEEP_SHORT_LIVED))
+    # Thinning drops the interrupts of large hosts: a report has one table of them, and not one for each interval.
+    return replace(kept, groups=groups, interrupts=interrupts)
 
 
 def _badness(view: View) -> tuple[float, float]:

@@ -38,8 +38,12 @@ WAIT_FIELDS = (
 """The fields of a slow wait as columns, in this order; tasks are `name (tid)`."""
 
 
+INTERRUPT_FIELDS = ("kind", "name", "count", "total_ns", "max_ns", "raised_by")
+"""The fields of a source of interrupts, in this order."""
+
+
 def to_csv(data: Data, name: str) -> str:
-    """One table of the report: `series`, `tasks` or `waits`."""
+    """One table of the report: `series`, `tasks`, `waits` or `interrupts`."""
     recording = data["recording"] or {}
     more = {"end_time": data["end_time"]} if data["end_time"] else {}
     more |= {"file": recording["file"], "recorded_by": recording["tool_version"]} if recording else {}
@@ -49,6 +53,9 @@ def to_csv(data: Data, name: str) -> str:
         return preamble + csv_rows(TASK_FIELDS, data["tasks"] or ())
     if name == "waits":
         return preamble + csv_rows(WAIT_FIELDS, map(_wait_cells, data["slow_waits"] or ()))
+    if name == "interrupts":
+        sources = data["interrupts"]["by_source"] if data["interrupts"] else ()
+        return preamble + csv_rows(INTERRUPT_FIELDS, map(_source_cells, sources))
     fields = (*SERIES_FIELDS, "events")
     return preamble + csv_rows(fields, _with_events(data))
 
@@ -64,6 +71,12 @@ def _with_events(data: Data) -> Iterable[dict[str, Any]]:
             if row["offset_ns"] < event["offset_ns"] and (end_ns is None or event["offset_ns"] <= end_ns)
         ]
         yield {**row, "events": "; ".join(own) or None}
+
+
+def _source_cells(source: Data) -> dict[str, Any]:
+    raisers = source.get("raised_by") or ()
+    words = "; ".join(f"{task_name({'comm': one['name'], 'tid': one['tid']})} {one['total_ns']}" for one in raisers)
+    return {**source, "raised_by": words or None}
 
 
 def _wait_cells(wait: Data) -> dict[str, Any]:

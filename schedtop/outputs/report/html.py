@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from schedtop.base.units import format_count, format_ns, format_ratio, rate
 from schedtop.outputs.report import words
+from schedtop.outputs.report.interrupts import CPU_HEAD, SOURCE_HEAD, interrupt_cells
 from schedtop.outputs.report.words import (
     Data,
     clock,
@@ -66,6 +67,8 @@ def to_html(data: Data, top: int) -> str:
         "columns": useful_columns(cells),
         "plots": drawn,
         "zone": moment(data["start_time"]).astimezone().tzname(),
+        "interrupts": interrupt_cells(data, top),
+        "interrupt_heads": (list(SOURCE_HEAD), list(CPU_HEAD)),
         "percentiles": {name: name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES},
         "cpus": _busiest(data, top),
         "per_second": lambda count: format_count(rate(count, data["interval_ns"])),

@@ -26,6 +26,8 @@ from schedtop.outputs.report.axes import (
 )
 from schedtop.outputs.report.words import Data
 
+_INTERRUPTS = {"device interrupts": "hardirq_ns", "softirqs": "softirq_ns", "vectors": "vector_ns"}
+
 _HEAT_RGB = (0.93, 0.42, 0.05)
 
 
@@ -35,7 +37,7 @@ def plots(data: Data) -> list[Plot]:
     if len(data["series"]) > 1:
         made += [_latency(data)] if any(row["max_ns"] for row in data["series"]) else []
         made += [_switches(data)]
-        made += [plot for plot in (_outside(data), _tasks(data)) if plot]
+        made += [plot for plot in (_outside(data), _tasks(data), _interrupts(data)) if plot]
     histogram = _histogram(data)
     made += [histogram] if histogram else []
     heat = data["heat"] if len(data["series"]) > 1 else None
@@ -115,6 +117,22 @@ def _tasks(data: Data) -> Plot | None:
     return drawn(
         "Run delay of the tasks that waited most", "Share of time that each task waited, over time", data, draw
     )
+
+
+def _interrupts(data: Data) -> Plot | None:
+    lines = [(words, name) for words, name in _INTERRUPTS.items() if any(row.get(name) for row in data["series"])]
+    if not lines:
+        return None
+    scale = 1 / NS_PER_S / max(1, len(data["interrupts"]["by_cpu"]) if data["interrupts"] else 1)
+
+    def draw(axes: Axes) -> None:
+        for style, (words, name) in enumerate(lines):
+            add_line(axes, data, [_rate(row.get(name), row, scale) for row in data["series"]], style, words)
+        scale_in_percent(axes)
+        mark_events(axes, data)
+
+    words = "Share of the CPUs' time that interrupts took, over time: " + ", ".join(words for words, _ in lines)
+    return drawn("Interrupts", words, data, draw)
 
 
 def _histogram(data: Data) -> Plot | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from schedtop.base.units import NS_PER_S, iso_time
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
+from schedtop.model.interrupts import INTERRUPT_KINDS, InterruptTable
 from schedtop.model.rows import Integers
 from schedtop.outputs.scheduler.snapshot import is_available
 
@@ -27,6 +28,9 @@ KEEP_TASKS = 64
 
 HEAT = ("involuntary_switches", "busy_ns", "accounted_ns")
 """What a point keeps for each CPU."""
+
+INTERRUPT_SUMS = ("interrupts", *(f"{kind}_ns" for kind in INTERRUPT_KINDS))
+"""How many there were, and the time of each kind."""
 
 SERIES_FIELDS = (
     "start_time",
@@ -48,6 +52,7 @@ SERIES_FIELDS = (
     "throttled_periods",
     "throttled_ns",
     "pressure_ns",
+    *INTERRUPT_SUMS,
     "lost",
 )
 """The fields of a row over time, in this order."""
@@ -60,7 +65,8 @@ class Point:
     """A piece of time: `frames` Frames that begin `offset_ns` after the report, `counters` of the CPUs chosen.
 
     `counters`: shape (len(CPU_COUNTERS),); `heat`: shape (cpus, len(HEAT)); `delays`: run delay in nanoseconds by tid
-    and start time; `pressure_ns` is `None` where it is not known; `missing`: fields that are not available.
+    and start time; `pressure_ns` is `None` where it is not known; `interrupts`: INTERRUPT_SUMS, over `timed_ns` of the
+    interval; `missing`: fields that are not available.
     """
 
     start_time_ns: int
@@ -76,6 +82,8 @@ class Point:
     lost: int
     heat: Integers
     delays: dict[tuple[int, int], int]
+    interrupts: Integers = field(default_factory=lambda: np.zeros(len(INTERRUPT_SUMS), np.int64))
+    timed_ns: int = 0
     missing: frozenset[str] = frozenset()
 
 
@@ -103,6 +111,7 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
         # Of the whole host the kernel counts them itself.
         counters[CPU_COUNTERS.index("switches")] = frame.kernel_switches
         missing.remove("switches")
+    interrupts = None if "interrupts" in frame.unavailable else frame.interrupts
     histograms = [frame.latency.histogram(None, cpu) for cpu in cpus if cpu < width] if chosen.cpus else []
     return Point(
         start_time_ns=frame.start_time_ns,
@@ -118,8 +127,20 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
         lost=sum(asdict(frame.loss).values()),
         heat=frame.cpus.counters[:, [CPU_COUNTERS.index(name) for name in HEAT]].astype(np.int64),
         delays=dict(zip(keys, worst["run_delay_ns"].tolist(), strict=True)),
+        interrupts=_interrupts(interrupts.chosen(cpus) if interrupts and chosen.cpus else interrupts),
+        timed_ns=frame.interval_ns if interrupts else 0,
         missing=frozenset(missing),
     )
+
+
+def _interrupts(table: InterruptTable | None) -> Integers:
+    """INTERRUPT_SUMS."""
+    sums = np.zeros(len(INTERRUPT_SUMS), np.int64)
+    if table is not None:
+        sums[0] = table.cells["count"].sum()
+        for place, kind in enumerate(INTERRUPT_KINDS, 1):
+            sums[place] = table.cells["total_ns"][np.isin(table.cells["source"], table.of_kind(kind))].sum()
+    return sums
 
 
 def merge_points(points: Sequence[Point], tasks: int = KEEP_TASKS) -> Point:
@@ -135,13 +156,14 @@ def merge_points(points: Sequence[Point], tasks: int = KEEP_TASKS) -> Point:
             delays[key] = delays.get(key, 0) + ns
     kept = sorted(delays.items(), key=lambda item: -item[1])[:tasks]
     known = [point.pressure_ns for point in points if point.pressure_ns is not None]
-    sums = ("interval_ns", "slow_waits", "slow_wait_ns", "throttled_periods", "throttled_ns", "lost")
+    sums = ("interval_ns", "slow_waits", "slow_wait_ns", "throttled_periods", "throttled_ns", "timed_ns", "lost")
     totals: dict[str, Any] = {name: sum(getattr(point, name) for point in points) for name in sums}
     return Point(
         start_time_ns=first.start_time_ns,
         offset_ns=first.offset_ns,
         counters=np.sum([point.counters for point in points], axis=0, dtype=np.int64),
         latency=sum((point.latency for point in points), Histogram.empty()),
+        interrupts=np.sum([point.interrupts for point in points], axis=0, dtype=np.int64),
         pressure_ns=sum(known) if len(known) == len(points) else None,
         heat=heat,
         delays=dict(kept),
@@ -171,6 +193,7 @@ def series_row(point: Point) -> dict[str, Any]:
         "throttled_periods": point.throttled_periods,
         "throttled_ns": point.throttled_ns,
         "pressure_ns": point.pressure_ns,
+        **dict(zip(INTERRUPT_SUMS, point.interrupts.tolist(), strict=True)),
         "lost": point.lost,
     }
     unknown = {name for name in row if name in point.missing}
@@ -180,4 +203,6 @@ def series_row(point: Point) -> dict[str, Any]:
         unknown |= {"slow_wait_ns"}
     if "throttling" in point.missing:
         unknown |= {"throttled_periods", "throttled_ns"}
+    if point.timed_ns < point.interval_ns:
+        unknown |= {*INTERRUPT_SUMS}
     return row | dict.fromkeys(unknown)

@@ -17,6 +17,7 @@ from schedtop.base.units import (
     rate,
 )
 from schedtop.outputs.plain import blocks_text
+from schedtop.outputs.report.interrupts import CPU_HEAD, SOURCE_HEAD, interrupt_cells
 from schedtop.outputs.report.words import (
     Data,
     cause_name,
@@ -45,7 +46,7 @@ def to_text(data: Data, top: int) -> str:
     """The report as text, ending with a newline; tables have at most `top` rows, those over time all of them."""
     parts: tuple[Callable[[Data, int], str], ...] = (
         *(_head, _verdict, _over_time, _latency, _histogram, _cpus, _tasks, _groups, _short_lived),
-        *(_slow_waits, _blockings, _preemptions, _quotas, _events),
+        *(_slow_waits, _blockings, _preemptions, _interrupts, _quotas, _events),
     )
     blocks = [part(data, top) for part in parts]
     return blocks_text((*blocks, _prose(f"Cost of schedtop: {overhead_words(data)}.")))
@@ -219,6 +220,18 @@ def _preemptions(data: Data, top: int) -> str:
     ]
     title = f"Who took the CPU from whom: {_of(data, 'preemptions', rows, 'pair')}"
     return f"{title}\n" + table(("victim", "preemptor", "waits' sum", "times"), rows, left=("victim", "preemptor"))
+
+
+def _interrupts(data: Data, top: int) -> str:
+    found = interrupt_cells(data, top)
+    if not found:
+        return ""
+    # Without the mean, which the two before it tell: the lines are long enough.
+    mean = SOURCE_HEAD.index("mean")
+    rows = [(_cut(row[0], 24), *row[1:mean], row[mean + 1], _cut(row[-1], 24)) for row in found.sources]
+    head = (*SOURCE_HEAD[:mean], *SOURCE_HEAD[mean + 1 :])
+    sources = table(head, rows, left=("source", "raised by, most"), gap=" ")
+    return f"{found.title}\n{sources}\n{found.cpu_title}\n" + table(CPU_HEAD, found.cpus)
 
 
 def _quotas(data: Data, top: int) -> str:

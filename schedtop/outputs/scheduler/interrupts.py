@@ -68,9 +68,9 @@ def _raisers(some: InterruptTable, index: int) -> list[dict[str, Any]]:
     ]
 
 
-def _raised_by(row: Mapping[str, Any]) -> str:
-    """What raised most of it, with its share."""
-    if not row["raised_by"] or not row["total_ns"]:
+def raised_by_words(row: Mapping[str, Any]) -> str:
+    """What raised most of a source's time, with its share; empty where it is not known."""
+    if not row.get("raised_by") or not row["total_ns"]:
         return ""
     first = row["raised_by"][0]
     name = f"{first['name']} ({first['tid']})" if first["tid"] else first["name"]
@@ -93,7 +93,7 @@ def interrupts_table(data: Mapping[str, Any]) -> str:
             format_ratio(row["total_ns"] / whole_ns),
             format_ns(row["total_ns"] // row["count"] if row["count"] else None),
             format_ns(row["max_ns"]),
-            _raised_by(row),
+            raised_by_words(row),
         )
         for row in found["by_source"][:_SOURCES]
     ]

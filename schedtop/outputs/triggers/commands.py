@@ -141,6 +141,7 @@ def environment_of(fired: Fired, host: str, files: Mapping[str, Path]) -> dict[s
         # Absolute: a command may go elsewhere first.
         "SCHEDTOP_EXPORT": str(files["export"].absolute()) if "export" in files else "",
         "SCHEDTOP_RECORDING": str(files["record"].absolute()) if "record" in files else "",
+        "SCHEDTOP_PATH": str(files["path"].absolute()) if "path" in files else "",
     }
 
 

@@ -10,7 +10,7 @@ from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.names import FreeName, file_stem
 from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
 from schedtop.recording.lines import Event, Header
 from schedtop.triggers.watch import Fired
@@ -90,9 +90,9 @@ class FileRecordings:
         """Opens a file named after the end of the last of `frames_before`. Raises OutputError."""
         first, last = frames_before[0], frames_before[-1]
         stem = file_stem(self._host.name, last.start_time_ns + last.interval_ns)
-        base = free_base(self._directory, stem, (ENDING,))
         header = Header(self._host, first.start_time_ns, filters=filters, triggers=self._triggers)
-        recorder = BackgroundRecorder(base.with_name(base.name + ENDING), header, frames_before=frames_before)
+        with FreeName(self._directory, stem, (ENDING,)) as name:
+            recorder = BackgroundRecorder(name.path(ENDING), header, frames_before=frames_before)
         self._open.append(recorder)
         return recorder
 

@@ -10,12 +10,12 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.outputs.files import OutputError, write_file
-from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.names import FreeName, file_stem
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.outputs.triggers.commands import Commands, environment_of
 from schedtop.outputs.triggers.recordings import AroundRecording, Recordings, frames_of
-from schedtop.triggers.plan import Plan, Say
+from schedtop.triggers.plan import LastSeconds, Plan, Say
 from schedtop.triggers.watch import Fired, Watch
 
 FILES_PAUSE_NS = 60 * NS_PER_S
@@ -51,10 +51,20 @@ class Work:
             except OutputError as problem:
                 self.say(f"not exported: {problem}", True)
         if self.writes and self.plan.last_seconds:
-            base = free_base(self.plan.export_dir, file_stem(self.host, self.fired.time_ns), PATH_ENDINGS)
-            self.plan.last_seconds.write(base, about_trigger(self.fired))
+            files |= self._write_path(self.plan.last_seconds)
         for words in self.plan.commands:
             self.commands.start(words, self.fired, environment_of(self.fired, self.host, files))
+
+    def _write_path(self, last_seconds: LastSeconds) -> dict[str, Path]:
+        """Has the paths written; their JSON file, which is there later, unless there will be none."""
+        try:
+            name = FreeName(self.plan.export_dir, file_stem(self.host, self.fired.time_ns), PATH_ENDINGS)
+        except OutputError as problem:
+            self.say(f"no paths: {problem}", True)
+            return {}
+        json, text = map(name.path, PATH_ENDINGS)
+        will_be = last_seconds.write(json, text, about_trigger(self.fired), name.release)
+        return {"path": json} if will_be else {}
 
 
 class TriggerActions:
@@ -145,9 +155,9 @@ def write_snapshot(view: View, fired: Fired, directory: Path, svg: str = "") -> 
 
     Gives the path of the JSON file; the picture has the same name. Raises OutputError.
     """
-    base = free_base(directory, file_stem(view.host.name, fired.time_ns))
     text = json_text({**snapshot(view, None), "trigger": about_trigger(fired)})
-    path = write_file(base.with_name(f"{base.name}.json"), text)
-    if svg:
-        write_file(base.with_name(f"{base.name}.svg"), svg)
+    with FreeName(directory, file_stem(view.host.name, fired.time_ns)) as name:
+        path = write_file(name.path(".json"), text)
+        if svg:
+            write_file(name.path(".svg"), svg)
     return path

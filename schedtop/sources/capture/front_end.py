@@ -53,6 +53,7 @@ def _path_flags(btf: Btf) -> list[str]:
     """Flags of bpf/capture/path.h."""
     flags = ["-DTELLS_PATH", *yield_flags(btf), *quota_flags(btf)]
     flags += [f"-DTASK_MM_OFFSET={btf.offset('task_struct', 'mm')}"]
+    flags += offset_flags(btf, TASK_STACK=("task_struct", "stack"))
     flags += offset_flags(btf, TASK_THROTTLED=("task_struct", "throttled"))
     flags += offset_flags(btf, TASK_ON_CPU=("task_struct", "on_cpu"))
     if platform.machine() == "x86_64":
@@ -82,6 +83,7 @@ def _btf_front_end(btf: Btf, *, path: bool) -> FrontEnd:
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     more = (_path_flags(btf) if path else []) + interrupt_flags(btf) + verifier_flags(btf)
+    more += offset_flags(btf, RQ_CURRENT=("rq", "curr"))
     flags += [flag for flag in dict.fromkeys(more) if flag not in flags]
     events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
     return FrontEnd("btf", tuple(flags), events, _missing(events))

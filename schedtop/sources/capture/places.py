@@ -52,12 +52,6 @@ class Places:
         self._rows.append(rows)
         self._addresses.append(addresses)
 
-    def forget_before(self, time_ns: int) -> None:
-        """Drops what is older, as far as it came with nothing that is not."""
-        kept = [index for index, rows in enumerate(self._rows) if len(rows) and rows["time_ns"].max() >= time_ns]
-        self._rows = [self._rows[index] for index in kept]
-        self._addresses = [self._addresses[index] for index in kept]
-
     def extend(self, later: Places) -> None:
         """Adds others; they stay there, too."""
         self.lost += later.lost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from schedtop.capture.events import (
     LOSS_DTYPE,
     NAME_DTYPE,
     PLACE_DTYPE,
+    Lost,
     reported_states,
 )
 from schedtop.model.rows import Integers, Rows
@@ -32,6 +34,30 @@ SAME = {
     "woken_by": "woken_by",
 }
 """Fields of EVENT_DTYPE, and those of `struct capture_event` that they are."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossCounts:
+    """What was lost: `by_kind`, shape (cpus, kinds); `interrupting`: events that came while another one was being
+    written on their CPU; `refused`: stacks that the kernel did not give."""
+
+    by_kind: Integers
+    interrupting: int
+    refused: int
+
+    def __sub__(self, before: LossCounts) -> LossCounts:
+        by_kind: Integers = self.by_kind - before.by_kind
+        return LossCounts(by_kind, self.interrupting - before.interrupting, self.refused - before.refused)
+
+    @property
+    def stacks(self) -> int:
+        """Those that found no room."""
+        return int(self.by_kind[:, model.STACK].sum())
+
+    def all_with(self, lost_stacks: int) -> Lost:
+        """In all, with stacks that were lost later."""
+        events = int(self.by_kind[:, list(model.KIND_WORDS)].sum())
+        return Lost(events, self.interrupting, self.stacks + lost_stacks, self.refused)
 
 
 class Rings(Loader):
@@ -88,9 +114,13 @@ class Rings(Loader):
         active: list[int] = np.flatnonzero((heads != self._heads) | (self._heads != self._readers["tail"])).tolist()
         return active
 
-    def interrupting(self) -> int:
-        """Events so far that came while another one was being written on their CPU: they are lost."""
-        return self.misses() + int(self.cpus["interrupting"].sum())
+    def losses(self) -> LossCounts:
+        """What was lost so far."""
+        return LossCounts(
+            self.cpus["lost"].astype(np.int64),
+            self.misses() + int(self.cpus["interrupting"].sum()),
+            int(self.cpus["stacks_refused"].sum()),
+        )
 
     def take(self, cpu: int) -> Rows:
         """The events of a CPU up to where its ring was at the call before; their places are free again.
@@ -122,7 +152,7 @@ class Taken:
             if len(rows):
                 self.pieces.setdefault(cpu, []).append(rows)
                 self.count += len(rows)
-                self._take_places(rings, cpu, rows[kinds_of(rows) == model.STACK])
+                self._take_places(rings, cpu, rows[_kinds(rows) == model.STACK])
 
     def _take_places(self, rings: Rings, cpu: int, rows: Rows) -> None:
         """Their ring is small: before it goes round."""
@@ -138,39 +168,14 @@ class Taken:
             self.pieces.setdefault(cpu, []).extend(rows)
         self.places.extend(later.places)
 
-    def only_names(self, since_ns: int = 0) -> Taken:
-        """The last name of each task in it, and nothing else; as if told at `since_ns` where that was before."""
-        found = Taken()
-        for cpu, pieces in self.pieces.items():
-            rows = np.concatenate([rows[kinds_of(rows) == model.NAME] for rows in pieces])
-            # The last one of each: of the reversed ones the first.
-            kept = rows[::-1][np.unique(_tids(rows[::-1]), return_index=True)[1]]
-            if len(kept):
-                kept["time_ns"] = np.maximum(kept["time_ns"], np.uint64(since_ns))
-                found.pieces[cpu] = [kept[np.argsort(kept["time_ns"], kind="stable")]]
-                found.count += len(kept)
-        return found
-
-    def copy(self) -> Taken:
-        """The same events, for `sorted`, which leaves nothing."""
-        twin = Taken()
-        twin.pieces = {cpu: list(pieces) for cpu, pieces in self.pieces.items()}
-        return twin
-
-    def forget_before(self, time_ns: int) -> list[Rows]:
-        """Drops what is older, as far as it came with nothing that is not; gives it."""
-        dropped: list[Rows] = []
-        for cpu, pieces in self.pieces.items():
-            old = [rows for rows in pieces if rows["time_ns"].max() < time_ns]
-            self.pieces[cpu] = pieces[len(old) :]
-            dropped += old
-        self.count -= sum(map(len, dropped))
-        self.places.forget_before(time_ns)
-        return dropped
+    def names(self) -> Rows:
+        """The names that are told in it, rows of NAME_DTYPE."""
+        found = [_names(rows) for pieces in self.pieces.values() for rows in pieces]
+        return np.concatenate(found) if found else np.empty(0, NAME_DTYPE)
 
     def held(self, rings: Rings) -> Rows:
         """The waits that a quota had a part in; to be asked for before `sorted`."""
-        pieces = [rows[kinds_of(rows) == model.HELD] for of_cpu in self.pieces.values() for rows in of_cpu]
+        pieces = [rows[_kinds(rows) == model.HELD] for of_cpu in self.pieces.values() for rows in of_cpu]
         rows = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
         found = np.zeros(len(rows), HELD_DTYPE)
         found["time_ns"], found["tid"], found["held_ns"] = rows["time_ns"], _tids(rows), _behind(rows, "<i8")
@@ -179,7 +184,7 @@ class Taken:
     def sorted(
         self, cpus: tuple[int, ...], rings: Rings, reported: bool, start_ns: int, end_ns: int
     ) -> tuple[Rows, Rows, Rows]:
-        """Events of the time on these CPUs, names and losses, in order; nothing is left here.
+        """Events of the time on these CPUs, names, and losses within it, in order; nothing is left here.
 
         `reported`: prev_state is already what the kernel's tracepoint reports.
         """
@@ -188,10 +193,13 @@ class Taken:
             pieces = self.pieces.pop(cpu, ())
             raw = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
             del pieces
-            found.append((_events(raw, cpu, reported), names_in(raw), _losses(raw, cpu, rings.cpus[cpu])))
+            found.append((_events(raw, cpu, reported), _names(raw), _losses(raw, cpu, rings.cpus[cpu])))
         events, names, losses = (np.concatenate(rows) for rows in zip(*found, strict=True))
         found.clear()
         events = events[(events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)]
+        losses = losses[(losses["last_ns"] >= start_ns) & (losses["first_ns"] < end_ns)]
+        losses["first_ns"] = np.maximum(losses["first_ns"], start_ns)
+        losses["last_ns"] = np.minimum(losses["last_ns"], end_ns - 1)
         return (
             events[np.argsort(events["time_ns"], kind="stable")],
             names[np.argsort(names["time_ns"], kind="stable")],
@@ -199,8 +207,8 @@ class Taken:
         )
 
 
-def kinds_of(raw: Rows) -> Integers:
-    """The kinds of raw events, numbers of `capture/events.py`."""
+def _kinds(raw: Rows) -> Integers:
+    """Numbers of `capture/events.py`."""
     kinds: Integers = raw["kind_and_tid"] >> CAPTURE.KIND_SHIFT
     return kinds
 
@@ -211,7 +219,7 @@ def _tids(raw: Rows) -> Integers:
 
 
 def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
-    kinds = kinds_of(raw)
+    kinds = _kinds(raw)
     raw, kinds = raw[kinds < model.NAME], kinds[kinds < model.NAME]
     rows = np.zeros(len(raw), EVENT_DTYPE)
     rows["tid"], rows["kind"], rows["seen_on"] = _tids(raw), kinds, cpu
@@ -226,9 +234,8 @@ def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
     return rows
 
 
-def names_in(raw: Rows) -> Rows:
-    """Rows of NAME_DTYPE of the names that raw events tell."""
-    raw = raw[kinds_of(raw) == model.NAME]
+def _names(raw: Rows) -> Rows:
+    raw = raw[_kinds(raw) == model.NAME]
     rows = np.zeros(len(raw), NAME_DTYPE)
     rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
     letters = _behind(raw, "(16,)u1").copy()
@@ -240,7 +247,7 @@ def names_in(raw: Rows) -> Rows:
 
 def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
     """Where events are missing; the last place is still in the state of the CPU if no event came after it."""
-    raw = raw[kinds_of(raw) == model.LOST]
+    raw = raw[_kinds(raw) == model.LOST]
     rows = np.zeros(len(raw) + bool(state["pending"]), LOSS_DTYPE)
     rows["first_ns"][: len(raw)], rows["count"][: len(raw)] = raw["time_ns"], raw["other_tid"]
     rows["last_ns"][: len(raw)] = _behind(raw, "<i8")

@@ -21,10 +21,10 @@ from schedtop.capture.events import (
     Clocks,
 )
 from schedtop.model.host import Host
-from schedtop.model.rows import Integers, Rows
+from schedtop.model.rows import Rows
 from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
-from schedtop.sources.capture.places import KernelNames, Places
-from schedtop.sources.capture.rings import Rings, Taken
+from schedtop.sources.capture.places import KernelNames
+from schedtop.sources.capture.rings import LossCounts, Rings, Taken
 from schedtop.sources.host import proc
 from schedtop.sources.host.sched_ext import SchedExt, ext_queues
 from schedtop.sources.host.topology import online_cpus, present_cpus
@@ -73,10 +73,12 @@ class CaptureSource:
         cpus = max(*present_cpus(), *online_cpus()) + 1
         self.rings = Rings(self._front_end, build(self._front_end), cpus, self._buffer_bytes)
         self.rings.take_stacks_from(self._path_ns or 0)
+        self._functions = KernelNames()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.rings.close()
+        self._functions.close()
 
     def take(self, duration_ns: int, stop: threading.Event) -> Capture:
         """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
@@ -84,7 +86,7 @@ class CaptureSource:
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
-        interrupting = rings.interrupting()
+        before = rings.losses()
         self._sched_ext.since_last()
         rings.open(start_ns, end_ns)
         while (rest := end_ns - time.monotonic_ns()) > 0 and not ended_early:
@@ -100,11 +102,8 @@ class CaptureSource:
         time.sleep(LEAD_NS / NS_PER_S)
         taken.add(rings)
         taken.add(rings)
-        interrupting = rings.interrupting() - interrupting
-        return self.capture_of(
-            taken, (start_ns, end_ns), online, clocks=clocks, lost=rings.cpus["lost"], interrupting=interrupting,
-            ended_early=ended_early,
-        )  # fmt: skip
+        lost = rings.losses() - before
+        return self.capture_of(taken, (start_ns, end_ns), online, clocks=clocks, lost=lost, ended_early=ended_early)
 
     def capture_of(
         self,
@@ -113,18 +112,19 @@ class CaptureSource:
         online: set[int],
         *,
         clocks: Clocks,
-        lost: Integers,
-        interrupting: int,
+        lost: LossCounts,
         ended_early: str = "",
+        known: Rows | None = None,
     ) -> Capture:
-        """What was taken, from `span[0]` to `span[1]`; `lost`: by CPU and kind, meanwhile."""
+        """What was taken, from `span[0]` to `span[1]`; `lost`: meanwhile; `known`: names before it."""
         rings, (start_ns, end_ns) = self.rings, span
         told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
         cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
         held = taken.held(rings)
         events, names, losses = taken.sorted(cpus, rings, told, start_ns, end_ns)
-        places, stacks = _named(taken.places)
+        names = names if known is None else np.concatenate((known, names))
+        places, stacks = taken.places.named(self._functions)
         return Capture(
             host=self.host,
             start_ns=start_ns,
@@ -134,31 +134,32 @@ class CaptureSource:
             events=events,
             names=with_missing_names(names, events, start_ns),
             losses=losses,
-            lost={kind: lost[list(cpus), kind].astype(np.int64) for kind in range(model.LOST)},
+            lost={kind: lost.by_kind[list(cpus), kind] for kind in range(model.LOST)},
             machine=platform.machine(),
             kernel_build=platform.version(),
             ended_early=ended_early,
-            lost_in_interrupts=interrupting,
+            lost_in_interrupts=lost.interrupting,
             missing=self._front_end.missing,
-            unavailable=self._unavailable(sorted(online - set(cpus))),
+            unavailable=self.unavailable | _without_rings(sorted(online - set(cpus))) | self._without_queues(),
             places=places,
             stacks=stacks,
             held=held,
             calls=syscall_names() if self._path_ns is not None else {},
-            lost_places=taken.places.lost + int(lost[:, model.STACK].sum()),
+            lost_places=taken.places.lost + lost.stacks,
+            refused_places=lost.refused,
         )
 
-    def _unavailable(self, late: list[int]) -> dict[str, str]:
-        """What a capture lacks, and why. `late`: CPUs that came up meanwhile and have no ring."""
-        flags = self._front_end.flags
-        found = {} if tells_interrupts(flags) else {"woken_by": INTERRUPTS_UNKNOWN}
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """What every capture lacks here, and why."""
+        found = {} if tells_interrupts(self._front_end.flags) else {"woken_by": INTERRUPTS_UNKNOWN}
         if self._path_ns is not None and not tells_path(self._front_end):
             found["places"] = PATH_UNKNOWN
-        if ext := self._sched_ext.since_last():
-            found[model.BEHIND] = ext_queues(ext)
-        if late:
-            found["cpus"] = f"CPU {cpus_text(late)} was added to this host after the programs were loaded"
         return found
+
+    def _without_queues(self) -> dict[str, str]:
+        ext = self._sched_ext.since_last()
+        return {model.BEHIND: ext_queues(ext)} if ext else {}
 
     def drop(self, stop: threading.Event) -> None:
         """Takes events out and keeps none until `stop` is set: to measure what a capture costs."""
@@ -199,13 +200,10 @@ def missing_names(tids: Iterable[int], time_ns: int, root: Path = Path("/proc"))
     return np.array(rows, NAME_DTYPE)
 
 
-def _named(places: Places) -> tuple[Rows, tuple[tuple[str, ...], ...]]:
-    """The rows of places, and their stacks."""
-    names = KernelNames()
-    try:
-        return places.named(names)
-    finally:
-        names.close()
+def _without_rings(cpus: list[int]) -> dict[str, str]:
+    """Why of these CPUs nothing is known."""
+    why = f"CPU {cpus_text(cpus)} was added to this host after the programs were loaded"
+    return {"cpus": why} if cpus else {}
 
 
 def build(front_end: FrontEnd) -> Compiled:

@@ -1,4 +1,4 @@
-"""The last seconds of the live kernel: what a capture that never ends keeps, in bounded memory."""
+"""A capture that goes on: the events of the last seconds of the live kernel, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from schedtop.base.units import NS_PER_S, format_ns
-from schedtop.capture.events import Capture
-from schedtop.model.rows import Integers
-from schedtop.sources.capture.rings import Taken
+from schedtop.capture.events import NAME_DTYPE, Capture, Lost
+from schedtop.model.rows import Rows
+from schedtop.sources.capture.rings import LossCounts, Taken
 from schedtop.sources.capture.source import LEAD_NS, CaptureSource, read_clocks
 from schedtop.sources.host.topology import online_cpus
 
@@ -22,37 +22,40 @@ MOST_STACKS = 100_000
 """Likewise, 26 MB."""
 
 MOST_NAMES = 100_000
-"""Names of tasks that were told before the window; with more of them those are dropped that are not told again."""
+"""Names of tasks that were told before the window; of more of them the latest are kept."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """What one look at the rings brought: with those after it, all since `since_ns`. `lost`, `interrupting`: before."""
+    """What one look at the rings brought: with those after it, all since `since_ns`. `lost`: before."""
 
     since_ns: int
-    lost: Integers
-    interrupting: int
+    lost: LossCounts
     taken: Taken = field(default_factory=Taken)
 
 
 class Window:
-    """The last `kept_ns` of an open source. `poll` must be called about every 20 ms, by the thread that opened it."""
+    """What an open source told until now. `poll` must be called about every 20 ms, by the thread that opened it.
 
-    def __init__(self, source: CaptureSource, kept_ns: int, most_events: int = MOST_EVENTS) -> None:
+    `kept_ns`: only the last of it; `None`: all that is not forgotten.
+    """
+
+    def __init__(self, source: CaptureSource, kept_ns: int | None = None, most_events: int = MOST_EVENTS) -> None:
         self._source = source
         self._kept_ns = kept_ns
         self._most_events = most_events
         self._batches: deque[_Batch] = deque()
-        self._names = Taken()
-        self._compact_at = MOST_NAMES // 10
-        self._count = 0
-        self._began_ns = time.monotonic_ns() + LEAD_NS
-        source.rings.open(self._began_ns, (1 << 63) - 1)
-        self._next = self._look(self._began_ns)
+        self._names = _LastNames()
+        self._events = self._stacks = self._lost_stacks = 0
+        self._wanted_ns = self.began_ns = time.monotonic_ns() + LEAD_NS
+        source.rings.open(self.began_ns, (1 << 63) - 1)
+        self._next = self._look(self.began_ns)
+        self._lost_before = self._next.lost
 
-    def _look(self, time_ns: int) -> _Batch:
-        rings = self._source.rings
-        return _Batch(time_ns, rings.cpus["lost"].astype(np.int64), rings.interrupting())
+    @property
+    def lost(self) -> Lost:
+        """All that was lost since it was opened, also before the window."""
+        return (self._source.rings.losses() - self._lost_before).all_with(self._lost_stacks)
 
     def poll(self) -> None:
         """Empties the rings, and drops what is too old or too much."""
@@ -61,48 +64,91 @@ class Window:
         # What was written until the last time: so all of it was written before `now`.
         batch.taken.add(self._source.rings)
         self._batches.append(batch)
-        self._count += batch.taken.count
-        while len(self._batches) > 1 and (
-            self._batches[1].since_ns < now.since_ns - self._kept_ns or self._count > self._most_events
-        ):
-            self._drop(self._batches.popleft())
-        stacks = sum(one.taken.places.count for one in self._batches)
+        self._events += batch.taken.count
+        self._stacks += batch.taken.places.count
+        self._lost_stacks += batch.taken.places.lost
+        self._drop(self._least_ns(now.since_ns), self._most_events)
         for one in self._batches:
-            if stacks <= MOST_STACKS:
+            if self._stacks <= MOST_STACKS:
                 break
-            stacks -= one.taken.places.count
+            self._stacks -= one.taken.places.count
+            self._lost_stacks += one.taken.places.count
             one.taken.places.forget()
 
-    def _drop(self, batch: _Batch) -> None:
-        """Names are told once: they stay."""
-        self._count -= batch.taken.count
-        told = batch.taken.only_names()
-        self._names.extend(told)
-        # Not each time: there may be many.
-        if self._names.count > self._compact_at:
-            self._names = self._names.only_names()
-            self._names = self._names if self._names.count <= MOST_NAMES else told
-            self._compact_at = max(MOST_NAMES // 10, 2 * self._names.count)
+    def forget(self, before_ns: int, most_events: int) -> None:
+        """Drops what is older, and more if there are more events: of what was looked at, so nothing is missing then."""
+        self._drop(before_ns, most_events)
+        if self._batches:
+            self._wanted_ns = max(self._wanted_ns, self._batches[0].since_ns)
 
     def capture(self) -> Capture:
-        """The last seconds, up to now."""
+        """The last seconds, up to now; `lost`: meanwhile."""
         end_ns = time.monotonic_ns()
+        # An event that began before the end is written by then.
         time.sleep(LEAD_NS / NS_PER_S)
         self.poll()
         self.poll()
         first = self._batches[0]
-        start_ns = min(max(first.since_ns, end_ns - self._kept_ns), end_ns - 1)
+        start_ns = min(max(first.since_ns, self._least_ns(end_ns)), end_ns - 1)
         taken = Taken()
-        taken.extend(self._names.only_names(start_ns))
         for batch in self._batches:
             taken.extend(batch.taken)
-        last = self._look(end_ns)
         found = self._source.capture_of(
-            taken, (start_ns, end_ns), set(online_cpus()), clocks=read_clocks(), lost=last.lost - first.lost,
-            interrupting=last.interrupting - first.interrupting,
+            taken, (start_ns, end_ns), set(online_cpus()), clocks=read_clocks(),
+            lost=self._source.rings.losses() - first.lost, known=self._names.at(start_ns),
         )  # fmt: skip
-        if start_ns <= max(self._began_ns, end_ns - self._kept_ns):
+        # Those from /proc: they are not asked for again.
+        self._names.add(found.names[found.names["time_ns"] <= start_ns])
+        if start_ns <= max(self._wanted_ns, self._least_ns(end_ns)):
             return found
         length, most = format_ns(end_ns - start_ns), f"{self._most_events:,}"
         why = f"the last {length} only: {most} events are kept, and there were more"
         return replace(found, unavailable={**found.unavailable, "window": why})
+
+    def _look(self, time_ns: int) -> _Batch:
+        return _Batch(time_ns, self._source.rings.losses())
+
+    def _least_ns(self, now_ns: int) -> int:
+        return 0 if self._kept_ns is None else now_ns - self._kept_ns
+
+    def _drop(self, before_ns: int, most_events: int) -> None:
+        """The last batch stays. Names are told once: they stay as well."""
+        while len(self._batches) > 1 and (self._batches[1].since_ns < before_ns or self._events > most_events):
+            taken = self._batches.popleft().taken
+            self._events -= taken.count
+            self._stacks -= taken.places.count
+            self._names.add(taken.names())
+
+
+class _LastNames:
+    """The last name of each task, rows of NAME_DTYPE, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._rows = np.empty(0, NAME_DTYPE)
+        self._later: list[Rows] = []
+        self._count = 0
+
+    def add(self, rows: Rows) -> None:
+        """Names that were told after these, in any order."""
+        if not len(rows):
+            return
+        self._later.append(rows)
+        self._count += len(rows)
+        # Not each time: there may be many.
+        if self._count > MOST_NAMES // 10:
+            self._compact()
+
+    def at(self, time_ns: int) -> Rows:
+        """All of them, as if told at that time, which is after they were."""
+        self._compact()
+        rows = self._rows.copy()
+        rows["time_ns"] = time_ns
+        return rows
+
+    def _compact(self) -> None:
+        rows = np.concatenate((self._rows, *self._later))
+        rows = rows[np.argsort(rows["time_ns"], kind="stable")]
+        # The last one of each: of the reversed ones the first.
+        _, last = np.unique(rows["tid"][::-1], return_index=True)
+        self._rows = rows[np.sort(len(rows) - 1 - last)][-MOST_NAMES:]
+        self._later, self._count = [], 0

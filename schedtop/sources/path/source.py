@@ -9,24 +9,31 @@ from pathlib import Path
 from typing import Any, Self
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import BEHIND, Capture
 from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion
 from schedtop.path.live import PathFrame, PathLog, ended
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.subject import PathSubject
 from schedtop.path.targets import Targets
-from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
-from schedtop.sources.capture.rings import Rings
-from schedtop.sources.capture.rolling import DRAIN_NS, KEEP_EVENTS, KEEP_NS, Rolling
-from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, build
-from schedtop.sources.host import proc
-from schedtop.sources.host.topology import online_cpus, present_cpus
-from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, tells_interrupts
+from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, CaptureSource
+from schedtop.sources.capture.window import Window
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 from schedtop.sources.path.traits import with_traits
 
 STACKS_NS = NS_PER_MS
 """Sleeps that are at least so long have stacks, and so names for where they were."""
+
+KEPT_NS = 10 * NS_PER_S
+"""What is longer than this is seen from then on only."""
+
+KEPT_EVENTS = 300_000
+"""So many are kept of what has been looked at, 10 MB: a walk needs what was before, and preparing it costs time."""
+
+MOST_EVENTS = 1_200_000
+"""So many are held; if they come sooner than they are looked at, the oldest go, and that is told."""
+
+POLL_NS = 50 * NS_PER_MS
 
 MOST_WALKED = 100_000
 """So many intervals all walks of one time look at: about half a second, and the rings are emptied meanwhile."""
@@ -49,76 +56,65 @@ class LivePath:
     ) -> None:
         self._subject = subject
         self._min_ns = min_ns
-        self._wanted = source
         self._interval_ns = interval_ns
-        self._buffer_bytes = buffer_bytes
-        self._rings: Rings | None = None
-        self._rolling: Rolling
+        self._opened = CaptureSource(source, buffer_bytes, path_ns=STACKS_NS)
+        self._source: CaptureSource | None = None
+        self._window: Window
         self._notes: tuple[str, ...] = ()
         self.host: Host
 
     def __enter__(self) -> Self:
-        front_end = choose_capture_front_end(self._wanted, path=True)
-        self.host = proc.identify_host(front_end.name, pid_numbers().note)
-        cpus = max(*present_cpus(), *online_cpus()) + 1
-        self._rings = Rings(front_end, build(front_end), cpus, self._buffer_bytes)
+        source = self._source = self._opened.__enter__()
+        self.host = source.host
+        self._notes = (*source.host.notes, *source.unavailable.values())
         try:
-            self._rings.take_stacks_from(STACKS_NS)
-            self._rolling = Rolling(self._rings, self.host, reported=front_end.name == "tracepoint")
+            self._window = Window(source, most_events=MOST_EVENTS)
         except BaseException:
             self.__exit__()
             raise
-        self._notes = (
-            *self.host.notes,
-            *([] if tells_path(front_end) else [PATH_UNKNOWN]),
-            *([] if tells_interrupts(front_end.flags) else [INTERRUPTS_UNKNOWN]),
-        )
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        rings, self._rings = self._rings, None
-        if rings is not None:
-            rings.close()
-            if hasattr(self, "_rolling"):
-                self._rolling.close()
+        source, self._source = self._source, None
+        if source is not None:
+            source.__exit__()
 
     def frames(self, stop: threading.Event) -> Iterator[PathFrame]:
         """All since it was opened, each interval, and once more when the task has gone: then nothing is attached."""
-        rolling, subject = self._rolling, self._subject
+        window, subject = self._window, self._subject
         targets = Targets(tgids=(subject.tgid,)) if subject.is_process else Targets(tids=(subject.tid,))
-        log, start_ns = PathLog(subject.words), rolling.start_ns
+        log, start_ns = PathLog(subject.words), window.began_ns
         done_ns = due = start_ns
-        while not self._drain_until(due := due + self._interval_ns, stop):
+        while not self._poll_until(due := due + self._interval_ns, stop):
             is_there, began_ns = self._is_there(), time.thread_time_ns()
-            unseen_ns = max(0, rolling.start_ns - done_ns)
             paths = self._paths(targets, done_ns)
+            unseen_ns = max(0, paths.capture.start_ns - done_ns)
             done_ns = paths.capture.end_ns
-            log.add(paths, unseen_ns)
-            notes = (*self._notes, *paths.capture.unavailable.values())
-            frame = log.frame(paths, start_ns, _told(log, is_there), notes)
+            log.add(paths, unseen_ns, window.lost)
+            frame = log.frame(paths, start_ns, _told(log, is_there), (*self._notes, *_without_queues(paths.capture)))
             if not is_there:
                 self.__exit__()
                 yield ended(frame)
                 stop.wait()
                 return
             yield frame
-            rolling.forget(KEEP_EVENTS, done_ns - KEEP_NS)
+            window.forget(done_ns - KEPT_NS, KEPT_EVENTS)
             spent_ns = time.thread_time_ns() - began_ns
             due = max(due, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns - self._interval_ns)
 
     def _paths(self, targets: Targets, since_ns: int) -> Paths:
-        drain = self._rolling.drain
-        capture = self._rolling.window()
+        poll = self._window.poll
+        capture = self._window.capture()
         return find_paths(
-            capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=_at_times(drain)
+            capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=_at_times(poll)
         )
 
-    def _drain_until(self, end_ns: int, stop: threading.Event) -> bool:
+    def _poll_until(self, end_ns: int, stop: threading.Event) -> bool:
         """Empties the rings until a time, or until `stop` is set: then it is true."""
         while (rest := end_ns - time.monotonic_ns()) > 0:
-            if stop.wait(min(rest, DRAIN_NS) / NS_PER_S):
+            if stop.wait(min(rest, POLL_NS) / NS_PER_S):
                 return True
-            self._rolling.drain()
+            self._window.poll()
         return stop.is_set()
 
     def _is_there(self) -> bool:
@@ -126,17 +122,22 @@ class LivePath:
         return bool(number) and Path("/proc", str(number)).exists()
 
 
+def _without_queues(capture: Capture) -> tuple[str, ...]:
+    reason = capture.unavailable.get(BEHIND)
+    return (reason,) if reason else ()
+
+
 def _told(log: PathLog, is_there: bool) -> Inversion | None:
     return with_traits(log.inversion) if is_there else log.inversion
 
 
 def _at_times(act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` when the last time was DRAIN_NS ago."""
+    """Calls `act` when the last time was POLL_NS ago."""
     last_ns = time.monotonic_ns()
 
     def perhaps() -> None:
         nonlocal last_ns
-        if time.monotonic_ns() - last_ns > DRAIN_NS:
+        if time.monotonic_ns() - last_ns > POLL_NS:
             act()
             last_ns = time.monotonic_ns()
 

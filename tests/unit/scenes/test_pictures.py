@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import time
@@ -16,6 +17,7 @@ from schedtop.recording.lines import Header
 from schedtop.sources.replay.recorded import Recording
 from tests import ROOT
 from tests.scenes.draw import RECORDINGS, svg_of
+from tests.scenes.live import PATH_SHOT
 from tests.scenes.loads import SCENES, Scene
 from tests.scenes.scrub import KERNEL_THREADS, OTHER, OWN, scrub
 from tests.scenes.shots import SHOTS
@@ -87,4 +89,17 @@ def test_docs_show_what_is_drawn() -> None:
         for name in re.findall(r"screenshots/([\w-]+)\.svg", (ROOT / page).read_text())
     }
     assert shown <= {shot.name for shot in SHOTS}
-    assert all((ROOT / "screenshots" / f"{shot.name}.svg").exists() for shot in SHOTS)
+    assert all((ROOT / "screenshots" / f"{shot.name}.svg").exists() for shot in (*SHOTS, PATH_SHOT))
+    assert f"screenshots/{PATH_SHOT.name}.svg" in (ROOT / "docs/path.md").read_text()
+
+
+def test_the_path_on_the_screen_is_of_its_scene_alone() -> None:
+    """It is drawn live: what else ran on that machine has no name in it."""
+    svg = (ROOT / "screenshots" / f"{PATH_SHOT.name}.svg").read_text()
+    words = html.unescape(re.sub(r"<[^>]+>", "\n", svg)).replace("\xa0", " ")
+    assert "Priority inversion: flusher" in words and "blocked in futex" in words
+    named = set(re.findall(r"([\w./:-]+) \(\d+\)", words)) | set(re.findall(r"queued behind ([\w./:-]+)", words))
+    kernel = {name for name in named if KERNEL_THREADS.match(name.encode())}
+    assert named - kernel <= {"rpc-worker", "flusher", "backup", "tar", OTHER.decode(), OWN.decode(), "another"} | {
+        word for word in named if word.isdigit()
+    }

@@ -11,7 +11,7 @@ from typing import Any
 
 from schedtop.history.view import View
 from schedtop.outputs.files import OutputError, write_file
-from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.names import FreeName, file_stem
 from schedtop.outputs.scheduler.snapshot import origin, to_json
 
 FONTS = "'DejaVu Sans Mono', 'Liberation Mono', 'Noto Sans Mono', Menlo, Consolas, monospace"
@@ -25,11 +25,11 @@ def write_export(view: View, svg: str, directory: Path) -> list[Path]:
 
     Raises one of ExportError.
     """
-    base = free_base(directory, base_name(view))
-    return [
-        write_file(base.with_name(f"{base.name}.json"), to_json(view, None)),
-        write_file(base.with_name(f"{base.name}.svg"), self_contained(svg, origin(view))),
-    ]
+    with FreeName(directory, base_name(view)) as name:
+        return [
+            write_file(name.path(".json"), to_json(view, None)),
+            write_file(name.path(".svg"), self_contained(svg, origin(view))),
+        ]
 
 
 def self_contained(svg: str, about: Mapping[str, Any]) -> str:

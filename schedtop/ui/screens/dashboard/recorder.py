@@ -13,7 +13,7 @@ from textual.screen import Screen
 from schedtop.base.units import format_bytes
 from schedtop.model.frame import Frame
 from schedtop.outputs.files import OutputError
-from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.names import FreeName, file_stem
 from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
 from schedtop.recording.lines import Event, Header, filters_of
 from schedtop.ui.keys.bindings import key
@@ -52,10 +52,9 @@ class Recorder:
             newest = live.frames[-1]
             now_ns = newest.start_time_ns + newest.interval_ns
         start_ns = frames_before[0].start_time_ns if frames_before else now_ns
-        base = free_base(self._directory, file_stem(live.host.name, now_ns), (ENDING,))
-        path = base.with_name(f"{base.name}{ENDING}")
         header = Header(live.host, start_ns, filters=filters, triggers=self.trigger_texts)
-        recorder = BackgroundRecorder(path, header, frames_before=frames_before)
+        with FreeName(self._directory, file_stem(live.host.name, now_ns), (ENDING,)) as name:
+            recorder = BackgroundRecorder(name.path(ENDING), header, frames_before=frames_before)
         self.recordings.append(recorder)
         self._changed()
         return recorder

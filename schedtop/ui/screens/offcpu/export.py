@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schedtop.offcpu.measurement import OffCpu
 from schedtop.outputs.files import write_file
-from schedtop.outputs.names import file_stem, free_base
+from schedtop.outputs.names import FreeName, file_stem
 
 ENDINGS = (".offcpu.svg", ".offcpu.folded", ".offcpu.json")
 
@@ -25,11 +25,9 @@ def write_offcpu(offcpu: OffCpu, directory: Path) -> list[Path]:
     from schedtop.outputs.offcpu.stacks import to_folded, to_svg
 
     stem = file_stem(offcpu.host.name, offcpu.start_time_ns + offcpu.duration_ns)
-    base = free_base(directory, stem, ENDINGS)
     texts = (to_svg(offcpu, Asked(idle=True)), to_folded(offcpu), to_json(offcpu))
-    return [
-        write_file(base.with_name(f"{base.name}{ending}"), text) for ending, text in zip(ENDINGS, texts, strict=True)
-    ]
+    with FreeName(directory, stem, ENDINGS) as name:
+        return [write_file(name.path(ending), text) for ending, text in zip(ENDINGS, texts, strict=True)]
 
 
 def only(offcpu: OffCpu, threads: Collection[tuple[int, str]], note: str) -> OffCpu:

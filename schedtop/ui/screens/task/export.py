@@ -9,7 +9,7 @@ from types import MappingProxyType
 from schedtop.history.view import View
 from schedtop.model.host import Host
 from schedtop.outputs.files import write_file
-from schedtop.outputs.names import free_base
+from schedtop.outputs.names import FreeName
 from schedtop.outputs.scheduler.snapshot import origin
 from schedtop.outputs.task.fields import to_json
 from schedtop.panes.task.scene import Scene
@@ -24,12 +24,12 @@ def write_task(scene: Scene, host: Host | None, view: View, svg: str, directory:
     """
     subject = scene.subject
     name = f"process-{subject.tgid}" if subject.is_process else f"task-{subject.tid}"
-    base = free_base(directory, f"{base_name(view)}-{name}")
     paths = []
-    if scene.counts is not None and host is not None:
-        report = to_json(whole(scene, scene.counts), host, scene.threshold_ns)
-        paths.append(write_file(base.with_name(f"{base.name}.json"), report))
-    return [*paths, write_file(base.with_name(f"{base.name}.svg"), self_contained(svg, origin(view)))]
+    with FreeName(directory, f"{base_name(view)}-{name}") as free:
+        if scene.counts is not None and host is not None:
+            report = to_json(whole(scene, scene.counts), host, scene.threshold_ns)
+            paths.append(write_file(free.path(".json"), report))
+        return [*paths, write_file(free.path(".svg"), self_contained(svg, origin(view)))]
 
 
 def whole(scene: Scene, counts: TaskFrame) -> TaskFrame:

@@ -102,14 +102,24 @@ def test_the_picture_has_the_same_boxes_and_the_facts() -> None:
 
 
 def test_losses_and_limits_are_told_in_every_form_that_people_read() -> None:
-    capture = replace(held_lock().lose(250, 350, count=40).capture, lost_in_interrupts=3, lost_places=2)
+    capture = replace(
+        held_lock().lose(250, 350, count=40).capture, lost_in_interrupts=3, lost_places=2, refused_places=5
+    )
     capture = replace(capture, lost={**capture.lost, 0: np.array([40, 0])}, unavailable={"places": "no BTF"})
     found = find_paths(capture, Targets(tids=(LATE,)), 0)
     text = to_text(found)
-    for words in ("note: no BTF", "40 events", "3 events", "2 stacks", "unknown: 40 events were lost"):
+    for words in (
+        "note: no BTF",
+        "40 events",
+        "3 events",
+        "2 stacks",
+        "5 stacks of tasks",
+        "unknown: 40 events were lost",
+    ):
         assert words in text
     assert "40 events" in to_svg(found)
     assert document(found)["loss"]["events"] == 40
+    assert (document(found)["loss"]["stacks"], document(found)["loss"]["stacks_refused"]) == (2, 5)
 
 
 def test_waits_for_work_are_told_apart_from_being_late() -> None:

@@ -297,14 +297,18 @@ def alive(pid: int) -> bool:
 class Seconds:
     """What keeps the last seconds, without a kernel: it notes what it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, can: bool = True) -> None:
         self.asked: list[str] = []
+        self.can = can
 
     def open(self, say: Any) -> None:
         self.asked.append("open")
 
-    def write(self, base: Path, about: Any) -> None:
-        self.asked.append(f"{base.name} {about['condition']}")
+    def write(self, json: Path, text: Path, about: Any, done: Callable[[], None]) -> bool:
+        assert (json.name, text.name) == (f"{text.stem}.json", f"{json.stem}.txt")
+        self.asked.append(f"{json.name} {about['condition']}")
+        done()
+        return self.can
 
     def close(self) -> None:
         self.asked.append("close")
@@ -319,3 +323,38 @@ def test_paths_are_written_once_a_minute_at_most(tmp_path: Path) -> None:
     first, begun, again, last = seconds.asked
     assert (first, last) == ("open", "close")
     assert all(one.startswith("schedtop-db_1_a-") and one.endswith(" p99 > 20ms") for one in (begun, again))
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_command_is_told_where_the_paths_will_be_unless_there_are_none(tmp_path: Path, *, can: bool) -> None:
+    words = ("sh", "-c", f'echo "$SCHEDTOP_PATH" > {tmp_path}/heard')
+    run = Run(tmp_path, last_seconds=Seconds(can=can), commands=(words,))
+    run.give([SLOW])
+    run.actions.join(threading.Event())
+    run.end()
+    heard = (tmp_path / "heard").read_text().strip()
+    assert bool(heard) == can
+    if can:
+        assert Path(heard).parent == tmp_path and heard.endswith("-path.json")
+
+
+def test_recordings_of_one_second_have_names_of_their_own(tmp_path: Path) -> None:
+    """Many programs open one at once, as two dashboards may; each has its own file, and no other is left."""
+    frames, paths, together = p99_frames([SLOW]), [], threading.Barrier(16)
+
+    def start() -> None:
+        files = FileRecordings(HOST, tmp_path, [])
+        together.wait()
+        recorder = files.start_recording(frames)
+        paths.append(recorder.path)
+        files.stop_recording(recorder, "done")
+        files.ended(10)
+
+    threads = [threading.Thread(target=start) for _ in range(together.parties)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({*paths}) == together.parties
+    assert {*tmp_path.iterdir()} == {*paths}
+    assert all(recorded(path) == ([1], []) for path in paths)

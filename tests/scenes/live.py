@@ -1,0 +1,146 @@
+"""Draws what no recording holds: the path of a task on the screen, while a load that is known runs. Needs root and a
+C compiler; a picture of it is a real run, so no two are the same."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.capture.events import Capture
+from schedtop.commands.on_demand import on_demand
+from schedtop.path.subject import PathSubject
+from schedtop.sources.capture.source import CaptureSource
+from schedtop.sources.path import source as path_source
+from schedtop.sources.scheduler.source import LiveSource
+from schedtop.ui.app import SchedtopApp
+from schedtop.ui.screens.path.opener import PathOpener
+from schedtop.ui.screens.path.screen import PathScreen
+from tests.scenes.draw import Shot, set_terminal, tidied
+from tests.scenes.loads import quota_group, running
+from tests.scenes.scrub import HOST, KERNEL_THREADS, OTHER, OWN
+
+CHAINS = Path("tests/root/chains.c")
+PATH_SHOT = Shot("path-screen", "", "", (120, 40))
+
+CPUS = 2.0
+"""The quota of the group, which so holds nothing back: of the group only its weight matters."""
+
+SHOWN_NS = 10 * NS_PER_S
+"""How long the path is recorded before the picture is taken."""
+
+MOST_S = 150
+
+_LOOP = """
+import os, sys
+name, group = sys.argv[1:]
+open("/proc/self/comm", "w").write(name)
+open(group, "w").write("0")
+os.sched_setaffinity(0, {1})
+os.nice(5)
+while True: pass
+"""
+
+_KEPT = {b"rpc-worker", b"flusher", b"backup", b"tar", OWN}
+
+_OPTIONS = {"source": "auto"}
+
+_CLONE_NEWUTS = 0x04000000  # include/uapi/linux/sched.h; `os` has it from Python 3.12 on
+
+
+class _Scrubbed(CaptureSource):
+    """Names of tasks that are not of the scene are nobody's business."""
+
+    def capture_of(self, *taken: Any, **more: Any) -> Capture:
+        found = super().capture_of(*taken, **more)
+        names = found.names.copy()
+        names["comm"] = [
+            name if name in _KEPT or KERNEL_THREADS.match(name) else OTHER for name in names["comm"].tolist()
+        ]
+        return replace(found, names=names)
+
+
+def path_picture() -> str:
+    """The screen of a task that waits for a lock, whose holder shares its CPU with two loops, as SVG.
+
+    Raises OSError, SourceError, or subprocess.SubprocessError.
+    """
+    set_terminal()
+    _rename_host()
+    # Compiled before the load begins, which leaves the compiler little time.
+    with CaptureSource(path_ns=NS_PER_MS):
+        pass
+    with (
+        LiveSource(NS_PER_S, 10 * NS_PER_MS) as source,
+        tempfile.TemporaryDirectory() as name,
+        quota_group("schedtop-picture", CPUS) as group,
+    ):
+        assert group is not None
+        program = Path(name) / "server"
+        subprocess.run(["cc", "-O1", "-pthread", "-o", str(program), str(CHAINS)], check=True)
+        join = str(group / "cgroup.procs")
+        loops = [[sys.executable, "-I", "-S", "-c", _LOOP, task, join] for task in ("backup", "tar")]
+        with _server(program, join) as subject, running(loops[0]), running(loops[1]):
+            return asyncio.run(_drawn(source, subject))
+
+
+def _rename_host() -> None:
+    """This host's name is not for the picture: this process, alone, has another one."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWUTS):
+        raise OSError(ctypes.get_errno(), "no namespace for another host name")
+    socket.sethostname(HOST)
+
+
+@contextmanager
+def _server(program: Path, join: str) -> Iterator[PathSubject]:
+    command = [program, "mutex", "rpc-worker", "flusher"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            _, tgid, tid = process.stdout.readline().split()
+            Path(join).write_text(tgid)
+            yield PathSubject(int(tid), int(tgid), "rpc-worker")
+        finally:
+            process.kill()
+
+
+async def _drawn(source: LiveSource, subject: PathSubject) -> str:
+    opened = on_demand(_OPTIONS)
+    path_source.CaptureSource = _Scrubbed  # type: ignore[misc]
+    app = SchedtopApp(source, on_demand=opened)
+    async with app.run_test(size=PATH_SHOT.size) as pilot:
+        app.theme = PATH_SHOT.theme
+        await _until(pilot, lambda: app.dashboard.view is not None)
+        PathOpener(app.dashboard, app.dashboard.shown, opened).open(subject)
+        await _until(pilot, lambda: _shows_enough(app.screen))
+        await pilot.press("space")
+        await pilot.pause()
+        svg = app.export_screenshot(title="schedtop", simplify=True)
+    app.wait_for_source()
+    return tidied(svg, PATH_SHOT)
+
+
+def _shows_enough(screen: object) -> bool:
+    frame = screen.shown if isinstance(screen, PathScreen) else None
+    return frame is not None and frame.duration_ns >= SHOWN_NS and frame.inversion is not None
+
+
+async def _until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + MOST_S
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise TimeoutError("the screen does not come")
+        await pilot.pause(0.05)
