@@ -7,6 +7,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../descriptor.h"
 #include "../memory.h"
 #include "../task_struct.h"
 #include "task.h"
@@ -177,66 +178,6 @@ int btf_sched_process_exec(u64 *ctx)
 		renamed(settings, ctx[1], exec_ns(ctx[0]), bpf_ktime_get_ns());
 	return 0;
 }
-
-static __always_inline bool is_of_other_table(u64 number)
-{
-#ifdef TASK_STATUS_OFFSET
-	u32 status = 0;
-
-	bpf_probe_read_kernel(&status, sizeof(status), (void *)(bpf_get_current_task() + TASK_STATUS_OFFSET));
-	if (status & COMPAT_STATUS)
-		return true;
-#endif
-	return number >= OTHER_TABLE;
-}
-
-#ifdef REGS_ARGUMENT_0_OFFSET
-#define MODE_KIND 0170000 /* S_IFMT */
-
-/* What a descriptor of the current task stands for, plus one. */
-static __always_inline u32 kind_of(u64 descriptor)
-{
-#ifdef FILES_FDT_OFFSET
-	u64 table = pointer_at(pointer_at(bpf_get_current_task() + TASK_FILES_OFFSET) + FILES_FDT_OFFSET);
-	u64 file, inode;
-	u32 size = 0;
-	u16 mode = 0;
-
-	bpf_probe_read_kernel(&size, sizeof(size), (void *)(table + FDTABLE_MAX_OFFSET));
-	if ((u32)descriptor >= size)
-		return IO_UNKNOWN + 1;
-	file = pointer_at(pointer_at(table + FDTABLE_FD_OFFSET) + 8ULL * (u32)descriptor);
-	inode = file ? pointer_at(file + FILE_INODE_OFFSET) : 0;
-	if (!inode || bpf_probe_read_kernel(&mode, sizeof(mode), (void *)(inode + INODE_MODE_OFFSET)))
-		return IO_UNKNOWN + 1;
-	switch (mode & MODE_KIND) {
-	case 0100000: /* regular file */
-	case 0040000: /* directory */
-		return IO_FILE + 1;
-	case 0010000:
-		return IO_PIPE + 1;
-	case 0140000:
-		return IO_SOCKET + 1;
-	case 0020000:
-	case 0060000:
-		return IO_DEVICE + 1;
-	default:
-		return IO_OTHER + 1;
-	}
-#else
-	return IO_UNKNOWN + 1;
-#endif
-}
-
-static __always_inline u64 argument(u64 regs, u32 one_based)
-{
-	if (one_based == 1)
-		return FIELD(u64, regs, REGS_ARGUMENT_0_OFFSET);
-	if (one_based == 2)
-		return FIELD(u64, regs, REGS_ARGUMENT_1_OFFSET);
-	return FIELD(u64, regs, REGS_ARGUMENT_2_OFFSET);
-}
-#endif
 
 int btf_sys_enter(u64 *ctx)
 {

@@ -15,35 +15,15 @@
 
 #include "../histogram.h"
 #include "../memory.h"
+#include "../socket.h"
+#include "../syscalls.h"
 #include "../woken_by.h"
 
 #define MOST_THREADS 4096
 #define MOST_PEERS 4096
-#define MOST_CALLS 1024
-#define MOST_ERRORS 2048
 #define MOST_SOCKETS 4096
 #define SLOW_CALLS 256 /* of each CPU, a power of two */
 #define CHANGES 256 /* the same */
-#define NO_CALL (-1)
-#define OTHER_TABLE (MOST_CALLS - 1) /* calls of another table (32 bit): counted as one */
-#define MOST_ERRNO 4095
-#define IPPROTO_TCP 6
-#define IPPROTO_UDP 17
-#define AF_INET 2
-#define AF_INET6 10
-#define MSG_PEEK 2
-enum tcp_state {
-	TCP_ESTABLISHED = 1,
-	TCP_SYN_SENT,
-	TCP_SYN_RECV,
-	TCP_CLOSE = 7,
-	TCP_LISTEN = 10
-};
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define HOST_ORDER(port) ((u16)((port) >> 8 | (port) << 8))
-#else
-#define HOST_ORDER(port) ((u16)(port))
-#endif
 
 enum thread_state {
 	THREAD_RUNNING,
@@ -60,17 +40,6 @@ enum peer_kind {
 	PEER_WAKER,
 	PEER_WAKEE,
 	PEER_PREEMPTOR
-};
-
-/* In the order in which the model names them. */
-enum io_kind {
-	IO_FILE,
-	IO_PIPE,
-	IO_SOCKET,
-	IO_DEVICE,
-	IO_OTHER,
-	IO_UNKNOWN,
-	IO_KINDS
 };
 
 /* Written by user space through its mapping. */
@@ -143,12 +112,6 @@ struct task_call {
 	u32 write_argument;
 };
 
-struct task_error {
-	u64 count;
-	u32 call;
-	u32 number;
-};
-
 struct task_peer_key {
 	u32 tid;
 	u16 kind;
@@ -212,7 +175,6 @@ BPF_F_TABLE("array", u32, struct task_slow_call, slow_calls, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_change, changes, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_thread, threads, MOST_THREADS);
 BPF_TABLE("hash", struct task_peer_key, struct task_peer, peers, MOST_PEERS);
-BPF_TABLE("hash", u32, struct task_error, errors, MOST_ERRORS);
 /* Sockets that the task is known to use, by address; others by the inode of their descriptor, or by local port. */
 BPF_TABLE("lru_hash", u64, u32, sockets, MOST_SOCKETS);
 BPF_TABLE("hash", u64, u32, inodes, MOST_SOCKETS);
@@ -595,23 +557,6 @@ static __always_inline void count_io(u32 kind_and_one, u32 direction, s64 result
 		__sync_fetch_and_add(&place->errors, 1);
 }
 
-static __always_inline void count_error(s32 number, s64 result)
-{
-	u32 key = (u32)number << 16 | (u32)-result;
-	struct task_error *error = errors.lookup(&key);
-	struct task_error fresh = { .call = number, .number = -result };
-	struct task_totals *totals = all();
-
-	if (!error) {
-		errors.insert(&key, &fresh);
-		error = errors.lookup(&key);
-	}
-	if (error)
-		__sync_fetch_and_add(&error->count, 1);
-	else if (totals)
-		__sync_fetch_and_add(&totals->errors_untracked, 1);
-}
-
 static __always_inline void keep_slow_call(struct task_thread *thread, u64 ns, s64 result, u64 now)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -640,6 +585,7 @@ static __always_inline void keep_slow_call(struct task_thread *thread, u64 ns, s
 static __always_inline void call_ends(struct task_config *settings, s64 result, u64 now)
 {
 	struct task_thread *thread = thread_of(settings, bpf_get_current_pid_tgid(), THREAD_RUNNING);
+	struct task_totals *totals = all();
 	struct task_call *call;
 	u64 ns;
 
@@ -654,9 +600,10 @@ static __always_inline void call_ends(struct task_config *settings, s64 result, 
 	note_longest(call->longest_epoch, call->longest_ns, ns, settings->epoch);
 	count_io(thread->read_kind_and_one, 0, result, ns);
 	count_io(thread->write_kind_and_one, 1, result, ns);
-	if (result < 0 && result >= -MOST_ERRNO) {
+	if (is_error(result)) {
 		__sync_fetch_and_add(&call->failed, 1);
-		count_error(thread->call, result);
+		if (!count_error(thread->call, result) && totals)
+			__sync_fetch_and_add(&totals->errors_untracked, 1);
 	}
 	if (ns >= settings->slow_ns)
 		keep_slow_call(thread, ns, result, now);

@@ -10,6 +10,7 @@ import click
 
 from schedtop import __version__
 from schedtop.base.ascii import soften_outputs
+from schedtop.cli.activity import activity
 from schedtop.cli.advise import advise
 from schedtop.cli.capture import capture
 from schedtop.cli.completion import completion
@@ -53,6 +54,7 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
 
 
 for _command in (
+    activity,
     advise,
     capture,
     completion,

@@ -45,11 +45,16 @@ def csv_preamble(data: Mapping[str, Any], unavailable: Mapping[str, str] = Mappi
     names = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns")
     facts = {"schedtop": data["tool_version"], **{name: data[name] for name in names}, **more}
     facts["filters"] = filter_words(data["filters"]) or "none"
-    facts["loss"] = ", ".join(f"{name}: {count}" for name, count in data["loss"].items() if count) or "none"
+    return csv_facts(facts, data["loss"], unavailable)
+
+
+def csv_facts(facts: Mapping[str, Any], loss: Mapping[str, int], unavailable: Mapping[str, str]) -> str:
+    """Lines `# key: value` of any facts, of what was lost, and of what is not available."""
+    lines = {**facts, "loss": ", ".join(f"{name}: {count}" for name, count in loss.items() if count) or "none"}
     if unavailable:
-        facts["not_available"] = "; ".join(f"{part}: {why}" for part, why in unavailable.items())
+        lines["not_available"] = "; ".join(f"{part}: {why}" for part, why in unavailable.items())
     # A name may hold anything, and a line of its own would be data.
-    return "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in facts.items())
+    return "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in lines.items())
 
 
 def csv_rows(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

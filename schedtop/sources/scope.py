@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from schedtop.model.rows import text
 from schedtop.model.source import SourceError
@@ -16,10 +17,17 @@ from schedtop.sources.host.namespaces import pid_namespace
 from schedtop.sources.host.pid_numbers import PidNumbers, SameNumbers
 from schedtop.sources.host.task_cgroups import levels_above
 from schedtop.sources.kernel.constants import SCHEDULER
-from schedtop.sources.kernel.front_end import FrontEnd
 from schedtop.sources.kernel.pid_numbers import pid_numbers
 
 _WORD = 8
+
+
+class Named(Protocol):
+    """A front end of any measurement."""
+
+    @property
+    def name(self) -> str:
+        """`btf` or `tracepoint`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Scope:
         words += [f"cgroup:{text(os.fsencode(self.cgroup[0]))}"] if self.cgroup else []
         return " ".join([*words, f"pidns:{self.pid_namespace}"] if self.pid_namespace else words)
 
-    def flags(self, front_end: FrontEnd) -> tuple[str, ...]:
+    def flags(self, front_end: Named) -> tuple[str, ...]:
         """Compiler flags. Raises SourceError where the front end cannot tell."""
         if not self:
             return ()

@@ -80,11 +80,17 @@ def _task(data: Any, load: int) -> str:
     return "" if "clock_nanosleep" in text else "no system call of the load"
 
 
+def _activity(data: Any, load: int) -> str:
+    calls = sum(row["syscalls"] for row in data["rows"] if row["tgid"] == load)
+    return "" if calls >= FEWEST else f"{calls} system calls of the load"
+
+
 CHECKS = (
     Check("dashboard", lambda _: ("snapshot", "--format", "json"), _snapshot),
     Check("capture", lambda _: ("capture", "--format", "chrome", "--output"), _capture),
     Check("off-CPU", lambda load: ("offcpu", "--pid", str(load), "--format", "json"), _offcpu),
     Check("task", lambda load: ("task", str(load), "--no-slow-waits", "--format", "json"), _task),
+    Check("activity", lambda _: ("activity", "--format", "json"), _activity),
 )
 
 

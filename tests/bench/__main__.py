@@ -37,11 +37,13 @@ TOPICS = {
     "task": "task_cost",
     "queue": "queue_cost",
     "interrupts": "interrupts_cost",
+    "activity": "activity_cost",
     "proc": "proc_cost",
 }
 NEED_ROOT = (
     *("switch", "offcpu", "path", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue"),
     "interrupts",
+    "activity",
 )
 
 

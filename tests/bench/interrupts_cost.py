@@ -25,14 +25,14 @@ def measure(options: Options) -> Topic:
     for name in alternating(list(costs), options.rounds):
         with _reader() if name == "on" else nullcontext():
             for _ in range(4):
-                costs[name].add(_flood(packets))
+                costs[name].add(flood(packets))
     program_ns, hz = Batches(), 0.0
     with _reader() as reader:
         statistics = calls.enable_stats()
         try:
             for _ in range(max(3, options.rounds)):
                 before, ran_ns = reader.read(1), reader.run_ns()
-                _flood(packets)
+                flood(packets)
                 if count := _count(before, reader.read(1)):
                     program_ns.add((reader.run_ns() - ran_ns) / count)
             before = reader.read(1)
@@ -73,7 +73,7 @@ def _count(earlier: InterruptReading, later: InterruptReading) -> int:
     return int(table.counts.sum()) if table else 0
 
 
-def _flood(packets: int) -> float:
+def flood(packets: int) -> float:
     """Nanoseconds a packet takes, sent and received by this process on one CPU."""
     allowed = os.sched_getaffinity(0)
     with (

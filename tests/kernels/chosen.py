@@ -23,6 +23,15 @@ _MORE = {
     "test_blame": ("test_a_timers_wakeup_names_no_waker_and_a_tasks_does",),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_task": ("test_states_are_those_of_the_program",),
+    "test_activity": (
+        "test_calls_have_errors_times_and_the_longest",
+        "test_reads_and_writes_are_those_of_proc_io",
+        "test_page_faults_are_the_kernels",
+        "test_traffic_connections_and_failures",
+        "test_connections_from_before_are_known",
+        "test_rows_by_thread_add_up_to_their_process",
+        "test_sums_are_exact_in_a_storm_of_processes",
+    ),
     "test_capture": ("test_a_timers_wakeup_names_no_waker", "test_a_cpu_that_comes_up_later_is_in_the_capture"),
     "test_path": ("test_a_ping_pong_has_its_system_calls_and_its_wakers",),
     "test_limits": (

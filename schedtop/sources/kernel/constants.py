@@ -53,6 +53,7 @@ OFFCPU = Header("offcpu/offcpu.h")
 TASK = Header("task/task.h")
 CAPTURE = Header("capture/capture.h")
 INTERRUPTS = Header("interrupts/interrupts.h")
+ACTIVITY = Header("activity/activity.h")
 CAPTURE_PATH = Header("capture/path.h")
 
 

@@ -10,6 +10,7 @@ import errno
 import platform
 from collections.abc import Mapping
 
+from schedtop.model.rows import Rows
 from schedtop.sources.kernel.constants import TASK
 
 # A number with a colon is that of the name that follows; each next name is one higher.
@@ -91,6 +92,15 @@ READS = dict.fromkeys(("read", "pread64", "readv", "preadv", "preadv2", "copy_fi
 WRITES = dict.fromkeys(("write", "pwrite64", "writev", "pwritev", "pwritev2", "sendfile"), 1) | {"copy_file_range": 3}
 """Calls that /proc/PID/io counts as reads and writes: which of their arguments is the descriptor, from 1."""
 
+OPENS = frozenset(("open", "openat", "openat2", "creat", "open_by_handle_at"))
+"""Calls that open a file."""
+
+ACCEPTS = frozenset(("accept", "accept4"))
+"""Calls that take a connection."""
+
+SYNCS = frozenset(("fsync", "fdatasync", "sync_file_range", "syncfs", "sync", "msync"))
+"""Calls that wait until what was written is on the disk."""
+
 # Codes that only the kernel itself uses (include/linux/errno.h); a call that restarts returns one of the first five.
 _INTERNAL = {
     512: "ERESTARTSYS", 513: "ERESTARTNOINTR", 514: "ERESTARTNOHAND", 515: "ENOIOCTLCMD", 516: "ERESTART_RESTARTBLOCK",
@@ -116,6 +126,18 @@ def syscall_name(number: int, names: Mapping[int, str]) -> str:
 def error_name(number: int) -> str:
     """What the kernel calls an error: `ENOENT`."""
     return errno.errorcode.get(number) or _INTERNAL.get(number) or f"error {number}"
+
+
+def errors_between(earlier: Rows, later: Rows) -> dict[int, dict[str, int]]:
+    """By call: how often it failed with what between two readings of `struct call_error` (bpf/syscalls.h)."""
+    before = {(int(row["call"]), int(row["number"])): int(row["count"]) for row in earlier}
+    found: dict[int, dict[str, int]] = {}
+    for row in later:
+        call, number = int(row["call"]), int(row["number"])
+        count = int(row["count"]) - before.get((call, number), 0)
+        if count:
+            found.setdefault(call, {})[error_name(number)] = count
+    return found
 
 
 def _parsed(text: str) -> dict[int, str]:

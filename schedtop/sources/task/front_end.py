@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf, BtfError
+from schedtop.sources.kernel.call_flags import argument_flags, file_flags, socket_flags
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, kernel_interrupt_flags, read_records, record_flags
-from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, offset_flags, queued_flag
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, queued_flag
 
 MANDATORY = ("sched_switch",)
 
@@ -45,11 +46,6 @@ _NEEDS_BTF = "without the kernel's BTF it cannot be told"
 
 NETWORK_FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
 """What tells traffic before the tracepoints of sockets (6.3)."""
-
-
-# The first three arguments of a system call in pt_regs, and the flag of thread_info.status of a 32-bit call.
-_ARGUMENTS = {"x86_64": ("di", "si", "dx"), "aarch64": ("regs", "regs", "regs")}
-_TS_COMPAT = 2  # arch/x86/include/asm/thread_info.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +94,8 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
     interrupts = interrupt_flags(btf)
     if not interrupts:
         unavailable["woken_by"] = INTERRUPTS_UNKNOWN
-    flags += (
-        interrupts + _file_flags(btf, unavailable) + _argument_flags(btf, machine or platform.machine(), unavailable)
-    )
-    sockets = _socket_flags(btf)
+    flags += interrupts + file_flags(btf, unavailable) + argument_flags(btf, machine or platform.machine(), unavailable)
+    sockets = socket_flags(btf)
     if btf.argument_count("btf_trace_sched_switch") >= 5:
         flags.append("-DSWITCH_HAS_STATE")
     hooks, parts = {}, {}
@@ -158,64 +152,3 @@ def _task_flags(btf: Btf) -> list[str]:
         if btf.has_field("task_struct", field):
             offsets[name] = offset(field)
     return [*(f"-DTASK_{name}_OFFSET={value}" for name, value in offsets.items()), queued_flag(btf)]
-
-
-def _file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
-    places = {
-        "TASK_FILES": ("task_struct", "files"),
-        "FILES_FDT": ("files_struct", "fdt"),
-        "FDTABLE_FD": ("fdtable", "fd"),
-        "FDTABLE_MAX": ("fdtable", "max_fds"),
-        "FILE_INODE": ("file", "f_inode"),
-        "INODE_MODE": ("inode", "i_mode"),
-    }
-    flags = offset_flags(btf, **places)
-    if not flags:
-        unavailable["io kinds"] = "the fields of open files are not in this kernel's BTF"
-    return flags
-
-
-def _argument_flags(btf: Btf, machine: str, unavailable: dict[str, str]) -> list[str]:
-    flags = []
-    if machine in _ARGUMENTS:
-        names = _ARGUMENTS[machine]
-        try:
-            at = [
-                btf.offset("pt_regs", name) if btf.has_field("pt_regs", name) else btf.offset("user_pt_regs", name)
-                for name in names
-            ]
-        except BtfError as error:
-            unavailable["io"] = str(error)
-            return []
-        if len(set(names)) == 1:  # an array
-            at = [at[0] + 8 * index for index in range(3)]
-        flags = [f"-DREGS_ARGUMENT_{index}_OFFSET={value}" for index, value in enumerate(at)]
-    else:
-        unavailable["io"] = f"how system calls take their arguments is not known for {machine}"
-    if machine == "x86_64" and btf.has_field("task_struct", "thread_info.status"):
-        flags += [f"-DTASK_STATUS_OFFSET={btf.offset('task_struct', 'thread_info.status')}"]
-        flags += [f"-DCOMPAT_STATUS={_TS_COMPAT}"]
-    return flags
-
-
-def _socket_flags(btf: Btf) -> list[str]:
-    places = {
-        "SOCK_FAMILY": ("sock", "__sk_common.skc_family"),
-        "SOCK_PROTOCOL": ("sock", "sk_protocol"),
-        "SOCK_LOCAL_PORT": ("sock", "__sk_common.skc_num"),
-        "SOCK_REMOTE_PORT": ("sock", "__sk_common.skc_dport"),
-        "SOCK_LOCAL": ("sock", "__sk_common.skc_rcv_saddr"),
-        "SOCK_REMOTE": ("sock", "__sk_common.skc_daddr"),
-        "SOCK_SOCKET": ("sock", "sk_socket"),
-        "SOCKET_SOCK": ("socket", "sk"),
-        "SOCKET_INODE": ("socket_alloc", "vfs_inode"),
-        "INODE_NUMBER": ("inode", "i_ino"),
-    }
-    sixes = {
-        "SOCK_LOCAL6": ("sock", "__sk_common.skc_v6_rcv_saddr"),
-        "SOCK_REMOTE6": ("sock", "__sk_common.skc_v6_daddr"),
-    }
-    # The port in the order of the network outlives the binding.
-    source = {"SOCK_SOURCE_PORT": ("inet_sock", "inet_sport")}
-    flags = offset_flags(btf, **places)
-    return flags + offset_flags(btf, **sixes) + offset_flags(btf, **source) if flags else []

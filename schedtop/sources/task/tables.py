@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -13,7 +12,8 @@ from schedtop.base.histogram import Histogram
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import WokenBy
 from schedtop.sources.kernel.constants import TASK
-from schedtop.sources.kernel.syscalls import error_name, syscall_name
+from schedtop.sources.kernel.sockets import address, tcp_state
+from schedtop.sources.kernel.syscalls import error_name, errors_between, syscall_name
 from schedtop.sources.task.proc import RUNNING, SLEEPING, UNINTERRUPTIBLE
 from schedtop.sources.task.programs import TaskReading
 from schedtop.task import (
@@ -39,10 +39,6 @@ PEER_KINDS = ("wakers", "wakees", "preemptors")
 """`enum peer_kind` of bpf/task/task.h."""
 
 _TRAFFIC = (("tcp", "ipv4"), ("tcp", "ipv6"), ("udp", "ipv4"), ("udp", "ipv6"))
-_TCP_STATES = (
-    "", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT_1", "FIN_WAIT_2", "TIME_WAIT", "CLOSED", "CLOSE_WAIT",
-    "LAST_ACK", "LISTEN", "CLOSING", "NEW_SYN_RECV", "BOUND_INACTIVE",
-)  # fmt: skip
 _PROTOCOLS = {6: "tcp", 33: "dccp", 132: "sctp", 262: "mptcp"}
 
 _ADDRESSES = 1 << 32
@@ -97,7 +93,7 @@ def syscalls(
     """What was called in between."""
     blocked = _blocked_by_call(later) - _blocked_by_call(earlier)
     counts = later.calls["count"].astype(np.int64) - earlier.calls["count"].astype(np.int64)
-    errors = _errors(earlier, later)
+    errors = errors_between(earlier.errors, later.errors)
     found = []
     for number in np.flatnonzero((counts > 0) | (blocked > 0)).tolist():
         row = later.calls[number]
@@ -174,8 +170,8 @@ def connection_changes(rows: Rows, clock_offset_ns: int) -> tuple[ConnectionChan
         ConnectionChange(
             int(row["time_ns"]) + clock_offset_ns,
             _PROTOCOLS.get(int(row["protocol"]), f"protocol {row['protocol']}"),
-            _tcp_state(int(row["old_state"])),
-            _tcp_state(int(row["new_state"])),
+            tcp_state(int(row["old_state"])),
+            tcp_state(int(row["new_state"])),
             address(int(row["family"]), row["local"].tobytes(), int(row["local_port"])),
             address(int(row["family"]), row["remote"].tobytes(), int(row["remote_port"])),
         )
@@ -228,25 +224,3 @@ def _blocked_by_call(reading: TaskReading) -> Times:
 
 def _since(rows: Rows, now_ns: int) -> Times:
     return np.maximum(now_ns - rows["since_ns"].astype(np.int64), 0)
-
-
-def _errors(earlier: TaskReading, later: TaskReading) -> dict[int, dict[str, int]]:
-    before = {(int(row["call"]), int(row["number"])): int(row["count"]) for row in earlier.errors}
-    found: dict[int, dict[str, int]] = {}
-    for row in later.errors:
-        call, number = int(row["call"]), int(row["number"])
-        count = int(row["count"]) - before.get((call, number), 0)
-        if count:
-            found.setdefault(call, {})[error_name(number)] = count
-    return found
-
-
-def _tcp_state(number: int) -> str:
-    return _TCP_STATES[number] if 0 < number < len(_TCP_STATES) else f"state {number}"
-
-
-def address(family: int, packed: bytes, port: int) -> str:
-    """An address and port as people write them."""
-    if family == socket.AF_INET:
-        return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
-    return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"

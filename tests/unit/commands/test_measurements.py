@@ -1,4 +1,4 @@
-"""Commands that measure for a while (offcpu, path, capture): what they refuse before anything is measured."""
+"""Commands that measure for a while (activity, offcpu, path, capture): what they refuse before anything is measured."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ FLAMES = [
 """What `offcpu` and `path` have alike."""
 
 REFUSED = {
+    "activity": [
+        (["--duration", "1ms"], "outside of"),
+        (["--only", "syscalls,disks"], "'disks' is none of syscalls, files, memory, network"),
+        (["--sort", "speed"], "'speed' is none of"),
+        (["--only", "files", "--sort", "tcp_rtt_ns"], "is not measured with this --only"),
+        (["--by", "disk"], "'disk' is not one of"),
+        (["--format", "svg"], "'svg' is not one of"),
+        (["--pid", "999999999"], "there is no task 999999999"),
+        (["--comm", ""], "empty"),
+        (["--top", "0"], "from 1 on"),
+    ],
     "offcpu": [
         *FLAMES,
         (["--duration", "1ms"], "outside of"),
@@ -59,6 +70,7 @@ def test_bad_usage(command: str, arguments: list[str], words: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("command", "output", "taken"),
     [
+        ("activity", "out", "out"),
         ("offcpu", "out", "out"),
         ("path", "out", "out"),
         ("capture", "trace", "trace.json"),
@@ -73,7 +85,7 @@ def test_an_existing_file_is_seen_before_the_work(command: str, output: str, tak
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("command", ["offcpu", "path"])
+@pytest.mark.parametrize("command", ["activity", "offcpu", "path"])
 def test_a_thread_is_no_process(command: str, tmp_path: Path) -> None:
     going_on = threading.Event()
     thread = threading.Thread(target=going_on.wait)

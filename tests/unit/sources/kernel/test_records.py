@@ -27,7 +27,7 @@ SWITCH = """
 
 
 def test_programs_with_records_are_found() -> None:
-    assert len(PROGRAMS) == 4
+    assert len(PROGRAMS) == 5
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -1,0 +1,1 @@
+"""Activity as text, JSON and CSV."""

@@ -1,0 +1,1 @@
+"""The activity of all tasks, from the live kernel."""

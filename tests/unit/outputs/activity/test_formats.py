@@ -1,0 +1,136 @@
+"""Activity as JSON, CSV and text."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from schedtop.outputs.activity.asked import Asked
+from schedtop.outputs.activity.csv import to_csv
+from schedtop.outputs.activity.document import FIELDS, NAMES, NUMBERS, document, to_json
+from schedtop.outputs.activity.formats import FORMATS
+from tests.unit.activity.made import activity, io, row
+
+AGREED = {
+    *("tgid", "comm", "syscalls", "syscall_errors", "syscall_ns", "reads", "writes", "read_bytes", "write_bytes"),
+    *(
+        "io_ns",
+        "opens",
+        "fsyncs",
+        "minor_faults",
+        "major_faults",
+        "fault_ns",
+        "tcp_rx_bytes",
+        "tcp_tx_bytes",
+        "tcp_connects",
+    ),
+    *("tcp_accepts", "tcp_failures", "tcp_retransmits", "tcp_rtt_ns"),
+    *("udp_rx_packets", "udp_tx_packets", "udp_rx_bytes", "udp_tx_bytes"),
+}
+
+BUSY = row(
+    5,
+    5,
+    syscalls=9,
+    syscall_ns=400,
+    cgroup_id=7,
+    io_count=io(file_read=3, pipe_write=2),
+    io_bytes=io(file_read=300, pipe_write=20),
+    io_kind_ns=io(file_read=100, pipe_write=50),
+    fsync_ns=7,
+    tcp_rtt_ns=90,
+    tcp_rtt_samples=3,
+)
+IDLE = row(6, 6, syscalls=1, comm=b"=cmd", process=b"=cmd")
+
+
+def test_document_has_the_fields_that_were_agreed_on() -> None:
+    data = json.loads(to_json(activity(BUSY)))
+    assert data["schema"] == "schedtop.activity/1"
+    assert set(data["rows"][0]) >= AGREED
+    assert set(data["syscalls"][0]) == {"name", "count", "errors", "total_ns", "max_ns", "errnos"}
+    assert data["tcp_transitions"][0] == {"from": "SYN_SENT", "to": "ESTABLISHED", "count": 4}
+    assert data["loss"]["events_untracked"] == 2
+    assert [*data["rows"][0]] == [*NAMES, *NUMBERS, "io"]
+
+
+def test_numbers_of_a_row() -> None:
+    one = document(activity(BUSY))["rows"][0]
+    assert (one["reads"], one["writes"], one["read_bytes"], one["write_bytes"], one["io_ns"]) == (3, 2, 300, 20, 157)
+    assert one["tcp_rtt_ns"] == 30
+    assert one["io"]["file"] == {
+        "reads": 3, "writes": 0, "read_bytes": 300, "write_bytes": 0, "read_ns": 100, "write_ns": 0,
+    }  # fmt: skip
+    assert set(one["io"]) == {"file", "pipe"}
+    assert (one["cgroup"], one["container"], one["tid"]) == ("/system.slice/web.service", "host", None)
+
+
+def test_round_trip_time_without_a_sample_is_not_known() -> None:
+    assert document(activity(IDLE))["rows"][0]["tcp_rtt_ns"] is None
+    assert document(activity(IDLE))["totals"]["tcp_rtt_ns"] is None
+    assert document(activity())["totals"]["tcp_rtt_ns"] is None
+
+
+@pytest.mark.parametrize("part", FIELDS)
+def test_what_was_not_asked_for_is_null(part: str) -> None:
+    data = document(activity(BUSY, only=(part,)))
+    for name in NUMBERS:
+        if name not in FIELDS[part]:
+            assert data["rows"][0][name] is None, name
+            assert data["totals"][name] is None, name
+    assert (data["syscalls"] is None) == (part != "syscalls")
+    assert (data["tcp_transitions"] is None) == (part != "network")
+
+
+def test_what_the_kernel_cannot_tell_is_null() -> None:
+    data = document(activity(BUSY, unavailable={"fault time": "no function", "accepts": "no fields"}))
+    assert data["rows"][0]["fault_ns"] is None
+    assert data["rows"][0]["tcp_accepts"] is None
+    assert data["rows"][0]["minor_faults"] == 0
+    assert data["unavailable"]["accepts"] == "no fields"
+
+
+def test_rows_are_sorted_and_cut() -> None:
+    data = document(activity(IDLE, BUSY), Asked(sort="syscalls", top=1))
+    assert [one["tgid"] for one in data["rows"]] == [5]
+    assert data["row_count"] == 2
+    assert data["totals"]["syscalls"] == 10
+    by_name = document(activity(BUSY, IDLE), Asked(sort="comm"))
+    assert [one["comm"] for one in by_name["rows"]] == ["=cmd", "server"]
+
+
+def test_totals_do_not_depend_on_the_grouping() -> None:
+    made = activity(BUSY, IDLE, row(7, 5, syscalls=4))
+    found = {by: document(made, Asked(by=by))["totals"] for by in ("thread", "process", "comm", "cgroup", "container")}
+    assert found["thread"]["syscalls"] == 14
+    assert all(totals == found["thread"] for totals in found.values())
+
+
+def test_csv_has_a_column_for_each_number() -> None:
+    text = to_csv(activity(BUSY, IDLE), Asked())
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    rows = list(csv.DictReader(lines))
+    assert [*rows[0]] == [*NAMES, *NUMBERS]
+    assert [one["comm"] for one in rows] == ["server", "'=cmd"]
+    assert rows[0]["syscalls"] == "9"
+    assert "# loss: events_untracked: 2" in text
+    assert "# only: syscalls, files, memory, network" in text
+
+
+@pytest.mark.parametrize("by", ["process", "thread", "comm", "cgroup", "container"])
+def test_text_shows_rows_calls_changes_and_loss(by: str) -> None:
+    text = FORMATS["text"](activity(BUSY, IDLE, unavailable={"fault time": "no function"}), Asked(by=by))
+    assert f"Activity by {by}, by syscalls" in text
+    assert "read" in text and "EAGAIN 1" in text
+    assert "SYN_SENT  ESTABLISHED      4" in text
+    assert "lost: events untracked: 2" in text
+    assert "not told: fault time: no function" in text
+
+
+def test_text_of_one_part_has_only_its_columns() -> None:
+    text = FORMATS["text"](activity(BUSY, only=("network",)), Asked())
+    assert "retrans" in text
+    assert "calls/s" not in text
+    assert "System calls" not in text
