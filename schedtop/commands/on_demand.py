@@ -59,9 +59,9 @@ def live_offcpu(options: dict[str, Any], min_ns: int, wakers: Wakers) -> OffCpuS
 def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSource:
     """The task view on the live kernel, through the front end that the dashboard has."""
     # Late: as above.
-    from schedtop.sources.task.source import LiveTaskSource
+    from schedtop.commands.entitlement import EntitledTask
 
-    return LiveTaskSource(tid, whole_process, source=options["source"])
+    return EntitledTask(tid, whole_process, options["source"])
 
 
 def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int) -> PathSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol, Self, TypeVar
@@ -11,6 +11,8 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from schedtop.base.histogram import Histogram
+from schedtop.entitlement.report import EntitlementReport
+from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.task.calls import OngoingCall, SlowCall, Syscall, slowest, syscall_order
@@ -33,6 +35,7 @@ class TaskFrame:
     those for a CPU that ended. Tables: what matters first. `slow_waits`: rows of SLOW_WAIT_DTYPE, with blockers, if
     whoever made the TaskFrame had them (else see `unavailable`). `ended`: the task is gone, nothing more will come.
     `connections`: the last changes one by one, `transitions`: all of them, counted.
+    `entitlement`: what the weights give it, if whoever made the TaskFrame knew the competitors.
     `process_threads`: how many threads its process has at the end, 0 if that is not known; `threads_started`: how many
     it has started in the interval, also if one thread alone is looked at; `None` where the kernel does not tell.
     """
@@ -68,6 +71,7 @@ class TaskFrame:
     threads: tuple[Thread, ...] = ()
     process_threads: int = 0
     threads_started: int | None = None
+    entitlement: EntitlementReport | None = None
     command_line: str = ""
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     loss: TaskLoss = field(default_factory=TaskLoss)
@@ -155,6 +159,10 @@ class TaskSource(Protocol):
 
     def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
         """A TaskFrame after each interval; a last, shorter one at once when `stop` is set or the task has ended."""
+        ...
+
+    def take_host(self, frames: Sequence[Frame]) -> None:
+        """Takes what the dashboard saw of the whole host, oldest first. Any thread may call it."""
         ...
 
 

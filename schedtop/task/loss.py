@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 PARTS = ("throttled", "syscalls", "faults", "fault time", "io", "io kinds", "network", "connections", "attributes")
-"""Keys of `TaskFrame.unavailable` (with `wakers`, `woken_by`, `migrations` and `slow waits`)."""
+"""Keys of `TaskFrame.unavailable` (with `wakers`, `woken_by`, `migrations`, `slow waits` and `entitlement`)."""
 
 CHANGES_KEPT = 2000
 """How many changes of connections a TaskFrame keeps: the last ones."""

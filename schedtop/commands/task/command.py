@@ -62,6 +62,7 @@ def _look(options: dict[str, Any], stop: threading.Event) -> str:
             SlowWaits(name.tgid, 0 if whole else name.tid, threshold, options["source"]) as waits,
             LiveTaskSource(name.tid, whole, interval, **task_options) as source,
         ):
+            waits.begin()
             task = source.look(options["duration"], stop)
     except SourceError as error:
         raise (ended_before(name) if has_gone(name) else error) from error

@@ -1,8 +1,9 @@
-"""The slow waits of a task with their blockers, from the dashboard's collector, which runs beside the task view."""
+"""What the dashboard's collector adds to the task view, beside which it runs: slow waits, and what was entitled."""
 
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -10,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from schedtop.base.units import NS_PER_S
+from schedtop.commands.entitlement import read_entitlement
+from schedtop.entitlement.times import TimesSince
 from schedtop.model.frame import Frame
 from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows
 from schedtop.model.source import SourceError
@@ -29,6 +32,7 @@ class SlowWaits:
         self._tgid, self._tid = tgid, tid
         self._threshold_ns = threshold_ns
         self._wanted = source
+        self._times = TimesSince()
         self._stop = threading.Event()
         self._open = threading.Event()
         self._waits: Rows = np.empty(0, SLOW_WAIT_DTYPE)
@@ -47,22 +51,35 @@ class SlowWaits:
         if self._threshold_ns is not None:
             self._thread.join()
 
+    def begin(self) -> None:
+        """From here on times count for what the task is entitled to: before, there was the compiler."""
+        self._times.begin(time.time_ns())
+
     def added_to(self, task: TaskFrame) -> TaskFrame:
-        """The TaskFrame with its waits; why there are none, if it could not be told."""
+        """The TaskFrame with its waits and what it was entitled to; why not, if it could not be told."""
         unavailable = dict(task.unavailable)
         if self._failure:
-            return replace(task, unavailable=MappingProxyType(unavailable | {"slow waits": self._failure}))
+            why = dict.fromkeys(("slow waits", "entitlement"), self._failure)
+            return replace(task, unavailable=MappingProxyType(unavailable | why))
         unavailable.pop("slow waits", None)
+        unavailable.pop("entitlement", None)
+        entitlement = None
+        try:
+            entitlement = read_entitlement(self._tgid, self._tid, self._times.best)
+        except ValueError as error:
+            unavailable["entitlement"] = str(error)
         end_ns = task.start_time_ns + task.interval_ns
         inside = (self._waits["time_ns"] >= task.start_time_ns) & (self._waits["time_ns"] <= end_ns)
         return replace(
             task,
             slow_waits=self._waits[inside],
+            entitlement=entitlement,
             unavailable=MappingProxyType(unavailable),
             loss=task.loss + TaskLoss(slow_waits_forgotten=self._forgotten),
         )
 
     def _take(self, frame: Frame) -> None:
+        self._times.add(frame)
         rows = frame.slow_waits
         mine = rows["tid"] == self._tid if self._tid else rows["tgid"] == self._tgid
         waits = np.concatenate((self._waits, rows[mine]))

@@ -13,6 +13,7 @@ from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
 from schedtop.outputs.plain import json_text
 from schedtop.outputs.scheduler.blame import task_ref, woken_by
 from schedtop.outputs.scheduler.snapshot import histogram_fields
+from schedtop.outputs.task.entitlement import entitlement_fields
 from schedtop.task import (
     Attributes,
     Peer,
@@ -71,6 +72,7 @@ def task_report(task: TaskFrame, host: Host, threshold_ns: int | None, ended_ear
         "voluntary_switches": task.voluntary_switches,
         "involuntary_switches": task.involuntary_switches,
         "attributes": _attributes(task.attributes),
+        "entitlement": entitlement_fields(task.entitlement) if task.entitlement else None,
         "slow_waits": has("slow waits", [_slow_wait(task, row) for row in _by_length(task.slow_waits)]),
         "syscalls": has("syscalls", [asdict(call) | {"errors": dict(call.errors)} for call in _plain(task)]),
         "slow_syscalls": has(

@@ -12,6 +12,7 @@ from schedtop.model.host import Host
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.tables import shown_of
 from schedtop.outputs.task.calls import faults_text, ongoing_text, slow_calls_text, syscalls_text
+from schedtop.outputs.task.entitlement import entitlement_text
 from schedtop.outputs.task.scheduling import (
     attributes_text,
     cpus_text,
@@ -39,6 +40,7 @@ def to_text(task: TaskFrame, host: Host, threshold_ns: int | None, ended_early: 
         states_text(task),
         switches_text(task),
         attributes_text(task),
+        entitlement_text(task),
         threads_text(task),
     ]
     sections: tuple[Callable[[TaskFrame], str], ...] = (

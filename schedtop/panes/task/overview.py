@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_count, format_counted, format_ns, format_rate, format_ratio, format_whole_s, rate
+from schedtop.entitlement.words import cpus_words, short_words
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
@@ -37,7 +38,8 @@ class OverviewPane(Pane[Scene]):
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
         "lines of the other sections. `history` is what was known before the task view was opened: up to ten minutes, "
         "since the task began. Much waited: 4 and 6 say for whom, priority (nice, cpu.weight) or another CPU help. "
-        "Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
+        "by weight: what nice values and cgroup weights give it, and what it got in the last 10 s; 3 says beside which "
+        "tasks. Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
         "cgroup's quota."
     )
 
@@ -95,6 +97,7 @@ def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     longest = [f"longest {format_ns(counts.waits.max_ns)}"] if counts.waits.count else []
     share = format_ratio(states.runnable_ns / span if span else None)
     yield "waited", [f"{share} for a CPU", *longest, format_ns(states.runnable_ns)]
+    yield from _by_weight(counts)
     if reason := counts.unavailable.get("throttled", ""):
         yield "throttled", [reason]
     elif states.throttled_ns:
@@ -102,6 +105,17 @@ def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     per_s = [scene.per_s(count) for count in (counts.voluntary_switches, counts.involuntary_switches)]
     yield "switches", [f"{per_s[0]}/s vol.", f"{per_s[1]}/s inv."]
     yield "CPUs", _cpus(counts)
+
+
+def _by_weight(counts: TaskFrame) -> Iterable[Fact]:
+    """What the weights give it, and the action that would change that."""
+    report = counts.entitlement
+    if report is None:
+        return
+    found, advice = report.found, report.advice
+    yield "by weight", short_words(found)
+    if advice is not None:
+        yield "to change it", [advice.command, f"then {cpus_words(advice.expected)}"]
 
 
 def _cpus(counts: TaskFrame) -> Sequence[str]:

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import format_counted, format_ns, format_rate, format_whole_s, rate
+from schedtop.entitlement.words import report_words
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.pane import columns_for
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
 from schedtop.panes.task.scene import NOTHING_YET, Scene
 from schedtop.widgets.columns import header_spans, place, row_lines
-from schedtop.widgets.strips import Spans, clip, whole_parts
+from schedtop.widgets.strips import Spans, clip, steady, whole_parts, wrapped
 
 PLOT_LEAST = 4
+
+RIVALS = 4
+"""How many rivals are named."""
 
 
 class TaskWaitsPane(Pane[Scene]):
@@ -26,8 +30,10 @@ class TaskWaitsPane(Pane[Scene]):
     READING = (
         "Every wait of the task for a CPU: as the task view counted them, and as the history has them from before. "
         "Both axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's "
-        "threshold. Of a process the waits of all its threads. A long tail (p99.9, max): look at 6 for who had the "
-        "CPU in those; many middling ones: too many tasks for the CPUs that it may use."
+        "threshold. Of a process the waits of all its threads. By weight: the share of its CPUs that its nice value "
+        "and its groups' weights give it beside those that wanted them in the last 10 s, and the share that it got. A "
+        "long tail (p99.9, max): look at 6 for who had the CPU in those; many middling ones: too many tasks for the "
+        "CPUs that it may use."
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -48,11 +54,26 @@ class TaskWaitsPane(Pane[Scene]):
         )
         if not known:
             lines.append([(clip(scene.missing("waits"), width), "dim")])
+        lines.extend(_by_weight(scene, width, height - len(lines)))
         room = height - len(lines)
         if known and room >= PLOT_LEAST:
             plot = self._plot.lines(known[0][1], Histogram.empty(), width, room, scene.threshold_ns, alone=True)
             lines.extend(plot)
         return lines[:height]
+
+
+def _by_weight(scene: Scene, width: int, room: int) -> Sequence[Spans]:
+    """What the weights give it, as much of it as leaves room for the histogram; alone on the screen all of it."""
+    report = scene.counts.entitlement if scene.counts is not None else None
+    if report is None:
+        return []
+    sentences = [wrapped(steady(words), width) for words in report_words(report, RIVALS)]
+    lines: list[Spans] = []
+    for number, sentence in enumerate(sentences):
+        if len(lines) + len(sentence) > max(room - PLOT_LEAST, 0):
+            break
+        lines.extend([(line, "text" if number == 0 else "dim")] for line in sentence)
+    return lines
 
 
 def _known(scene: Scene) -> Iterable[tuple[str, Histogram, str]]:

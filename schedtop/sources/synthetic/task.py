@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -13,6 +13,10 @@ import numpy as np
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S
+from schedtop.entitlement.competition import Competition, Contender, Group
+from schedtop.entitlement.report import EntitlementReport, report_on
+from schedtop.entitlement.weights import task_weight
+from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.task import (
     Attributes,
@@ -77,6 +81,9 @@ class SyntheticTaskSource:
     def __exit__(self, *exc: Any) -> None:
         return None
 
+    def take_host(self, frames: Sequence[Frame]) -> None:
+        """The made-up task has competitors of its own."""
+
     def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
         """The scenario's intervals, until it is stopped or the task ends."""
         number, ended = 0, False
@@ -121,6 +128,7 @@ def make_task(
         voluntary_switches=int(rng.poisson(120 * share_s)),
         involuntary_switches=int(rng.poisson(40 * share_s)),
         attributes=_attributes(rng, interval_ns),
+        entitlement=_entitlement(scenario),
         syscalls=(calls := _calls(rng, share_s, states.blocked_ns)),
         slow_calls=_slow_calls(rng, scenario, calls, start_ns),
         ongoing=()
@@ -178,6 +186,25 @@ def _attributes(rng: np.random.Generator, interval_ns: int) -> Attributes:
     path = "/system.slice/docker-4f5ab1c09d3e" + "7a" * 26 + ".scope"
     quota = Quota(path, 50_000_000, 100_000_000, periods, throttled, throttled * 37_000_000)
     return Attributes("0-1", 2, "other", 0, 0, path, quota)
+
+
+def _entitlement(scenario: TaskScenario) -> EntitlementReport | None:
+    """Beside a task of another group on CPU 0, which has four times the weight."""
+    groups = {
+        path: Group("cgroup", path, weight, None, f"/sys/fs/cgroup{path}/cpu.weight", weight * 100 // 1024)
+        for path, weight in (("/batch.slice", 1024), ("/web.slice", 4096))
+    }
+    mine = tuple(
+        _contender(scenario.number + place, scenario.comm, "/batch.slice", 0.2 / scenario.threads)
+        for place in range(scenario.threads)
+    )
+    others = (_contender(4241, "nginx", "/web.slice", 0.8),)
+    competition = Competition(10 * NS_PER_S, mine + others, groups, {0: 1.0})
+    return report_on(competition, {one.tid for one in mine})
+
+
+def _contender(tid: int, comm: str, path: str, used: float) -> Contender:
+    return Contender(tid, tid, comm, "other", 0, 0, task_weight("other", 0), frozenset({0}), (path,), used, 1.0)
 
 
 def _calls(rng: np.random.Generator, share_s: float, blocked_ns: int) -> tuple[Syscall, ...]:
@@ -239,7 +266,8 @@ def _without(task: TaskFrame, parts: tuple[tuple[str, str], ...]) -> TaskFrame:
     """The same on a kernel that cannot give some parts."""
     empty: dict[str, Any] = {"syscalls": {"syscalls": (), "slow_calls": (), "ongoing": ()}, "faults": {"faults": None},
              "io": {"io": ()}, "network": {"traffic": ()}, "connections": {"connections": ()},
-             "wakers": {"wakers": (), "wakees": ()}, "attributes": {"attributes": None}}  # fmt: skip
+             "wakers": {"wakers": (), "wakees": ()}, "attributes": {"attributes": None},
+             "entitlement": {"entitlement": None}}  # fmt: skip
     for part, _ in parts:
         task = replace(task, **empty.get(part, {}))
     return replace(task, unavailable=MappingProxyType(dict(parts)))

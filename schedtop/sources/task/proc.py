@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.model.rows import text
+from schedtop.sources.host.task_stat import scheduling_of, stat_fields
 from schedtop.task.states import STATES
 
 RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, _THROTTLED = range(len(STATES))
 """Places in STATES; the kernel side has the same numbers."""
 
 _STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}
-_POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
 
 # Fields of /proc/TID/stat from the state on (man 5 proc, there numbered from 3).
-_STATE, _MIN_FLT, _MAJ_FLT, _NICE, _THREADS, _RT_PRIORITY, _POLICY, _EXIT_CODE = 0, 7, 9, 16, 17, 37, 38, 49
+_STATE, _MIN_FLT, _MAJ_FLT, _THREADS, _EXIT_CODE = 0, 7, 9, 17, 49
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,12 @@ def read_stat(tgid: int, tid: int, proc: Path = Path("/proc")) -> ThreadStat | N
     if not fields or fields[_STATE] in "ZX":
         return None
     try:
-        minor, major, nice, priority, policy = (
-            int(fields[place]) for place in (_MIN_FLT, _MAJ_FLT, _NICE, _RT_PRIORITY, _POLICY)
-        )
+        minor, major = int(fields[_MIN_FLT]), int(fields[_MAJ_FLT])
+        how = scheduling_of(fields)
     except (ValueError, IndexError):
         return None  # cut off
-    words = _POLICIES.get(policy, f"policy {policy}")
-    return ThreadStat(_STATES.get(fields[_STATE], SLEEPING), minor, major, nice, priority, words)
+    state = _STATES.get(fields[_STATE], SLEEPING)
+    return ThreadStat(state, minor, major, how.nice, how.rt_priority, how.policy)
 
 
 def thread_count(tgid: int, proc: Path = Path("/proc")) -> int:
@@ -87,7 +86,7 @@ def _stat_fields(tgid: int, tid: int, proc: Path) -> list[str]:
         line = (proc / str(tgid) / "task" / str(tid) / "stat").read_bytes()
     except OSError:
         return []
-    return line.rpartition(b")")[2].decode("ascii", "replace").split()
+    return stat_fields(line)
 
 
 def run_ns(tgid: int, tid: int, proc: Path = Path("/proc")) -> int:

@@ -85,6 +85,7 @@ class LiveTaskSource:
             if not self._names:
                 self._unavailable["syscall names"] = "the numbers of system calls are not known for this machine"
             self._unavailable["slow waits"] = "blockers are the dashboard's and the command's to look for"
+            self._unavailable["entitlement"] = "competitors are the dashboard's and the command's to look for"
             self._begin()
         except BaseException:
             self.__exit__()

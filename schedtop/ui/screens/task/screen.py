@@ -129,6 +129,8 @@ class TaskScreen(AttachedScreen[TaskFrame]):
         self.action_list = ActionList(self, self.search.target)
         self.exporter = TaskExporter(self, self._exported, owner.export_dir)
         self._source = source
+        if source is not None:
+            source.take_host(view.series)
         self._owner = owner
         self._draw_pending = False
 
@@ -152,6 +154,8 @@ class TaskScreen(AttachedScreen[TaskFrame]):
     def follow(self, view: View) -> None:
         """Takes what the dashboard shows now. It is drawn with the next counts, which come as often, if any come."""
         self.scenes.take_view(view)
+        if self._source is not None:
+            self._source.take_host(view.series)
         if self.scenes.status(self.failure) is not Status.COUNTING or self._owner.stands_still:
             self._request_draw()
 

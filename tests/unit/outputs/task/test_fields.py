@@ -13,6 +13,7 @@ import pytest
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.entitlement.report import report_on
 from schedtop.model.host import Host
 from schedtop.model.rows import SLOW_WAIT_DTYPE
 from schedtop.model.waits import WokenBy
@@ -39,6 +40,7 @@ from schedtop.task import (
     Transition,
 )
 from tests import ROOT
+from tests.unit.entitlement.contenders import compete, contender
 
 DOCUMENT = (ROOT / "docs/task.md").read_text(encoding="utf-8")
 HOST = Host("host", "6.1", "btf")
@@ -82,6 +84,7 @@ def make_task() -> TaskFrame:
         connections=(ConnectionChange(NS_PER_S, "tcp", "CLOSED", "SYN_SENT", "127.0.0.1:0", "127.0.0.1:80"),),
         transitions=(Transition("CLOSED", "SYN_SENT", 1),),
         threads=(Thread(7, "victim", states, "running", 5, 1), Thread(11, "two", states, "ended", exit_code=0)),
+        entitlement=report_on(compete(contender(7, 5, used=0.246), contender(8, used=0.754)), {7}),
         command_line="/usr/bin/victim --flag",
     )
 
@@ -128,6 +131,20 @@ def test_task_json_can_be_read_back() -> None:
     assert data["attributes"]["quota"]["throttled_periods"] == 4
     assert [peer["woken_by"] for peer in data["wakers"]] == ["task", "interrupt", "softirq"]
     assert [peer["woken_by"] for peer in data["wakees"]] == ["task", "softirq"]
+
+
+def test_entitlement_is_told_with_its_action() -> None:
+    found = json.loads(to_json(make_task(), HOST, NS_PER_MS))["entitlement"]
+    assert (found["conclusion"], found["got_cpus"]) == ("weights", 0.246)
+    assert found["entitled_cpus"] == pytest.approx(335 / 1359, abs=1e-6)
+    assert found["action"] == {"command": "renice -n 0 -p 7", "expected_cpus": 0.5, "reason": None}
+    assert [rival["tid"] for rival in found["rivals"]] == [8]
+    told = to_text(make_task(), HOST, NS_PER_MS)
+    assert "By weight: entitled to 24.7 % of a CPU, got 24.6 %: it is the weights, not the scheduler" in told
+    assert "  to change it: renice -n 0 -p 7 (then 50.0 % of a CPU)" in told
+    bare = replace(make_task(), entitlement=None)
+    assert json.loads(to_json(bare, HOST, NS_PER_MS))["entitlement"] is None
+    assert "By weight" not in to_text(bare, HOST, NS_PER_MS)
 
 
 def test_unavailable_field_is_null_with_a_reason() -> None:

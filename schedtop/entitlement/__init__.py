@@ -1,0 +1,1 @@
+"""What the weights entitle a task to, against what it got: pure computing, over what was read of the competitors."""
