@@ -40,9 +40,10 @@ def read_entitlement(tgid: int, tid: int, times: Times) -> EntitlementReport:
 class EntitledTask:
     """The live task view, whose TaskFrames say what the task is entitled to, by what the dashboard saw of all tasks."""
 
-    def __init__(self, tid: int, whole_process: bool, source: str) -> None:
+    def __init__(self, tid: int, whole_process: bool, source: str, hidden: str = "") -> None:
+        """`hidden`: why the dashboard does not see its competitors; empty: it does."""
         self._source = LiveTaskSource(tid, whole_process, source=source)
-        self._tid, self._whole_process = tid, whole_process
+        self._tid, self._whole_process, self._hidden = tid, whole_process, hidden
         self._host_frames: tuple[Frame, ...] = ()
         self.host: Host
 
@@ -75,6 +76,8 @@ class EntitledTask:
             yield replace(task, entitlement=answer["report"], unavailable=MappingProxyType(parts | why))
 
     def _answer(self, task: TaskFrame) -> dict[str, Any]:
+        if self._hidden:
+            return {"report": None, "why": self._hidden}
         times = Times()
         for frame in self._host_frames:
             times.add(frame)

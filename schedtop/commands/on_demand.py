@@ -61,7 +61,9 @@ def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSou
     # Late: as above.
     from schedtop.commands.entitlement import EntitledTask
 
-    return EntitledTask(tid, whole_process, options["source"])
+    filtered = [f"--{name}" for name in ("pid", "tid", "comm", "cgroup", "pidns") if options[name]]
+    hidden = f"{' and '.join(filtered)} {'hide' if len(filtered) > 1 else 'hides'} its competitors" if filtered else ""
+    return EntitledTask(tid, whole_process, options["source"], hidden)
 
 
 def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int) -> PathSource:

@@ -77,7 +77,7 @@ class Entitlement:
     """What the weights give the subject, in CPUs: 1.0 is one CPU all the time.
 
     `entitled`: of what it wanted; `limit`: if it always wanted more; `got`, `wanted`: it ran, ran or waited.
-    `levels`: from the root to the subject; `rivals`: those with the largest shares first, `more_rivals`: how many are left out;
+    `levels`: from the root to the subject; `rivals`: the largest shares first, `more_rivals`: how many are left out;
     `first`: real-time and deadline tasks on its CPUs, `first_used`: CPUs that they had.
     """
 

@@ -88,6 +88,10 @@ class TaskFrame:
             slow_waits_forgotten=max(0, len(waits) - SLOW_WAITS_KEPT),
             threads_forgotten=len(threads) - len(kept),
         )
+        entitlement = later.entitlement or self.entitlement
+        unavailable = {**self.unavailable, **later.unavailable}
+        if entitlement is not None:
+            unavailable.pop("entitlement", None)
         return replace(
             later,
             start_time_ns=self.start_time_ns,
@@ -113,7 +117,8 @@ class TaskFrame:
             transitions=_merged(self.transitions, later.transitions, lambda one: (one.old, one.new), transition_order),
             threads=kept,
             threads_started=_both(self.threads_started, later.threads_started),
-            unavailable=MappingProxyType({**self.unavailable, **later.unavailable}),
+            entitlement=entitlement,
+            unavailable=MappingProxyType(unavailable),
             loss=self.loss + later.loss + forgotten,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +14,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 from schedtop.base.units import format_clock
+from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.model.source import SourceError
 from schedtop.panes.task.past import Subject
@@ -43,6 +44,10 @@ class GivenTask:
         self.made = 0
         self._more = threading.Semaphore(0)
         self.change: Callable[[TaskFrame], TaskFrame] = lambda seen: seen
+        self.host_frames: Sequence[Frame] = ()
+
+    def take_host(self, frames: Sequence[Frame]) -> None:
+        self.host_frames = frames
 
     def __enter__(self) -> Self:
         if not self.opens:
@@ -151,6 +156,22 @@ async def test_a_thread_is_not_taken_for_its_process() -> None:
         await until(pilot, lambda: len(given.made) == 2)
         assert given.last.scenario.whole_process
         assert given.last.scenario.number == number // 4 * 4
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_the_weights_give_it_is_in_the_overview_and_all_of_it_in_the_waits(size: tuple[int, int]) -> None:
+    source, given = GivenSource(), GivenTasks()
+    async with app_with(source, given).run_test(size=size) as pilot:
+        screen = await opened(pilot, source, given, "down", "enter")
+        await counted(pilot, screen, given.last)
+        await shown(pilot, "20.0 % of a CPU, got 20.0 %")
+        # It comes from what the dashboard saw of the whole host.
+        assert len(given.last.host_frames) >= 3
+        await pilot.press("3", "z")
+        await shown(pilot, "entitled to 20.0 % of a CPU, got 20.0 %: it is the weights, not the scheduler")
+        if size[1] >= 40:
+            await shown(pilot, "echo 400 > /sys/fs/cgroup/batch.slice/cpu.weight (then 50.0 % of a CPU)")
+        assert_drawn_whole(pilot.app)
 
 
 @pytest.mark.parametrize("size", SIZES)
