@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from schedtop.base.units import format_count, format_counted, format_ns, format_rate, format_ratio, format_whole_s, rate
-from schedtop.entitlement.words import cpus_words, short_words
+from schedtop.entitlement.words import beside_words, short_words
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.slow_waits.rows import task_text
 from schedtop.panes.task.blocks import Block, arranged, block_width
@@ -97,26 +97,20 @@ def _scheduling(scene: Scene, counts: TaskFrame) -> Iterable[Fact]:
     longest = [f"longest {format_ns(counts.waits.max_ns)}"] if counts.waits.count else []
     share = format_ratio(states.runnable_ns / span if span else None)
     yield "waited", [f"{share} for a CPU", *longest, format_ns(states.runnable_ns)]
-    yield from _by_weight(counts)
     if reason := counts.unavailable.get("throttled", ""):
         yield "throttled", [reason]
     elif states.throttled_ns:
         yield "throttled", [format_ns(states.throttled_ns)]
+    report = counts.entitlement
+    if report is not None:
+        yield "by weight", short_words(report.found)
     per_s = [scene.per_s(count) for count in (counts.voluntary_switches, counts.involuntary_switches)]
     yield "switches", [f"{per_s[0]}/s vol.", f"{per_s[1]}/s inv."]
     yield "CPUs", _cpus(counts)
-
-
-def _by_weight(counts: TaskFrame) -> Iterable[Fact]:
-    """What the weights give it, and what an action would."""
-    report = counts.entitlement
-    if report is None:
-        return
-    found, advice = report.found, report.advice
-    yield "by weight", short_words(found)
-    if advice is not None:
+    if report is not None and report.advice is not None:
         # A command is too long for here, and half of one is of no use.
-        yield "to change it", [f"then {cpus_words(advice.expected)}: see 3"]
+        expected = report.advice.expected
+        yield "to change it", [f"see 3, then {beside_words(expected, expected)}"]
 
 
 def _cpus(counts: TaskFrame) -> Sequence[str]:
