@@ -17,6 +17,9 @@ from schedtop.entitlement.placement import Division, divide
 NEAR, NEAR_RATIO = 0.01, 0.1
 """What is so near (of a CPU, or of what it is entitled to) is the same: edges of the window, short waits."""
 
+_NOTABLE = 0.05
+"""What comes before weights is worth a word from here on, if it has more than all that compete by weight."""
+
 ALWAYS = 0.95
 """A task that wants a CPU for so much of the window wants it all the time."""
 
@@ -35,7 +38,7 @@ class Conclusion(Enum):
     QUOTA = "quota"
     """The quota of its group gives it less than its weight would."""
     BEHIND = "behind real-time"
-    """Tasks that come before weights had most of its CPUs: it shared in what they left."""
+    """Tasks that come before weights had more of its CPUs than all its rivals: it shared in what they left."""
     FIRST = "first"
     """It is of a class that comes before weights."""
     OTHER = "other class"
@@ -78,7 +81,8 @@ class Entitlement:
 
     `entitled`: of what it wanted; `limit`: if it always wanted more; `got`, `wanted`: it ran, ran or waited.
     `levels`: from the root to the subject; `rivals`: the largest shares first, `more_rivals`: how many are left out;
-    `first`: real-time and deadline tasks on its CPUs, `first_used`: CPUs that they had.
+    `first`: real-time and deadline tasks on its CPUs, `first_used`: what they had of these, if they
+    were on all their CPUs alike.
     """
 
     interval_ns: int
@@ -124,13 +128,12 @@ def entitlement(competition: Competition, tids: Collection[int]) -> Entitlement 
         wanted=wanted,
         cpus=cpus,
         first=came_first,
-        first_used=sum(one.used for one in first),
+        first_used=sum(one.used * len(one.cpus & cpus) / len(one.cpus) for one in first),
     )
     if not all(one.is_fair for one in subject):
         first_too = any(one.policy in FIRST for one in subject)
         return replace(found, conclusion=Conclusion.FIRST if first_too else Conclusion.OTHER)
-    found = _by_weight(competition, fair, found)
-    return replace(found, conclusion=_conclusion(found))
+    return _by_weight(competition, fair, found)
 
 
 def _by_weight(competition: Competition, fair: Sequence[Contender], found: Entitlement) -> Entitlement:
@@ -139,7 +142,7 @@ def _by_weight(competition: Competition, fair: Sequence[Contender], found: Entit
     shared, limit = share_out(competition), share_out(competition, tids)
     mine = [place for place, one in enumerate(fair) if one.tid in tids]
     rivals = _rivals(fair, mine, shared, found.cpus)
-    return replace(
+    found = replace(
         found,
         entitled=sum(shared.shares[place] for place in mine),
         limit=sum(limit.shares[place] for place in mine),
@@ -147,6 +150,7 @@ def _by_weight(competition: Competition, fair: Sequence[Contender], found: Entit
         rivals=tuple(rivals[:MOST_RIVALS]),
         more_rivals=max(0, len(rivals) - MOST_RIVALS),
     )
+    return replace(found, conclusion=_conclusion(found, rivals))
 
 
 def share_out(competition: Competition, insatiable: Collection[int] = ()) -> Division:
@@ -175,7 +179,7 @@ def _left_by_the_first(competition: Competition) -> dict[int, float]:
     return {cpu: max(0.0, capacity) for cpu, capacity in left.items()}
 
 
-def _conclusion(found: Entitlement) -> Conclusion:
+def _conclusion(found: Entitlement, rivals: Sequence[Rival]) -> Conclusion:
     near = max(NEAR, NEAR_RATIO * found.entitled)
     if found.wanted <= 0:
         return Conclusion.IDLE
@@ -183,7 +187,7 @@ def _conclusion(found: Entitlement) -> Conclusion:
         return Conclusion.SATISFIED
     if any(level.quota is not None and level.got >= level.quota * (1 - NEAR_RATIO) for level in found.levels):
         return Conclusion.QUOTA
-    if found.first_used > max(found.limit, found.got):
+    if found.first_used > max(_NOTABLE, sum(rival.entitled for rival in rivals)):
         return Conclusion.BEHIND
     if found.got < found.entitled - near:
         return Conclusion.LESS

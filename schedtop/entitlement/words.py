@@ -81,16 +81,16 @@ _SHORT = {
 
 
 def report_words(report: EntitlementReport, most: int) -> list[str]:
-    """All of it in sentences, at most so many rivals: the headline, the levels, rivals, advice, what is not in it."""
+    """All of it in sentences, at most so many rivals: the headline, advice, levels, rivals, what is not in it."""
     found = report.found
     rivals = [*found.first, *found.rivals]
     left_out = len(rivals) - most + found.more_rivals
     return [
         f"By weight: {headline(found)}",
+        *(f"to change it: {words}" for words in [advice_words(report)] if words),
         *(words for words in [levels_words(found)] if words),
         *(f"beside {rival_words(rival)}" for rival in rivals[:most]),
         *([f"and {left_out} more that wanted less"] if left_out > 0 else []),
-        *(f"to change it: {words}" for words in [advice_words(report)] if words),
         *(f"not in it: {words}" for words in [outside_words(found)] if words),
     ]
 
@@ -141,7 +141,7 @@ def outside_words(found: Entitlement) -> str:
     if found.conclusion in (Conclusion.FIRST, Conclusion.OTHER):
         return ""
     where = f"CPU {cpus_text(sorted(found.cpus))}"
-    had = f"had {cpus_words(found.first_used)} of {where}" if found.first else f"had none of {where}"
+    had = f"had {cpus_words(found.first_used)}, on {where}" if found.first else f"had none of {where}"
     return (
         f"real-time and deadline tasks, which come first ({had}); the little that the kernel keeps for others beside "
         "them (fair server, before 6.12 sched_rt_runtime_us); interrupts; the host's steal"

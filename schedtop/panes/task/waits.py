@@ -16,6 +16,9 @@ from schedtop.widgets.strips import Spans, clip, steady, whole_parts, wrapped
 
 PLOT_LEAST = 4
 
+BOTH_LEAST = 12
+"""With fewer lines the words go before the histogram."""
+
 RIVALS = 4
 """How many rivals are named."""
 
@@ -63,14 +66,14 @@ class TaskWaitsPane(Pane[Scene]):
 
 
 def _by_weight(scene: Scene, width: int, room: int) -> Sequence[Spans]:
-    """What the weights give it, as much of it as leaves room for the histogram; alone on the screen all of it."""
+    """What the weights give it, as much of it as leaves room for the histogram, or fits."""
     report = scene.counts.entitlement if scene.counts is not None else None
     if report is None:
         return []
     sentences = [wrapped(steady(words), width) for words in report_words(report, RIVALS)]
     lines: list[Spans] = []
     for number, sentence in enumerate(sentences):
-        if len(lines) + len(sentence) > max(room - PLOT_LEAST, 0):
+        if len(lines) + len(sentence) > (room - PLOT_LEAST if room >= BOTH_LEAST else room):
             break
         lines.extend([(line, "text" if number == 0 else "dim")] for line in sentence)
     return lines

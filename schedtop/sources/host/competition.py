@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ class CompetitionReader:
             if matters or int(row["tid"]) in asked:
                 one = self._contender(row, interval_ns, autogroups)
             if one is not None:
+                if not (one.is_fair or row["migrations"] or one.tid in asked):
+                    one = replace(one, cpus=frozenset({int(row["last_cpu"])}))  # what it used, it used there
                 contenders.append(one)
             else:  # too small, or gone meanwhile: what it used is not there for the others
                 cpu = int(row["last_cpu"])

@@ -99,9 +99,9 @@ def test_all_of_it_in_sentences() -> None:
     report = report_of(compete(contender(1, 5, used=0.246), contender(2, 0, used=0.754)))
     assert report_words(report, 4) == [
         "By weight: entitled to 24.7 % of a CPU, got 24.6 %: it is the weights, not the scheduler",
+        "to change it: renice -n 0 -p 1 (then 50.0 % of a CPU)",
         "the task (nice 5): weight 335 of 1359, 24.7 %",
         "beside t2 (2) nice 0, weight 1024: entitled to 75.3 % of a CPU, got 75.4 %",
-        "to change it: renice -n 0 -p 1 (then 50.0 % of a CPU)",
         "not in it: real-time and deadline tasks, which come first (had none of CPU 0); the little that the kernel "
         "keeps for others beside them (fair server, before 6.12 sched_rt_runtime_us); interrupts; the host's steal",
     ]

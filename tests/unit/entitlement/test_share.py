@@ -96,6 +96,16 @@ def test_real_time_tasks_come_first_and_the_rest_is_shared() -> None:
     assert found_of(compete(contender(1, used=0.05), first), 9).conclusion is Conclusion.FIRST
 
 
+def test_a_little_real_time_beside_many_rivals_is_not_the_reason() -> None:
+    first = contender(9, policy="deadline", used=0.065)
+    rivals = [contender(tid, used=0.093) for tid in range(2, 11)]
+    found = found_of(compete(contender(1, used=0.093), *rivals, first))
+    assert found.conclusion is Conclusion.WEIGHTS
+    wide = contender(9, cpus=(0, 1), policy="fifo", used=0.6)
+    found = found_of(compete(contender(1, used=0.65), wide, cpus=2))
+    assert (found.first_used, found.conclusion) == (pytest.approx(0.3), Conclusion.BEHIND)
+
+
 def test_the_quota_is_named_where_it_holds_back_and_not_the_weight() -> None:
     groups = {"a": cgroup("/a", 1024, quota=0.2)}
     found = found_of(compete(contender(1, groups=("a",), used=0.2), contender(2, used=0.5), groups=groups))

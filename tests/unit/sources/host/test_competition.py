@@ -136,3 +136,13 @@ def test_a_weight_that_cannot_be_read_is_an_error_and_no_guess(tmp_path: Path) -
     host.task(5, "/a")
     with pytest.raises(ValueError, match="the weight of the cgroup /a cannot be read"):
         host.read(times_of({5: NS_PER_S}))
+
+
+def test_a_real_time_task_that_did_not_move_is_on_its_cpu_alone(tmp_path: Path) -> None:
+    host = Host(tmp_path, "v1")
+    host.task(5, policy=1)
+    times = times_of({5: NS_PER_S // 2})
+    times.rows["last_cpu"] = 1
+    assert host.read(times).contenders[0].cpus == {1}
+    times.rows["migrations"] = 3
+    assert host.read(times).contenders[0].cpus == {0, 1}
