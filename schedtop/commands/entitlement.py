@@ -20,7 +20,7 @@ from schedtop.task import TaskFrame
 WINDOW_NS = 10 * NS_PER_S
 """How much of the history the screen's answer is about."""
 
-EVERY = 3
+EVERY = 5
 """How many TaskFrames have the same answer, before weights are read anew."""
 
 
