@@ -24,6 +24,7 @@
 /* Numbers that the kernel's BTF tells. */
 #define BPF_SEQ_WRITE 127
 #define TASK_ON_RQ_TYPE u32
+#define TASK_ON_CPU_TYPE u32
 #define RDONLY_CAST 65486
 #define TASK_TYPE 200
 #define ITER_NUM_NEW 65500
