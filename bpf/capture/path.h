@@ -226,7 +226,7 @@ static __always_inline void path_wakes(struct ring *ring, void *ctx, u64 task, u
 		return;
 #ifdef TASK_ON_CPU_OFFSET
 	/* It is on its way to sleep. */
-	if (FIELD(u32, task, TASK_ON_CPU_OFFSET))
+	if (FIELD(TASK_ON_CPU_TYPE, task, TASK_ON_CPU_OFFSET))
 		return;
 #endif
 	take_stack(ring, ctx, task, tid);

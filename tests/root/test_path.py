@@ -27,6 +27,7 @@ from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import EVERY_TASK, Targets
 from schedtop.path.timeline import NOT_SEEN
+from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.capture.window import Window
 
@@ -272,7 +273,9 @@ def test_a_ping_pong_has_its_system_calls_and_its_wakers(front_end: str) -> None
     assert (woken["other_tid"] == sum(pair) - woken["tid"]).mean() > 0.99
     slept = events[(events["kind"] == SWITCH) & (events["prev_state"] == 1)]
     calls = {capture.calls.get(int(number) - 1, "") for number in np.unique(slept["syscall"])}
-    assert calls == ({"read"} if front_end == "btf" else {""})
+    flags = choose_capture_front_end(front_end, path=True).flags
+    tells_calls = any(flag.startswith("-DREGS_SYSCALL_OFFSET") for flag in flags)  # not before 5.15
+    assert calls == ({"read"} if tells_calls else {""})
 
 
 def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain, tmp_path: Path) -> None:
@@ -461,16 +464,16 @@ def test_a_window_forgets_what_was_looked_at(chain: Chain) -> None:
             window.poll()
             time.sleep(0.02)
         first = window.capture()
-        window.forget(first.start_ns + NS_PER_S // 2, 1_000_000)
+        window.forget(first.end_ns, first.end_ns - first.start_ns - NS_PER_S // 2, 1_000_000)
         half = window.capture()
-        window.forget(0, 0)
+        window.forget(half.end_ns, 0, 0)
         for _ in range(10):
             window.poll()
             time.sleep(0.02)
         second = window.capture()
     assert first.start_ns == window.began_ns
-    assert half.start_ns == pytest.approx(first.start_ns + NS_PER_S // 2, abs=NS_PER_S // 5)
-    assert second.start_ns > first.end_ns - NS_PER_S // 10
+    assert first.start_ns < half.start_ns <= first.end_ns
+    assert first.end_ns < second.start_ns <= half.end_ns, "what was not looked at stays"
     assert "window" not in half.unavailable | second.unavailable
     assert second.task_names.name(started.late) == "late"
 

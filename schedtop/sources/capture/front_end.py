@@ -55,7 +55,9 @@ def _path_flags(btf: Btf) -> list[str]:
     flags += [f"-DTASK_MM_OFFSET={btf.offset('task_struct', 'mm')}"]
     flags += offset_flags(btf, TASK_STACK=("task_struct", "stack"))
     flags += offset_flags(btf, TASK_THROTTLED=("task_struct", "throttled"))
-    flags += offset_flags(btf, TASK_ON_CPU=("task_struct", "on_cpu"))
+    on_cpu = offset_flags(btf, TASK_ON_CPU=("task_struct", "on_cpu"))
+    # A byte since 7.3, as on_rq: the verifier refuses a load that is wider.
+    flags += [*on_cpu, f"-DTASK_ON_CPU_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_cpu')}"] if on_cpu else []
     if platform.machine() == "x86_64":
         flags += offset_flags(btf, TASK_STATUS=("task_struct", "thread_info.status"))
         flags += [f"-DCOMPAT_STATUS={_TS_COMPAT}"]

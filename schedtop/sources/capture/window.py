@@ -67,7 +67,9 @@ class Window:
         self._events += batch.taken.count
         self._stacks += batch.taken.places.count
         self._lost_stacks += batch.taken.places.lost
-        self._drop(self._least_ns(now.since_ns), self._most_events)
+        least_ns = self._least_ns(now.since_ns)
+        while len(self._batches) > 1 and (self._batches[1].since_ns < least_ns or self._events > self._most_events):
+            self._drop_first()
         for one in self._batches:
             if self._stacks <= MOST_STACKS:
                 break
@@ -75,9 +77,13 @@ class Window:
             self._lost_stacks += one.taken.places.count
             one.taken.places.forget()
 
-    def forget(self, before_ns: int, most_events: int) -> None:
-        """Drops what is older, and more if there are more events: of what was looked at, so nothing is missing then."""
-        self._drop(before_ns, most_events)
+    def forget(self, looked_ns: int, kept_ns: int, most_events: int) -> None:
+        """Of what was looked at, up to `looked_ns`, drops what is before the last `kept_ns`, and more if there are more
+        events: nothing is missing then."""
+        while len(self._batches) > 1 and self._batches[1].since_ns <= looked_ns:
+            if self._batches[1].since_ns >= looked_ns - kept_ns and self._events <= most_events:
+                break
+            self._drop_first()
         if self._batches:
             self._wanted_ns = max(self._wanted_ns, self._batches[0].since_ns)
 
@@ -111,13 +117,12 @@ class Window:
     def _least_ns(self, now_ns: int) -> int:
         return 0 if self._kept_ns is None else now_ns - self._kept_ns
 
-    def _drop(self, before_ns: int, most_events: int) -> None:
-        """The last batch stays. Names are told once: they stay as well."""
-        while len(self._batches) > 1 and (self._batches[1].since_ns < before_ns or self._events > most_events):
-            taken = self._batches.popleft().taken
-            self._events -= taken.count
-            self._stacks -= taken.places.count
-            self._names.add(taken.names())
+    def _drop_first(self) -> None:
+        """Names are told once: they stay."""
+        taken = self._batches.popleft().taken
+        self._events -= taken.count
+        self._stacks -= taken.places.count
+        self._names.add(taken.names())
 
 
 class _LastNames:

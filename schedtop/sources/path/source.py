@@ -98,7 +98,7 @@ class LivePath:
                 stop.wait()
                 return
             yield frame
-            window.forget(done_ns - KEPT_NS, KEPT_EVENTS)
+            window.forget(done_ns, KEPT_NS, KEPT_EVENTS)
             spent_ns = time.thread_time_ns() - began_ns
             due = max(due, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns - self._interval_ns)
 
