@@ -142,6 +142,8 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("dl_runtime_ns", "<i8"),
         ("dl_period_ns", "<i8"),
         ("dl_missed_ns", "<i8"),
+        ("slice_ns", "<i8"),
+        ("blocker_slice_ns", "<i8", (BLOCKERS,)),
     ]
 )
 """One wait over the threshold. `time_ns` is wall-clock time at its end; a tid of 0 with an empty comm means that there
@@ -160,7 +162,8 @@ waker, except ksoftirqd.
 TREATMENT of the task, and of each blocker as `blocker_...`. Where both are fair, `blocker_weight` and `victim_weight`
 are their weights at the level where they meet (`blocker_level`, a Level; 0: not known). `dl_runtime_ns` in each
 `dl_period_ns` is what a deadline task was granted (0: it is none, or not known), `dl_missed_ns` by how much it was past
-its deadline when the wait ended.
+its deadline when the wait ended. `slice_ns`: for how long the fair class lets the task run at a time, asked for or the
+kernel's own (0: not known).
 `queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
 at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""
 

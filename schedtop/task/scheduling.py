@@ -77,7 +77,8 @@ class Attributes:
     `affinity`: a list of CPUs as `taskset -c` takes it, `allowed_cpus` how many they are. `policy`: `other`, `fifo`,
     `rr`, `batch`, `idle`, `deadline`, `ext`; `rt_priority` 0 unless fifo or rr; `nice` -20..19. `cgroup`: its path in
     the hierarchy of the cpu controller, empty if unknown. `sched_class`: one of SCHED_CLASSES; `weight`: its own, of a
-    fair task, `cgroup_weight`: that of its cgroup, in shares (1024 if nothing is set); `None`: none, or not known.
+    fair task, `cgroup_weight`: that of its cgroup, in shares (1024 if nothing is set); `slice_ns`: for how long the
+    fair class lets it run at a time; `None`: none, or not known.
     """
 
     affinity: str
@@ -90,3 +91,4 @@ class Attributes:
     sched_class: str = ""
     weight: int | None = None
     cgroup_weight: int | None = None
+    slice_ns: int | None = None

@@ -38,6 +38,7 @@ ROOM = 0.5  # a CPU that is idle so much takes half of what waits
 STEAL_NOTICE, STEAL_ALARM = 0.05, 0.10  # and the screen marks it so
 STOLEN_SHARE = 0.25  # from here on more CPU time from the host shortens slow waits on busy CPUs
 QUOTA_NOTICE = 0.1  # a group that runs out in fewer of its periods seldom notices
+NOTABLE_SLICES = 2  # with less than so many times the length two time slices are about the same
 
 # Short-lived tasks
 SHORT_LIVED_SHARE = 0.4  # of all the work of the CPUs: what starts them has nearly as much again, to fork and to wait

@@ -13,7 +13,7 @@ import numpy as np
 from schedtop.base.units import format_ns, format_round_ns, plural
 from schedtop.model.sched_class import Level, treatment
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
-from schedtop.verdict.limits import KNOWN_RATIO
+from schedtop.verdict.limits import KNOWN_RATIO, NOTABLE_SLICES
 from schedtop.verdict.phrases import interrupt_words, listed, percent, task_words
 
 CAUSE_MEANINGS: Mapping[str, str] = MappingProxyType(
@@ -68,9 +68,9 @@ def cause_words(row: np.void) -> str:
 
 
 def explain(row: np.void, cpus: int = 0) -> str:
-    """A row of SLOW_WAIT_DTYPE in one to four plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
+    """A row of SLOW_WAIT_DTYPE in one to five plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
     why = reason(row)
-    parts = (_beginning(row, why), _why(row, why, cpus), _blockers_ran(row, why), _where(row, why))
+    parts = (_beginning(row, why), _why(row, why, cpus), _blockers_ran(row, why), slice_words(row), _where(row, why))
     return " ".join(part + "." for part in parts if part)
 
 
@@ -203,6 +203,20 @@ def _blockers_ran(row: np.void, why: Reason) -> str:
     had = f"Meanwhile its CPU {' and '.join(part for part in (ran, idle) if part)}" if ran or idle else ""
     unknown = f"only {percent(covered / wait)} of the wait is known" if covered < KNOWN_RATIO * queued else ""
     return "; ".join(part for part in (had, unknown) if part)
+
+
+def slice_words(row: np.void) -> str:
+    """That the fair class gives the task and its main blocker slices of another length; empty: about the same.
+
+    How long a wait has to be does not follow from it (docs/decisions.md).
+    """
+    main = int(np.argmax(row["blocker_ns"]))
+    own, other = int(row["slice_ns"]), int(row["blocker_slice_ns"][main])
+    if not own or not other or max(own, other) < NOTABLE_SLICES * min(own, other):
+        return ""
+    blocker = task_words(int(row["blocker_tid"][main]), row["blocker_comm"][main])
+    words = f"Its time slice is {format_round_ns(own)}, that of {blocker} {format_round_ns(other)}"
+    return f"{words}: when woken, the task with the shorter one may take the CPU at once" if own > other else words
 
 
 def _where(row: np.void, why: Reason) -> str:

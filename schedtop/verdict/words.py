@@ -7,13 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
-from schedtop.base.units import format_ns
+from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.sched_class import SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import COVERED_SHARE, FEW_VICTIMS, IDLE, KNOWN_RATIO, MISSING_SHARE, QUOTA_NOTICE
+from schedtop.verdict.limits import (
+    COVERED_SHARE,
+    FEW_VICTIMS,
+    IDLE,
+    KNOWN_RATIO,
+    MISSING_SHARE,
+    NOTABLE_SLICES,
+    QUOTA_NOTICE,
+)
 from schedtop.verdict.parts import Part, blockers_of
 from schedtop.verdict.phrases import counted, percent, task_words
 
@@ -38,6 +46,19 @@ EXPLANATION_WORDS = {
 
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
+
+
+def slices_words(rows: Rows, blocker: Part) -> tuple[str, ...]:
+    """That a blocker and the tasks behind it have slices of another length; nothing if they are about the same."""
+    of_blocker = rows["blocker_slice_ns"][rows["blocker_tid"] == blocker.tid]
+    theirs = rows["slice_ns"][rows["slice_ns"] > 0]
+    own = int(of_blocker.max(initial=0))
+    if not own or not len(theirs):
+        return ()
+    middle = int(np.median(theirs))
+    if max(own, middle) < NOTABLE_SLICES * min(own, middle):
+        return ()
+    return (f"its time slice is {format_round_ns(own)}, of those that wait {format_round_ns(middle)}",)
 
 
 def context_words(f: Facts, *said: str) -> tuple[str, ...]:

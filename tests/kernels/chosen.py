@@ -47,6 +47,7 @@ _MORE = {
         "test_beside_a_partial_scheduler_ordinary_tasks_have_their_blockers",
         "test_a_path_says_not_what_had_a_cpu_that_its_task_did_not_wait_for",
     ),
+    "test_slices": ("test_a_slow_wait_tells_the_slices_of_victim_and_blocker",),
     "test_check_kernel": ("test_a_mix_has_the_kernels_numbers",),
     "test_quota": (
         "test_a_wakeup_into_a_throttled_group_is_throttled",

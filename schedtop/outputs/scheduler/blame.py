@@ -50,6 +50,7 @@ def _slow_wait(wait: dict[str, Any], row: np.void, frame: Frame) -> dict[str, An
         "cgroup": cgroup_name(frame, wait["cgroup_id"]),
         "pid_namespace": wait["pid_namespace"] or None,
         **treatment(row).as_json(),
+        "slice_ns": wait["slice_ns"] or None,
         "deadline": _deadline(wait),
         "cpu": wait["cpu"],
         "enqueue_cpu": wait["enqueue_cpu"],
@@ -101,6 +102,7 @@ def _blockers(wait: dict[str, Any], row: np.void) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         {"tid": tid, "comm": text(comm), "run_ns": ns}
         | treatment(row, "blocker_", place).as_json()
+        | {"slice_ns": int(wait["blocker_slice_ns"][place]) or None}
         | _weights(wait, place)
         for place, (tid, comm, ns) in enumerate(tasks)
         if ns

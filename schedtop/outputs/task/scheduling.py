@@ -32,6 +32,7 @@ def attributes_text(task: TaskFrame) -> str:
     words += [f"priority {attributes.rt_priority}"] if attributes.rt_priority else []
     words += [f"nice {attributes.nice}"]
     words += [] if attributes.weight is None else [f"weight {attributes.weight}"]
+    words += [] if attributes.slice_ns is None else [f"time slice {format_round_ns(attributes.slice_ns)}"]
     words += [f"cgroup {attributes.cgroup or '?'}"]
     words += [] if attributes.cgroup_weight is None else [f"(its weight {attributes.cgroup_weight})"]
     lines = ["  ".join(words)]

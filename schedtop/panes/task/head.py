@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 
-from schedtop.base.units import format_clock, format_count, format_counted, format_ns
+from schedtop.base.units import format_clock, format_count, format_counted, format_ns, format_round_ns
 from schedtop.model.sched_class import NICE_0_WEIGHT
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
@@ -154,7 +154,10 @@ def _how(attributes: Attributes, cpus: int) -> Parts:
     parts.append([("CPUs ", "dim"), (f"{clip(steady(attributes.affinity), 24)}{of}", style)])
     words = _quota_text(attributes.quota) if attributes.quota else "none"
     throttled = attributes.quota is not None and attributes.quota.throttled_periods
-    return [*parts, [("quota ", "dim"), (words, "notice" if throttled else "text")]]
+    parts.append([("quota ", "dim"), (words, "notice" if throttled else "text")])
+    if attributes.slice_ns is not None:
+        parts.append([("time slice ", "dim"), (format_round_ns(attributes.slice_ns), "text")])
+    return parts
 
 
 def _quota_text(quota: Quota) -> str:

@@ -44,6 +44,7 @@ from schedtop.sources.scheduler.programs import Limits, Programs, build, ring_la
 from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
+from schedtop.sources.scheduler.slices import Slices
 from schedtop.sources.scheduler.weights import WeightFiles, note_weights
 from schedtop.sources.scope import Scope
 
@@ -111,7 +112,7 @@ class LiveSource:
         self._infers_throttling = not front_end.tells_throttled
         self._open_cgroups(front_end)
         self._processes = ProcessNames()
-        self._affinities = Affinities()
+        self._affinities, self._slices = Affinities(), Slices(pid_numbers().inside)
         self._running, self._idle = Running(), IdleTimes()
         self._sched_ext = SchedExt()
         self._own_tasks = OwnTasks(pid_numbers().own)
@@ -361,6 +362,7 @@ class LiveSource:
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             self._note_weights(rows, names)
+            self._slices.note(rows, time.monotonic_ns())
             # In this order: what ends in between is in neither, so that no idle period counts twice.
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()

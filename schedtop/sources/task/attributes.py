@@ -53,6 +53,7 @@ class AttributeReader:
             told.sched_class.label,
             told.weight,
             self._cgroup_weight(cgroup),
+            self._slice(directory) if told.is_fair else None,
         )
         return self._last
 
@@ -62,6 +63,16 @@ class AttributeReader:
             return None
         directory = group_directory(self._root, self._top, cgroup)
         return read_group_weight(directory, self._unified) or None if directory else None
+
+    @staticmethod
+    def _slice(directory: Path) -> int | None:
+        """Its time slice, where the kernel tells (proc_sched_show_task() in kernel/sched/debug.c)."""
+        try:
+            lines = (directory / "sched").read_bytes().splitlines()
+            found = next((line for line in lines if line.startswith(b"se.slice ")), b":")
+            return int(found.rpartition(b":")[2]) or None
+        except (OSError, ValueError):
+            return None
 
     def _quota_since(self, cgroup: str) -> Quota | None:
         now = self._quota(cgroup)

@@ -17,6 +17,7 @@ from schedtop.verdict.words import (
     p99_words,
     renice_words,
     share_words,
+    slices_words,
     slow_words,
 )
 
@@ -38,7 +39,7 @@ def one_blocker(f: Facts) -> Finding | None:
     share = percent(top.ns / whole)
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
-    evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
+    evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, f"Let it wait instead: {renice_words(top)}, or give it a CPU of its own")
 
 

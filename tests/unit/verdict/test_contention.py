@@ -107,6 +107,14 @@ def test_saturation_needs_only_counters() -> None:
     assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
 
 
+def test_a_blocker_with_a_slice_of_another_length_is_told() -> None:
+    rows = blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))
+    rows["slice_ns"], rows["blocker_slice_ns"][:, 0] = 3 * MS, 100 * MS
+    assert "its time slice is 100 ms, of those that wait 3 ms" in judged(frame(rows)).evidence
+    rows["blocker_slice_ns"][:, 0] = 4 * MS
+    assert not any("time slice" in words for words in judged(frame(rows)).evidence)
+
+
 def test_waits_of_a_sched_ext_scheduler_are_its_own_choice() -> None:
     made = frame(waits(cause="preemption", evidence="sched_ext"))
     verdict = judged(replace(made, sched_ext=ExtScheduler("rusty")))

@@ -194,3 +194,20 @@ def test_tasks_and_shares_in_words() -> None:
 
 def test_a_wait_in_a_queue_of_sched_ext_has_no_blocker() -> None:
     assert "so no task is blamed" in explain(wait(evidence="sched_ext"))
+
+
+@pytest.mark.parametrize(
+    ("own_ms", "other_ms", "words"),
+    [
+        (3, 100, "Its time slice is 3 ms, that of hog (66) 100 ms."),
+        (100, 3, "Its time slice is 100 ms, that of hog (66) 3 ms: when woken, the task with the shorter one may take"),
+        (3, 5, ""),
+        (0, 100, ""),
+        (3, 0, ""),
+    ],
+)
+def test_slices_of_another_length_are_told(own_ms: int, other_ms: int, words: str) -> None:
+    row = blocked(wait(slice_ns=own_ms * MS), (66, b"hog", 5 * MS), (67, b"cc1", 2 * MS))
+    row["blocker_slice_ns"][0] = other_ms * MS
+    assert words in explain(row)
+    assert ("time slice" in explain(row)) == bool(words)

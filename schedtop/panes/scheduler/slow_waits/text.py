@@ -86,6 +86,8 @@ def _facts(row: np.void, cgroups: Mapping[int, str]) -> Iterable[tuple[str, str]
     told = treatment(row)
     if told.sched_class:
         yield "class", _class_text(told)
+    if row["slice_ns"]:
+        yield "time slice", format_round_ns(int(row["slice_ns"]))
     if row["dl_runtime_ns"]:
         runtime, period = (format_round_ns(int(row[f"dl_{name}_ns"])) for name in ("runtime", "period"))
         yield "granted", f"{runtime} in each {period}"

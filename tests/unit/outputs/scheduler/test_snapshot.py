@@ -114,7 +114,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     ]
     assert list(data["slow_waits"][0]) == [
         *("time", "tid", "tgid", "comm", "cgroup", "pid_namespace"),
-        *("sched_class", "policy", "priority", "nice", "weight", "deadline"),
+        *("sched_class", "policy", "priority", "nice", "weight", "slice_ns", "deadline"),
         *("cpu", "enqueue_cpu", "crossed", "allowed_cpus"),
         *("wait_ns", "began", "cause", "evidence", "idle_cpu", "idle_cpu_ns", "idle_distance", "stolen_ns"),
         "throttled_ns",
@@ -315,7 +315,7 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
     wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
     first, second = wait["blockers"]
     treated = ("sched_class", "policy", "priority", "nice", "weight")
-    untold = dict.fromkeys((*treated, "weight_level", "weight_there", "victim_weight_there"))
+    untold = dict.fromkeys((*treated, "slice_ns", "weight_level", "weight_there", "victim_weight_there"))
     assert first == {"tid": 1, "comm": "a", "run_ns": 40} | untold
     assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)

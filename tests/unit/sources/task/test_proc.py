@@ -58,6 +58,18 @@ def test_task_has_its_policy_and_the_nearest_quota_above(proc: Path, tmp_path: P
     assert reader.read() == second
 
 
+def test_a_fair_task_has_the_slice_that_the_kernel_tells(proc: Path) -> None:
+    task = proc / "7/task/7"
+    (task / "sched").write_text("a) b (7, #threads: 1)\n---\nse.slice      :      1400000\nclock-delta : 90\n")
+    fifo = AttributeReader(7, 7, proc, "").read()
+    (task / "stat").write_text(STAT.format(nice=0, rt=0, policy=0).replace(" -51 ", " 20 "))
+    fair = AttributeReader(7, 7, proc, "").read()
+    (task / "sched").write_text("a) b (7, #threads: 1)\npolicy : 0\n")
+    older = AttributeReader(7, 7, proc, "").read()
+    assert fifo and fair and older
+    assert [one.slice_ns for one in (fifo, fair, older)] == [None, 1_400_000, None]
+
+
 def test_faults_and_state(proc: Path) -> None:
     stat = read_stat(7, 7, proc)
     assert stat
