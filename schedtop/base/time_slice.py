@@ -30,10 +30,11 @@ _ATTRIBUTES = struct.Struct("=IIQiIQQQ")
 
 
 @functools.cache
-def _syscall() -> Any:
+def _foreign() -> tuple[Any, Any]:
+    """syscall(3), and what makes a buffer for it."""
     import ctypes  # late: on a host on fire no start comes here
 
-    return ctypes.CDLL(None).syscall
+    return ctypes.CDLL(None).syscall, ctypes.create_string_buffer
 
 
 def slice_of(tid: int) -> int:
@@ -41,11 +42,10 @@ def slice_of(tid: int) -> int:
 
     0: it has none, it has ended, or the kernel does not tell (get_params() in kernel/sched/syscalls.c, from 6.12 on).
     """
-    import ctypes
-
     number = _SCHED_GETATTR.get(os.uname().machine)
-    attributes = ctypes.create_string_buffer(_ATTRIBUTES.size)
-    if number is None or _syscall()(number, tid, attributes, _ATTRIBUTES.size, 0):
+    syscall, buffer = _foreign()
+    attributes = buffer(_ATTRIBUTES.size)
+    if number is None or syscall(number, tid, attributes, _ATTRIBUTES.size, 0):
         return 0
     _, policy, _, _, _, runtime_ns, _, _ = _ATTRIBUTES.unpack(attributes.raw)
     return int(runtime_ns) if policy & ~os.SCHED_RESET_ON_FORK in _FAIR else 0
@@ -61,4 +61,4 @@ def set_slice(tid: int, slice_ns: int) -> None:
         if number is not None and os.sched_getscheduler(tid) == os.SCHED_OTHER:
             nice = os.getpriority(os.PRIO_PROCESS, tid)
             attributes = _ATTRIBUTES.pack(_ATTRIBUTES.size, os.SCHED_OTHER, 0, nice, 0, slice_ns, 0, 0)
-            _syscall()(number, tid, attributes, 0)
+            _foreign()[0](number, tid, attributes, 0)
