@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.activity.activity import ActivityLoss, Call, in_order
 from schedtop.activity.rows import ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
@@ -15,6 +16,8 @@ from schedtop.sources.activity.programs import ActivityPrograms
 from schedtop.sources.kernel.constants import ACTIVITY
 from schedtop.sources.kernel.sockets import tcp_state
 from schedtop.sources.kernel.syscalls import errors_between, syscall_name, syscall_names
+
+Counters = npt.NDArray[np.int64]
 
 _FULL = 0.5
 """From when on room is made in a hash."""
@@ -47,9 +50,10 @@ class TaskCounts:
         return np.concatenate(found)
 
 
-def _was_read(rows: Rows, ended_epoch: int) -> Rows:
+def _was_read(rows: Rows, ended_epoch: int) -> npt.NDArray[np.bool_]:
     """Which of them had ended before the interval: as was_read() of bpf/activity/activity.h."""
-    return (rows["exit_epoch"] != 0) & (rows["exit_epoch"].astype(np.int64) + 2 <= ended_epoch + 1)
+    was: npt.NDArray[np.bool_] = (rows["exit_epoch"] != 0) & (rows["exit_epoch"].astype(np.int64) < ended_epoch)
+    return was
 
 
 def _same_of(earlier: Rows, later: Rows) -> Rows:
@@ -81,11 +85,12 @@ def _difference(before: Rows, now: Rows, epoch: int) -> Rows:
     return rows[anything]
 
 
-def _longest(rows: Rows, epoch: int, counts: Rows, total_ns: Rows) -> Rows:
+def _longest(rows: Rows, epoch: int, counts: Counters, total_ns: Counters) -> Counters:
     parity = epoch & 1
     longest = np.where(rows["max_epoch"][..., parity] == epoch, rows["max_ns"][..., parity], 0).astype(np.int64)
     # One that ended just when the interval did is counted in the one and the longest of the other.
-    return np.clip(longest, -(-total_ns // np.maximum(counts, 1)), total_ns)
+    clipped: Counters = np.clip(longest, -(-total_ns // np.maximum(counts, 1)), total_ns)
+    return clipped
 
 
 class CallCounts:
@@ -109,9 +114,11 @@ class CallCounts:
         return in_order(
             Call(
                 syscall_name(number, self._names),
-                *(int(change[name][:, number].sum()) for name in ("count", "errors", "total_ns")),
-                int(longest[:, place].max()),
-                MappingProxyType(errors.get(number, {})),
+                count=int(change["count"][:, number].sum()),
+                failed=int(change["errors"][:, number].sum()),
+                total_ns=int(change["total_ns"][:, number].sum()),
+                max_ns=int(longest[:, place].max()),
+                errors=MappingProxyType(errors.get(number, {})),
             )
             for place, number in enumerate(used.tolist())
         )
