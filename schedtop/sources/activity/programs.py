@@ -7,8 +7,9 @@ from collections.abc import Collection
 from contextlib import suppress
 
 import numpy as np
+import numpy.typing as npt
 
-from schedtop.model.rows import Integers, Rows
+from schedtop.model.rows import Rows
 from schedtop.sources.activity.front_end import ALL_TASKS, OPEN_FILES, ActivityFrontEnd
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
@@ -91,7 +92,7 @@ def _build(front_end: ActivityFrontEnd, scope: Scope) -> Compiled:
     return compiled_before(text, front_end.flags, lambda: compile_programs(text, front_end.flags, directory))
 
 
-def _traits(only: Collection[str]) -> Integers:
+def _traits(only: Collection[str]) -> npt.NDArray[np.uint8]:
     """What a call does with files and connections, by its number."""
     traits = np.zeros(ACTIVITY.MOST_CALLS, np.uint8)
     for number, name in syscall_names().items():

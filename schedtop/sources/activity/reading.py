@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from schedtop.activity.activity import ActivityLoss, Call, in_order
 from schedtop.activity.rows import ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
-from schedtop.model.rows import Integers, Rows
+from schedtop.model.rows import Rows
 from schedtop.sources.activity.programs import ActivityPrograms
 from schedtop.sources.kernel.constants import ACTIVITY
 from schedtop.sources.kernel.sockets import tcp_state
 from schedtop.sources.kernel.syscalls import errors_between, syscall_name, syscall_names
+
+Counters = npt.NDArray[np.int64]
 
 _FULL = 0.5
 """From when on room is made in a hash."""
@@ -50,9 +52,8 @@ class TaskCounts:
 
 def _was_read(rows: Rows, ended_epoch: int) -> npt.NDArray[np.bool_]:
     """Which of them had ended before the interval: as was_read() of bpf/activity/activity.h."""
-    ended: Integers = rows["exit_epoch"].astype(np.int64)
-    read: npt.NDArray[np.bool_] = (ended != 0) & (ended + 2 <= ended_epoch + 1)
-    return read
+    was: npt.NDArray[np.bool_] = (rows["exit_epoch"] != 0) & (rows["exit_epoch"].astype(np.int64) < ended_epoch)
+    return was
 
 
 def _same_of(earlier: Rows, later: Rows) -> Rows:
@@ -84,13 +85,12 @@ def _difference(before: Rows, now: Rows, epoch: int) -> Rows:
     return rows[anything]
 
 
-def _longest(rows: Rows, epoch: int, counts: Integers, total_ns: Integers) -> Integers:
+def _longest(rows: Rows, epoch: int, counts: Counters, total_ns: Counters) -> Counters:
     parity = epoch & 1
     longest = np.where(rows["max_epoch"][..., parity] == epoch, rows["max_ns"][..., parity], 0).astype(np.int64)
     # One that ended just when the interval did is counted in the one and the longest of the other.
-    mean: Integers = -(-total_ns // np.maximum(counts, 1))
-    within: Integers = np.clip(longest, mean, total_ns)
-    return within
+    clipped: Counters = np.clip(longest, -(-total_ns // np.maximum(counts, 1)), total_ns)
+    return clipped
 
 
 class CallCounts:
