@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -180,7 +180,7 @@ class TrendsPane(Pane[View]):
         data = (placed.grid, placed.first, [id(frame) for _, _, frame in placed.frames])
         body = self._body
         if body is not None and body.shape == shape:
-            wait_s = PERIOD_S - (time.monotonic() - body.drawn_s)
+            wait_s = PERIOD_S - (monotonic() - body.drawn_s)
             if body.data == data:
                 return self._with_cursor_of(placed, body)
             if wait_s > 0:
@@ -197,7 +197,7 @@ class TrendsPane(Pane[View]):
             rows = grid.heights[number // grid.across] - 1
             drawn = canvas(chart, scale, grid.columns, rows) if chart.lines and rows > 0 else []
             charts.append(Drawn(trend, chart, scale, drawn, "" if chart.lines else _why_none(trend, view)))
-        self._body = Body(shape, data, placed, charts, time.monotonic())
+        self._body = Body(shape, data, placed, charts, monotonic())
         return self._body
 
     def _with_cursor_of(self, placed: Placed, body: Body) -> Body:

@@ -40,7 +40,7 @@ def count_drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def at(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Sets the time by which the pane draws anew."""
     now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
 
     def set_to(seconds: float) -> None:
         now[0] = seconds
