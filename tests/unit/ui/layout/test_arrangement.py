@@ -46,14 +46,14 @@ def test_more_room_never_shows_less(preset: Preset, least: dict[str, Size]) -> N
     counts = [len(arrange(preset, Size(width, width * 3 // 10), least).seen) for width in range(60, 260, 10)]
     assert counts == sorted(counts)
     assert counts[0] == 1
-    assert counts[-1] >= 4
+    assert counts[-1] >= 4 or preset.main in NOT_IN_STRIP
 
 
 def test_80x24_has_one_pane_and_the_rest_in_the_strip(least: dict[str, Size]) -> None:
     for preset in PRESETS:
         arranged = arrange(preset, Size(80, 20), least)
         assert arranged.seen == (preset.main,)
-        assert (len(arranged.strip), arranged.strip_lines) == (10, 3)
+        assert (len(arranged.strip), arranged.strip_lines) == (10 + (preset.main in NOT_IN_STRIP), 3)
 
 
 def test_few_cpus_leave_room_for_other_panes(least: dict[str, Size]) -> None:
