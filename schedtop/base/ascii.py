@@ -10,6 +10,20 @@ import locale
 import sys
 import unicodedata
 
+
+def _braille(dots: int) -> str:
+    """The stand-in of eight dots by where they are: the first three rows have the low bits, the last the high ones."""
+    rows = [bool(dots & mask) for mask in (0x09, 0x12, 0x24, 0xC0)]
+    if dots == 0xFF:
+        return "#"
+    if sum(rows) > 2:
+        return "|"
+    upper, lower = any(rows[:2]), any(rows[2:])
+    if upper and lower:
+        return "-" if rows[1] and rows[2] else ":"
+    return "'" if upper else "." if lower else " "
+
+
 STAND_INS = {
     # Shades and bars, from little to much: the order is kept.
     **dict(zip("·░▒▓█", ".:+%#", strict=True)),
@@ -17,6 +31,8 @@ STAND_INS = {
     **dict(zip("▏▎▍▌▋▊▉", "..:|+*%", strict=True)),
     # Quadrants of plots; their other halves are among the bars.
     **dict(zip("▘▝▀▖▗▐▞▚▛▜▙▟", "`'\".,|/\\####", strict=True)),
+    # Lines of charts.
+    **{chr(0x2800 + dots): _braille(dots) for dots in range(256)},
     # Lines; heavy ones are those of the pane that has the keys.
     **dict.fromkeys("─╌┄┈╴╶", "-"),
     **dict.fromkeys("│┆┊╎╵╷", "|"),

@@ -24,6 +24,7 @@ ALL_TASKS = -1
               help="What to write.  [default: json]")  # fmt: skip
 @click.option("--tasks", type=Number({"all": ALL_TASKS}), default=50, metavar="N|all",
               help="How many tasks, by run delay.  [default: 50]")  # fmt: skip
+@click.option("--plot", is_flag=True, help="With text: charts over the time collected.")
 @output_options
 @source_options
 @click.pass_obj

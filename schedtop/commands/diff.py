@@ -28,7 +28,9 @@ def run(signals: Signals, before: Path, after: Path, options: dict[str, Any]) ->
         names = (str(before), str(after))
         try:
             data = compare(sides[0], sides[1], names, options["top"])
-            written = to_json(data) if options["format_name"] == "json" else to_text(data, options["top"])
+            latencies = (sides[0]["runqueue_latency"]["all"], sides[1]["runqueue_latency"]["all"])
+            as_json = options["format_name"] == "json"
+            written = to_json(data) if as_json else to_text(data, options["top"], latencies)
         except Wrong as error:
             doubtful = [name for name, side in zip(names, sides, strict=True) if not side["recording"]]
             if not doubtful:

@@ -84,14 +84,14 @@ class TimeColumns:
         self.placed: Placed | None = None
         self._keeper = GridKeeper()
         self._edge = RightEdge()
-        self._margin = 0
+        self._margin = self._pitch = 0
 
     def forget(self) -> None:
         """Drops what is kept of Frames."""
         self.placed = None
 
-    def place(self, view: View, margin: int, width: int) -> Placed:
-        """The Frames of a View in `width` columns from the cell `margin` on."""
+    def place(self, view: View, margin: int, width: int, pitch: int = 0) -> Placed:
+        """The Frames of a View in `width` columns from the cell `margin` on, again after each `pitch` cells."""
         frames = (*view.series, *view.later)
         spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
         grid = self._keeper.grid(spans, self.per_column)
@@ -104,7 +104,7 @@ class TimeColumns:
         if is_moment(view):
             begin = min(at, grid.column(view.begin_ns) + 1)
             cursor = (begin - first, at - first)
-        self._margin = margin
+        self._margin, self._pitch = margin, pitch
         self.placed = Placed(grid, first, width, seen, newest - first, cursor)
         return self.placed
 
@@ -173,9 +173,10 @@ class TimeColumns:
     def on_click(self, event: events.Click) -> None:
         """Asks for the interval that was clicked."""
         offset = event.get_content_offset(self._pane)
-        if offset is None or self.placed is None or not self._margin <= offset.x < self._margin + self.placed.width:
+        if offset is None or self.placed is None:
             return
-        if (frame := self.placed.nearest(offset.x - self._margin)) is not None:
+        column = (offset.x % self._pitch if self._pitch else offset.x) - self._margin
+        if 0 <= column < self.placed.width and (frame := self.placed.nearest(column)) is not None:
             self.go_to(frame.end_ns)
 
 

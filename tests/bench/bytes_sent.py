@@ -12,7 +12,7 @@ from tests.bench.report import Goal, Options, Table, Topic, number
 from tests.bench.terminal import Terminal, shown
 
 SIZES = ((80, 24), (120, 40), (200, 60), (240, 70))
-PRESETS = "12345"
+PRESETS = "123456"
 LIMIT = 8192
 """The most that a frame of a quiet host should take."""
 

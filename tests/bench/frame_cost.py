@@ -1,6 +1,7 @@
 """CPU time of one whole frame of the dashboard, in a real terminal: arriving, view, every pane, and writing it out.
 
-    python -m tests.bench.frame_cost [--size 160x50] [--frames 100] [--cpus 2] [--tasks 200] [--window 1] [--task view]
+    python -m tests.bench.frame_cost [--size 160x50] [--frames 100] [--cpus 2] [--tasks 200] [--window 1] [--task]
+        [--preset trends]
 
 The app runs in a child on a pseudo terminal that is read by this process, with Frames of the synthetic source, whose
 own cost is left out. The minimum is the figure to compare; the median says how noisy the machine is.
@@ -81,10 +82,19 @@ class GivenTask(SyntheticTaskSource):
             yield task
 
 
-def child(scenario: Scenario, pace_s: float, window_s: int, result: int, task: bool = False) -> None:
-    """The app on the pseudo terminal, with the dashboard or the task view; its figures go to `result`."""
+def child(
+    scenario: Scenario, pace_s: float, window_s: int, result: int, task: bool = False, preset: str = "overview"
+) -> None:
+    """The app on the pseudo terminal, with the dashboard or the task view; its figures go to `result`.
+
+    Charts are drawn with every Frame, as they are with an interval of a second.
+    """
+    from textual import events
+
+    from schedtop.panes.scheduler.trends import pane as trends
     from schedtop.panes.task.past import Subject
     from schedtop.ui.app import run
+    from schedtop.ui.layout.presets import preset_named
     from schedtop.ui.on_demand import OnDemand
     from schedtop.ui.screens.dashboard.screen import Dashboard
 
@@ -96,19 +106,32 @@ def child(scenario: Scenario, pace_s: float, window_s: int, result: int, task: b
             if self.view is not None and self.task_opener.task_screen is None:
                 self.task_opener.open_task(Subject(0, 4240, "stress"))
 
+    class PresetFirst(Dashboard):
+        """Begins with a preset."""
+
+        def on_mount(self, event: events.Mount) -> None:
+            self.pane_layout.preset = preset_named(preset)
+            super().on_mount(event)
+
+    trends.PERIOD_S = 0.0
     given = GivenTask(scenario.frames) if task else None
     source = MeasuredSource(scenario, pace_s, given)
     status = run(
         source,
         settings=ViewSettings(window_ns=window_s * 10**9),
-        make_screen=TaskFirst if given else Dashboard,
+        make_screen=TaskFirst if given else PresetFirst,
         on_demand=OnDemand(make_task=(lambda number, whole: given) if given else None),
     )
     os.write(result, json.dumps({"status": status, "costs_ms": source.costs_ms[WARM_UP:]}).encode())
 
 
 def measure(
-    size: tuple[int, int], scenario: Scenario, pace_s: float, window_s: int, task: bool = False
+    size: tuple[int, int],
+    scenario: Scenario,
+    pace_s: float,
+    window_s: int,
+    task: bool = False,
+    preset: str = "overview",
 ) -> dict[str, Any]:
     """Runs the child at a terminal size (columns, lines) and gives what it measured and how much it wrote."""
     read_end, write_end = os.pipe()
@@ -117,7 +140,7 @@ def measure(
         os.environ["TERM"], os.environ["COLORTERM"] = "xterm-256color", "truecolor"
         os.close(read_end)
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
-        child(scenario, pace_s, window_s, write_end, task)
+        child(scenario, pace_s, window_s, write_end, task, preset)
         os._exit(0)
     os.close(write_end)
     written = 0
@@ -152,13 +175,14 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=1, help="seconds")
     parser.add_argument("--pace", type=float, default=PACE_S, help="seconds between Frames")
     parser.add_argument("--task", action="store_true", help="the task view over the dashboard")
+    parser.add_argument("--preset", default="overview", help="its word (default %(default)s)")
     options = parser.parse_args()
     columns, lines = map(int, options.size.split("x"))
     scenario = Scenario(cpus=options.cpus, tasks=options.tasks, slow_waits=30, frames=options.frames + WARM_UP)
-    result = measure((columns, lines), scenario, options.pace, options.window, options.task)
+    result = measure((columns, lines), scenario, options.pace, options.window, options.task, options.preset)
     costs = result.get("costs_ms") or [float("nan")]
     print(
-        f"{options.size}, {options.cpus} CPUs, {options.tasks} tasks, window {options.window} s: "
+        f"{options.size}, {options.cpus} CPUs, {options.tasks} tasks, window {options.window} s, {options.preset}: "
         f"min {min(costs):.1f} ms, median {statistics.median(costs):.1f} ms of CPU a frame, over {len(costs)} frames; "
         f"{result['bytes_per_frame']} bytes a frame"
     )

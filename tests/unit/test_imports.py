@@ -48,9 +48,10 @@ BELOW = {
     "sources.synthetic": {"offcpu", "task", "path"},
     "sources": set(),
     "checks": {"sources.scheduler", "sources.proc", "sources.offcpu", "sources.task", "sources.capture"},
-    "outputs": {"verdict", "recording", "triggers", "offcpu", "path", "task", "activity"},
+    "charts": {"model"},
+    "outputs": {"verdict", "recording", "triggers", "offcpu", "path", "task", "activity", "charts"},
     "widgets": {"base"},
-    "panes": {"verdict", "offcpu", "task", "widgets"},
+    "panes": {"verdict", "offcpu", "task", "widgets", "charts"},
     "ui": {"panes", "outputs"},
     "config": {"ui"},
     "run": {"outputs", "sources.choice", "sources.scheduler", "sources.proc", "sources.synthetic"},
@@ -223,7 +224,7 @@ def test_textual_is_imported_only_by_the_screen(path: Path) -> None:
 
 
 OTHERS = {"schedtop", "numpy", "perfetto", "click", "prometheus_client", "jinja2", "markupsafe", "matplotlib", "bcc"}
-OTHERS |= {"elftools", "tomlkit"}
+OTHERS |= {"elftools", "plotext", "tomlkit"}
 """What else may be imported at all. Another one needs a reason in docs/dependencies.md."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedtop.base.units import format_round_ns, plural
+from schedtop.charts.text import distributions_text
 from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
@@ -15,11 +16,17 @@ from schedtop.outputs.words import filter_words
 
 WIDTH = 80
 
+Latency = Mapping[str, Any] | None
+"""`all` of `runqueue_latency`; `None` where it is not known."""
+
 _LABEL = 36
 
 
-def to_text(data: Mapping[str, Any], top: int) -> str:
-    """The comparison as text, ending with a newline; each table has at most `top` rows."""
+def to_text(data: Mapping[str, Any], top: int, latencies: tuple[Latency, Latency] = (None, None)) -> str:
+    """The comparison as text, ending with a newline; each table has at most `top` rows.
+
+    `latencies`: all waits of both sides, which are drawn over each other.
+    """
     before, after = data["before"], data["after"]
     lines = [_prose(data["headline"] + "."), ""]
     for words, side in (("Before", before), ("After", after)):
@@ -28,6 +35,7 @@ def to_text(data: Mapping[str, Any], top: int) -> str:
         lines.append(_prose(f"{verdict['headline']}.", f"{words}: {sign + ' ' if sign else ''}", "  "))
     lines += ["", *(_prose(words, "Warning: ", "  ") for words in data["warnings"])]
     blocks = ["\n".join(lines).rstrip(), _sides(before, after)]
+    blocks += [distributions_text("How long waits were, as shares of all waits", *latencies)]
     changed = data["changes"][:top]
     quiet = sum(change["score"] < NOTABLE for change in data["changes"])
     blocks.append(_table(f"What changed most (score under {NOTABLE:g}: little, {quiet} of these)", "", changed))

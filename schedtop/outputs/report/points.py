@@ -53,6 +53,7 @@ SERIES_FIELDS = (
     "throttled_ns",
     "pressure_ns",
     *INTERRUPT_SUMS,
+    "queue_length",
     "lost",
 )
 """The fields of a row over time, in this order."""
@@ -65,8 +66,8 @@ class Point:
     """A piece of time: `frames` Frames that begin `offset_ns` after the report, `counters` of the CPUs chosen.
 
     `counters`: shape (len(CPU_COUNTERS),); `heat`: shape (cpus, len(HEAT)); `delays`: run delay in nanoseconds by tid
-    and start time; `pressure_ns` is `None` where it is not known; `interrupts`: INTERRUPT_SUMS, over `timed_ns` of the
-    interval; `missing`: fields that are not available.
+    and start time; `pressure_ns` and `queue_length` (the longest one) are `None` where they are not known; `interrupts`:
+    INTERRUPT_SUMS, over `timed_ns` of the interval; `missing`: fields that are not available.
     """
 
     start_time_ns: int
@@ -79,6 +80,7 @@ class Point:
     throttled_periods: int
     throttled_ns: int
     pressure_ns: int | None
+    queue_length: int | None
     lost: int
     heat: Integers
     delays: dict[tuple[int, int], int]
@@ -124,6 +126,7 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
         throttled_periods=int(frame.throttling["throttled_periods"].sum()),
         throttled_ns=int(frame.throttling["throttled_ns"].sum()),
         pressure_ns=None if frame.pressure is None or "pressure" in frame.unavailable else frame.pressure.some_ns,
+        queue_length=int(frame.cpus.queue_length[cpus].sum()) if is_available(frame, "queue_length") else None,
         lost=sum(asdict(frame.loss).values()),
         heat=frame.cpus.counters[:, [CPU_COUNTERS.index(name) for name in HEAT]].astype(np.int64),
         delays=dict(zip(keys, worst["run_delay_ns"].tolist(), strict=True)),
@@ -165,6 +168,7 @@ def merge_points(points: Sequence[Point], tasks: int = KEEP_TASKS) -> Point:
         latency=sum((point.latency for point in points), Histogram.empty()),
         interrupts=np.sum([point.interrupts for point in points], axis=0, dtype=np.int64),
         pressure_ns=sum(known) if len(known) == len(points) else None,
+        queue_length=max((point.queue_length for point in points if point.queue_length is not None), default=None),
         heat=heat,
         delays=dict(kept),
         missing=frozenset().union(*(point.missing for point in points)),
@@ -194,6 +198,7 @@ def series_row(point: Point) -> dict[str, Any]:
         "throttled_ns": point.throttled_ns,
         "pressure_ns": point.pressure_ns,
         **dict(zip(INTERRUPT_SUMS, point.interrupts.tolist(), strict=True)),
+        "queue_length": point.queue_length,
         "lost": point.lost,
     }
     unknown = {name for name in row if name in point.missing}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from schedtop.base.units import (
+    NS_PER_S,
     format_count,
     format_counted,
     format_ns,
@@ -16,6 +17,8 @@ from schedtop.base.units import (
     plural,
     rate,
 )
+from schedtop.charts.text import Piece, trends_text
+from schedtop.charts.trends import values_of_row
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.interrupts import CPU_HEAD, SOURCE_HEAD, interrupt_cells
 from schedtop.outputs.report.words import (
@@ -45,7 +48,7 @@ _BAR = 30
 def to_text(data: Data, top: int) -> str:
     """The report as text, ending with a newline; tables have at most `top` rows, those over time all of them."""
     parts: tuple[Callable[[Data, int], str], ...] = (
-        *(_head, _verdict, _over_time, _latency, _histogram, _cpus, _tasks, _groups, _short_lived),
+        *(_head, _verdict, _over_time, _trends, _latency, _histogram, _cpus, _tasks, _groups, _short_lived),
         *(_slow_waits, _blockings, _preemptions, _interrupts, _quotas, _events),
     )
     blocks = [part(data, top) for part in parts]
@@ -78,6 +81,14 @@ def _over_time(data: Data, _top: int) -> str:
     names = useful_columns(rows)
     made = table(names, [[row[name] for name in names] for row in rows], left=("time", "verdict"), gap=" ")
     return f"Over time\n{made}"
+
+
+def _trends(data: Data, _top: int) -> str:
+    rows = data["series"]
+    if not rows:
+        return ""
+    pieces = [Piece(row["offset_ns"], row["interval_ns"], values_of_row(row)) for row in rows]
+    return trends_text(pieces, round(moment(rows[0]["start_time"]).timestamp() * NS_PER_S))
 
 
 def _latency(data: Data, _top: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from textual.geometry import Region, Size
 
-from schedtop.ui.layout.presets import Plan, Preset, Row
+from schedtop.ui.layout.presets import NOT_IN_STRIP, Plan, Preset, Row
 
 STRIP_CELL = 26
 """Cells that the strip has at least for each pane that is not seen."""
@@ -96,7 +96,7 @@ def _with_guest(plan: Plan, main: str, guest: str | None) -> Plan:
 
 def _beside_strip(plan: Plan, least: Mapping[str, Size], size: Size) -> Arrangement:
     seen = {pane for row in plan for pane in row.cells}
-    strip = tuple(pane for pane in least if pane not in seen)
+    strip = tuple(pane for pane in least if pane not in seen and pane not in NOT_IN_STRIP)
     most = STRIP_MOST if size.height < STRIP_FREE_LINES else len(strip)
     return Arrangement(plan, strip, min(most, -(-len(strip) // strip_across(size.width))))
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 
 OVER_TIME, LATENCY, CPUS, CPU_STRIPS = "over-time", "latency", "cpus", "cpu-strips"
 STEAL, QUEUE, SLOW_WAITS, BLAME = "steal", "queue", "slow-waits", "blame"
-TASKS, SHORT_LIVED, INTERRUPTS = "tasks", "short-lived", "interrupts"
+TASKS, SHORT_LIVED, INTERRUPTS, TRENDS = "tasks", "short-lived", "interrupts", "trends"
 """The panes, by the ids of their widgets."""
+
+NOT_IN_STRIP = frozenset({TRENDS})
+"""What they show the cells of others tell already."""
 
 
 CPU_LINES, CPU_FRAME = 3, 7
@@ -198,6 +201,13 @@ PRESETS = (
                 Row({SHORT_LIVED: 1}, 3),
             ),
         ),
+    ),
+    Preset(
+        6,
+        "Trends",
+        "What changed over the whole history, and together with what: charts over time",
+        TRENDS,
+        ((Row({TRENDS: 1}),),),
     ),
 )
 

@@ -25,6 +25,7 @@ from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.steal.pane import StealPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.scheduler.trends.pane import TrendsPane
 from schedtop.panes.task.overview import OverviewPane
 from schedtop.panes.task.peers import PeersPane
 from schedtop.panes.task.slow_waits import TaskSlowWaitsPane
@@ -43,7 +44,7 @@ from schedtop.widgets.canvas import Canvas
 
 DASHBOARD_PANES: tuple[type[Widget], ...] = (
     *(Canvas, BlamePane, OverTimePane, CpuStripsPane, CpusPane, InterruptsPane, LatencyPane),
-    *(QueuePane, ShortLivedPane, SlowWaitsPane, StealPane, TasksPane),
+    *(QueuePane, ShortLivedPane, SlowWaitsPane, StealPane, TasksPane, TrendsPane),
 )
 """In the order in which `schedtop config` tells of their keys: first what all panes have."""
 

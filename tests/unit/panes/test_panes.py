@@ -25,12 +25,13 @@ from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.steal.pane import StealPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.scheduler.trends.pane import TrendsPane
 from tests.unit.panes.conftest import MakeView, without
 from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, lines_of, text
 from tests.unit.widgets.test_strips import HOSTILE
 
 PANES: list[Callable[[], Pane]] = [CpusPane, LatencyPane, StealPane, SlowWaitsPane, TasksPane, BlamePane, QueuePane]
-PANES += [OverTimePane, CpuStripsPane, ShortLivedPane, InterruptsPane]
+PANES += [OverTimePane, CpuStripsPane, ShortLivedPane, InterruptsPane, TrendsPane]
 SIZES = [(80, 24), (160, 48), (24, 6), (44, 10)]
 
 pytestmark = pytest.mark.asyncio

@@ -183,7 +183,7 @@ async def test_the_hint_goes_with_the_first_key_and_covers_nothing() -> None:
 
 
 def test_the_hint_names_actions_that_there_are() -> None:
-    keys = {"", "1-5", "← →"}
+    keys = {"", "1-6", "← →"}
     assert {name for line in WORDS for name, _ in line} - keys <= actions().keys()
 
 

@@ -15,6 +15,7 @@ from schedtop.panes.scheduler.short_lived.pane import ShortLivedPane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.steal.pane import StealPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
+from schedtop.panes.scheduler.trends.pane import TrendsPane
 from schedtop.ui.layout import presets
 
 
@@ -33,4 +34,5 @@ def panes_of(own_pid: int | None) -> tuple[Pane[View], ...]:
         ShortLivedPane(id=presets.SHORT_LIVED),
         # Last: where the strip has no room for all, it is the one that shows nothing unasked.
         InterruptsPane(id=presets.INTERRUPTS),
+        TrendsPane(id=presets.TRENDS),
     )

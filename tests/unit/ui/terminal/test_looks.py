@@ -20,7 +20,24 @@ from tests.unit.ui.emulator import Drawing
 
 ON_DEMAND = OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task)
 
-TOUR = ("1", "2", "3", "4", "5", "space", "left", "space", "question_mark", "escape", "v", "escape", "enter", "escape")
+TOUR = (
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "5",
+    "space",
+    "left",
+    "space",
+    "question_mark",
+    "escape",
+    "v",
+    "escape",
+    "enter",
+    "escape",
+)
 """All presets, what is frozen, the help, the verdict, the task view."""
 
 
@@ -91,7 +108,7 @@ def reversed_lines(app: Drawing) -> list[int]:
     return [sum("at7" in style for _, style in line) for line in app.emulator.cells]
 
 
-@pytest.mark.parametrize("preset", ["1", "2", "3", "4", "5"])
+@pytest.mark.parametrize("preset", ["1", "2", "3", "4", "5", "6"])
 async def test_a_frame_of_a_quiet_host_takes_less_than_eight_kilobytes(preset: str) -> None:
     source = GivenSource(cpus=2, tasks=40, slow_waits=0, steal_ratio=0.0)
     app = Drawing(source)

@@ -1,0 +1,1 @@
+"""Charts over the whole history."""
