@@ -1,4 +1,4 @@
-"""The three lines on top: which host, live or frozen, what is shown, what was lost, and what to make of it."""
+"""The three lines on top: what to make of it and what to do; and a dim one on what is shown, what was lost, where."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from schedtop.model.frame import Frame
 from schedtop.panes.levels import Level, steal_level
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts
+from schedtop.widgets.strips import Span, broken, clip, spans_width, steady, whole_parts, width_of
 
 
 class LossWords(NamedTuple):
@@ -70,7 +70,7 @@ SEPARATOR: Span = (" │ ", "dim")
 
 VERDICT_LEVELS = {
     "ok": Level("✓", "OK", "live"),
-    "notice": Level("!", "NOTICE", "notice"),
+    "notice": Level("!", "NOTICE", "notice-band"),
     "alarm": Level("!!", "ALARM", "alarm"),
     "unknown": Level("?", "UNKNOWN", "dim"),
     "measuring": Level("…", "MEASURING", "dim"),
@@ -78,14 +78,17 @@ VERDICT_LEVELS = {
 """The levels of a verdict: sign, word, style."""
 
 
-VERDICT_LINE = 2
+VERDICT_LINES = 2
+
+BANDS = ("notice", "alarm")
+"""The levels whose colour fills the lines: what is in order does not shout."""
 
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
 
 
 class HeaderPane(Canvas, can_focus=False):
-    """Two lines of state and the verdict. Parts that do not fit are left out whole, least important first."""
+    """The verdict in two lines, and a line of state. Of that, parts that do not fit are left out whole."""
 
     DEFAULT_CSS = """
     HeaderPane { height: 3; padding: 0 1; background: $panel; }
@@ -99,6 +102,8 @@ class HeaderPane(Canvas, can_focus=False):
         self.verdict: Verdict | None = None
         self.recording = ""
         self.player: Span | None = None
+        self.why_key = ""
+        """What shows all of the verdict."""
         self.triggers: list[Span] = []
         """What is watched for, or what has fired last."""
 
@@ -107,7 +112,7 @@ class HeaderPane(Canvas, can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        if offset is not None and offset.y == VERDICT_LINE and self.verdict is not None:
+        if offset is not None and offset.y < VERDICT_LINES and self.verdict is not None:
             self.post_message(self.VerdictClicked())
 
     def show(
@@ -136,13 +141,15 @@ class HeaderPane(Canvas, can_focus=False):
         if self.view is None:
             self.put([[("schedtop", "key"), ("  waiting for the first interval", "dim")]])
             return
-        state, clock = self._state(self.view), self._clock(self.view)
-        room = width - spans_width(clock) - 1
+        self.put([*verdict_band(self.verdict, width, self.why_key), self._state_line(self.view, width)])
+
+    def _state_line(self, view: View, width: int) -> list[Span]:
+        state, clock = self._state(view), self._clock(view)
         recording: Parts = [[(self.recording, "alarm")]] if self.recording else []
-        first = whole_parts([state, *recording, *self._host(self.view)], room, SEPARATOR)
-        gap = width - spans_width(first) - spans_width(clock)
-        shown = whole_parts(self._shown(self.view, width), width, SEPARATOR)
-        self.put([[*first, (" " * gap, "text"), *clock], shown, verdict_line(self.verdict, width)])
+        room = width - spans_width(clock) - 1
+        parts = [state, *recording, *self._shown(view, room - parts_width([state, *recording, []]))]
+        line = whole_parts([*parts, *self._host(view)], room, SEPARATOR)
+        return [*line, (" " * (width - spans_width(line) - spans_width(clock)), "text"), *clock]
 
     def _state(self, view: View) -> list[Span]:
         if self.player:
@@ -159,15 +166,15 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _host(self, view: View) -> Parts:
         cpus, recorded, ext = len(view.frame.cpus.ids), view.host.recorded_source, view.frame.sched_ext
-        kernel: list[Span] = [("Linux " + steady(view.host.kernel), "text")]
+        kernel: list[Span] = [("Linux " + steady(view.host.kernel), "dim")]
         parts: Parts = [
-            [(steady(view.host.name), "strong")],
-            [(format_counted(cpus, "CPU"), "text")],
             # Which scheduler it is matters more than which kernel.
             *([[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "notice")]] if ext else []),
-            kernel,
-            [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "text")],
             *([[(steady(note), "notice")] for note in view.host.notes]),
+            [(steady(view.host.name), "dim")],
+            [(format_counted(cpus, "CPU"), "dim")],
+            kernel,
+            [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "dim")],
         ]
         if view.host.source == "proc":  # what it cannot tell matters more than the kernel's name
             parts.remove(kernel)
@@ -178,7 +185,7 @@ class HeaderPane(Canvas, can_focus=False):
         """What is shown, what was lost and what schedtop costs: in fewer words where there is less room."""
         for loss_level, self_level in ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 3)):
             parts = self._worded(view, loss_level, self_level)
-            if sum(spans_width(part) for part in parts) + len(SEPARATOR[0]) * (len(parts) - 1) <= width:
+            if parts_width(parts) <= width:
                 break
         return parts
 
@@ -212,21 +219,45 @@ class HeaderPane(Canvas, can_focus=False):
         return parts
 
 
-def verdict_line(verdict: Verdict | None, width: int) -> list[Span]:
-    """Level, headline, evidence, action; where there is less room first the evidence goes, then the action."""
+def parts_width(parts: Parts) -> int:
+    """How many cells the parts take side by side."""
+    return sum(map(spans_width, parts)) + len(SEPARATOR[0]) * (len(parts) - 1)
+
+
+def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list[list[Span]]:
+    """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
+
+    The action goes on where the headline ends if it needs to. What does not fit at all ends with an ellipsis.
+    """
     if verdict is None:
-        return []
+        return [[], []]
     level = VERDICT_LEVELS[verdict.level]
-    head: list[Span] = [(f" {level.sign} {level.word} ", level.style), (" ", "text")]
-    headline: Span = (steady(verdict.headline), "strong")
-    evidence: Parts = [[(steady(item), "text")] for item in verdict.evidence]
-    action: Parts = [[("→ ", "dim"), (steady(verdict.action), "text")]] if verdict.action else []
-    room = width - spans_width(head)
-    for count in range(len(evidence), -1, -1):
-        parts: Parts = [[headline], *evidence[:count], *action]
-        if sum(map(spans_width, parts)) + len(SEPARATOR[0]) * (len(parts) - 1) <= room:
-            return [*head, *whole_parts(parts, room, SEPARATOR)]
-    return [*head, (clip(headline[0], room), "strong")]
+    banded = verdict.level in BANDS
+    plain, strong = (level.style, level.style) if banded else ("text", "strong")
+    head = f" {level.sign} {level.word} "
+    why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
+    headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
+    evidence: Parts = [[(steady(item), plain)] for item in verdict.evidence]
+    room = max(1, width - width_of(head) - 1)
+    first, rest = headline, ""
+    if width_of(headline) > room:
+        first, rest = broken(headline, room)
+    elif action and width_of(headline) + width_of(action) + 3 <= room:
+        first, action = f"{headline}   {action}", ""
+    below = "   ".join(filter(None, (rest, action)))
+    room = max(1, width - 1)
+    if width_of(below) <= room - spans_width(why):
+        room -= spans_width(why)
+    else:
+        why = []
+    parts: Parts = [[(clip(below, room), plain)]] if below else []
+    second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
+    lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
+    gap = width - spans_width(lines[1]) - spans_width(why)
+    if gap > 0:
+        lines[1] += [(" " * gap, plain), *why]
+    lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
+    return lines
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:

@@ -37,6 +37,7 @@ LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "busy": ("busy", "", ""),
         "steal": ("steal", "", ""),
         "notice": ("warning", "", "$notice-style"),
+        "notice-band": ("frozen-foreground", "frozen-background", "$frozen-style"),
         "alarm": ("alarm-foreground", "alarm-background", "$alarm-style"),
         "frozen": ("frozen-foreground", "frozen-background", "$frozen-style"),
         "live": ("success", "", "bold"),

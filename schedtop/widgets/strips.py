@@ -133,6 +133,15 @@ def whole_parts(parts: Iterable[Spans], width: int, separator: Span) -> list[Spa
     return line
 
 
+def broken(text: str, width: int) -> tuple[str, str]:
+    """A sentence in two: what fits in `width` cells, and the rest; at a space, or within the first word."""
+    fits = _head(text, width)
+    if len(fits) == len(text):
+        return text, ""
+    place = len(fits) if text[len(fits)] == " " else fits.rfind(" ")
+    return (text[:place], text[place + 1 :]) if place > 0 else (fits, text[len(fits) :])
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """A sentence in lines of at most `width` cells, broken at spaces."""
     lines: list[str] = []

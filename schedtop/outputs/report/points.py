@@ -66,8 +66,8 @@ class Point:
     """A piece of time: `frames` Frames that begin `offset_ns` after the report, `counters` of the CPUs chosen.
 
     `counters`: shape (len(CPU_COUNTERS),); `heat`: shape (cpus, len(HEAT)); `delays`: run delay in nanoseconds by tid
-    and start time; `pressure_ns` and `queue_length` (the longest one) are `None` where they are not known; `interrupts`:
-    INTERRUPT_SUMS, over `timed_ns` of the interval; `missing`: fields that are not available.
+    and start time; `pressure_ns` and `queue_length` (the longest one) are `None` where they are not known;
+    `interrupts`: INTERRUPT_SUMS, over `timed_ns` of the interval; `missing`: fields that are not available.
     """
 
     start_time_ns: int

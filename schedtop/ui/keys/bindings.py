@@ -56,7 +56,7 @@ KEY_TEXT = {
 FUNCTION_KEY = re.compile(r"f\d+")
 
 BAR_ORDER = (
-    *("help", "back", "quit", "freeze", "filter", "search", "sort", "palette", "verdict", "open"),
+    *("help", "back", "verdict", "quit", "freeze", "filter", "search", "sort", "palette", "open"),
     *("group", "window", "off-cpu", "path", "record", "export", "zoom", "triggers"),
 )
 """The actions that stand in the key bar, as their users need them; as many as fit."""

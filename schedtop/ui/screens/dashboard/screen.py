@@ -67,7 +67,7 @@ PARTS = {
 """The parts that keys and messages reach, by the attributes that hold them."""
 
 ORDER = (
-    *("help", "quit", "freeze", "filter", "sort", "sort-back", "sort-by", "verdict", "group", "group-back", "window"),
+    *("help", "verdict", "quit", "freeze", "filter", "sort", "sort-back", "sort-by", "group", "group-back", "window"),
     *("off-cpu", "step-back", "step-on", "step-back-10", "step-on-10", "threshold-up", "threshold-down", "overhead"),
     *("interrupts", "back", "open", "path", "record", "export", "capture", "zoom"),
 )
@@ -254,6 +254,7 @@ class Dashboard(Screen[None]):
         words = {"freeze": "Thaw"} if frozen else {}
         words |= {"record": "Stop rec"} if recording else {}
         own = self.action_list.of_screen()
+        self.query_one(HeaderPane).why_key = next((row.first_key for row in own if row.name == "verdict"), "")
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in in_bar_order(own)]
         if frozen:
             steps = [row for row in own if row.name in ("step-back", "step-on")]

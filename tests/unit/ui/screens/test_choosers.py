@@ -152,7 +152,7 @@ async def test_every_column_of_the_other_screens_is_explained() -> None:
 
 async def test_clicks_on_the_verdict_and_twice_on_a_row() -> None:
     async with running(size=(120, 40)) as (pilot, _source, dashboard):
-        await pilot.click(HeaderPane, offset=(30, 2))
+        await pilot.click(HeaderPane, offset=(30, 1))
         assert isinstance(pilot.app.screen, TextScreen)
         await typed(pilot, "escape")
         await to_pane(pilot, "tasks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedtop.model.rows import GROUPS
-from schedtop.panes.header import verdict_line
+from schedtop.panes.header import verdict_band
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.selected import ChosenGroup, selected_group
@@ -172,26 +172,26 @@ async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple
         assert pilot.app.screen is dashboard
 
 
-def test_a_narrow_verdict_loses_its_evidence_first_and_its_headline_last() -> None:
-    def words(width: int) -> str:
-        line = verdict_line(VERDICT, width)
-        assert spans_width(line) <= width
-        return "".join(part for part, _ in line)
+def test_a_narrow_verdict_keeps_headline_and_action() -> None:
+    def words(width: int) -> list[str]:
+        lines = verdict_band(VERDICT, width, "v")
+        assert all(spans_width(line) <= width for line in lines)
+        return ["".join(part for part, _ in line).rstrip() for line in lines]
 
-    assert words(100) == " !! ALARM  a headline │ first evidence │ second evidence │ → an action"
-    assert words(60) == " !! ALARM  a headline │ first evidence │ → an action"
-    assert words(40) == " !! ALARM  a headline │ → an action"
-    assert words(25) == " !! ALARM  a headline"
-    assert words(18) == " !! ALARM  a head…"
-    assert verdict_line(None, 80) == []
+    evidence = "  first evidence │ second evidence"
+    assert words(60) == [" !! ALARM  a headline   → an action", f"{evidence:<53} v why"]
+    assert words(40) == [" !! ALARM  a headline   → an action", "  first evidence                  v why"]
+    assert words(30) == [" !! ALARM  a headline", "  → an action           v why"]
+    assert words(18) == [" !! ALARM  a", "  headline   → an…"]
+    assert verdict_band(None, 80) == [[], []]
 
 
 def test_the_verdict_does_not_steer_the_terminal() -> None:
     hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語")
-    for width in range(12, 60):
-        line = verdict_line(hostile, width)
-        assert all(part.isprintable() for part, _ in line)
-        assert spans_width(line) <= width
+    for width in range(13, 60):
+        for line in verdict_band(hostile, width, "v"):
+            assert all(part.isprintable() for part, _ in line)
+            assert spans_width(line) <= width
 
 
 async def test_the_verdict_is_not_worked_out_again_while_frozen() -> None:
