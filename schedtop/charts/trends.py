@@ -101,7 +101,8 @@ def values_of(frames: Sequence[Frame], cpus: Sequence[int] | None = None) -> Val
         values["switches"] = sum(frame.kernel_switches or 0 for frame in frames) * NS_PER_S / interval_ns
     if "steal" not in lacks and (accounted := _sum(frames, "accounted_ns", cpus)):
         values["steal"] = _sum(frames, "steal_ns", cpus) / accounted
-    if "queue_length" not in lacks:
+    if not {"latency", "queue_length"} & lacks:
+        # Who waits is seen by the same programs that time the waits.
         values["queued"] = max(float(_chosen(frame.cpus.queue_length, cpus).sum()) for frame in frames)
     if "pressure" not in lacks and all(frame.pressure is not None for frame in frames):
         pressures = [frame.pressure for frame in frames if frame.pressure is not None]

@@ -166,7 +166,7 @@ def test_report_keeps_unavailable_parts_unavailable(tmp_path: Path) -> None:
     row = data["series"][0]
     assert {name for name in row if row[name] is None} == {
         *("steal_ratio", "waits", "p50_ns", "p99_ns", "max_ns", "slow_waits", "slow_wait_ns", "pressure_ns", "wakeups"),
-        *("throttled_periods", "throttled_ns", *INTERRUPT_SUMS),
+        *("throttled_periods", "throttled_ns", "queue_length", *INTERRUPT_SUMS),
     }
     assert "not available  steal, latency, " in (told := to_text(data, 5)) and told.count("this kernel cannot") == 1
     assert "this kernel cannot" in to_html(data, 5)
