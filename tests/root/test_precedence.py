@@ -31,6 +31,7 @@ from schedtop.verdict.verdict import Verdict
 
 INTERVAL_NS = 200 * NS_PER_MS
 LOOP = "while True: pass"
+PULSE = "import time\nwhile True: time.sleep(0.005)"
 
 JOBS = """
 import os, signal, sys, time
@@ -104,7 +105,12 @@ def first() -> Iterator[Path]:
 
 
 def loop(
-    policy: int = os.SCHED_OTHER, priority: int = 0, nice: int = 0, cpu: int = 1, group: Path | None = None
+    policy: int = os.SCHED_OTHER,
+    priority: int = 0,
+    nice: int = 0,
+    cpu: int = 1,
+    group: Path | None = None,
+    code: str = LOOP,
 ) -> subprocess.Popen[bytes]:
     """A loop on one CPU, in a cgroup, else in the session of the tests."""
 
@@ -115,7 +121,7 @@ def loop(
         os.setpriority(os.PRIO_PROCESS, 0, nice)
         os.sched_setscheduler(0, policy, os.sched_param(priority))
 
-    return python(LOOP, preexec_fn=prepare)
+    return python(code, preexec_fn=prepare)
 
 
 @contextmanager
@@ -293,10 +299,10 @@ def test_task_of_the_policy_batch_has_the_weight_of_its_nice(watch: Watcher, fro
 
 def test_classes_of_tasks_are_those_of_the_kernel(watch: Watcher, front_end: str) -> None:
     wanted = {
-        loop(os.SCHED_RR, 3): Treatment(SchedClass.RT, Policy.RR, 3, 0),
-        loop(nice=7): Treatment(SchedClass.FAIR, Policy.OTHER, 0, 7),
-        loop(os.SCHED_BATCH, nice=-3): Treatment(SchedClass.FAIR, Policy.BATCH, 0, -3),
-        loop(os.SCHED_IDLE): Treatment(SchedClass.FAIR, Policy.IDLE, 0, 0),
+        loop(os.SCHED_RR, 3, code=PULSE): Treatment(SchedClass.RT, Policy.RR, 3, 0),
+        loop(nice=7, code=PULSE): Treatment(SchedClass.FAIR, Policy.OTHER, 0, 7),
+        loop(os.SCHED_BATCH, nice=-3, code=PULSE): Treatment(SchedClass.FAIR, Policy.BATCH, 0, -3),
+        loop(os.SCHED_IDLE, code=PULSE): Treatment(SchedClass.FAIR, Policy.IDLE, 0, 0),
     }
     with ended(*wanted):
         time.sleep(0.5)
