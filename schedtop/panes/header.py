@@ -146,9 +146,12 @@ class HeaderPane(Canvas, can_focus=False):
     def _state_line(self, view: View, width: int) -> list[Span]:
         state, clock = self._state(view), self._clock(view)
         recording: Parts = [[(self.recording, "alarm")]] if self.recording else []
-        room = width - spans_width(clock) - 1
-        parts = [state, *recording, *self._shown(view, room - parts_width([state, *recording, []]))]
-        line = whole_parts([*parts, *self._host(view)], room, SEPARATOR)
+        ext = view.frame.sched_ext
+        # Which scheduler it is matters more than all that follows.
+        other: Parts = [[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "notice")]] if ext else []
+        first, room = [state, *recording, *other], width - spans_width(clock) - 1
+        shown = self._shown(view, room - parts_width([*first, []]))
+        line = whole_parts([*first, *shown, *self._host(view)], room, SEPARATOR)
         return [*line, (" " * (width - spans_width(line) - spans_width(clock)), "text"), *clock]
 
     def _state(self, view: View) -> list[Span]:
@@ -165,20 +168,15 @@ class HeaderPane(Canvas, can_focus=False):
         return [(format_day_and_clock(end_ns) if self.player else format_clock(end_ns), "strong")]
 
     def _host(self, view: View) -> Parts:
-        cpus, recorded, ext = len(view.frame.cpus.ids), view.host.recorded_source, view.frame.sched_ext
+        cpus, recorded = len(view.frame.cpus.ids), view.host.recorded_source
         kernel: list[Span] = [("Linux " + steady(view.host.kernel), "dim")]
         parts: Parts = [
-            # Which scheduler it is matters more than which kernel.
-            *([[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "notice")]] if ext else []),
             *([[(steady(note), "notice")] for note in view.host.notes]),
             [(steady(view.host.name), "dim")],
+            [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "dim")],
             [(format_counted(cpus, "CPU"), "dim")],
             kernel,
-            [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "dim")],
         ]
-        if view.host.source == "proc":  # what it cannot tell matters more than the kernel's name
-            parts.remove(kernel)
-            parts.append(kernel)
         return parts
 
     def _shown(self, view: View, width: int) -> Parts:
@@ -191,11 +189,12 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _worded(self, view: View, loss_level: int, self_level: int) -> Parts:
         frame, settings = view.frame, view.settings
-        parts: Parts = [[("window ", "dim"), (format_round_ns(settings.window_ns), "strong")]]
+        window = "" if self_level > 2 else "window "
+        parts: Parts = [[(window, "dim"), (format_round_ns(settings.window_ns), "strong")]]
         threshold: list[Span] = [("slow > ", "dim"), (format_round_ns(frame.threshold_ns), "strong")]
-        if self.wanted_threshold_ns not in (None, frame.threshold_ns) and not view.frozen:
+        changing = self.wanted_threshold_ns not in (None, frame.threshold_ns) and not view.frozen
+        if changing:
             threshold.append((f" → {format_round_ns(self.wanted_threshold_ns or 0)}", "notice"))
-        if "slow_waits" not in frame.unavailable:
             parts.append(threshold)
         parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
@@ -214,6 +213,8 @@ class HeaderPane(Canvas, can_focus=False):
         parts.append(_own_cost(frame, self_level, "recorder" if view.host.recorded_source else "self"))
         if old := _old_rows(frame.loss):
             parts.append([(f"{format_counted(old, 'old row')}{'' if loss_level else ' forgotten'}", "dim")])
+        if "slow_waits" not in frame.unavailable and not changing:
+            parts.append(threshold)
         if not frame.loss.any:
             parts.append([("nothing lost", "dim")])
         return parts

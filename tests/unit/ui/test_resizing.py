@@ -78,9 +78,9 @@ class Window:
             self._stream.feed(data[:cut])
 
     def wait_for(self, word: str) -> None:
-        """Reads until the first line has this word."""
+        """Reads until the header has this word."""
         end = time.monotonic() + 30
-        while word not in self.shown()[0]:
+        while word not in "\n".join(self.shown()[:3]):
             assert time.monotonic() < end, "\n".join(self.shown())
             self.take(0.1)
 

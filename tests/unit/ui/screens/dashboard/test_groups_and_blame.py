@@ -160,7 +160,7 @@ async def test_the_verdict_is_in_the_header_and_in_full_with_its_key(size: tuple
     async with running(size) as (pilot, _source, dashboard):
         verdict = dashboard.shown.verdict
         assert verdict is not None
-        line = lines(pilot.app)[2]
+        line = lines(pilot.app)[0]
         assert verdict.headline[:20] in line
         await pilot.press("v")
         await pilot.pause()
@@ -178,11 +178,11 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
         assert all(spans_width(line) <= width for line in lines)
         return ["".join(part for part, _ in line).rstrip() for line in lines]
 
-    evidence = "  first evidence │ second evidence"
+    evidence = " first evidence │ second evidence"
     assert words(60) == [" !! ALARM  a headline   → an action", f"{evidence:<53} v why"]
-    assert words(40) == [" !! ALARM  a headline   → an action", "  first evidence                  v why"]
-    assert words(30) == [" !! ALARM  a headline", "  → an action           v why"]
-    assert words(18) == [" !! ALARM  a", "  headline   → an…"]
+    assert words(40) == [" !! ALARM  a headline   → an action", evidence]
+    assert words(30) == [" !! ALARM  a headline", f"{' → an action':<23} v why"]
+    assert words(18) == [" !! ALARM  a", " headline   → an …"]
     assert verdict_band(None, 80) == [[], []]
 
 
