@@ -32,7 +32,7 @@ def packed(*lines: str) -> bytes:
 
 def whole(lines: Iterable[str]) -> bytes:
     """A recording that was packed as a whole."""
-    return gzip.compress("".join((LINES[0], *lines)).encode(), 3, mtime=0)
+    return gzip.compress("".join((LINES[0], *lines)).encode(), 6, mtime=0)
 
 
 def _beside(line: str, value: str) -> str:

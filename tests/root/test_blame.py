@@ -193,7 +193,7 @@ def test_a_real_time_task_is_the_one_to_blame(watch, front_end) -> None:
             rows, urgent = take.waits("victim", PREEMPTION), take.cast.tids["urgent"]
             assert 25 * 0.9 <= len(rows) <= 25 * 1.1
             assert np.median(rows["wait_ns"]) == pytest.approx(burst_ns, rel=POINTS)
-            assert most(is_cause(rows, "preemption")), all_causes(rows)
+            assert most(is_cause(rows, "behind-rt")), all_causes(rows)
             # A thread of the kernel may come first: it has nothing of the wait then, but did take the CPU.
             assert most(rows["preemptor_tid"] == urgent, 0.8)
             assert most(rows["blocker_tid"][:, 0] == urgent)
@@ -212,7 +212,7 @@ def test_two_blockers_with_known_unequal_shares(watch, any_front_end) -> None:
             take.needs(rounds > 15, f"only {rounds:.0f} rounds")
             rows = take.waits("victim", PREEMPTION)
             assert 0.85 * rounds <= len(rows) <= 1.15 * rounds
-            assert most(is_cause(rows, "preemption"))
+            assert most(is_cause(rows, "behind-rt"))
             assert most(rows["preemptor_tid"] == tids["first"])
             assert share(rows, tids["first"]) == pytest.approx(0.6, abs=POINTS)
             assert share(rows, tids["second"]) == pytest.approx(0.4, abs=POINTS)
@@ -356,7 +356,7 @@ hear()
             assert np.all((moved["enqueue_cpu"] == 1) & (moved["cpu"] == 0))
             assert np.all(moved["domain"] == DOMAINS.index("numa"))
             assert np.mean(moved["preemptor_tid"] == tids["here"]) >= 0.8
-            assert np.mean(is_cause(moved, "preemption")) >= 0.8, all_causes(moved)
+            assert np.mean(is_cause(moved, "behind-rt")) >= 0.8, all_causes(moved)
             assert coverage(moved) >= 0.9
             assert share(moved, tids["here"]) == pytest.approx(1 / 3, abs=0.1)
             assert share(moved, tids["there"]) == pytest.approx(2 / 3, abs=0.1)

@@ -29,9 +29,13 @@ from schedtop.sources.host.competition import CompetitionReader
 pytestmark = pytest.mark.beside
 
 CPU = 1
+LIGHT_SHARES = 8192
+"""Where the group has all CPUs and this test is to get one of them, too."""
+
 NEAR = 0.01
 MS = 1_000_000
 
+# Whatever happens to those who should stop it.
 HOG = "import signal\nsignal.alarm(60)\nwhile True: pass"
 
 
@@ -89,7 +93,7 @@ def hog(
     return python(HOG, preexec_fn=prepare, **options)
 
 
-def answer(tid: int, seconds: float = 2.5) -> dict[str, Any]:
+def answer(tid: int, seconds: float = 1.5) -> dict[str, Any]:
     """What `schedtop task` says of its weights."""
     options = {"tid": tid, "whole_process": None, "duration": int(seconds * 1e9), "interval": 100 * MS}
     options |= {"threshold": MS, "slow_waits": True, "source": "auto", "format_name": "json"}
@@ -100,7 +104,7 @@ def answer(tid: int, seconds: float = 2.5) -> dict[str, Any]:
 
 
 def undisturbed(
-    subject: subprocess.Popen[bytes], *rivals: subprocess.Popen[bytes], cpus: int = 1, seconds: float = 2.5
+    subject: subprocess.Popen[bytes], *rivals: subprocess.Popen[bytes], cpus: int = 1, seconds: float = 1.5
 ) -> dict[str, Any]:
     """The answer of a window in which nothing else had much of the CPUs: real-time tasks outweigh any group."""
     for _ in range(4):
@@ -195,7 +199,9 @@ def test_the_policy_idle_has_a_weight_of_three(heavy: Group) -> None:
         assert undisturbed(idle, other)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.alone
 def test_three_tasks_on_two_cpus(heavy: Group) -> None:
+    heavy.set(LIGHT_SHARES)
     hogs = [hog(heavy, cpus={0, 1}) for _ in range(3)]
     with ended(*hogs):
         time.sleep(0.5)
@@ -207,7 +213,9 @@ def test_three_tasks_on_two_cpus(heavy: Group) -> None:
         assert got == pytest.approx(1 / 3, abs=0.12)
 
 
+@pytest.mark.alone
 def test_pinned_apart_they_do_not_compete(heavy: Group) -> None:
+    heavy.set(LIGHT_SHARES)
     one, other = hog(heavy), hog(heavy, cpus={0})
     with ended(one, other):
         time.sleep(0.3)
@@ -217,6 +225,7 @@ def test_pinned_apart_they_do_not_compete(heavy: Group) -> None:
         assert found["entitled_cpus"] == pytest.approx(found["got_cpus"], abs=0.1)
 
 
+@pytest.mark.alone
 def test_real_time_tasks_come_first() -> None:
     mine, first = hog(start_new_session=True), hog()
     with ended(mine, first):

@@ -80,7 +80,7 @@ def _difference(before: Rows, now: Rows, epoch: int) -> Rows:
             earlier[~same] = 0
             change = now[name].astype(np.int64) - earlier
             rows[name] = change
-            anything |= change.reshape(len(now), -1).any(axis=1)
+            anything |= change.any(axis=tuple(range(1, change.ndim)))
     rows["syscall_max_ns"] = _longest(now, epoch, rows["syscalls"], rows["syscall_ns"])
     return rows[anything]
 

@@ -17,7 +17,7 @@ WITHOUT_TRACEPOINTS = "this kernel's BTF has no tracepoints of device interrupts
 
 DEVICES, SOFTIRQS = "irq_handler", "softirq"
 RAISE = "softirq_raise"
-COMPLETIONS = ("block_rq_complete", "block_bio_complete")
+BLOCK_DONE = ("block_rq_complete", "block_bio_complete")
 
 
 def vectors() -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def interrupt_front_end(completions: bool = False) -> FrontEnd:
         raise SourceError(WITHOUT_BTF) from error
     if completions:
         return front_end
-    return replace(front_end, events={name: on for name, on in front_end.events.items() if name not in COMPLETIONS})
+    return replace(front_end, events={name: on for name, on in front_end.events.items() if name not in BLOCK_DONE})
 
 
 def front_end_of(btf: Btf) -> FrontEnd:
@@ -73,8 +73,8 @@ def front_end_of(btf: Btf) -> FrontEnd:
         REQUEST_BIO=("request", "bio"),
         REQUEST_PART=("request", "part"),
     )
-    if device and all(btf.has_typedef(f"btf_trace_{each}") for each in COMPLETIONS):
-        events |= {each: btf.typedef_id(f"btf_trace_{each}") for each in COMPLETIONS}
+    if device and all(btf.has_typedef(f"btf_trace_{each}") for each in BLOCK_DONE):
+        events |= {each: btf.typedef_id(f"btf_trace_{each}") for each in BLOCK_DONE}
         flags += device
     return FrontEnd("btf", tuple(flags), events, missing)
 

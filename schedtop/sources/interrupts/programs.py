@@ -6,7 +6,7 @@ import numpy as np
 
 from schedtop.model.rows import Rows
 from schedtop.sources.host.pid_numbers import highest_tid
-from schedtop.sources.interrupts.front_end import COMPLETIONS
+from schedtop.sources.interrupts.front_end import BLOCK_DONE
 from schedtop.sources.interrupts.names import highest_irq
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import INTERRUPTS
@@ -72,7 +72,7 @@ class InterruptPrograms(Loader):
         slots = MOST_SLOTS if highest is None else min(MOST_SLOTS, 1 << max(10, (highest - 1).bit_length()))
         with self._opening():
             sizes = {"handled": cpus * self.sources, "spans": cpus * INTERRUPTS.LEVELS * self.places}
-            if front_end.events.keys() >= {*COMPLETIONS}:
+            if front_end.events.keys() >= {*BLOCK_DONE}:
                 sizes["completions"] = cpus * INTERRUPTS.COMPLETIONS
             shared = {} if interrupting_fd is None else {"interrupting": interrupting_fd}
             self._create_maps({**sizes, "interrupted": slots}, shared)

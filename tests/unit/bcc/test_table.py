@@ -12,11 +12,11 @@ ABOUT = {"version": "0.26.0", "python": "3.11.2", "libraries": LIBRARIES}
 def test_a_release_has_one_row_and_others_keep_theirs() -> None:
     empty = f"before\n{BEGIN}\n{END}\nafter\n"
     good = row("Debian 12", Outcome(ABOUT), [], "2026-01-01")
-    assert good == "| 0.26.0 | Debian 12 | 3.11.2 | 14 | 4 of 4 | 4 of 4 | the same | 2026-01-01 |"
+    assert good == "| 0.26.0 | Debian 12 | 3.11.2 | 14 | 5 of 5 | 5 of 5 | the same | 2026-01-01 |"
     failed = Outcome(ABOUT | {"version": "0.37.0", "libraries": ["/usr/lib/libLLVM.so.21.1"]})
     failed.failures["task", "btf"] = "no system call of the load"
     bad = row("Debian sid", failed, ["task btf: totals"], "2026-01-02")
-    assert "| 21 | **failed: task** | 4 of 4 | 1 differ |" in bad
+    assert "| 21 | **failed: task** | 5 of 5 | 1 differ |" in bad
     text = with_rows(with_rows(empty, {"Debian 12": good}, "6.1"), {"Debian sid": bad}, "6.2")
     assert text.count(good) == text.count(bad) == 1
     again = with_rows(text, {"Debian sid": good.replace("12", "sid")}, "6.3")

@@ -65,6 +65,7 @@ def test_filters_and_threshold_reach_the_data() -> None:
         "tid_or_tgid": [],
         "cgroup": [],
         "pid_namespace": [],
+        "class": [],
         "not_tgid": [],
         "scope": "",
     }

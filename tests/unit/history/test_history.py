@@ -320,7 +320,8 @@ def test_ten_minutes_stay_however_much_there_is_in_each_second(kind: str) -> Non
     for number in range(660):
         history.append(seconds_of(kind, number))
         if number % 60 == 0:
-            assert sum(map(frame_bytes, history.frames)) <= history.keep_bytes
+            *older, newest = map(frame_bytes, history.frames)
+            assert sum(older) + min(newest, history.keep_bytes // 2) <= history.keep_bytes
     lengths = [frame.interval_ns // NS_PER_S for frame in history.frames]
     assert sum(lengths) >= 600
     assert max(lengths) <= 75

@@ -27,6 +27,9 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.offcpu.measurement import folded
 from schedtop.outputs import doctor
+from schedtop.outputs.activity.csv import to_csv as activity_csv
+from schedtop.outputs.activity.document import to_json as activity_json
+from schedtop.outputs.activity.text import to_text as activity_text
 from schedtop.outputs.capture.chrome import chrome_trace
 from schedtop.outputs.capture.perfetto import perfetto_trace
 from schedtop.outputs.capture.tracks import path_tracks
@@ -58,6 +61,7 @@ from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.sources.synthetic.task import TaskScenario, make_task
 from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_value, steering, strings
+from tests.unit.activity import made
 from tests.unit.outputs.capture import test_trace
 from tests.unit.outputs.metrics import test_families
 from tests.unit.outputs.offcpu import test_measurement
@@ -135,6 +139,14 @@ def quotas() -> Findings:
     return study.findings(hostile_host(SyntheticSource().host), "rec", NAMES[0])
 
 
+def active() -> Any:
+    """A thread of each name."""
+    rows = [
+        made.row(tid, tid, comm=comm, process=comm, syscalls=9, cgroup_id=7) for tid, comm in enumerate(COMMS, 1000)
+    ]
+    return hostile_value(made.activity(*rows))
+
+
 def examined() -> doctor.Examination:
     found = [Finding(name, "degraded", name, name, name, name, {name: [{"path": name}]}) for name in NAMES]
     return doctor.Examination(NAMES[0], NAMES[1], _START_NS, {}, [("kernel", finding) for finding in found])
@@ -165,6 +177,9 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "off-CPU as picture": ("offcpu.stacks", lambda: offcpu_svg(offcpu())),
     "advice as text": ("quota.text", lambda: quota_text(quotas())),
     "advice as JSON": ("quota.document", lambda: quota_json(quotas())),
+    "activity as text": ("activity.text", lambda: activity_text(active())),
+    "activity as CSV": ("activity.csv", lambda: activity_csv(active())),
+    "activity as JSON": ("activity.document", lambda: activity_json(active())),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
@@ -179,17 +194,15 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 """What writes names, with its module below schedtop.outputs."""
 
 NO_NAMES = {
-    "capture", "capture.facts", "capture.files", "capture.perfetto", "diff", "diff.tasks",
-    "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget", "metrics.connections",
-    "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener", "metrics.rendering",
-    "metrics.server", "metrics.totals",
-    "names", "offcpu", "offcpu.asked", "offcpu.formats", "offcpu.lines", "path", "path.formats", "path.words", "plain",
-    "quota",
-    "recording",
-    "recording.background", "recording.fitting", "recording.recorder", "report", "report.axes", "report.plots",
-    "report.points", "report.words", "saved", "schemas", "scheduler", "scheduler.blame", "scheduler.interrupts",
-    "scheduler.queue", "scheduler.short_lived", "tables", "task", "task.calls", "task.scheduling", "task.states",
-    "task.traffic", "templates", "triggers", "words",
+    "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
+    "diff", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget",
+    "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener",
+    "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
+    "offcpu.lines", "path", "path.formats", "path.words", "plain", "quota", "recording", "recording.background",
+    "recording.fitting", "recording.recorder", "report", "report.axes", "report.interrupts", "report.plots",
+    "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.interrupts",
+    "scheduler.queue", "scheduler.short_lived", "schemas", "tables", "task", "task.calls", "task.entitlement",
+    "task.scheduling", "task.states", "task.traffic", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
 

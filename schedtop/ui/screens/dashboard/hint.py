@@ -15,7 +15,7 @@ LEAST_LINES = 20
 
 WORDS = (
     (("", "First time here?"), ("help", "explains keys and panes"), ("quit", "quits"), ("", "any key drops this")),
-    (("1-6", "the view for a job: overview, latency, blame, CPUs, tasks, trends"), ("next-pane", "next pane")),
+    (("1-6", "views: overview, latency, blame, CPUs, tasks, trends"), ("next-pane", "next pane")),
     (("freeze", "freezes"), ("← →", "then step through the past"), ("filter", "filters"), ("open", "one task alone")),
 )
 """Names of actions, or keys themselves, with what they do."""

@@ -159,10 +159,10 @@ def test_recording_belongs_to_the_invoking_user(tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with room for 64 KiB."""
+    """A file system with room for 72 KiB."""
     directory = tmp_path / "disk"
     directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(directory)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=72k", "tmpfs", str(directory)], check=True)
     yield directory
     subprocess.run(["umount", "-l", str(directory)], check=True)
 
@@ -187,7 +187,7 @@ def test_a_full_disk_leaves_what_was_written(small_disk: Path, name: str) -> Non
 
 @ROOT
 def test_a_disk_that_is_full_before_the_first_interval_is_left_without_a_file(small_disk: Path) -> None:
-    (small_disk / "filler").write_bytes(bytes(56 << 10))
+    (small_disk / "filler").write_bytes(bytes(64 << 10))
     recorder = Recorder(small_disk / "a", HEADER)
     with pytest.raises(OutputError, match="no space left on device; nothing was recorded"):
         write_all(recorder, FRAMES)
