@@ -18,7 +18,7 @@ KEEP_NS = 600 * NS_PER_S
 """How far back a History reaches at most."""
 
 
-KEEP_BYTES, KEEP_BYTES_PER_CPU = 9 << 20, 256 << 10
+KEEP_BYTES, KEEP_BYTES_PER_CPU = 10 << 20, 256 << 10
 """Above this (at most 512 CPUs count) the span stays, and old Frames get coarser, in this order: first they lose
 rows where they have thousands, then they are merged in pairs up to SHORT_STEP_NS, then they keep few rows, and at last
 they get longer. Of the newest Frame, which is kept as it came, no more than half of this counts."""

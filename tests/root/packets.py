@@ -16,6 +16,9 @@ mount -t sysfs none /sys && ip link set lo up && echo {mask:x} >/sys/class/net/l
 exec "$@"
 """
 
+BREAK_S = 0.01
+"""Between floods: within one each softirq raises the next, and what raised the first may be older than the programs."""
+
 SENDER = """
 import os, socket, sys, time
 to, batch, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])

@@ -29,6 +29,8 @@ TOLERANCE = 0.1
 """Of the throttled time, and of all periods: the kernel hands out a quota in slices of 5 ms and charges it at ticks of
 4 ms, and a take is 50 periods long."""
 
+SHORT = "four threads"
+
 SECONDS, TRIES = 5, 3
 
 STARVED = 0.1
@@ -163,7 +165,10 @@ def advice_on(record: QuotaRecord) -> tuple[Advice, Prediction]:
 
 
 @pytest.mark.flaky(reruns=1, reruns_delay=3)
-@pytest.mark.parametrize("name", LOADS)
+# In the long version as well: each takes twenty seconds.
+@pytest.mark.parametrize(
+    "name", [SHORT, *(pytest.param(name, marks=pytest.mark.stress) for name in LOADS if name != SHORT)]
+)
 def test_the_advised_quota_leaves_what_was_predicted(collect, name: str) -> None:
     with heavy_group("advise", 0.2) as group:
         roles = in_group(LOADS[name], group)
@@ -181,6 +186,7 @@ def test_the_advised_quota_leaves_what_was_predicted(collect, name: str) -> None
 
 
 @pytest.mark.flaky(reruns=1, reruns_delay=3)
+@pytest.mark.stress
 def test_the_quota_of_a_group_around_the_threads_is_the_one_advised_on(collect) -> None:
     with ExitStack() as stack:
         outer = stack.enter_context(heavy_group("outer", 0.3))

@@ -301,6 +301,7 @@ def test_prometheus_misses_no_scrape_while_it_is_attacked(tmp_path: Path) -> Non
 FIRE = "import os\nos.setsid()\nwhile True: pass"
 
 
+@pytest.mark.stress
 def test_host_on_fire_is_served_under_attack() -> None:
     """Forty busy tasks, each in a session of its own, which autogroup gives as much as all of ours."""
     with served("127.0.0.1:0") as server:

@@ -311,7 +311,9 @@ def test_a_storm_of_wakeups(watch, front_end, waker_cpu) -> None:
             rows = rows[rows["waker_tid"] != os.getpid()]
             assert np.all(rows["waker_tid"] == tids["waker"])
             assert not rows["preemptor_tid"].any()
-            assert most(is_cause(rows, "wakeup"), 0.7), all_causes(rows)
+            # Four are named: where they had half of the wait, it is known to be behind real-time tasks.
+            behind_rt = 2 * rows["blocker_ns"].sum(axis=1) >= rows["wait_ns"]
+            assert most(np.where(behind_rt, is_cause(rows, "behind-rt"), is_cause(rows, "wakeup"))), all_causes(rows)
             assert coverage(rows) >= 0.95
             # Each place in the queue once a storm, from the fourth on: the first are not slow.
             places = np.bincount(np.round(rows["wait_ns"] / burst_ns).astype(int), minlength=len(names))

@@ -10,7 +10,10 @@ from tests.check_kernel.__main__ import round_of
 SEED = 17
 
 
-@pytest.mark.parametrize("front_end", ["btf", "btf-clock", "tracepoint"])
+OTHERS = [pytest.param(front_end, marks=pytest.mark.stress) for front_end in ("btf-clock", "tracepoint")]
+
+
+@pytest.mark.parametrize("front_end", ["btf", *OTHERS])
 def test_a_mix_has_the_kernels_numbers(front_end: str) -> None:
     actions = {"start", "end", "pin", "nice", "stop"}
     alone = load_share() < 1  # an emulated processor, and slow: nothing else is disturbed

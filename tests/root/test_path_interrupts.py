@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from packets import packets_to
+from packets import BREAK_S, packets_to
 from test_interrupts import CPU, disk_reads, load
 from test_path import Chain, chain, favoured, program
 
@@ -121,7 +121,7 @@ def test_interrupts_that_are_noted_do_not_overlap_and_are_within_what_they_took(
 
 def test_a_wakeup_by_ksoftirqd_names_the_softirq_and_what_raised_it() -> None:
     """Packets come so fast that the kernel leaves them to ksoftirqd, which is a task."""
-    with packets_to(CPU, 100) as called, load(BUSY):
+    with packets_to(CPU, 100, BREAK_S) as called, load(BUSY):
         taken = recorded()
     events = taken.events
     woken = events[(events["kind"] == WAKING) & (events["tid"] == called)]
@@ -131,7 +131,7 @@ def test_a_wakeup_by_ksoftirqd_names_the_softirq_and_what_raised_it() -> None:
     names = [taken.interrupts.get((called, time_ns), "") for time_ns in by_ksoftirqd["time_ns"].tolist()]
     print(len(names), set(names))
     assert sum(name.startswith(NET_RX) for name in names) > 0.9 * len(names), names
-    # What raised it may be older than the recording: each softirq raises the next one.
+    # What raised it may be older than the recording.
     assert any(name.startswith(f"{NET_RX} raised by ") for name in names), names
     paths = find_paths(taken, Targets(tids=(called,)))
     hops = {hop for one in added_up(paths) for hop in one.via if hop.tid == called and "raised by" in hop.woken_in}

@@ -61,6 +61,10 @@ def out_of_the_way() -> Iterator[None]:
     os.sched_setaffinity(0, before)
 
 
+BTF_AT_LEAST = pytest.mark.parametrize("front_end", ["btf", pytest.param("tracepoint", marks=pytest.mark.stress)])
+"""What is made of the events is the same for both front ends; the long version tries both."""
+
+
 @pytest.fixture(scope="module")
 def sources() -> Iterator[dict[str, LiveSource]]:
     """Live sources by front end, opened once."""
@@ -168,6 +172,7 @@ def share_ns(rows: Rows, chosen: Mask) -> float:
     return float(rows["wait_ns"][chosen].sum() / max(1, rows["wait_ns"].sum()))
 
 
+@BTF_AT_LEAST
 def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: str, first: Path) -> None:
     hog, ordinary = loop(os.SCHED_FIFO, 50), loop(group=first)
     with ended(hog, ordinary):
@@ -185,6 +190,7 @@ def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: 
         assert after.rule != "behind-rt", after
 
 
+@BTF_AT_LEAST
 def test_throttled_real_time_loop_is_named(watch: Watcher, first: Path) -> None:
     if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
         pytest.skip("real-time tasks are not limited here")
@@ -218,6 +224,7 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
         assert len(waits_of(watch.frame, job)) < len(rows) // 4
 
 
+@BTF_AT_LEAST
 def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
     ordinary = loop(group=first)
     times = (0.012, 15 * NS_PER_MS, 20 * NS_PER_MS)
@@ -233,6 +240,7 @@ def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
         assert after.rule != "behind-deadline", after
 
 
+@BTF_AT_LEAST
 def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> None:
     low, high = loop(nice=19, group=first), loop(group=first)
     with ended(low, high):
@@ -253,6 +261,7 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
         assert after.rule != "lower-weight", after
 
 
+@BTF_AT_LEAST
 def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, first: Path) -> None:
     with cgroup("low", parent=first) as group, cgroup("high", parent=first) as other:
         unified = not (group / "cpu.shares").exists()

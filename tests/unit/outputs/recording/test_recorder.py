@@ -197,7 +197,7 @@ def test_a_disk_that_is_full_before_the_first_interval_is_left_without_a_file(sm
 
 @ROOT
 def test_a_disk_that_is_full_from_the_start(small_disk: Path) -> None:
-    (small_disk / "filler").write_bytes(bytes(60 << 10))
+    (small_disk / "filler").write_bytes(bytes(68 << 10))
     with pytest.raises(OutputError, match="no space left on device"):
         Recorder(small_disk / "a", Header(Host("x" * 8000, "", ""), 0))
     assert os.listdir(small_disk) == ["filler"]
