@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loads import ended, python
 
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
@@ -122,7 +123,9 @@ def test_numbers_of_the_host_are_translated_in_a_pid_namespace() -> None:
 
 
 def test_the_hosts_proc_in_a_pid_namespace_has_the_hosts_numbers() -> None:
-    with within("--pid") as found:
+    # Affinity is told of tasks that wait.
+    loops = [python("while True: pass") for _ in range(1 + (os.cpu_count() or 1))]
+    with ended(*loops), within("--pid") as found:
         assert numbers_of(found["own"]) == [found["own"], found["pid"]]
         assert [comm(pid) for pid in found["pids"]] == ["sleep", "sh"]
         assert found["inside"] == found["pids"]
