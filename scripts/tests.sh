@@ -17,7 +17,7 @@ SCHEDTOP_CACHE=$(mktemp -d)
 export SCHEDTOP_CACHE
 trap 'rm -rf "$SCHEDTOP_CACHE"' EXIT
 "$python" -m pytest -n 4 --dist worksteal -m "(not root or beside) and not alone and $length" -rRs "$@" || first=$?
-"$python" -m pytest -m "(root and not beside or alone) and $length" --reruns 1 --reruns-delay 3 -rRs "$@" || second=$?
+"$python" -m pytest -m "(root and not beside or alone) and $length" --reruns 1 --reruns-delay 3 -rRs --durations=40 "$@" || second=$?
 for part in "${first:-0}" "${second:-0}"; do
 	if [ "$part" != 5 ] && { [ "$status" = 5 ] || [ "$status" = 0 ]; }; then
 		status=$part

@@ -204,6 +204,7 @@ def test_the_quota_of_a_group_around_the_threads_is_the_one_advised_on(collect) 
 
 
 @pytest.mark.flaky(reruns=1, reruns_delay=3)
+@pytest.mark.stress
 def test_the_advised_burst_removes_what_it_says(collect) -> None:
     with heavy_group("burst", 0.2) as group:
         if not any((group / name).exists() for name in ("cpu.cfs_burst_us", "cpu.max.burst")):

@@ -20,6 +20,7 @@ from schedtop.model.host import Topology
 from schedtop.model.rows import Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WokenBy
 from schedtop.sources.kernel.constants import SCHEDULER
+from schedtop.sources.kernel.front_end import BY_CLOCK
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.sources.scope import Scope
 
@@ -35,6 +36,11 @@ TWO_NODES = Topology((0, 1), (0, 1))
 """As if each CPU had its own cache and were a NUMA node."""
 
 WAKEUP, PREEMPTION, THROTTLED, YIELD, _ = range(len(BEGINNINGS))
+
+BTF_AT_LEAST = pytest.mark.parametrize(
+    "any_front_end", ["btf", *(pytest.param(each, marks=pytest.mark.stress) for each in (BY_CLOCK, "tracepoint"))]
+)
+"""The long version tries all three: who had the CPU is found by code that they share."""
 
 Watch = Callable[..., AbstractContextManager[Collector]]
 
@@ -138,7 +144,7 @@ def assert_reconciled(frame: Frame) -> None:
     assert 0 <= short_ns <= counts[LOW_NS < SCHEDULER.LOOK_NS].sum() * SCHEDULER.LOOK_NS
 
 
-@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("number", [2, pytest.param(3, marks=pytest.mark.stress)])
 def test_hogs_block_each_other_equally(watch, any_front_end, number) -> None:
     names = [f"hog-{index}" for index in range(number)]
     for take in played([*(Role(name, HOG) for name in names), BUSY], 1.2, lambda _: watch(any_front_end, NS_PER_MS)):
@@ -201,6 +207,7 @@ def test_a_real_time_task_is_the_one_to_blame(watch, front_end) -> None:
             assert take.pair("victim", "urgent")["preemptions"] == pytest.approx(25, abs=2)
 
 
+@BTF_AT_LEAST
 def test_two_blockers_with_known_unequal_shares(watch, any_front_end) -> None:
     first = "while True:\n    burn(12)\n    tell('second')\n    time.sleep(0.040)"
     second = "while True:\n    hear()\n    burn(8)"
@@ -292,7 +299,9 @@ def test_yielding_task_has_no_preemptor(watch) -> None:
             assert most(is_cause(rows, "preemption")), all_causes(rows)
 
 
-@pytest.mark.parametrize(("front_end", "waker_cpu"), [("btf", 0), ("btf", 1), ("tracepoint", 0)])
+@pytest.mark.parametrize(
+    ("front_end", "waker_cpu"), [("btf", 0), ("btf", 1), pytest.param("tracepoint", 0, marks=pytest.mark.stress)]
+)
 def test_a_storm_of_wakeups(watch, front_end, waker_cpu) -> None:
     """Real-time sleepers that are woken at once run one after the other: the n-th waits for n others, 2 ms each."""
     names = [f"sleeper-{index}" for index in range(20)]
@@ -329,6 +338,7 @@ def test_a_storm_of_wakeups(watch, front_end, waker_cpu) -> None:
             assert_reconciled(take.frame)
 
 
+@BTF_AT_LEAST
 def test_a_wait_that_moves_to_another_cpu(watch, any_front_end) -> None:
     """30 ms behind one real-time task on CPU 1, then 60 ms behind another on CPU 0, which are two NUMA nodes here."""
     controller = """

@@ -73,6 +73,7 @@ def held(source: LiveSource, pids: list[int]) -> np.ndarray:
     return rows
 
 
+@pytest.mark.beside
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("room", [64, 4096])
 def test_a_thousand_tasks_that_change_at_once_are_exact(front_end: str, room: int) -> None:

@@ -199,6 +199,7 @@ def test_the_policy_idle_has_a_weight_of_three(heavy: Group) -> None:
         assert undisturbed(idle, other)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.stress
 @pytest.mark.alone
 def test_three_tasks_on_two_cpus(heavy: Group) -> None:
     heavy.set(LIGHT_SHARES)
@@ -213,6 +214,7 @@ def test_three_tasks_on_two_cpus(heavy: Group) -> None:
         assert got == pytest.approx(1 / 3, abs=0.12)
 
 
+@pytest.mark.stress
 @pytest.mark.alone
 def test_pinned_apart_they_do_not_compete(heavy: Group) -> None:
     heavy.set(LIGHT_SHARES)

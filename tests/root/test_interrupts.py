@@ -316,6 +316,7 @@ def check_times(tool: str, wanted: SourceName) -> None:
     assert np.sqrt(shares[0] * shares[1]) == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.stress
 def test_times_of_softirqs_are_those_of_libbpf_tools() -> None:
     # Long ones: the tool's own programs, 0.1 µs of each, are within its times.
     with load(STREAM):

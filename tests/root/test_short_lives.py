@@ -13,6 +13,8 @@ from loads import ended, load_share, python
 
 from schedtop.base.units import NS_PER_S
 
+pytestmark = pytest.mark.beside
+
 NAME = b"short-life"
 _SET_NAME = f"open('/proc/self/comm', 'w').write('{NAME.decode()}')\n"
 
