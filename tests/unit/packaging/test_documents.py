@@ -25,6 +25,12 @@ def test_contributing_can_be_read_in_a_few_minutes() -> None:
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 900
 
 
+def test_readme_can_be_read_in_a_few_minutes() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= 1000
+    assert "    sudo make run" in readme and "    make test" in readme
+
+
 def test_index_of_docs_has_a_line_for_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
