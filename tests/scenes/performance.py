@@ -44,7 +44,7 @@ COMMANDS = {
 }
 """What one types for it: the title of the window."""
 
-QUIET_FRAMES, FRAMES = 20, 12
+QUIET_FRAMES, FRAMES = 14, 9
 """How many intervals are shown before something happens, and of it."""
 
 LEAST_STEAL = 0.03
@@ -85,7 +85,7 @@ class Performance:
         """The verdict on the screen."""
         return self.app.dashboard.shown.verdict
 
-    async def until(self, is_so: Callable[[Verdict], bool], most_s: float = 100) -> None:
+    async def until(self, is_so: Callable[[Verdict], bool], most_s: float = 60) -> None:
         """Waits for a verdict that names tasks of the scene alone. Raises TimeoutError."""
 
         await until(self.pilot, lambda: self._says(is_so), most_s)
