@@ -190,7 +190,7 @@ def steal(btf: Btf | None, guest: bool | None, stat: Path = Path("/proc/stat")) 
     by_queue = btf.has_field("rq", "prev_steal_time_rq") if btf else None
     details = {"ticks": ticks, "by_run_queue": by_queue}
     if not guest and not ticks:
-        return Finding("steal", "ok", "nobody steals: not virtualised, as far as can be told", details=details)
+        return Finding("steal", "ok", "no steal: not virtualised, as far as can be told", details=details)
     if by_queue:
         words = (
             f"kept for each CPU, {ticks:,} ticks since boot" if ticks else "kept for each CPU, nothing was stolen yet"

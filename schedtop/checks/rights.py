@@ -13,8 +13,8 @@ UNPRIVILEGED_BPF = Path("/proc/sys/kernel/unprivileged_bpf_disabled")
 
 _MEANING = {
     0: "anybody may load some programs; schedtop's need capabilities all the same",
-    1: "for who has cap_bpf only, until the next boot",
-    2: "for who has cap_bpf only",
+    1: "only with cap_bpf, until the next boot",
+    2: "only with cap_bpf",
 }
 
 

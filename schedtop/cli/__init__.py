@@ -38,7 +38,7 @@ from schedtop.run.signals import Interrupted, Signals
 @click.version_option(__version__, prog_name="schedtop", message="%(prog)s %(version)s")
 @click.pass_context
 def commands(context: click.Context, /, **options: Any) -> int | None:
-    """What the Linux scheduler does, live: who waits for a CPU, how long, and who has it meanwhile.
+    """What the Linux scheduler does, live: which tasks wait for a CPU, how long, and which tasks hold it meanwhile.
 
     Without a command it shows the dashboard; press ? there for its keys.
     """

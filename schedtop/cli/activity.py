@@ -36,7 +36,7 @@ def _parts(_context: click.Context, _option: click.Parameter, value: str | None)
 @click.option("--only", metavar="A,B", callback=_parts,
               help="Measure only these: syscalls, files, memory, network.  [default: all]")  # fmt: skip
 @click.option("--by", type=click.Choice(_GROUPS), default="process",
-              help="What threads are added up by.  [default: process]")  # fmt: skip
+              help="How to group threads.  [default: process]")  # fmt: skip
 @click.option("--sort", metavar="COLUMN", default="",
               help="A field of the JSON rows, largest first.  [default: syscalls, or what is measured]")  # fmt: skip
 @click.option("--top", type=Number({"all": 0}, least=1), metavar="N|all",

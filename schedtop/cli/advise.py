@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 @click.command("advise")
 @click.argument("recording", required=False, type=click.Path(path_type=Path))
 @click.option("--duration", type=Duration(NS_PER_S, 3600 * NS_PER_S), default=None, metavar="TIME",
-              help="Of the live kernel: how long, 1s to 1h; ctrl-c ends it earlier.  [default: 30s]")  # fmt: skip
+              help="How long to watch the live kernel, 1s to 1h; Ctrl-C ends it early.  [default: 30s]")  # fmt: skip
 @click.option("--cgroup", default="", metavar="PATH",
               help="Only cgroups with this in their path: a path, a unit, a container.")  # fmt: skip
 @click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",
               help="What to write.  [default: text]")  # fmt: skip
 @output_options
 @click.option("--threshold", type=Duration(10 * NS_PER_US, 100 * NS_PER_S, bare=False), default=NS_PER_MS,
-              metavar="TIME", help="Waits at least this long are known one by one.  [default: 1ms]")  # fmt: skip
+              metavar="TIME", help="Keep single waits of at least this long.  [default: 1ms]")  # fmt: skip
 @click.option("--source", type=SourceName(), default="auto",
               help="How to see what the kernel does; proc needs no privileges.  [default: auto]")  # fmt: skip
 @click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised.")
 @click.pass_obj
 def advise(signals: Signals, /, recording: Path | None, **options: Any) -> int:
-    """Which CPU quota would have been enough for the cgroups that are throttled, of RECORDING or live.
+    """Which CPU quota would have been enough for the throttled cgroups, in RECORDING or live.
 
     For each: the threads that spend the quota, how long it lasts in a period, and the quota or burst that would have
     removed 50, 90 and 99 % of the throttled time, as a range. A recording needs no root.

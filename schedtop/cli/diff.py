@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @output_options
 @click.pass_obj
 def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
-    """Says what changed from BEFORE to AFTER, most first: recordings, or snapshots as JSON. Needs no root."""
+    """Compares two recordings, or two snapshots as JSON: the largest change first. Needs no root."""
     from schedtop.commands.diff import run  # late: --help and completion need only what stands above
 
     return run(signals, before, after, options)

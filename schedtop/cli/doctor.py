@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 )
 @click.pass_obj
 def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool) -> int:
-    """Tells what this host has of what schedtop needs.
+    """Checks whether schedtop works on this host, and says what is missing.
 
-    Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what is lost and
-    the command that fixes it. The self-test counts switches for a second and compares with the kernel's own numbers.
+    Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what you lose and
+    the command that fixes it. The self-test counts switches for a second and compares them with the kernel's numbers.
 
     The exit status is 0 if the kernel programs work here, degraded or not, and 1 if something is missing for them.
     """

@@ -21,21 +21,21 @@ MOST_SERIES = 1000
 @click.option("--listen", default=DEFAULT_ADDRESS, metavar="HOST:PORT",
               help=f"Where to serve: also [IPv6]:PORT, or unix:PATH.  [default: {DEFAULT_ADDRESS}]")  # fmt: skip
 @click.option("--socket-group", metavar="GROUP",
-              help="Who may read a UNIX socket beside its owner.  [default: the group of schedtop]")  # fmt: skip
+              help="The group that may read a UNIX socket.  [default: the group of schedtop]")  # fmt: skip
 @click.option("--host-name", multiple=True, metavar="HOST", callback=no_empty,
               help="Also answer requests for this name of the host (repeatable); see docs/metrics.md.")  # fmt: skip
 @click.option("--allow-remote", is_flag=True, help="Also serve an address that others can reach. There is no password.")
 @click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
               help="How often the kernel is read, 0.2s to 60s.  [default: 1s]")  # fmt: skip
 @click.option("--by", type=click.Choice(["cgroup", "process", "container"]), default="cgroup",
-              help="What run delay and run time are told by.  [default: cgroup]")  # fmt: skip
+              help="How to group run delay and run time.  [default: cgroup]")  # fmt: skip
 @click.option("--top", type=Number(), default=50, metavar="N",
               help=f"How many of them get series of their own, up to {MOST_SERIES}.  [default: 50]")  # fmt: skip
 @click.option("--per-cpu/--no-per-cpu", default=True, help="One series a CPU, or only their sum.  [default: per CPU]")
 @source_options
 @click.pass_obj
 def metrics(signals: Signals, /, **options: Any) -> int:
-    """Serves counters and latency histograms to Prometheus, until it is ended."""
+    """Serves counters and latency histograms to Prometheus, until you stop it."""
     from schedtop.commands.metrics import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

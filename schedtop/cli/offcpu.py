@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--state", type=click.Choice(["all", "blocked", "runnable", "sleeping", "uninterruptible"]),
               default="all", help="Show only this state.  [default: all]")  # fmt: skip
 @click.option("--idle", is_flag=True, help="Show also threads that only waited for work; of chosen ones all are shown.")
-@click.option("--waker", is_flag=True, help="Tell who woke, with its stacks.")
+@click.option("--waker", is_flag=True, help="Tell what woke each thread, with its stacks.")
 @flame_format_option
 @click.option("--top", type=Number({"all": 0}, least=1), metavar="N|all",
               help="How many threads and stacks in text, stacks in json.  [default: 10 and 1000]")  # fmt: skip

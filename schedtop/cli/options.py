@@ -114,7 +114,7 @@ def trigger_options(command: Command, *, screen: bool = True) -> Command:
         click.option("--then", "actions", multiple=True, metavar="ACTION",
                      help=f"What to do then: {actions} (repeatable)."),
         click.option("--run-as-root", is_flag=True,
-                     help="Run commands as root even under sudo, which runs them as the user who called it."),
+                     help="Run commands as root even under sudo, which otherwise runs them as the invoking user."),
         click.option("--around", type=Duration(NS_PER_S, 600 * NS_PER_S), default=60 * NS_PER_S, metavar="TIME",
                      help="How much before and after `--then record` keeps, 1s to 10min.  [default: 1min]"),
     )):  # fmt: skip
@@ -137,7 +137,7 @@ def dashboard_options(command: Command) -> Command:
 def config_option(command: Command) -> Command:
     """`--no-config`."""
     return click.option(
-        "--no-config", is_flag=True, help="Begin with the defaults, and remember nothing; see `schedtop config`."
+        "--no-config", is_flag=True, help="Start with the defaults, and save nothing; see `schedtop config`."
     )(command)
 
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 @recording_options
 @click.pass_obj
 def path(signals: Signals, /, **options: Any) -> int:
-    """Why tasks were late, across tasks: back from each wakeup to what woke, and on from there.
+    """Why tasks were late: walks back from each wakeup to the task that woke, and on from there.
 
-    Records every switch and wakeup of the host for a while. The time in which a task did not run is then told by what
-    the task did that it waited for: ran, was queued behind others, was throttled, or was blocked itself.
+    Records every switch and wakeup of the host for a while. It explains the time in which a task did not run by what
+    the task that it waited for did: it ran, was queued behind others, was throttled, or was blocked itself.
     """
     from schedtop.commands.path import run  # late: --help and completion need only what stands above
 

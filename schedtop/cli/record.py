@@ -33,8 +33,7 @@ MAX_BYTES = 1 << 30
 def record(signals: Signals, /, **options: Any) -> int:
     """Records what the dashboard would show, for `schedtop replay` and `schedtop report`.
 
-    Each interval is in the file, whole, the moment it has ended: whatever kills the recorder, what was written is
-    there. The interval under way at the end is not recorded.
+    Each interval is written when it ends: a recorder that is killed loses only the interval under way.
     """
     from schedtop.commands.record import run  # late: --help and completion need only what stands above
 

@@ -14,7 +14,7 @@ from schedtop.commands.grouping import GROUP_NAMES
 @click.command("replay")
 @click.argument("file")
 @click.option("--speed", type=Speed(), default=1.0, metavar="N",
-              help="How many times faster than life, 0.1 to 1000.  [default: 1]")  # fmt: skip
+              help="Playback speed, 0.1 to 1000.  [default: 1]")  # fmt: skip
 @click.option("--from", "place", type=Moment(), metavar="TIME",
               help="Begin there: 90s or 2m from the beginning, 14:03:10, or a date and time.")  # fmt: skip
 @click.option("--export-dir", default=".", metavar="DIR", help="Where keys write files.  [default: .]")
@@ -26,7 +26,7 @@ from schedtop.commands.grouping import GROUP_NAMES
 @condition_option
 @click.pass_context
 def replay(context: click.Context, /, file: str, **options: Any) -> int:
-    """Shows a recording in the dashboard; no rights are needed, only the file."""
+    """Shows a recording in the dashboard. Needs no root, only the file."""
     from schedtop.commands.replay import run  # late: --help and completion need only what stands above
 
     return run(context, file, options)

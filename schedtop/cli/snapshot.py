@@ -29,7 +29,7 @@ ALL_TASKS = -1
 @source_options
 @click.pass_obj
 def snapshot(signals: Signals, /, **options: Any) -> int:
-    """Collects for a while and writes one snapshot as data."""
+    """Collects for a few seconds and writes one snapshot."""
     from schedtop.commands.snapshot import run  # late: --help and completion need only what stands above
 
     tasks = None if options["tasks"] == ALL_TASKS else options["tasks"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--interval", type=Duration(10 * NS_PER_MS, 10 * NS_PER_S), default=100 * NS_PER_MS, metavar="TIME",
               help="How much time a piece of the strip of states has, 10ms to 10s.  [default: 100ms]")  # fmt: skip
 @click.option("--threshold", type=Duration(NS_PER_US, NS_PER_S, bare=False), default=NS_PER_MS, metavar="TIME",
-              help="From here on a wait for a CPU is listed, with who had it, 1us to 1s.  [default: 1ms]")  # fmt: skip
+              help="List waits of at least this long, and what held the CPU, 1us to 1s.  [default: 1ms]")  # fmt: skip
 @click.option("--slow-waits/--no-slow-waits", default=True,
               help="Look for slow waits; that watches all tasks of the host meanwhile.  [default: yes]")  # fmt: skip
 @click.option("--format", "format_name", type=click.Choice(["text", "json"]), default="text",

@@ -22,7 +22,7 @@ NOT_FIRED = 3
 @partial(trigger_options, screen=False)
 @click.option("--export-dir", default=".", metavar="DIR", help="Where files go.  [default: .]")
 @click.option("--count", type=Number(), metavar="N",
-              help="End with status 0 after N firings, when what they asked for is done.")  # fmt: skip
+              help="End with status 0 after N firings, once their actions are done.")  # fmt: skip
 @click.option("--once", is_flag=True, help="The same as --count 1.")
 @click.option("--duration", type=Duration(NS_PER_S // 5, 30 * 86_400 * NS_PER_S), metavar="TIME",
               help=f"How long, up to 720h. The status is {NOT_FIRED} if it did not fire (N times).")  # fmt: skip
@@ -33,8 +33,8 @@ NOT_FIRED = 3
 def watch(signals: Signals, /, **options: Any) -> int:
     """Waits until a condition comes true, prints a line for it, and does what --then says.
 
-    A line has time, condition and values, with tabs between them. What became of files and commands goes to standard
-    error. It goes on until it is ended, or as --count and --duration say.
+    A line has time, condition and values, with tabs between them. Results of files and commands go to standard error.
+    It runs until you stop it, or until --count or --duration is reached.
     """
     from schedtop.commands.watch import run  # late: --help and completion need only what stands above
 

@@ -123,7 +123,7 @@ KEYS = (
     Key("threshold", _THRESHOLD, "5ms", "Waits at least this long are slow waits", True),
     Key("interval", _INTERVAL, "1s", "How often the screen is refreshed"),
     Key("group", _just(*GROUPS), "thread", "What tasks, waits and pairs are added up by", True),
-    Key("blame", _just("blocker", "preemptor"), "blocker", "Who had the CPU, or who took it", True, "blame"),
+    Key("blame", _just("blocker", "preemptor"), "blocker", "Tasks that held the CPU, or took it", True, "blame"),
     Key("measure", _just(*_MEASURES), "busy", "What the CPUs' history shows, if the source has it", True),
     Key("measure_strips", _just(*_MEASURES), "busy", "What CPUs over time shows, if the source has it", True),
     Key("cpu_form", _just(*FORMS), "auto", "How the CPUs are shown; auto: as there is room", True),

@@ -13,7 +13,7 @@ from schedtop.model.source import NotPermitted, Source, SourceError
 from schedtop.sources.kernel import early_compiler
 from schedtop.sources.kernel.findings import privileges
 
-WITHOUT = "without privileges: --source proc, which knows no single waits and not who is to blame; run `sudo schedtop`"
+WITHOUT = "without privileges: --source proc, which knows no single waits and no blockers; run `sudo schedtop`"
 """What is said once, where no screen says it."""
 
 REFUSED = "the kernel refuses the programs"

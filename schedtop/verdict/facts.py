@@ -146,7 +146,7 @@ def _sums(view: View) -> Sums | None:
         return None
     why = gone.get("slow_waits", gone["latency"]).partition(":")[0]
     partial = [note for note in view.host.notes if note in (HIDDEN, INSIDE)]
-    return Sums((f"not known: single waits and who had the CPU ({why})", *partial), not partial)
+    return Sums((f"not known: single waits and the tasks that had the CPU ({why})", *partial), not partial)
 
 
 def _busy(frame: Frame, ids: Sequence[int]) -> dict[int, float]:

@@ -130,7 +130,7 @@ def blocker_words(rows: Rows) -> tuple[str, ...]:
     whole = int(rows["wait_ns"].sum())
     covered = min(1.0, int(rows["covered_ns"].sum()) / max(1, whole))
     if covered < COVERED_SHARE:
-        return (f"who had the CPU is known of {percent(covered)} only",)
+        return (f"the tasks that had the CPU are known for {percent(covered)} only",)
     most = blockers_of(rows)[:1]
     return tuple(f"{part.words} had the CPU for {percent(part.ns / whole)} of these waits" for part in most)
 

@@ -1,8 +1,8 @@
-"""Draws the pictures from the recordings, or makes the recordings anew:
+"""Draws the pictures, or makes the recordings anew:
 
-make screenshots [ARGS="contention quota"]           needs neither root nor a kernel with BPF
-sudo make record-scenes [ARGS="contention"]          performs the loads on this machine
-sudo python -m tests.scenes live                     the path on the screen, while its load runs
+make screenshots [ARGS="contention quota"]           from the recordings: needs neither root nor a kernel with BPF
+sudo make screenshots [ARGS="first-look"]            the live ones as well: performs their loads on this machine
+sudo make record-scenes [ARGS="contention"]          makes the recordings anew
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from schedtop.model.source import SourceError
-from tests.scenes.draw import RECORDINGS, browser, svg_of, write_png
-from tests.scenes.live import PATH_SHOT, path_picture
+from tests.scenes.draw import RECORDINGS, REPORT, browser, svg_of, write_png, write_report
 from tests.scenes.loads import SCENES
+from tests.scenes.performance import LIVE, perform
 from tests.scenes.record import record, record_made_up
 from tests.scenes.shots import SHOTS
 
@@ -29,23 +31,22 @@ def main() -> None:
     """Does what the arguments say."""
     parser = argparse.ArgumentParser(prog="python -m tests.scenes", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("what", choices=("draw", "record", "live"))
+    parser.add_argument("what", choices=("draw", "record"))
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--tries", type=int, default=3, help="how often a scene is performed that something disturbed")
     options = parser.parse_args()
     known = {
-        "draw": {shot.name for shot in SHOTS},
+        "draw": {*(shot.name for shot in SHOTS), REPORT, *LIVE},
         "record": {*(scene.name for scene in SCENES), MADE_UP},
-        "live": {PATH_SHOT.name},
     }[options.what]
     if unknown := sorted(set(options.names) - known):
         parser.error(f"there is no {unknown[0]!r}: choose from {', '.join(sorted(known))}")
     names = set(options.names) or known
     # What is running ends with us.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    if options.what == "live":
-        sys.exit(_draw_live())
-    sys.exit(_draw(names) if options.what == "draw" else _record(names, options.tries))
+    if options.what == "draw":
+        sys.exit(_draw(names) or _draw_live(names, options.tries))
+    sys.exit(_record(names, options.tries))
 
 
 def _draw(names: set[str]) -> int:
@@ -66,20 +67,36 @@ def _draw(names: set[str]) -> int:
             print(f"{shot.name}: {error}", file=sys.stderr)
             return 1
         print(svg)
+    if REPORT in names and program:
+        write_report(PICTURES / f"{REPORT}.png", program)
+        print(PICTURES / f"{REPORT}.png")
     return 0
 
 
-def _draw_live() -> int:
-    program, svg = browser(), PICTURES / f"{PATH_SHOT.name}.svg"
-    try:
-        svg.write_text(path_picture())
-        if program:
-            write_png(svg, svg.with_suffix(".png"), program)
-    except (SourceError, OSError, subprocess.SubprocessError) as error:
-        print(f"{PATH_SHOT.name}: {error}", file=sys.stderr)
-        return 1
-    print(svg)
-    return 0
+def _draw_live(names: set[str], tries: int) -> int:
+    """Draws the live pictures; a performance that something disturbed leaves its pictures as they are."""
+    wanted = {LIVE[name] for name in names if name in LIVE}
+    if wanted and os.geteuid():
+        print(f"{', '.join(sorted(wanted))}: live pictures need root, and stay as they are", file=sys.stderr)
+        return 0
+    status = 0
+    for first in sorted(wanted):
+        for _ in range(tries):
+            # A process for each: it takes another host name, and names itself.
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                try:
+                    pictures = pool.submit(perform, first).result()
+                except (SourceError, OSError, RuntimeError, subprocess.SubprocessError) as error:
+                    print(f"{first}: {error}", file=sys.stderr)
+                    continue
+            for name, svg in pictures.items():
+                (PICTURES / f"{name}.svg").write_text(svg)
+                print(PICTURES / f"{name}.svg")
+            break
+        else:
+            status = 1
+            print(f"{first}: its pictures stay as they are", file=sys.stderr)
+    return status
 
 
 def _record(names: set[str], tries: int) -> int:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ SCALE, COLOURS = 1, 256
 
 FONT_PX, FONT_SHIFT_PX = 21, 1.2
 """Of text, and how much lower it is than the framework's, so that the blocks of bars fill their lines, without gaps."""
+
+REPORT, REPORT_PX = "report", (1000, 1500)
+"""The picture of a report, and how much of it is seen."""
 
 PAUSE_S = 0.02
 MOST_PAUSES = 1000
@@ -142,6 +146,18 @@ def browser() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+def write_report(to: Path, program: str) -> None:
+    """The top of the page that `schedtop report --format html` makes of a recording, as PNG. Raises as `write_png`."""
+    with tempfile.TemporaryDirectory() as directory:
+        page = Path(directory) / "report.html"
+        recording = RECORDINGS / "contention.rec.gz"
+        subprocess.run(
+            [sys.executable, "-m", "schedtop", "report", str(recording), "--format", "html", "-o", str(page)],
+            check=True, capture_output=True, env={**os.environ, "TZ": "UTC"},
+        )  # fmt: skip
+        _photograph(page.read_text(), *REPORT_PX, to, program)
+
+
 def write_png(svg: Path, to: Path, program: str) -> None:
     """Makes a PNG of an SVG. Raises OSError, or subprocess.SubprocessError with what the browser had to say."""
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg.read_text())
@@ -151,6 +167,10 @@ def write_png(svg: Path, to: Path, program: str) -> None:
         f'<!doctype html><body style="margin:0"><img src="{svg.resolve().as_uri()}" '
         f'style="display:block;width:{width}px;height:{height}px"></body>'
     )
+    _photograph(page, width, height, to, program)
+
+
+def _photograph(page: str, width: int, height: int, to: Path, program: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         (file := Path(directory) / "page.html").write_text(page)
         subprocess.run(

@@ -1,5 +1,5 @@
-"""Draws what no recording holds: the path of a task on the screen, while a load that is known runs. Needs root and a
-C compiler; a picture of it is a real run, so no two are the same."""
+"""Draws what no recording holds: the path of a task and off-CPU time, on the screen and as a flame graph, while a load
+that is known runs. Needs root and a C compiler; a picture of it is a real run, so no two are the same."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.path import source as path_source
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.ui.app import SchedtopApp
+from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from schedtop.ui.screens.path.opener import PathOpener
 from schedtop.ui.screens.path.screen import PathScreen
 from tests.scenes.draw import Shot, set_terminal, tidied
@@ -33,7 +34,11 @@ from tests.scenes.loads import quota_group, running
 from tests.scenes.scrub import HOST, KERNEL_THREADS, OTHER, OWN
 
 CHAINS = Path("tests/root/chains.c")
-PATH_SHOT = Shot("path-screen", "", "", (120, 40))
+PATH_SHOT, OFFCPU_SHOT = Shot("path-screen", "", "", (120, 40)), Shot("live-offcpu", "", "", (120, 40))
+FLAME = "offcpu"
+"""The name of the flame graph."""
+
+GROUP = "orders.service"
 
 CPUS = 2.0
 """The quota of the group, which so holds nothing back: of the group only its weight matters."""
@@ -55,7 +60,7 @@ while True: pass
 
 _KEPT = {b"rpc-worker", b"flusher", b"backup", b"tar", OWN}
 
-_OPTIONS = {"source": "auto"}
+_OPTIONS = {"source": "auto", "pid": (), "tid": (), "comm": (), "cgroup": GROUP, "pidns": None}
 
 _CLONE_NEWUTS = 0x04000000  # include/uapi/linux/sched.h; `os` has it from Python 3.12 on
 
@@ -72,20 +77,20 @@ class _Scrubbed(CaptureSource):
         return replace(found, names=names)
 
 
-def path_picture() -> str:
-    """The screen of a task that waits for a lock, whose holder shares its CPU with two loops, as SVG.
+def lock_pictures() -> dict[str, str]:
+    """A task that waits for a lock, whose holder shares its CPU with two loops: SVGs by their names.
 
     Raises OSError, SourceError, or subprocess.SubprocessError.
     """
     set_terminal()
-    _rename_host()
+    rename_host()
     # Compiled before the load begins, which leaves the compiler little time.
     with CaptureSource(path_ns=NS_PER_MS):
         pass
     with (
         LiveSource(NS_PER_S, 10 * NS_PER_MS) as source,
         tempfile.TemporaryDirectory() as name,
-        quota_group("schedtop-picture", CPUS) as group,
+        quota_group(GROUP, CPUS) as group,
     ):
         assert group is not None
         program = Path(name) / "server"
@@ -93,10 +98,10 @@ def path_picture() -> str:
         join = str(group / "cgroup.procs")
         loops = [[sys.executable, "-I", "-S", "-c", _LOOP, task, join] for task in ("backup", "tar")]
         with _server(program, join) as subject, running(loops[0]), running(loops[1]):
-            return asyncio.run(_drawn(source, subject))
+            return asyncio.run(_drawn(source, subject)) | {FLAME: _flame(Path(name) / "offcpu.svg")}
 
 
-def _rename_host() -> None:
+def rename_host() -> None:
     """This host's name is not for the picture: this process, alone, has another one."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWUTS):
@@ -117,20 +122,38 @@ def _server(program: Path, join: str) -> Iterator[PathSubject]:
             process.kill()
 
 
-async def _drawn(source: LiveSource, subject: PathSubject) -> str:
+def _flame(to: Path) -> str:
+    """Off-CPU time of the load, as the command draws it."""
+    subprocess.run(
+        [sys.executable, "-m", "schedtop", "offcpu", "--cgroup", GROUP, "--format", "svg", "-o", str(to)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return to.read_text()
+
+
+async def _drawn(source: LiveSource, subject: PathSubject) -> dict[str, str]:
     opened = on_demand(_OPTIONS)
     path_source.CaptureSource = _Scrubbed  # type: ignore[misc]
     app = SchedtopApp(source, on_demand=opened)
     async with app.run_test(size=PATH_SHOT.size) as pilot:
         app.theme = PATH_SHOT.theme
-        await _until(pilot, lambda: app.dashboard.view is not None)
+        await until(pilot, lambda: app.dashboard.view is not None)
         PathOpener(app.dashboard, app.dashboard.shown, opened).open(subject)
-        await _until(pilot, lambda: _shows_enough(app.screen))
-        await pilot.press("space")
+        await until(pilot, lambda: _shows_enough(app.screen))
         await pilot.pause()
-        svg = app.export_screenshot(title="schedtop", simplify=True)
+        path = app.export_screenshot(title="schedtop", simplify=True)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PathScreen))
+        await pilot.press("o")
+        await until(pilot, lambda: _has_measured(app.screen))
+        offcpu = app.export_screenshot(title=f"sudo schedtop --cgroup {GROUP}", simplify=True)
     app.wait_for_source()
-    return tidied(svg, PATH_SHOT)
+    return {PATH_SHOT.name: tidied(path, PATH_SHOT), OFFCPU_SHOT.name: tidied(offcpu, OFFCPU_SHOT)}
+
+
+def _has_measured(screen: object) -> bool:
+    measured = screen.shown if isinstance(screen, OffCpuScreen) else None
+    return measured is not None and measured.offcpu.duration_ns >= SHOWN_NS
 
 
 def _shows_enough(screen: object) -> bool:
@@ -138,8 +161,9 @@ def _shows_enough(screen: object) -> bool:
     return frame is not None and frame.duration_ns >= SHOWN_NS and frame.inversion is not None
 
 
-async def _until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + MOST_S
+async def until(pilot: Pilot[int], is_so: Callable[[], bool], most_s: float = MOST_S) -> None:
+    """Waits until something is so. Raises TimeoutError."""
+    end_s = time.monotonic() + most_s
     while not is_so():
         if time.monotonic() > end_s:
             raise TimeoutError("the screen does not come")

@@ -89,17 +89,24 @@ def _contention(scene: Scene, _directory: Path) -> None:
 
 
 def _quota(scene: Scene, group: Path) -> None:
-    """Four workers that need 40 % of a CPU, with a quota of 60 %; for a while twice as many requests come."""
+    """A quota of 60 % of a CPU; for a while twice as many requests come."""
+    with workers(group, 10, scene.seconds - 10):
+        time.sleep(scene.seconds)
+
+
+@contextmanager
+def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iterator[None]:
+    """Four workers that need 40 % of a CPU, and while they are busy twice as much."""
     with ExitStack() as stack:
         for number in range(4):
-            numbers = (2, 20, 2 * number, 10, scene.seconds - 10)
+            numbers = (2, 20, 2 * number, busy_from_s, busy_until_s)
             stack.enter_context(
                 running([
-                    sys.executable, "-I", "-S", "-c", _REQUESTS, "checkout", str(group / "cgroup.procs"),
-                    *map(str, numbers),
+                    sys.executable, "-I", "-S", "-c", _REQUESTS, "checkout",
+                    str(group / "cgroup.procs") if group else "", *map(str, numbers),
                 ])
             )  # fmt: skip
-        time.sleep(scene.seconds)
+        yield
 
 
 def _steal(scene: Scene, _directory: Path) -> None:
@@ -108,15 +115,22 @@ def _steal(scene: Scene, _directory: Path) -> None:
 
 
 def _fork_storm(scene: Scene, directory: Path) -> None:
+    """Quiet, then the storm."""
+    time.sleep(5)
+    with monitors(directory):
+        time.sleep(scene.seconds - 5)
+
+
+@contextmanager
+def monitors(directory: Path) -> Iterator[None]:
     """A script that starts a few programs again and again, twice."""
     script = directory / "monitor.sh"
     script.write_text(_MONITOR)
     script.chmod(0o700)
-    time.sleep(5)
     # Before everything else on this machine: who waits then, waits for the storm.
     command = ["nice", "-n", "-15", str(script)]
     with running(command), running(command):
-        time.sleep(scene.seconds - 5)
+        yield
 
 
 @contextmanager

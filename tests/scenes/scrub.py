@@ -49,6 +49,16 @@ def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroup: str, own_tgid: int
                 recorder.write(_scrubbed(frame, names, cgroup, own))
 
 
+def is_of_scene(name: bytes, names: set[bytes]) -> bool:
+    """Whether this is one of the scene's tasks, or one that every host has."""
+    return not name or name in names or KERNEL_THREADS.match(name) is not None
+
+
+def renamed(frame: Frame, names: set[bytes]) -> Frame:
+    """A frame of the live kernel without the names of others; cgroups keep theirs."""
+    return replace(frame, **{name: _renamed(getattr(frame, name), names, set()) for name in _ROWS})
+
+
 def _scrubbed(frame: Frame, names: set[bytes], cgroup: str, own: set[int]) -> Frame:
     tables = {name: _renamed(getattr(frame, name), names, own) for name in _ROWS}
     paths = {id: path if path == "/" or path.strip("/") == cgroup else "/other" for id, path in frame.cgroups.items()}
@@ -88,4 +98,4 @@ def _number_field(field: str, fields: tuple[str, ...]) -> str:
 def _name(name: bytes, number: int, names: set[bytes], own: set[int]) -> bytes:
     if number in own:
         return OWN
-    return name if not name or name in names or KERNEL_THREADS.match(name) else OTHER
+    return name if is_of_scene(name, names) else OTHER

@@ -55,7 +55,7 @@ _CPU_METRICS = {
     "numa_migrations": ("schedtop_numa_migrations", "Of those that came, from another NUMA node."),
     "idle_ns": ("schedtop_cpu_idle_seconds", "Time in the idle task, as seen at the switches."),
     "busy_ns": ("schedtop_cpu_busy_seconds", "Time the CPU was busy, from /proc/stat."),
-    "steal_ns": ("schedtop_cpu_steal_seconds", "Time the hypervisor ran somebody else, from /proc/stat."),
+    "steal_ns": ("schedtop_cpu_steal_seconds", "Time the hypervisor ran other guests, from /proc/stat."),
     "accounted_ns": (
         "schedtop_cpu_accounted_seconds",
         "All time that /proc/stat accounts: the whole of busy and steal.",
@@ -67,12 +67,12 @@ _GROUP_METRICS = {
     "involuntary_switches": ("schedtop_group_involuntary_switches", "Switches in which a task could have gone on."),
 }
 _COMMAND_METRICS = {
-    "count": ("schedtop_command_short_lived_processes", "Processes of the command that came and went."),
+    "count": ("schedtop_command_short_lived_processes", "Short-lived processes of the command."),
     "run_ns": ("schedtop_command_short_lived_run_seconds", "Time that these had a CPU."),
     "run_delay_ns": ("schedtop_command_short_lived_run_delay_seconds", "Time that these waited for a CPU."),
 }
 _SHORT_LIVED_METRICS = {
-    "count": ("schedtop_short_lived", "Processes and threads that came and went within the length of an interval."),
+    "count": ("schedtop_short_lived", "Processes and threads that started and ended within the length of an interval."),
     "run_ns": ("schedtop_short_lived_run_seconds", "Time that these had a CPU."),
     "run_delay_ns": ("schedtop_short_lived_run_delay_seconds", "Time that these waited for a CPU."),
 }

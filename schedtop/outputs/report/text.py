@@ -212,7 +212,7 @@ def _blockings(data: Data, top: int) -> str:
         for pair in pairs[:top]
     ]
     known = format_ratio(min(1.0, parts["attributed_ns"] / (parts["ended_wait_ns"] or 1)))
-    title = f"Who had the CPU while whom waited: {_of(data, 'blockings', rows, 'pair')}, {known} of the delay"
+    title = f"Blame, who held the CPU: {_of(data, 'blockings', rows, 'pair')}, {known} of the delay"
     return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
 
 
@@ -229,7 +229,7 @@ def _preemptions(data: Data, top: int) -> str:
         )
         for pair in pairs[:top]
     ]
-    title = f"Who took the CPU from whom: {_of(data, 'preemptions', rows, 'pair')}"
+    title = f"Preemptions: {_of(data, 'preemptions', rows, 'pair')}"
     return f"{title}\n" + table(("victim", "preemptor", "waits' sum", "times"), rows, left=("victim", "preemptor"))
 
 

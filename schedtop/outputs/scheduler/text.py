@@ -125,7 +125,7 @@ def _queues(data: dict[str, Any]) -> str:
     histogram = table(("waiting", "all", "fair class", "share", "of all"), rows, left=("of all",))
     worst = sorted(queue["cpus"], key=lambda row: -(row["all"]["mean"] or 0))[:_QUEUE_CPUS]
     cells = [(str(row["cpu"]), *_queue_cells(row)) for row in sorted(worst, key=lambda row: row["cpu"])]
-    header = ("cpu", "mean", "fair mean", "p50", "p90", "p99", "max", "somebody waits")
+    header = ("cpu", "mean", "fair mean", "p50", "p90", "p99", "max", "some wait")
     return f"{title}\n{histogram}\n" + table(header, [*cells, ("all", *_queue_cells(queue))])
 
 
@@ -249,7 +249,7 @@ def _blockings(data: dict[str, Any]) -> str:
     ]
     known = format_ratio(parts["attributed_ns"] / whole)
     shown = f"{len(rows)} of {len(pairs)} {plural(len(pairs), 'pair')}"
-    title = f"Who had the CPU while whom waited: {shown}, {known} of the run delay is known"
+    title = f"Blame, who held the CPU: {shown}, {known} of the run delay is known"
     return f"{title}\n" + table(("victim", "blocker", "time", "waits"), rows, left=("victim", "blocker"))
 
 

@@ -100,7 +100,7 @@ MEANINGS = {
     "longest": "the longest such wait",
     "share": "its part of the blocked time of all threads",
     "mostly in": "the place in the kernel where it was held up longest",
-    "woken by": "who woke it most often: what it waited for comes from there",
+    "woken by": "the task that woke it most often: what it waited for comes from there",
 }
 
 COLUMNS: tuple[Column[ThreadRows], ...] = explained((
@@ -137,12 +137,12 @@ class ThreadsPane(Pane[Any], KeyedTable[ThreadRows]):
         "stopped, small: hardly. Waits, average and longest are those of blocked waits; share is of the blocked "
         "time of all threads. Mostly in names the place in the kernel where it was held up longest. Threads that "
         "were hardly held up at all are idle: they are hidden and counted, and i shows them. Those that slept all"
-        " the time come last: they may be stuck, but mostly nobody waits for them; but a lock of a file, or an "
-        "uninterruptible wait, that lasts all the time is at its place: nobody waits for work there."
+        " the time come last: they may be stuck, but mostly nothing waits for them; but a lock of a file, or an "
+        "uninterruptible wait, that lasts all the time is at its place: no thread waits for work there."
     )
     ADVICE = (
         "Take the thread on top and read its stacks: the first name says what it waits for, a lock (futex, mutex), a "
-        "disk (D), a socket, a pipe. woken by names whom it waited for. Much run delay: it waits for a CPU, which is "
+        "disk (D), a socket, a pipe. woken by names what it waited for. Much run delay: it waits for a CPU, which is "
         "for the dashboard's panes to explain."
     )
     COLUMN_HELP = (("Columns", COLUMNS),)

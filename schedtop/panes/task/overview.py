@@ -38,7 +38,7 @@ class OverviewPane(Pane[Scene]):
         "ran, waited: shares of the span in which the task ran, and waited for a CPU (of a process, of one CPU). "
         "switches: voluntary, because it waited for something, involuntary, because it lost its CPU. Below, the first "
         "lines of the other sections. `history` is what was known before the task view was opened: up to ten minutes, "
-        "since the task began. Much waited: 4 and 6 say for whom, priority (nice, cpu.weight) or another CPU help. "
+        "since the task began. Much waited: 4 and 6 name the tasks, priority (nice, cpu.weight) or another CPU help. "
         "by weight: what nice values and cgroup weights give it, and what it got in the last 10 s; 3 says beside which "
         "tasks. Many involuntary switches: it shares its CPU. Many moves: pin it, if its caches matter. throttled: its "
         "cgroup's quota."
@@ -81,7 +81,7 @@ def _lists(scene: Scene) -> Iterable[tuple[str, Sequence[Fact], str]]:
         span = format_whole_s(past.span_ns)
         yield f"{HISTORY}, {span}", list(_before(past)), "it did not run or wait in that time"
     if counts is None and past is not None:
-        yield "people, in the history", list(_people(scene)), "nobody"
+        yield "other tasks, in the history", list(_people(scene)), "none"
 
 
 def _fact(term: str, parts: Sequence[str], cells: int) -> Spans:

@@ -32,10 +32,10 @@ class PeersPane(Pane[Scene]):
     NUMBER = 4
     TITLE = "Who"
     READING = (
-        "woken by: who woke the task, how often. wakes: whom it woke. preempted by: who took the CPU from it, how "
-        "often, and how long it then waited. The first three are counted by the task view. had its CPU: who ran "
-        "while it waited (the blockers of the history, of waits of 100 µs and more). waited for it: whose waits it was "
-        "in, the other way round. `an interrupt` names no task: the one that it interrupted has nothing to do with it. "
+        "woken by: the tasks that woke it, how often. wakes: the tasks that it woke. preempted by: the tasks that took "
+        "its CPU, how often, and how long it then waited. The task view counts these three. had its CPU: what ran "
+        "while it waited (the blockers of the history, of waits of 100 µs and more). waited for it: the tasks that it "
+        "blocked. `an interrupt` names no task: the one that it interrupted has nothing to do with it. "
         "`softirq` is what an interrupt leaves to be done after it (packets, finished disk requests); one that wakes "
         "others in the task's time may be its own doing, or not. A blocker at the top of had its CPU: move one of both "
         "to other CPUs, or give it less weight. A waker that is a thread of its own process hands it a lock or work."

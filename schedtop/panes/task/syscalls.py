@@ -108,7 +108,7 @@ class SyscallsPane(Pane[Scene]):
         "which the task was not ready to run (a call that is still under way counts there, too): time without "
         "blocked is work in the kernel, or waiting for a CPU. errors: what it returned, how often. Below, the slowest "
         "single calls with what they gave back. Counted by the kernel at each call, none is sampled. Much blocked in "
-        "futex: a lock, see 4 for who wakes it; in poll or epoll_wait: it only waits for work; in read, write, fsync: "
+        "futex: a lock, see 4 for what wakes it; in poll or epoll_wait: it only waits for work; in read, write, fsync: "
         "see 5. Many short calls: batch them. Key o of the dashboard shows the stacks of what blocks."
     )
     COLUMN_HELP = (("Columns", COLUMNS), ("Columns, of single calls", SLOW_COLUMNS))

@@ -43,7 +43,7 @@ class TrafficPane(Pane[Scene]):
         "is the payload that the task sent and received itself; below it its connections: how many were opened, "
         "accepted, closed, or came to nothing (failed), then the last changes, newest first, the remote end behind "
         "`to`. A minor fault maps memory that is there, a major one waits for a disk. Major faults: "
-        "memory is short, or a file is read for the first time. failed connections: nobody listens there. Many small "
+        "memory is short, or a file is read for the first time. failed connections: nothing listens there. Many small "
         "reads or writes: larger buffers. What this kernel cannot "
         "count is named in its place."
     )

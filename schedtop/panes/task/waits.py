@@ -35,7 +35,7 @@ class TaskWaitsPane(Pane[Scene]):
         "Both axes of the histogram are logarithmic, and waits right of the mark `slow` are over the dashboard's "
         "threshold. Of a process the waits of all its threads. By weight: the share of its CPUs that its nice value "
         "and its groups' weights give it beside those that wanted them in the last 10 s, and the share that it got. A "
-        "long tail (p99.9, max): look at 6 for who had the CPU in those; many middling ones: too many tasks for the "
+        "long tail (p99.9, max): 6 shows which tasks had the CPU in those; many middling ones: too many tasks for the "
         "CPUs that it may use."
     )
 

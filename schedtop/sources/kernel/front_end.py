@@ -124,7 +124,7 @@ class FrontEnd:
         elif not any(flag.startswith("-DTASK_EXIT_CODE_OFFSET") for flag in self.flags):
             lost["exit_codes"] = "the kernel's tracepoints do not tell how a process ended"
         if self.name == "tracepoint" and "sched_wakeup_new" in self.missing:
-            lost["short_lived"] = "without the tracepoint sched_wakeup_new nobody knows when a task began"
+            lost["short_lived"] = "without the tracepoint sched_wakeup_new it is not known when a task began"
         if self.no_queue != NOT_SAMPLED and not tells_interrupts(self.flags):
             lost["woken_by"] = INTERRUPTS_UNKNOWN
         if self.no_queue != NOT_SAMPLED and not tells_quotas(self.flags):

@@ -105,7 +105,7 @@ def queueing(f: Facts) -> Finding | None:
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    action = f"Let one wait for the others: {renice_words(some)}" if some else "Look at who blocks whom (pane Blame)"
+    action = f"Let one wait for the others: {renice_words(some)}" if some else "Look at the pane Blame"
     return Finding(headline, evidence, action)
 
 

@@ -56,7 +56,7 @@ def waiting(f: Facts) -> Finding | None:
     where = "" if f.queues_unknown else f"CPU {f.delayed.cpu}: "
     headline = f"{where}{task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
     evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Look at who blocks whom (pane Blame), or lower the threshold to see why")
+    return Finding(headline, evidence, "Look at the pane Blame, or lower the threshold to see why")
 
 
 def waiting_by_sums(f: Facts) -> Finding | None:
@@ -65,7 +65,7 @@ def waiting_by_sums(f: Facts) -> Finding | None:
         return None
     headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}"
     evidence = (*delay_words(f), *biggest_words(f.tasks_there), *context_words(f), *f.sums.lacks)
-    return Finding(headline, evidence, "See who it is with `sudo schedtop`, or lower a priority", level=f.level)
+    return Finding(headline, evidence, "See which task it is with `sudo schedtop`, or lower a priority", level=f.level)
 
 
 def pressure(f: Facts) -> Finding | None:

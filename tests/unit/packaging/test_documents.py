@@ -1,11 +1,14 @@
 """What the documents for contributors say of the code is there: files, functions, links; and it stays short."""
 
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
 import schedtop
+from schedtop.cli import commands
 
 ROOT = Path(schedtop.__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -23,6 +26,12 @@ def named(path: Path) -> str:
 
 def test_contributing_can_be_read_in_a_few_minutes() -> None:
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_readme_can_be_read_in_a_few_minutes() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= 1000
+    assert "    sudo make run" in readme and "    make test" in readme
 
 
 def test_index_of_docs_has_a_line_for_every_page() -> None:
@@ -47,6 +56,46 @@ def headings(page: Path) -> set[str]:
     """As GitHub makes anchors of them."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "decisions.md"], ids=named)
+def test_command_lines_of_a_page_are_understood(page: Path) -> None:
+    """Every option that a page types exists, and takes that value; nothing is run."""
+    for line in command_lines(page.read_text(encoding="utf-8")):
+        if "[-" in line:  # a synopsis
+            continue
+        words = shlex.split(line, comments=True)
+        _, *arguments = words[words.index("schedtop") :]
+        end = next((at for at, word in enumerate(arguments) if word in ("|", ">", "2>&1", "&", "&&", ";")), None)
+        try:
+            understand(arguments[:end])
+        except click.UsageError as error:
+            if "is not a file" not in error.message and "there is no task" not in error.message:
+                raise AssertionError(f"{line}: {error.message}") from error
+
+
+def command_lines(text: str) -> list[str]:
+    """The lines of code blocks that run schedtop; a line that ends in a backslash and the next are one."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    return re.findall(r"^(?:    |)((?:sudo )?(?:nohup )?schedtop(?: .*)?)$", "\n".join(code_lines(text)), re.M)
+
+
+def code_lines(text: str) -> list[str]:
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    "):
+            lines.append(line)
+    return lines
+
+
+def understand(arguments: list[str]) -> None:
+    """As click reads a command line. Raises click.UsageError."""
+    command: click.Command = commands
+    if arguments and not arguments[0].startswith("-"):
+        command, arguments = commands.commands[arguments[0]], arguments[1:]
+    command.make_context("schedtop", list(arguments))
 
 
 @pytest.mark.parametrize("page", FOR_CONTRIBUTORS, ids=named)

@@ -16,9 +16,11 @@ from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Header
 from schedtop.sources.replay.recorded import Recording
 from tests import ROOT
-from tests.scenes.draw import RECORDINGS, svg_of
+from tests.scenes.animation import Step, animated
+from tests.scenes.draw import RECORDINGS, REPORT, svg_of
 from tests.scenes.live import PATH_SHOT
 from tests.scenes.loads import SCENES, Scene
+from tests.scenes.performance import LIVE
 from tests.scenes.scrub import KERNEL_THREADS, OTHER, OWN, scrub
 from tests.scenes.shots import SHOTS
 from tests.unit.ui.drive import GivenSource
@@ -82,21 +84,49 @@ def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
     assert all(name in {b"nginx", OTHER, OWN} or KERNEL_THREADS.match(name) for name in comms)
 
 
-def test_docs_show_what_is_drawn() -> None:
-    shown = {
-        name
-        for page in ("README.md", "docs/tour.md")
-        for name in re.findall(r"screenshots/([\w-]+)\.svg", (ROOT / page).read_text())
-    }
-    assert shown <= {shot.name for shot in SHOTS}
-    assert all((ROOT / "screenshots" / f"{shot.name}.svg").exists() for shot in (*SHOTS, PATH_SHOT))
-    assert f"screenshots/{PATH_SHOT.name}.svg" in (ROOT / "docs/path.md").read_text()
+def test_every_picture_is_drawn_and_every_live_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {name for page in pages for name in re.findall(r"screenshots/([\w-]+)\.(?:svg|png)", page.read_text())}
+    drawn = {shot.name for shot in SHOTS} | LIVE.keys() | {REPORT}
+    assert shown - drawn == {"path"}  # by `schedtop path --format svg`
+    assert {name for name in (*LIVE, REPORT) if list((ROOT / "screenshots").glob(f"{name}.*"))} <= shown
+    assert all((ROOT / "screenshots" / f"{shot.name}.svg").exists() for shot in SHOTS)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in PLACE.parent.glob("*.svg") if path.stem in LIVE.keys() - {PATH_SHOT.name})
+)
+def test_live_pictures_fetch_nothing_and_name_nothing_else(name: str) -> None:
+    svg = (ROOT / "screenshots" / f"{name}.svg").read_text()
+    assert "http" not in svg.replace("http://www.w3.org", "").replace("https://www.textualize.io", "")
+    shown = words_of(svg)
+    named = set(re.findall(r"([\w./:-]+) \(\d+\)", shown))
+    scene = {"stress", "checkout", "monitor.sh", "rpc-worker", "flusher", "backup", "tar", OWN.decode()}
+    assert {name for name in named - scene if not KERNEL_THREADS.match(name.encode())} <= {OTHER.decode()}
+    assert "PAUSED" not in shown and "FROZEN" not in shown
+
+
+def test_animation_shows_its_steps_in_turn() -> None:
+    svg = '<svg class="rich-terminal" viewBox="0 0 10 5" xmlns="x"><rect id="%d"/></svg>'
+    made = animated([Step(svg % 1, "a < b", 1), Step(svg % 2, "c", 3)], still=1)
+    assert made.index('<rect id="1"/>') < made.index('<rect id="2"/>')
+    assert "a &lt; b" in made and made.count("<svg") == 1 == made.count("</svg>")
+    assert "@keyframes step-0 {0.00% {visibility: visible} 25.00% {visibility: hidden}}" in made
+    assert (
+        "@keyframes step-1 {0% {visibility: hidden} 25.00% {visibility: visible} 100.00% {visibility: hidden}}" in made
+    )
+    assert made.count('class="step step-1 still"') == 1
+    with pytest.raises(ValueError, match="one size"):
+        animated([Step(svg % 1, "", 1), Step((svg % 2).replace("10 5", "9 5"), "", 1)], still=0)
+
+
+def words_of(svg: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "\n", svg)).replace("\xa0", " ")
 
 
 def test_the_path_on_the_screen_is_of_its_scene_alone() -> None:
     """It is drawn live: what else ran on that machine has no name in it."""
-    svg = (ROOT / "screenshots" / f"{PATH_SHOT.name}.svg").read_text()
-    words = html.unescape(re.sub(r"<[^>]+>", "\n", svg)).replace("\xa0", " ")
+    words = words_of((ROOT / "screenshots" / f"{PATH_SHOT.name}.svg").read_text())
     assert "Priority inversion: flusher" in words and "blocked in futex" in words
     named = set(re.findall(r"([\w./:-]+) \(\d+\)", words)) | set(re.findall(r"queued behind ([\w./:-]+)", words))
     kernel = {name for name in named if KERNEL_THREADS.match(name.encode())}

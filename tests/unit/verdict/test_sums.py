@@ -72,7 +72,7 @@ def test_a_rule_applies(made: Frame, level: str, rule: str, words: str) -> None:
     verdict = judged(made)
     assert (verdict.level, verdict.rule) == (level, rule)
     assert words in verdict.headline
-    assert verdict.evidence[-1] == "not known: single waits and who had the CPU (needs privileges)"
+    assert verdict.evidence[-1] == "not known: single waits and the tasks that had the CPU (needs privileges)"
     assert "p99" not in verdict.sentences()
 
 

@@ -37,7 +37,7 @@ class Details:
             "o",
             "offcpu",
             "Off-CPU",
-            "What threads do without a CPU: who is blocked where, by stacks",
+            "What threads do without a CPU: where they are blocked, by stacks",
             shown=True,
         ),
         key("P", "path", "Path", "The path of the selected task, process or victim: what it waits for, across tasks"),

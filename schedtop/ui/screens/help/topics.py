@@ -23,12 +23,12 @@ WORDS = (
     ("involuntary switch", "the task wanted to go on: the scheduler took the CPU from it (or it called sched_yield)"),
     ("voluntary switch", "the task blocked: it waits for I/O, a lock, a timer, a message"),
     ("run delay", "the sum of all waits for a CPU of a task"),
-    ("steal", "time in which the hypervisor ran somebody else although this CPU had work"),
-    ("preemptor", "who took the CPU from the task, at the moment it had to leave"),
-    ("blocker", "who had the CPU while the task waited for it"),
+    ("steal", "time in which the hypervisor ran other guests although this CPU had work"),
+    ("preemptor", "the task that took the CPU away, at the moment the victim had to leave"),
+    ("blocker", "the task that held the CPU while the victim waited for it"),
     ("throttled", "the cgroup had used up its CPU quota: its tasks must wait for the next period, whatever is idle"),
-    ("previous", "who ran last before the task got the CPU; not necessarily who kept it waiting"),
-    ("waker", "who woke the task"),
+    ("previous", "the task that ran last before the victim got the CPU; not necessarily the one that kept it waiting"),
+    ("waker", "the task that woke it"),
     ("window", "the time that all numbers are about; rates are per second, averaged over it"),
 )
 
@@ -44,9 +44,9 @@ FILTERS = (
 )
 
 LEVELS = {
-    "ok": "nothing to do: waits are short, or nobody feels them",
-    "notice": "worth a look: tasks wait, and the line says for whom or why",
-    "alarm": "act: waits are long, or somebody takes the CPU time away; the line ends with what to do",
+    "ok": "nothing to do: waits are short, or too rare to matter",
+    "notice": "worth a look: tasks wait, and the line says for which task or why",
+    "alarm": "act: waits are long, or CPU time is taken away; the line ends with what to do",
     "unknown": "not enough is known to judge: too early, or the source lacks what it needs",
     "measuring": "schedtop has just started: a second of data makes the first verdict",
 }
