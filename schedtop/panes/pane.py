@@ -102,7 +102,7 @@ class Pane(Canvas, Generic[Moment]):
         return self.sentence(reasons[0]) if reasons else []
 
     def glance(self) -> Spans:
-        """The most important thing of it in about fifteen cells, for where the pane itself is not seen."""
+        """The most important thing of it in a few words, for where the pane itself is not seen."""
         if self.view is None:
             return []
         missing = any(self.view.missing(part) for part in self.PARTS)

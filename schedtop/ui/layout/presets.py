@@ -10,8 +10,11 @@ STEAL, QUEUE, SLOW_WAITS, BLAME = "steal", "queue", "slow-waits", "blame"
 TASKS, SHORT_LIVED, INTERRUPTS, TRENDS = "tasks", "short-lived", "interrupts", "trends"
 """The panes, by the ids of their widgets."""
 
-NOT_IN_STRIP = frozenset({TRENDS})
+NOT_IN_STRIP = frozenset({TRENDS, CPU_STRIPS})
 """What they show the cells of others tell already."""
+
+WIDE_IN_STRIP = frozenset({SLOW_WAITS})
+"""They take two cells of the strip."""
 
 
 CPU_LINES, CPU_FRAME = 3, 7
@@ -92,12 +95,12 @@ PRESETS = (
             (
                 Row({CPUS: 28, OVER_TIME: 42, LATENCY: 30}, 13, least=11),
                 Row({STEAL: 30, QUEUE: 34, SHORT_LIVED: 36}, 9, most=14),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 11),
                 Row({TASKS: 1}, 13),
             ),
             (
                 Row({CPUS: 30, OVER_TIME: 42, LATENCY: 28}, 12),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 11),
                 Row({TASKS: 1}, 12),
             ),
             (

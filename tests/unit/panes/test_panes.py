@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history.view import ViewSettings
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
@@ -277,6 +278,43 @@ async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
     assert f"% {blocker} ({first['blocker_tid'][0]}) +2" in row
     for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "blocked by", "preempted by", "woken by"):
         assert word in screen.splitlines()[1]
+
+
+@pytest.mark.parametrize(("width", "time", "tids"), [(68, False, False), (80, True, False), (160, True, True)])
+async def test_slow_waits_have_the_preempting_task_at_every_size(
+    width: int, time: bool, tids: bool, make_view: MakeView
+) -> None:
+    def preempted(frame: Frame) -> Frame:
+        frame.slow_waits["preemptor_tid"], frame.slow_waits["preemptor_comm"] = 77, b"greedy"
+        return frame
+
+    view = make_view(change=preempted)
+    header, row = (await shown(SlowWaitsPane(), view, (width, 12))).splitlines()[1:3]
+    assert [word in header for word in ("wait", "task", "cause", "preempted by", "blocked by")] == [True] * 5
+    assert ("time" in header) == time
+    blocker = view.slow_waits[0]["blocker_comm"][0].decode()
+    assert ("greedy (77)" in row, f"% {blocker} (" in row) == (tids, tids)
+    assert "greedy" in row and f" % {blocker}" in row
+
+
+def glance_of(view: View) -> str:
+    return "".join(text for text, _ in SlowWaitsPane().view_glance(view))
+
+
+async def test_slow_waits_say_at_a_glance_what_preempted_the_longest(make_view: MakeView) -> None:
+    def one(tid: int, began: Beginning) -> Callable[[Frame], Frame]:
+        def change(frame: Frame) -> Frame:
+            row = frame.slow_waits[:1].copy()
+            row["wait_ns"], row["comm"], row["kind"] = 4_020_000, b"stress", began
+            row["cause"], row["evidence"] = Cause[began.name], Evidence.NONE
+            row["preemptor_tid"], row["preemptor_comm"], row["blocker_comm"] = tid, b"greedy" if tid else b"", b"hog"
+            return replace(frame, slow_waits=row)
+
+        return change
+
+    assert glance_of(make_view(frames=1, change=one(77, Beginning.PREEMPTION))) == "4.02 ms stress ← greedy"
+    assert glance_of(make_view(frames=1, change=one(0, Beginning.WAKEUP))) == "4.02 ms stress ← hog"
+    assert glance_of(make_view(frames=1, change=one(0, Beginning.THROTTLED))) == "4.02 ms stress ← throttled"
 
 
 async def test_slow_waits_empty_state_names_the_threshold(make_view: MakeView) -> None:
