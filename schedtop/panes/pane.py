@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from textual.content import Content
@@ -14,6 +14,9 @@ from schedtop.widgets.strips import Spans, steady, wrapped
 
 TITLE_FRAME = 8
 """Cells of the border beside a title: corners, blanks, the number."""
+
+FOCUS_FREE = frozenset(("threshold-up", "threshold-down", "group", "window"))
+"""Actions that do the same whatever has the focus."""
 
 
 class Shown(Protocol):
@@ -60,10 +63,12 @@ class Pane(Canvas, Generic[Moment]):
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        """`hint` is set by the screen: what its border says besides the position."""
+        """`hint` and `keys` are set by the screen: what the border says besides the position; and the key of each
+        action that changes what the pane shows, by the action's name."""
         super().__init__(id=id, classes=classes)
         self.view: Moment | None = None
         self.hint = ""
+        self.keys: Mapping[str, str] = {}
         self._title = ""
         self._subtitle = ""
         self._is_titling = False
@@ -117,10 +122,11 @@ class Pane(Canvas, Generic[Moment]):
         lines: list[Spans] = [[(line, style)] for line in wrapped(steady(text), self.inner.width)]
         return [[], *lines] if self.inner.height > len(lines) + 1 else lines
 
-    def set_title(self, detail: str = "", subtitle: str = "") -> None:
-        """The border's texts; set only when they change."""
+    def set_title(self, detail: str = "", subtitle: str = "", *, title: str = "") -> None:
+        """The border's texts; set only when they change. `title`: in place of TITLE."""
         surface_of(self).breathe()  # most panes have done half of their work when they know it
-        name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
+        name = title or self.TITLE
+        name = self.SHORT if self.SHORT and 0 < self.size.width < len(name) + TITLE_FRAME else name
         number = f"{self.NUMBER} " if self.NUMBER else ""
         title = f"{number}{name}{f' · {detail}' if detail else ''}"
         subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
@@ -144,6 +150,16 @@ class Pane(Canvas, Generic[Moment]):
             # The framework would paint the whole pane for one word in its border.
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def keyed(self, words: str, *names: str) -> str:
+        """Words of the title with the keys that change what they say: `slowest first (s)`.
+
+        Only keys that do so now: most act on the pane that has the focus.
+        """
+        keys = " ".join(
+            self.keys[name] for name in names if name in self.keys and (self.has_focus or name in FOCUS_FREE)
+        )
+        return f"{words} ({keys})" if words and keys else words
 
     def position_text(self) -> str:
         """Which rows are visible, empty if all are."""

@@ -113,6 +113,7 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
         # Where they ran is not kept.
         everywhere = "all CPUs" if view.settings.shown_filter.cpus else ""
         order = " · ".join(part for part in (everywhere, order) if part)
+        order = self.keyed(order, "sort")
         both = " · ".join(part for part in (_sums(view), order) if part)
         keys = "i details" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))

@@ -106,10 +106,10 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
-        over = format_round_ns(view.frame.threshold_ns)
+        over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")
         keys = "i details · P path" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
-        self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", place)
+        self.set_title(f"{len(view.slow_waits)} {over} · {self.keyed(words, 'sort')}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))
         return list(self.table_lines())

@@ -130,7 +130,7 @@ _TIME: Column[WaitRows] = Column(
     style="dim",
 )
 _WAIT: Column[WaitRows] = Column(
-    "wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
+    "wait", 7, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
 )
 _TASK: Column[WaitRows] = Column(
     "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
@@ -145,16 +145,16 @@ _CLASS: Column[WaitRows] = Column(
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
 _CPU: Column[WaitRows] = Column("CPU", 4, _cpus, rank=6, grow=3)
 _QUEUE: Column[WaitRows] = Column("queue", 5, _queues, rank=8)
-_CAUSE: Column[WaitRows] = Column("cause", 13, _causes, right=False, rank=1, grow=5)
 
 TIDS_LEAST = 88
 """From so many cells on names have their tids; below, what happened matters more than the number of a task."""
 
 
-def _tasks_of(tids: bool) -> tuple[Column[WaitRows], ...]:
-    """The columns of other tasks: the two that tell why go last."""
+def _reasons(tids: bool) -> tuple[Column[WaitRows], ...]:
+    """The columns that tell why: the cause, and other tasks, of which the first two go last."""
     more = 8 if tids else 0
     cells = (
+        ("cause", 17 if tids else 13, _causes, 1, 1 if tids else 4, "text"),
         ("preempted by", 12 + more // 2, lambda context: context.task("preemptor"), 0, 4 + more, "preemption"),
         (" blocked by", 17 + more, _blockers, 0, 10 + more // 4, "text"),
         ("woken by", 12 + more // 2, lambda context: context.wakers(), 8, 8, "wakeup"),
@@ -177,8 +177,8 @@ MEANINGS = {
     "queue": "how many tasks waited on that CPU when it got it",
     "cause": "why it was slow, one of the causes that the help lists",
     "preempted by": "the task that took the CPU from it, if the wait began so",
-    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt, and its share of the wait; +2: two more; ~: "
-    "not all is known",
+    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt, and its share of the wait; "
+    "+2: two more; ~: not all is known",
     "woken by": "who woke it, or started it if it is new (cause fork), if the wait began so",
     "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
 }
@@ -193,5 +193,5 @@ def columns_for(kind: str, sort: str, classes: bool = True, tids: bool = True) -
         _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
     )  # fmt: skip
     which = (_TID,) if kind == "thread" else (_GROUP,)
-    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), _CPU, _QUEUE, _CAUSE, *_tasks_of(tids))
+    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), _CPU, _QUEUE, *_reasons(tids))
     return explained(columns, MEANINGS)
