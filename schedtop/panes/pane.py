@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from textual.content import Content
 from textual.geometry import Region, Size
 
+from schedtop.panes.levels import NORMAL, Level
 from schedtop.widgets.canvas import Canvas, surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped
@@ -59,6 +60,8 @@ class Pane(Canvas, Generic[Moment]):
         border-subtitle-color: $faint;
         padding: 0 1;
         &:focus { border: heavy $primary; border-title-color: $primary; border-subtitle-color: $foreground; }
+        &.-notice { border-title-color: $warning; }
+        &.-alarm { border-title-color: $error; }
     }
     """
 
@@ -69,6 +72,8 @@ class Pane(Canvas, Generic[Moment]):
         self.view: Moment | None = None
         self.hint = ""
         self.keys: Mapping[str, str] = {}
+        self.flag = NORMAL
+        """How bad what it shows is, if the verdict is about that."""
         self._title = ""
         self._subtitle = ""
         self._is_titling = False
@@ -128,7 +133,8 @@ class Pane(Canvas, Generic[Moment]):
         name = title or self.TITLE
         name = self.SHORT if self.SHORT and 0 < self.size.width < len(name) + TITLE_FRAME else name
         number = f"{self.NUMBER} " if self.NUMBER else ""
-        title = f"{number}{name}{f' · {detail}' if detail else ''}"
+        sign = f"{self.flag.sign} " if self.flag.sign else ""
+        title = f"{sign}{number}{name}{f' · {detail}' if detail else ''}"
         subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
         if title == self._title and subtitle == self._subtitle:
             return
@@ -150,6 +156,17 @@ class Pane(Canvas, Generic[Moment]):
             # The framework would paint the whole pane for one word in its border.
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def set_flag(self, flag: Level) -> None:
+        """Marks the title of the pane that the verdict is about; NORMAL: of another one."""
+        if flag is not self.flag:
+            self.flag = flag
+            self.set_class(flag.style == "notice", "-notice")
+            self.set_class(flag.style == "alarm", "-alarm")
+
+    def is_idle(self, _view: Moment) -> bool:
+        """Whether it has nothing to show, so that its place may go to others."""
+        return False
 
     def keyed(self, words: str, *names: str) -> str:
         """Words of the title with the keys that change what they say: `slowest first (s)`.

@@ -333,12 +333,61 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
     view = make_view(change=waiting)
     screen = await shown(TasksPane(own_pid=4244), view)
     header = screen.splitlines()[1]
-    for word in ("task", "tid", "process", "CPU", "▼run delay", "longest", "switch/s", "invol/s", "run %", "moves"):
+    for word in (
+        "task",
+        "tid",
+        "process or unit",
+        "CPU",
+        "▼run delay",
+        "longest",
+        "switch/s",
+        "invol/s",
+        "run %",
+        "moves",
+    ):
         assert word in header
     assert "▶ 12.0 ms" in screen
     assert "(self)" in screen
     first = view.tasks[0]
     assert str(first["tid"]) in screen.splitlines()[2]
+
+
+def moved(count: int) -> Callable[[Frame], Frame]:
+    def change(frame: Frame) -> Frame:
+        for name in ("migrations", "cache_migrations", "numa_migrations", "waiting_ns"):
+            frame.tasks[name] = 0
+        frame.tasks["migrations"][:1] = count
+        return frame
+
+    return change
+
+
+async def test_tasks_leave_out_columns_that_have_told_nothing_for_a_while(make_view: MakeView) -> None:
+    app = OnePane(TasksPane())
+    async with app.run_test(size=(160, 24)) as pilot:
+
+        async def header(count: int, frames: int) -> list[str]:
+            app.pane.show(make_view(change=moved(count), frames=frames, interval_ns=10_000_000_000))
+            await pilot.pause()
+            return lines(app)[1].split()
+
+        assert not {"moves", "cache", "numa", "now"} & {*await header(0, 1)}
+        assert "moves" in await header(3, 2) and "cache" not in await header(3, 2)
+        assert "moves" in await header(0, 4), "20 s later"
+        assert "moves" not in await header(0, 5), "30 s later"
+
+
+async def test_tasks_show_run_delay_as_a_bar_and_the_unit_of_a_process(make_view: MakeView) -> None:
+    def change(frame: Frame) -> Frame:
+        rows = frame.tasks[:2].copy()
+        rows["tid"], rows["tgid"], rows["process"] = (700, 701), (700, 700), b"server"
+        rows["comm"], rows["run_delay_ns"], rows["cgroup_id"] = (b"server", b"worker"), (80_000_000, 20_000_000), 5
+        return replace(frame, tasks=rows, cgroups={5: "/system.slice/web.service"})
+
+    row, thread = (await shown(TasksPane(), make_view(frames=1, change=change))).splitlines()[2:4]
+    assert "web.service" in row and "700 server" not in row
+    assert "700 server" in thread
+    assert "━" * 8 in row.strip("┃") and "━━ " in thread and "━━━" not in thread.strip("┃")
 
 
 async def test_tasks_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:

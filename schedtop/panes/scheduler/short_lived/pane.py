@@ -103,6 +103,9 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
             self.set_rows(commands, self.view.settings.short_lived_sort)
         super().draw()
 
+    def is_idle(self, view: View) -> bool:
+        return not len(view.frame.short_lived)
+
     def view_glance(self, view: View) -> Spans:
         count = int(view.short_lived["count"].sum())
         return [(often(count, view.frame.interval_ns), "strong")] if count else [("none", "dim")]

@@ -90,6 +90,9 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
         self.draw()
 
+    def is_idle(self, view: View) -> bool:
+        return not len(view.frame.slow_waits)
+
     def view_glance(self, view: View) -> Spans:
         if not len(view.slow_waits):
             return [("none", "dim")]

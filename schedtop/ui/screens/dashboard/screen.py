@@ -240,9 +240,13 @@ class Dashboard(Screen[None]):
             # What changes under another screen would have all of that drawn anew.
             return
         yield from self.shown.judging()
-        yield self.show_header
+        yield self._show_verdict
         if view is not None:
             yield from self.pane_layout.steps(view)
+
+    def _show_verdict(self) -> None:
+        self.show_header()
+        self.pane_layout.flag(self.shown.verdict)
 
     def show_header(self) -> None:
         """Hands the header what it says of all this."""

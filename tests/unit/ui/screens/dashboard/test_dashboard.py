@@ -63,7 +63,7 @@ async def test_sizes(size: tuple[int, int], cpus: int) -> None:
 async def test_a_pane_that_is_not_seen_takes_the_place_of_the_main_one() -> None:
     async with running((120, 40)) as (pilot, source, dashboard):
         usual = dashboard.pane_layout.arrangement.seen
-        assert usual == ("cpus", "over-time", "latency", "slow-waits", "blame", "tasks")
+        assert usual == ("over-time", "latency", "cpus", "steal", "queue", "slow-waits", "blame", "tasks")
         for pane in dashboard.pane_layout.panes:
             await to_pane(pilot, pane.id or "")
             assert dashboard.focused is pane
