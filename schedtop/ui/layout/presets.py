@@ -172,7 +172,7 @@ PRESETS = (
     Preset(
         3,
         "Blame",
-        "Who keeps whom waiting: victims, blockers, preemptors, each slow wait",
+        "What keeps tasks waiting: victims, blockers, preemptors, each slow wait",
         BLAME,
         (
             (

@@ -13,12 +13,12 @@ from textual.geometry import Size
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import (
     NS_PER_S,
+    format_brief_ns,
     format_clock,
     format_count,
     format_counted,
     format_ns,
     format_round_ns,
-    format_short_ns,
 )
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
@@ -41,7 +41,7 @@ from schedtop.widgets.glyphs import SHADES, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
-MARGIN = 6
+MARGIN = 7
 PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
 """Their marks are different without any colour; the later one is drawn over the earlier one."""
 
@@ -79,7 +79,7 @@ class OverTimePane(Pane[View]):
         "waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
         "percentile, ▶ and the dotted line the threshold of slow waits; all above it has another colour. "
         "One dense band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
-        "time slices; look in Tasks who (s), and in Blame for whom. ═ climbs while ━ stays: the CPUs are "
+        "time slices; look in Tasks (s) which, and in Blame behind what. ═ climbs while ━ stays: the CPUs are "
         "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
         "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
         "a timer, or a quota's period. Click on a column, or Space and then ← →: all panes show that interval, and ▲ "
@@ -112,7 +112,7 @@ class OverTimePane(Pane[View]):
         longest = [frame.latency.histogram(None, cpus).max_ns for frame in view.series[-GLANCE_CELLS:]]
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
-        return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -243,9 +243,9 @@ def _short_numbers(waits: Histogram, clock: str) -> list[list[Span]]:
     """The same for a narrow pane."""
     parts: list[list[Span]] = [[(f"▲{clock}", "notice")]] if clock else []
     for mark, name, ratio in PERCENTILES:
-        text = format_short_ns(waits.percentile_ns(ratio))
+        text = format_brief_ns(waits.percentile_ns(ratio))
         parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])
-    parts.append([("max ", "dim"), (format_short_ns(waits.max_ns if waits.count else None), "strong")])
+    parts.append([("max ", "dim"), (format_brief_ns(waits.max_ns if waits.count else None), "strong")])
     return parts
 
 
@@ -255,14 +255,14 @@ def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
     for power, row in scale.decades():
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
     if threshold_ns:
-        text = format_round_ns(threshold_ns).replace(" ", "")
-        text = text if len(text) < MARGIN else format_short_ns(threshold_ns)
+        text = format_round_ns(threshold_ns)
+        text = text if len(text) < MARGIN else format_brief_ns(threshold_ns)
         labels[scale.row(threshold_ns)] = (f"{text:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
     return labels
 
 
 def _power_text(power: int) -> str:
-    return format_round_ns(10**power).replace(" ", "")
+    return format_round_ns(10**power)
 
 
 def _mark_gaps(glyphs: npt.NDArray[np.str_], styles: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import format_counted, format_ns, format_rate, format_round_ns, format_short_ns, rate
+from schedtop.base.units import format_brief_ns, format_counted, format_ns, format_rate, format_round_ns, rate
 from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
@@ -65,8 +65,8 @@ def _columns(name: int, value: int, form: Callable[[float | None], str], grow: i
 
 FORMS = (
     _columns(10, 7, format_ns, grow=3),
-    _columns(7, 6, lambda ns: format_ns(ns).replace(" ", "")),
-    _columns(7, 5, format_short_ns),
+    _columns(7, 7, format_ns),
+    _columns(7, 6, format_brief_ns),
 )
 """From wide to narrow. Two digits do for percentiles that are exact to 6 %, so the narrowest has all of them, too."""
 

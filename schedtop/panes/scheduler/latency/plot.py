@@ -168,7 +168,7 @@ def _decade_text(decade: int) -> str:
     power, rest = divmod(decade, 3)
     if power >= len(units):
         power, rest = len(units) - 1, decade - 3 * (len(units) - 1)
-    return f"{10**rest}{units[power]}"
+    return f"{10**rest} {units[power]}"
 
 
 def _column(log_ns: float, limits: tuple[int, int], columns: int) -> int:

@@ -111,7 +111,7 @@ def _class_text(told: Treatment) -> str:
 def _queue_text(length: int, fair: int) -> str:
     """How many still waited when the wait was over."""
     if not length:
-        return "nobody else waited on that CPU when it got to run"
+        return "no other task waited on that CPU when it got to run"
     many = f"{length} other task{'s' * (length != 1)} still waited on that CPU when it got to run"
     return many if fair == length else f"{many}, {fair} of the fair class"
 

@@ -23,7 +23,7 @@ WORDS = (
     ("involuntary switch", "the task wanted to go on: the scheduler took the CPU from it (or it called sched_yield)"),
     ("voluntary switch", "the task blocked: it waits for I/O, a lock, a timer, a message"),
     ("run delay", "the sum of all waits for a CPU of a task"),
-    ("steal", "time in which the hypervisor ran somebody else although this CPU had work"),
+    ("steal", "time in which the hypervisor ran another guest although this CPU had work"),
     ("preemptor", "who took the CPU from the task, at the moment it had to leave"),
     ("blocker", "who had the CPU while the task waited for it"),
     ("throttled", "the cgroup had used up its CPU quota: its tasks must wait for the next period, whatever is idle"),
@@ -44,9 +44,9 @@ FILTERS = (
 )
 
 LEVELS = {
-    "ok": "nothing to do: waits are short, or nobody feels them",
-    "notice": "worth a look: tasks wait, and the line says for whom or why",
-    "alarm": "act: waits are long, or somebody takes the CPU time away; the line ends with what to do",
+    "ok": "nothing to do: waits are short, or too few to matter",
+    "notice": "worth a look: tasks wait, and the line says behind what or why",
+    "alarm": "act: waits are long, or something takes the CPU time away; the line ends with what to do",
     "unknown": "not enough is known to judge: too early, or the source lacks what it needs",
     "measuring": "schedtop has just started: a second of data makes the first verdict",
 }

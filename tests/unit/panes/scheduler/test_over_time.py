@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from schedtop.base.ascii import to_ascii
-from schedtop.base.units import format_clock, format_short_ns
+from schedtop.base.units import format_clock, format_brief_ns
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
@@ -62,15 +62,15 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
         "max",
         "3440 waits",
         "▶ slow > 5 ms",
-        "5ms▶",
-        "10µs┤",
+        "5 ms▶",
+        "10 µs┤",
         "╵-30s",
         "now",
         "+ waits a cell",
     ):
         assert word in screen, word
     newest = view.series[-1].latency.histogram()
-    assert format_short_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
+    assert format_brief_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
 
 
 async def test_heat_map_cells_differ_without_colors_and_in_ascii() -> None:

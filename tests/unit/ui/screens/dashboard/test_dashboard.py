@@ -117,7 +117,7 @@ async def test_every_percentile_at_ordinary_sizes(size: tuple[int, int]) -> None
         assert re.search(r"wait +p50 +p90 +p99 +p99\.9 +max", text(pilot.app))
         await pilot.press("4")
         await pilot.pause()
-        words = ("CPU", "switch/s", "invol/s", "inv%", "busy%", "steal%", "queue")
+        words = ("CPU", "switch/s", "invol/s", "inv %", "busy %", "steal %", "queue")
         assert re.search(" +".join(words), text(pilot.app))
 
 
