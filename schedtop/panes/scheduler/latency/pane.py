@@ -14,6 +14,7 @@ from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
+from schedtop.panes.scheduler.latency.throttled import throttled_ns, throttled_words
 from schedtop.panes.scheduler.tasks.selected import selected_group
 from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.columns import Column, Placed, explained, header_spans, place, row_lines
@@ -125,9 +126,9 @@ class LatencyPane(Pane[View]):
         every = sum(waits.values(), Histogram.empty())
         names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
         kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
-        self.set_title(
-            scope(view), f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
-        )
+        counted = f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
+        quota = throttled_words(max(throttled_ns(view.frame, view.settings.shown_filter.cpus or None), default=0))
+        self.set_title(scope(view), " · ".join(filter(None, (counted, "".join(text for text, _ in quota)))))
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, spans in zip(names, row_lines(placed, kinds, len(kinds)), strict=True):
