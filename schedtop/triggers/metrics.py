@@ -196,7 +196,9 @@ def _throttled_p99(recent: Sequence[Frame], argument: Argument) -> Measured:
     if argument.cgroup:
         rows = Filter(cgroups=(argument.cgroup,)).rows(rows, "", frame.cgroups)
     waits = sorted(rows["wait_ns"].tolist())
-    return Measured(waits[math.ceil(0.99 * len(waits)) - 1] if waits else None, matched=bool(waits))
+    return Measured(
+        waits[math.ceil(0.99 * len(waits)) - 1] if waits else None, matched=bool(waits) or not argument.cgroup
+    )
 
 
 def _pressure(recent: Sequence[Frame], _argument: Argument) -> Measured:
@@ -280,7 +282,7 @@ _ALL = (
         "throttled_p99",
         TIME,
         ("cgroup",),
-        "how long tasks waited for a quota: 99 % of such waits over `--threshold` were no longer; no other latency has them",
+        "how long tasks waited for a quota: 99 % of such waits over `--threshold` were no longer; `p99` lacks them",
         _throttled_p99,
     ),
     Metric(
