@@ -38,6 +38,7 @@ STAND_INS = {
     **dict.fromkeys("│┆┊╎╵╷", "|"),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┝┥┯┷┿╪", "+"),
     **dict.fromkeys("━╸╺╍┅┉", "="),
+    "≡": "&",  # where both are
     "═": "~",  # not the same as ━: the two are percentiles in the heat map
     **dict.fromkeys("┃║╏┏┓┗┛┣┫┳┻╋╹╻", "#"),
     # Signs.

@@ -54,17 +54,20 @@ def format_ns(ns: float | None) -> str:
     return f"{ns / 60e9:.0f} min"
 
 
-def format_short_ns(ns: float | None) -> str:
-    """A duration with two significant digits in at most five characters: `4.0ms`, `12ms`, `350µs`."""
-    if ns is None or ns < 0:
-        return format_ns(ns).replace(" ", "")
-    if ns < 999.5:
-        return f"{ns:.0f}ns"
+def format_brief_ns(ns: float | None) -> str:
+    """A duration with two significant digits in at most six characters: `4.0 ms`, `12 ms`, `350 µs`."""
+    if ns is None or ns < 999.5:
+        return format_ns(ns)
     for limit, divisor, unit in ((999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (999.5e9, 1e9, "s")):
         if ns < limit:
             value = ns / divisor
-            return f"{value:.1f}{unit}" if value < 9.95 else f"{value:.0f}{unit}"
-    return format_ns(ns).replace(" ", "")
+            return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
+    return format_ns(ns)
+
+
+def format_short_ns(ns: float | None) -> str:
+    """The same without the blank, for tables of text that programs may split at blanks."""
+    return format_brief_ns(ns).replace(" ", "")
 
 
 def format_round_ns(ns: int) -> str:

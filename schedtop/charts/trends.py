@@ -78,7 +78,12 @@ TRENDS = (
         least_high=0.05,
     ),
     Trend(
-        "quota", "Throttled by a quota", (("throttled", "quota", "slow"),), format_ratio, "throttling", least_high=0.05
+        "quota",
+        "Throttled by a quota",
+        (("throttled", "quota", "throttled"),),
+        format_ratio,
+        "throttling",
+        least_high=0.05,
     ),
 )
 """All there are, in the order in which they are shown."""

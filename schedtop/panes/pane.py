@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from textual.content import Content
 from textual.geometry import Region, Size
 
+from schedtop.panes.levels import NORMAL, Level
 from schedtop.widgets.canvas import Canvas, surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped
 
 TITLE_FRAME = 8
 """Cells of the border beside a title: corners, blanks, the number."""
+
+FOCUS_FREE = frozenset(("threshold-up", "threshold-down", "group", "window"))
+"""Actions that do the same whatever has the focus."""
 
 
 class Shown(Protocol):
@@ -56,14 +60,20 @@ class Pane(Canvas, Generic[Moment]):
         border-subtitle-color: $faint;
         padding: 0 1;
         &:focus { border: heavy $primary; border-title-color: $primary; border-subtitle-color: $foreground; }
+        &.-notice { border-title-color: $warning; }
+        &.-alarm { border-title-color: $error; }
     }
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        """`hint` is set by the screen: what its border says besides the position."""
+        """`hint` and `keys` are set by the screen: what the border says besides the position; and the key of each
+        action that changes what the pane shows, by the action's name."""
         super().__init__(id=id, classes=classes)
         self.view: Moment | None = None
         self.hint = ""
+        self.keys: Mapping[str, str] = {}
+        self.flag = NORMAL
+        """How bad what it shows is, if the verdict is about that."""
         self._title = ""
         self._subtitle = ""
         self._is_titling = False
@@ -102,7 +112,7 @@ class Pane(Canvas, Generic[Moment]):
         return self.sentence(reasons[0]) if reasons else []
 
     def glance(self) -> Spans:
-        """The most important thing of it in about fifteen cells, for where the pane itself is not seen."""
+        """The most important thing of it in a few words, for where the pane itself is not seen."""
         if self.view is None:
             return []
         missing = any(self.view.missing(part) for part in self.PARTS)
@@ -117,12 +127,14 @@ class Pane(Canvas, Generic[Moment]):
         lines: list[Spans] = [[(line, style)] for line in wrapped(steady(text), self.inner.width)]
         return [[], *lines] if self.inner.height > len(lines) + 1 else lines
 
-    def set_title(self, detail: str = "", subtitle: str = "") -> None:
-        """The border's texts; set only when they change."""
+    def set_title(self, detail: str = "", subtitle: str = "", *, title: str = "") -> None:
+        """The border's texts; set only when they change. `title`: in place of TITLE."""
         surface_of(self).breathe()  # most panes have done half of their work when they know it
-        name = self.SHORT if self.SHORT and 0 < self.size.width < len(self.TITLE) + TITLE_FRAME else self.TITLE
+        name = title or self.TITLE
+        name = self.SHORT if self.SHORT and 0 < self.size.width < len(name) + TITLE_FRAME else name
         number = f"{self.NUMBER} " if self.NUMBER else ""
-        title = f"{number}{name}{f' · {detail}' if detail else ''}"
+        sign = f"{self.flag.sign} " if self.flag.sign else ""
+        title = f"{sign}{number}{name}{f' · {detail}' if detail else ''}"
         subtitle = " · ".join(text for text in (self.hint, subtitle) if text)
         if title == self._title and subtitle == self._subtitle:
             return
@@ -144,6 +156,27 @@ class Pane(Canvas, Generic[Moment]):
             # The framework would paint the whole pane for one word in its border.
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def set_flag(self, flag: Level) -> None:
+        """Marks the title of the pane that the verdict is about; NORMAL: of another one."""
+        if flag is not self.flag:
+            self.flag = flag
+            self.set_class(flag.style == "notice", "-notice")
+            self.set_class(flag.style == "alarm", "-alarm")
+
+    def is_idle(self, _view: Moment) -> bool:
+        """Whether it has nothing to show, so that its place may go to others."""
+        return False
+
+    def keyed(self, words: str, *names: str) -> str:
+        """Words of the title with the keys that change what they say: `slowest first (s)`.
+
+        Only keys that do so now: most act on the pane that has the focus.
+        """
+        keys = " ".join(
+            self.keys[name] for name in names if name in self.keys and (self.has_focus or name in FOCUS_FREE)
+        )
+        return f"{words} ({keys})" if words and keys else words
 
     def position_text(self) -> str:
         """Which rows are visible, empty if all are."""

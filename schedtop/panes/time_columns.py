@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -17,10 +17,13 @@ from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import Pane
 from schedtop.widgets.strips import Span, Spans
-from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, TimeGrid, axis, back_text
+from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, TimeGrid, axis, back_text, jump_of
 
 PER_COLUMN = (1, 2, 5, 10, 30)
 """How many intervals a column may have."""
+
+WIDENED = (32, 16, 8, 4, 2)
+"""How many cells an interval may have while the history is short."""
 
 CLOCK_CELLS = 12
 """Clock times on the axis are at least so far apart."""
@@ -78,8 +81,10 @@ class TimeColumns:
             super().__init__()
             self.end_ns = end_ns
 
-    def __init__(self, pane: Pane[View]) -> None:
+    def __init__(self, pane: Pane[View], *, widens: bool = False) -> None:
+        """`widens`: intervals are several cells wide while the history is short."""
         self._pane = pane
+        self._widens = widens
         self.per_column = PER_COLUMN[0]
         self.placed: Placed | None = None
         self._keeper = GridKeeper()
@@ -95,6 +100,9 @@ class TimeColumns:
         frames = (*view.series, *view.later)
         spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
         grid = self._keeper.grid(spans, self.per_column)
+        if self._widens and self.per_column == 1:
+            held = grid.column(frames[-1].end_ns) - grid.column(frames[0].end_ns - frames[0].interval_ns)
+            grid = replace(grid, cells=cells_of(held, width))
         newest, now = grid.column(frames[-1].end_ns), view.frame.end_ns
         at = grid.column(now)
         right = self._edge.column(grid, newest, at, width)
@@ -102,7 +110,7 @@ class TimeColumns:
         seen = self._seen(frames, grid, first, right)
         cursor = None
         if is_moment(view):
-            begin = min(at, grid.column(view.begin_ns) + 1)
+            begin = min(at, grid.column(view.begin_ns) + grid.cells)
             cursor = (begin - first, at - first)
         self._margin, self._pitch = margin, pitch
         self.placed = Placed(grid, first, width, seen, newest - first, cursor)
@@ -178,6 +186,11 @@ class TimeColumns:
         column = (offset.x % self._pitch if self._pitch else offset.x) - self._margin
         if 0 <= column < self.placed.width and (frame := self.placed.nearest(column)) is not None:
             self.go_to(frame.end_ns)
+
+
+def cells_of(intervals: int, width: int) -> int:
+    """How many cells each of so many intervals has: all that leave room for the map to move on."""
+    return next((cells for cells in WIDENED if intervals * cells + jump_of(width, cells) <= width), 1)
 
 
 def with_cursor(spans: Sequence[Span], margin: int, cursor: int) -> list[Span]:

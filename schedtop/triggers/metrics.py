@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -10,6 +11,7 @@ from schedtop.base.units import NS_PER_S, exact_duration, format_count, format_n
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows
+from schedtop.model.waits import Cause
 
 PRESSURE_SPAN_NS = 10 * NS_PER_S
 """The kernel brings /proc/pressure up to date every 2 s: shorter spans jump."""
@@ -185,6 +187,20 @@ def _throttled(recent: Sequence[Frame], argument: Argument) -> Measured:
     return Measured(min(1.0, float(share)), matched=matched)
 
 
+def _throttled_p99(recent: Sequence[Frame], argument: Argument) -> Measured:
+    frame = recent[-1]
+    if missing := _part(frame, "slow_waits"):
+        return missing
+    rows = frame.slow_waits
+    rows = rows[rows["cause"] == Cause.THROTTLED]
+    if argument.cgroup:
+        rows = Filter(cgroups=(argument.cgroup,)).rows(rows, "", frame.cgroups)
+    waits = sorted(rows["wait_ns"].tolist())
+    return Measured(
+        waits[math.ceil(0.99 * len(waits)) - 1] if waits else None, matched=bool(waits) or not argument.cgroup
+    )
+
+
 def _pressure(recent: Sequence[Frame], _argument: Argument) -> Measured:
     if missing := _part(recent[-1], "pressure"):
         return missing
@@ -261,6 +277,13 @@ _ALL = (
         ("cgroup",),
         "enforcement periods in which a cgroup used up its quota; of several cgroups the largest share",
         _throttled,
+    ),
+    Metric(
+        "throttled_p99",
+        TIME,
+        ("cgroup",),
+        "how long tasks waited for a quota: 99 % of such waits over `--threshold` were no longer; `p99` lacks them",
+        _throttled_p99,
     ),
     Metric(
         "pressure",

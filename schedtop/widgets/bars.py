@@ -1,4 +1,4 @@
-"""Ratios as block characters: one line or several, an eighth of a line being the smallest step."""
+"""Ratios as block characters: one line or several. A bar of one line never fills it, so that lines stay apart."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy.typing as npt
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 MISSING = "·"
 
+_ONE_LINE = 7
+"""Steps of a bar of one line: with the eighth the bars of neighbouring lines would be one slab."""
+
 _GLYPHS = np.array(list(EIGHTHS + MISSING))
 _MISSING_INDEX = len(EIGHTHS)
 
@@ -16,7 +19,7 @@ Ratios = npt.NDArray[np.floating]
 
 def bars(ratios: Ratios) -> str:
     """A column a value (0..1, NaN where there is none). More than nothing is always seen."""
-    return str("".join(_GLYPHS[_levels(ratios, 8)]))
+    return str("".join(_GLYPHS[_levels(ratios, _ONE_LINE)]))
 
 
 def bar_rows(ratios: Ratios) -> list[str]:
@@ -24,7 +27,7 @@ def bar_rows(ratios: Ratios) -> list[str]:
     rows, columns = ratios.shape
     if not ratios.size:
         return [""] * rows
-    texts: list[str] = _GLYPHS[_levels(ratios, 8)].view(f"<U{columns}").ravel().tolist()
+    texts: list[str] = _GLYPHS[_levels(ratios, _ONE_LINE)].view(f"<U{columns}").ravel().tolist()
     return texts
 
 
@@ -47,16 +50,16 @@ def tall_bars(ratios: Ratios, height: int) -> list[str]:
 
 
 def thin_bar(ratio: float, width: int) -> str:
-    """A horizontal bar of at most `width` cells, an eighth of a cell being the smallest step; more than nothing is
-    always seen."""
-    steps = max(ratio > 0, round(max(0.0, min(1.0, ratio)) * width * 8))
-    return "█" * (steps // 8) + " ▏▎▍▌▋▊▉"[steps % 8].strip()
+    """A horizontal bar of at most `width` cells, half a cell being the smallest step; more than nothing is always
+    seen."""
+    steps = max(ratio > 0, round(max(0.0, min(1.0, ratio)) * width * 2))
+    return "━" * (steps // 2) + "╸" * (steps % 2)
 
 
 def _levels(ratios: Ratios, steps: int) -> npt.NDArray[np.intp]:
     missing = np.isnan(ratios)
     known = np.where(missing, 0.0, np.clip(ratios, 0.0, 1.0))
     levels = np.ceil(known * steps - 1e-9).astype(np.intp)
-    if steps == 8:
+    if steps <= 8:
         levels[missing] = _MISSING_INDEX
     return levels

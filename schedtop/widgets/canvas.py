@@ -42,7 +42,10 @@ LOOKS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "frozen": ("frozen-foreground", "frozen-background", "$frozen-style"),
         "live": ("success", "", "bold"),
         "heat": ("primary", "", ""),
-        "slow": ("error", "", ""),
+        "slow": ("warning", "", ""),
+        "throttled": ("throttled", "", "bold"),
+        **{f"heat-{level}": ("foreground", f"heat-{level}", "bold") for level in range(1, 6)},
+        **{f"slow-{level}": ("foreground", f"slow-{level}", "bold") for level in range(1, 6)},
         "match": ("", "", "bold reverse"),
     }
 )

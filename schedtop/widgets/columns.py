@@ -23,7 +23,8 @@ class Column(Generic[C]):
 
     `cells` gives one text a visible row; `rank` says how early the column goes when the width does not suffice
     (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it;
-    `meaning` is what the help says of it; `part` the part of a Frame without which it is empty.
+    `meaning` is what the help says of it; `part` the part of a Frame without which it is empty; `quiet` the field of
+    a row that it tells, if a table may leave it out while that is zero everywhere.
     """
 
     header: str
@@ -36,6 +37,7 @@ class Column(Generic[C]):
     style: str = "text"
     meaning: str = ""
     part: str = ""
+    quiet: str = ""
 
 
 def explained(columns: Sequence[Column[C]], meanings: Mapping[str, str]) -> tuple[Column[C], ...]:

@@ -28,15 +28,20 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class TimeGrid:
-    """Columns of `column_ns`, each of whole intervals of about `interval_ns`; column 0 ends at `anchor_ns`."""
+    """Columns of `column_ns`, each of whole intervals of about `interval_ns`; column 0 ends at `anchor_ns`.
+
+    While the history is short each of them is `cells` columns wide, all of the same content.
+    """
 
     anchor_ns: int
     interval_ns: int
     column_ns: int
+    cells: int = 1
 
     def column(self, end_ns: int) -> int:
-        """The column in which an interval that ends then is shown. Up to half an interval early or late is the same."""
-        return -((self.anchor_ns + self.interval_ns // 2 - end_ns) // self.column_ns)
+        """The last column in which an interval that ends then is shown. Up to half an interval early or late is the
+        same."""
+        return -((self.anchor_ns + self.interval_ns // 2 - end_ns) // self.column_ns) * self.cells
 
     def columns(self, span: Span) -> tuple[int, int]:
         """The first and the last column of an interval: several, if it is longer than one."""
@@ -45,7 +50,7 @@ class TimeGrid:
 
     def end_ns(self, column: int) -> int:
         """The end of a column."""
-        return self.anchor_ns + column * self.column_ns
+        return self.anchor_ns + column * self.column_ns // self.cells
 
 
 class GridKeeper:
@@ -83,9 +88,9 @@ class RightEdge:
 
     def column(self, grid: TimeGrid, newest: int, wanted: int, width: int) -> int:
         """The last column of `width`, so that `wanted` is seen; it follows `newest` where both are."""
-        key = (grid.anchor_ns, grid.column_ns, width)
+        key = (grid.anchor_ns, grid.column_ns, grid.cells, width)
         right = self._right
-        jump = jump_of(width)
+        jump = jump_of(width, grid.cells)
         live = -(-newest // jump) * jump
         if key != self._key or right is None or right > live:
             right = live
@@ -98,9 +103,9 @@ class RightEdge:
         return right
 
 
-def jump_of(width: int) -> int:
-    """How many columns the map moves on at once."""
-    return max(1, width // 12)
+def jump_of(width: int, cells: int = 1) -> int:
+    """How many columns the map moves on at once: several intervals, however wide they are."""
+    return max(1, width // 12, 3 * cells if cells > 1 else 1)
 
 
 def axis(
@@ -138,7 +143,7 @@ def axis(
         fits = zero + len(newest) < width
         put(zero if fits else zero - len(newest), TICK + newest if fits else newest + TICK)
         end = -1
-    step = next((step for step in STEPS_NS if step >= least_cells * grid.column_ns), STEPS_NS[-1])
+    step = next((step for step in STEPS_NS if step * grid.cells >= least_cells * grid.column_ns), STEPS_NS[-1])
     begin = grid.end_ns(first - 1) - zero_ns
     for offset in range(-(-begin // step) * step, end + 1, step):
         put(grid.column(zero_ns + offset) - first, TICK + text_of(offset))

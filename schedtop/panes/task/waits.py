@@ -60,7 +60,7 @@ class TaskWaitsPane(Pane[Scene]):
         lines.extend(_by_weight(scene, width, height - len(lines)))
         room = height - len(lines)
         if known and room >= PLOT_LEAST:
-            plot = self._plot.lines(known[0][1], Histogram.empty(), width, room, scene.threshold_ns, alone=True)
+            plot = self._plot.lines(known[0][1], Histogram.empty(), width, room, scene.threshold_ns, "all")
             lines.extend(plot)
         return lines[:height]
 

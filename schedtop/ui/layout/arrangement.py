@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 
 from textual.geometry import Region, Size
 
-from schedtop.ui.layout.presets import NOT_IN_STRIP, Plan, Preset, Row
+from schedtop.ui.layout.presets import NOT_IN_STRIP, WIDE_IN_STRIP, Plan, Preset, Row
 
 STRIP_CELL = 26
 """Cells that the strip has at least for each pane that is not seen."""
+
+STRIP_EDGES = 2
+"""Cells beside the strip."""
 
 STRIP_MOST = 3
 STRIP_FREE_LINES = 30
@@ -81,8 +84,22 @@ def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None 
 
 
 def strip_across(width: int) -> int:
-    """How many panes share a line of the strip."""
-    return max(1, width // STRIP_CELL)
+    """How many cells a line of the strip has on a screen of that width."""
+    return max(1, (width - STRIP_EDGES) // STRIP_CELL)
+
+
+def strip_rows(panes: Sequence[str], width: int) -> list[list[tuple[str, int]]]:
+    """The panes of each line of the strip with how many cells they take: each in the first line with room for it."""
+    across = strip_across(width)
+    rows: list[list[tuple[str, int]]] = []
+    for pane in panes:
+        cells = min(across, 2 if pane in WIDE_IN_STRIP else 1)
+        row = next((row for row in rows if sum(taken for _, taken in row) + cells <= across), None)
+        if row is None:
+            row = []
+            rows.append(row)
+        row.append((pane, cells))
+    return rows
 
 
 def _with_guest(plan: Plan, main: str, guest: str | None) -> Plan:
@@ -98,7 +115,7 @@ def _beside_strip(plan: Plan, least: Mapping[str, Size], size: Size) -> Arrangem
     seen = {pane for row in plan for pane in row.cells}
     strip = tuple(pane for pane in least if pane not in seen and pane not in NOT_IN_STRIP)
     most = STRIP_MOST if size.height < STRIP_FREE_LINES else len(strip)
-    return Arrangement(plan, strip, min(most, -(-len(strip) // strip_across(size.width))))
+    return Arrangement(plan, strip, min(most, len(strip_rows(strip, size.width))))
 
 
 def _fits(arrangement: Arrangement, least: Mapping[str, Size], size: Size) -> bool:

@@ -49,6 +49,11 @@ class PaneGrid(Container):
     def layout(self) -> Layout:
         return self._layout_of_plan
 
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs there are, `None` if that is not known yet."""
+        return self._layout_of_plan.cpus
+
     def set_cpus(self, cpus: int) -> None:
         """Tells how many CPUs there are: with few of them, panes about CPUs leave room for others."""
         if cpus != self._layout_of_plan.cpus:

@@ -10,9 +10,14 @@ STEAL, QUEUE, SLOW_WAITS, BLAME = "steal", "queue", "slow-waits", "blame"
 TASKS, SHORT_LIVED, INTERRUPTS, TRENDS = "tasks", "short-lived", "interrupts", "trends"
 """The panes, by the ids of their widgets."""
 
-NOT_IN_STRIP = frozenset({TRENDS})
+NOT_IN_STRIP = frozenset({TRENDS, CPU_STRIPS})
 """What they show the cells of others tell already."""
 
+WIDE_IN_STRIP = frozenset({SLOW_WAITS})
+"""They take two cells of the strip."""
+
+
+FEW_CPUS = 4
 
 CPU_LINES, CPU_FRAME = 3, 7
 """Lines that a pane can fill for each CPU, and around them."""
@@ -56,17 +61,26 @@ class Preset:
     main: str
     plans: tuple[Plan, ...]
     focus: str = ""
+    few_cpus: tuple[Plan, ...] = ()
+    """Plans that come after the largest where there are at most FEW_CPUS: panes about CPUs are low there."""
+
+    def for_cpus(self, cpus: int | None) -> Preset:
+        """The same on a host with so many CPUs (`None`: not known yet)."""
+        if cpus is None or cpus > FEW_CPUS or not self.few_cpus:
+            return self
+        return replace(self, plans=(*self.plans[:1], *self.few_cpus, *self.plans[1:]), few_cpus=())
 
     def without(self, absent: Collection[str]) -> Preset:
         """The same where these panes have nothing to show: the others get their room."""
         if not absent:
             return self
         plans = tuple(filter(None, (_without(plan, absent) for plan in self.plans)))
+        few_cpus = tuple(filter(None, (_without(plan, absent) for plan in self.few_cpus)))
         left = [pane for plan in plans for row in plan for pane in row.cells] or [
             pane for pane in (TASKS, CPUS) if pane not in absent
         ]
         main = next((pane for pane in (self.main, self.focus, *left) if pane and pane not in absent), self.main)
-        return replace(self, main=main, plans=plans)
+        return replace(self, main=main, plans=plans, few_cpus=few_cpus)
 
 
 def _without(plan: Plan, absent: Collection[str]) -> Plan:
@@ -92,12 +106,12 @@ PRESETS = (
             (
                 Row({CPUS: 28, OVER_TIME: 42, LATENCY: 30}, 13, least=11),
                 Row({STEAL: 30, QUEUE: 34, SHORT_LIVED: 36}, 9, most=14),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 11),
                 Row({TASKS: 1}, 13),
             ),
             (
                 Row({CPUS: 30, OVER_TIME: 42, LATENCY: 28}, 12),
-                Row({SLOW_WAITS: 55, BLAME: 45}, 11),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 11),
                 Row({TASKS: 1}, 12),
             ),
             (
@@ -117,6 +131,20 @@ PRESETS = (
             ),
         ),
         focus=TASKS,
+        few_cpus=(
+            (
+                Row({OVER_TIME: 58, LATENCY: 42}, 14, least=13),
+                Row({CPUS: 25, STEAL: 35, QUEUE: 40}, 8, least=8, most=12),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 10, least=8),
+                Row({TASKS: 60, SHORT_LIVED: 50}, 12, least=10),
+            ),
+            (
+                Row({OVER_TIME: 58, LATENCY: 42}, 13, least=11),
+                Row({CPUS: 32, STEAL: 34, QUEUE: 34}, 7, least=7, most=8),
+                Row({SLOW_WAITS: 57, BLAME: 43}, 8, least=7),
+                Row({TASKS: 1}, 10, least=8),
+            ),
+        ),
     ),
     Preset(
         2,
@@ -144,7 +172,7 @@ PRESETS = (
     Preset(
         3,
         "Blame",
-        "Who keeps whom waiting: victims, blockers, preemptors, each slow wait",
+        "What keeps tasks waiting: victims, blockers, preemptors, each slow wait",
         BLAME,
         (
             (

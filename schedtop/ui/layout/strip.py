@@ -9,13 +9,13 @@ from textual.message import Message
 
 from schedtop.history.view import View
 from schedtop.panes.pane import Pane
-from schedtop.ui.layout.arrangement import strip_across
+from schedtop.ui.layout.arrangement import strip_across, strip_rows
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip_spans, spans_width
 
 
 class PaneStrip(Canvas, can_focus=False):
-    """Cells of equal width, so that nothing moves when numbers change; a click takes to the pane."""
+    """Cells of equal width, some panes in two, so that nothing moves when numbers change; a click takes to the pane."""
 
     DEFAULT_CSS = """
     PaneStrip { height: 0; padding: 0 1; background: $panel; }
@@ -42,30 +42,36 @@ class PaneStrip(Canvas, can_focus=False):
     def draw(self) -> None:
         if not self.display or not self.inner.width:
             return
-        across, width = self._grid
-        lines: list[list[Span]] = []
-        for start in range(0, len(self._panes), across):
-            lines.append([span for pane in self._panes[start : start + across] for span in _cell(pane, width)])
-        self.put(lines)
+        width = self._cell_width
+        self.put([[span for pane, cells in row for span in _cell(pane, cells * width)] for row in self._rows])
 
     @property
-    def _grid(self) -> tuple[int, int]:
-        """Cells in a line, and the width of each."""
-        across = strip_across(self.inner.width)
-        return across, self.inner.width // across
+    def _rows(self) -> list[list[tuple[Pane[View], int]]]:
+        """The panes of each line, each with how many cells it takes."""
+        by_name = {pane.id or "": pane for pane in self._panes}
+        rows = strip_rows([*by_name], self.outer_size.width)
+        return [[(by_name[name], cells) for name, cells in row] for row in rows]
+
+    @property
+    def _cell_width(self) -> int:
+        return self.inner.width // strip_across(self.outer_size.width)
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        if offset is None:
+        rows = self._rows
+        if offset is None or offset.y >= len(rows):
             return
-        across, width = self._grid
-        index = offset.y * across + min(offset.x // width, across - 1)
-        if index < len(self._panes):
-            self.post_message(self.Chosen(self._panes[index]))
+        end = 0
+        for pane, cells in rows[offset.y]:
+            end += cells * self._cell_width
+            if offset.x < end:
+                self.post_message(self.Chosen(pane))
+                return
 
 
 def _cell(pane: Pane[View], width: int) -> list[Span]:
     """The name and what there is to say, in exactly so many cells, the last one empty."""
-    name: Span = (f"{pane.SHORT or pane.TITLE} ", "head")
-    line = clip_spans([name, *pane.glance()], width - 1)
+    words, flag = pane.SHORT or pane.TITLE, pane.flag
+    name: list[Span] = [(f"{flag.sign} {words}", flag.style), (" ", "text")] if flag.sign else [(f"{words} ", "head")]
+    line = clip_spans([*name, *pane.glance()], width - 1)
     return [*line, (" " * (width - spans_width(line)), "text")]

@@ -1,10 +1,13 @@
 """The themes. Blue against orange: told apart with every common kind of colour blindness.
 
+Red-orange means alarm and amber notice, and nothing else; what only has a name of its own has another hue.
 The colours are those of Okabe and Ito's palette, made lighter or darker for contrast on the background. A test holds
 them to the contrast of WCAG 2.1 and to what protanopes, deuteranopes and tritanopes see, in 24 bits and in 256 colours.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from textual.theme import BUILTIN_THEMES, Theme
 
@@ -18,6 +21,18 @@ _COLOURED = {
     "cursor-style": "bold",
     "sorted-style": "bold",
 }
+
+SHADES = 5
+
+
+def _ramps(heat: Sequence[str], slow: Sequence[str]) -> dict[str, str]:
+    """The grounds of the lines in the heat map, by how dense the cell is, below the threshold and above it."""
+    return {
+        f"{name}-{level}": colour
+        for name, ramp in (("heat", heat), ("slow", slow))
+        for level, colour in enumerate(ramp, 1)
+    }
+
 
 DARK = Theme(
     name="schedtop-dark",
@@ -34,11 +49,16 @@ DARK = Theme(
     dark=True,
     variables={
         **_COLOURED,
+        **_ramps(
+            ("#16293a", "#1b3b57", "#204e75", "#265f8f", "#2b6fa8"),
+            ("#2e2410", "#4a3710", "#644a0f", "#7a590d", "#8f680a"),
+        ),
         "faint": "#8593a1",
         "edge": "#3a4855",
         "selected": "#24527a",
         "wakeup": "#6cc0f5",
-        "preemption": "#f0a330",
+        "preemption": "#cce3b5",
+        "throttled": "#9b83fc",
         "busy": "#5aa9f0",
         "steal": "#e8b4cc",
         "alarm-foreground": "#0f1419",
@@ -63,11 +83,16 @@ LIGHT = Theme(
     dark=False,
     variables={
         **_COLOURED,
+        **_ramps(
+            ("#dfeaf3", "#c5dbec", "#a9cbe4", "#8cbadb", "#6fa9d1"),
+            ("#f5ead6", "#eddab5", "#e4c992", "#dab76f", "#cfa44c"),
+        ),
         "faint": "#56636f",
         "edge": "#a9b4be",
         "selected": "#bcdcf5",
         "wakeup": "#0064a3",
-        "preemption": "#8a4b00",
+        "preemption": "#8c1ff9",
+        "throttled": "#ad1f58",
         "busy": "#2966a3",
         "steal": "#960843",
         "alarm-foreground": "#ffffff",
@@ -92,11 +117,16 @@ CONTRAST = Theme(
     dark=True,
     variables={
         **_COLOURED,
+        **_ramps(
+            ("#00182b", "#002a4a", "#003c69", "#004f88", "#0060a5"),
+            ("#2b1f00", "#4a3500", "#664a00", "#805c00", "#946b00"),
+        ),
         "faint": "#c6c6c6",
         "edge": "#9e9e9e",
         "selected": "#005f87",
         "wakeup": "#5fd7ff",
-        "preemption": "#ffaf00",
+        "preemption": "#bee3b5",
+        "throttled": "#a46afb",
         "busy": "#5fafff",
         "steal": "#ffafd7",
         "alarm-foreground": "#000000",
@@ -128,11 +158,13 @@ TERMINAL = Theme(
     ansi=True,
     variables={
         **_ANSI,
+        **_ramps([_OWN] * SHADES, [_OWN] * SHADES),
         "faint": _OWN,
         "edge": _OWN,
         "selected": _OWN,
         "wakeup": "ansi_cyan",
-        "preemption": "ansi_yellow",
+        "preemption": "ansi_green",
+        "throttled": "ansi_magenta",
         "busy": "ansi_cyan",
         "steal": "ansi_magenta",
         "alarm-foreground": "ansi_red",
@@ -166,7 +198,8 @@ MONO = Theme(
     ansi=True,
     variables={
         **dict.fromkeys(_ANSI, _OWN),
-        **dict.fromkeys(("faint", "edge", "selected", "wakeup", "preemption", "busy", "steal"), _OWN),
+        **_ramps([_OWN] * SHADES, [_OWN] * SHADES),
+        **dict.fromkeys(("faint", "edge", "selected", "wakeup", "preemption", "throttled", "busy", "steal"), _OWN),
         **dict.fromkeys(("alarm-foreground", "alarm-background"), _OWN),
         **dict.fromkeys(("frozen-foreground", "frozen-background"), _OWN),
         "faint-style": "dim",

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedtop.history.view import ViewSettings
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
@@ -137,7 +138,7 @@ async def test_cpus_unavailable_parts_are_dashes_or_no_columns(make_view: MakeVi
     screen = await shown(CpusPane(), make_view(cpus=1, change=without("busy", "steal", "switches")), (120, 8))
     row = next(line for line in screen.splitlines() if line.strip("│┃ ").startswith("all"))
     assert row.split().count("-") >= 2
-    assert not any(word in screen.splitlines()[1].split() for word in ("switch/s", "invol/s", "inv%"))
+    assert not any(word in screen.splitlines()[1] for word in ("switch/s", "invol/s", "inv %"))
 
 
 async def test_cpus_zoomed_scrolls_through_all(make_view: MakeView) -> None:
@@ -164,14 +165,14 @@ async def test_cpus_offline(make_view: MakeView) -> None:
 
 async def test_latency_numbers_and_kinds(make_view: MakeView) -> None:
     screen = await shown(LatencyPane(), make_view(), (90, 20))
-    for word in ("wakeup", "preemption", "fork", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10µs"):
+    for word in ("wakeup", "preemption", "fork", "all", "p50", "p90", "p99", "p99.9", "max", "slow > 5 ms", "10 µs"):
         assert word in screen
     assert "all tasks" not in screen
 
 
 @pytest.mark.parametrize(
     ("inner", "expected"),
-    [(50, "p50 p90 p99 p99.9 max"), (42, "p50 p90 p99 p99.9 max"), (37, "p50 p90 p99 p99.9 max"), (30, "p50 p99 max")],
+    [(50, "p50 p90 p99 p99.9 max"), (42, "p50 p90 p99 p99.9 max"), (37, "p50 p99 p99.9 max"), (30, "p50 p99 max")],
 )
 async def test_latency_keeps_every_percentile_for_which_there_is_room(
     inner: int, expected: str, make_view: MakeView
@@ -215,9 +216,9 @@ def steal_of(ratio: float) -> Callable[[Frame], Frame]:
 @pytest.mark.parametrize(
     ("ratio", "expected", "absent"),
     [
-        (0.0, "steal     0% ", "high"),
-        (0.049, "4.9% ", "high"),
-        (0.05, "5.0% ! high", "very"),
+        (0.0, "steal    0 % ", "high"),
+        (0.049, "4.9 % ", "high"),
+        (0.05, "5.0 % ! high", "very"),
         (0.1, "!! very high", "? "),
     ],
 )
@@ -229,7 +230,7 @@ async def test_steal_levels(ratio: float, expected: str, absent: str, make_view:
 
 async def test_steal_says_the_level_in_a_narrow_pane(make_view: MakeView) -> None:
     screen = await shown(StealPane(), make_view(change=steal_of(0.123)), (24, 12))
-    assert "steal  12.3% !!" in screen
+    assert "steal 12.3 % !!" in screen
     assert "very" not in screen
 
 
@@ -253,7 +254,7 @@ def throttled(frame: Frame) -> Frame:
 @pytest.mark.parametrize("size", [(28, 10), (60, 12), (80, 22), (160, 45)])
 async def test_steal_names_the_group_that_its_quota_stopped_most(size: tuple[int, int], make_view: MakeView) -> None:
     screen = await shown(StealPane(), make_view(change=throttled), size)
-    assert re.search(r"quota +80\.0%", screen)
+    assert re.search(r"quota +80\.0 %", screen)
     assert "pod 6f1e2d3c" in screen
     assert ("456 ms" in screen) == (size[0] >= 60)
 
@@ -264,7 +265,7 @@ async def test_steal_without_quotas_and_without_a_hypervisor_still_says_somethin
     screen = await shown(StealPane(), view, (80, 40))
     assert "no cgroup was throttled" in screen
     assert re.search(r"p99 +\d", screen)
-    assert "cpu0" not in screen
+    assert "CPU 0" not in screen
 
 
 async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
@@ -277,6 +278,43 @@ async def test_slow_waits_columns_and_order(make_view: MakeView) -> None:
     assert f"% {blocker} ({first['blocker_tid'][0]}) +2" in row
     for word in ("time", "▼wait", "task", "tid", "CPU", "cause", "blocked by", "preempted by", "woken by"):
         assert word in screen.splitlines()[1]
+
+
+@pytest.mark.parametrize(("width", "time", "tids"), [(68, False, False), (80, True, False), (160, True, True)])
+async def test_slow_waits_have_the_preempting_task_at_every_size(
+    width: int, time: bool, tids: bool, make_view: MakeView
+) -> None:
+    def preempted(frame: Frame) -> Frame:
+        frame.slow_waits["preemptor_tid"], frame.slow_waits["preemptor_comm"] = 77, b"greedy"
+        return frame
+
+    view = make_view(change=preempted)
+    header, row = (await shown(SlowWaitsPane(), view, (width, 12))).splitlines()[1:3]
+    assert [word in header for word in ("wait", "task", "cause", "preempted by", "blocked by")] == [True] * 5
+    assert ("time" in header) == time
+    blocker = view.slow_waits[0]["blocker_comm"][0].decode()
+    assert ("greedy (77)" in row, f"% {blocker} (" in row) == (tids, tids)
+    assert "greedy" in row and f" % {blocker}" in row
+
+
+def glance_of(view: View) -> str:
+    return "".join(text for text, _ in SlowWaitsPane().view_glance(view))
+
+
+async def test_slow_waits_say_at_a_glance_what_preempted_the_longest(make_view: MakeView) -> None:
+    def one(tid: int, began: Beginning) -> Callable[[Frame], Frame]:
+        def change(frame: Frame) -> Frame:
+            row = frame.slow_waits[:1].copy()
+            row["wait_ns"], row["comm"], row["kind"] = 4_020_000, b"stress", began
+            row["cause"], row["evidence"] = Cause[began.name], Evidence.NONE
+            row["preemptor_tid"], row["preemptor_comm"], row["blocker_comm"] = tid, b"greedy" if tid else b"", b"hog"
+            return replace(frame, slow_waits=row)
+
+        return change
+
+    assert glance_of(make_view(frames=1, change=one(77, Beginning.PREEMPTION))) == "4.02 ms stress ← greedy"
+    assert glance_of(make_view(frames=1, change=one(0, Beginning.WAKEUP))) == "4.02 ms stress ← hog"
+    assert glance_of(make_view(frames=1, change=one(0, Beginning.THROTTLED))) == "4.02 ms stress ← throttled"
 
 
 async def test_slow_waits_empty_state_names_the_threshold(make_view: MakeView) -> None:
@@ -295,12 +333,61 @@ async def test_tasks_columns_and_marks(make_view: MakeView) -> None:
     view = make_view(change=waiting)
     screen = await shown(TasksPane(own_pid=4244), view)
     header = screen.splitlines()[1]
-    for word in ("task", "tid", "process", "CPU", "▼run delay", "longest", "switch/s", "invol/s", "run %", "moves"):
+    for word in (
+        "task",
+        "tid",
+        "process or unit",
+        "CPU",
+        "▼run delay",
+        "longest",
+        "switch/s",
+        "invol/s",
+        "run %",
+        "moves",
+    ):
         assert word in header
     assert "▶ 12.0 ms" in screen
     assert "(self)" in screen
     first = view.tasks[0]
     assert str(first["tid"]) in screen.splitlines()[2]
+
+
+def moved(count: int) -> Callable[[Frame], Frame]:
+    def change(frame: Frame) -> Frame:
+        for name in ("migrations", "cache_migrations", "numa_migrations", "waiting_ns"):
+            frame.tasks[name] = 0
+        frame.tasks["migrations"][:1] = count
+        return frame
+
+    return change
+
+
+async def test_tasks_leave_out_columns_that_have_told_nothing_for_a_while(make_view: MakeView) -> None:
+    app = OnePane(TasksPane())
+    async with app.run_test(size=(160, 24)) as pilot:
+
+        async def header(count: int, frames: int) -> list[str]:
+            app.pane.show(make_view(change=moved(count), frames=frames, interval_ns=10_000_000_000))
+            await pilot.pause()
+            return lines(app)[1].split()
+
+        assert not {"moves", "cache", "numa", "now"} & {*await header(0, 1)}
+        assert "moves" in await header(3, 2) and "cache" not in await header(3, 2)
+        assert "moves" in await header(0, 4), "20 s later"
+        assert "moves" not in await header(0, 5), "30 s later"
+
+
+async def test_tasks_show_run_delay_as_a_bar_and_the_unit_of_a_process(make_view: MakeView) -> None:
+    def change(frame: Frame) -> Frame:
+        rows = frame.tasks[:2].copy()
+        rows["tid"], rows["tgid"], rows["process"] = (700, 701), (700, 700), b"server"
+        rows["comm"], rows["run_delay_ns"], rows["cgroup_id"] = (b"server", b"worker"), (80_000_000, 20_000_000), 5
+        return replace(frame, tasks=rows, cgroups={5: "/system.slice/web.service"})
+
+    row, thread = (await shown(TasksPane(), make_view(frames=1, change=change))).splitlines()[2:4]
+    assert "web.service" in row and "700 server" not in row
+    assert "700 server" in thread
+    assert "━" * 8 in row.strip("┃") and "━━ " in thread and "━━━" not in thread.strip("┃")
 
 
 async def test_tasks_unavailable_parts_are_dashes_or_no_columns(make_view: MakeView) -> None:

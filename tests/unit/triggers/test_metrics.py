@@ -10,6 +10,7 @@ import pytest
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.counts import Loss, Pressure
 from schedtop.model.frame import Frame
+from schedtop.model.waits import Cause
 from schedtop.triggers.grammar import parse
 from schedtop.triggers.metrics import METRICS, Measured
 from tests.unit.triggers.frames import cpus, frame, latency, slow_waits, tasks, throttling
@@ -37,7 +38,11 @@ def busy_frame(**parts: Any) -> Frame:
         ),
         latency=latency(WAITS),
         tasks=TASKS,
-        slow_waits=slow_waits({"cpu": 0, "comm": b"nginx"}, {"cpu": 1, "comm": b"nginx"}, {"cpu": 1, "comm": b"cc1"}),
+        slow_waits=slow_waits(
+            {"cpu": 0, "comm": b"nginx", "wait_ns": 95 * NS_PER_MS},
+            {"cpu": 1, "comm": b"nginx", "cause": Cause.THROTTLED, "cgroup_id": 8, "wait_ns": 60 * NS_PER_MS},
+            {"cpu": 1, "comm": b"cc1", "cause": Cause.THROTTLED, "cgroup_id": 9, "wait_ns": 90 * NS_PER_MS},
+        ),
         throttling=throttling(
             {"cgroup_id": 7, "periods": 10, "throttled_periods": 2},
             {"cgroup_id": 8, "periods": 10, "throttled_periods": 4},
@@ -89,6 +94,8 @@ def measured(subject: str, *frames: Frame) -> Measured:
         ("throttled", 0.9),
         ("throttled(web.service)", 0.4),
         ("throttled(worker)", 0.4),
+        ("throttled_p99", 90 * NS_PER_MS),
+        ("throttled_p99(web.service)", 60 * NS_PER_MS),
         ("lost", 5),
     ],
 )

@@ -120,7 +120,7 @@ async def test_keys_that_stand_together_are_the_users() -> None:
     app, source = app_with(replace(MINE, bindings={"preset-2": "f9", "next-pane": "N"}))
     async with app.run_test(size=(160, 40)) as pilot:
         dashboard = await collected(pilot, source, 1)
-        assert "1 F9 3 4 5 6 Preset" in bar_text(app)
+        assert "1 Overview  F9 Latency  3 Blame" in bar_text(app)
         await pilot.press("f9")
         assert dashboard.pane_layout.preset.number == 2
 

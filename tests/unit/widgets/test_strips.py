@@ -94,7 +94,7 @@ def test_columns_drop_by_rank_and_fill_the_width() -> None:
 
 
 def test_bars() -> None:
-    assert bars(np.array([0.0, 0.01, 0.5, 1.0, 2.0, np.nan])) == " ▁▄██·"
+    assert bars(np.array([0.0, 0.01, 0.5, 1.0, 2.0, np.nan])) == " ▁▄▇▇·"
     assert tall_bars(np.array([0.0, 0.5, 0.75, 1.0, np.nan]), 2) == ["  ▄█ ", " ███·"]
     assert tall_bars(np.array([0.5, np.nan]), 1) == ["▄·"]
 

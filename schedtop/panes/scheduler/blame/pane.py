@@ -14,7 +14,7 @@ from schedtop.history.view import View
 from schedtop.model.rows import Rows, other_names, text
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
-from schedtop.panes.scheduler.blame.rows import FIELDS, MODE_WORDS, Account, PairRows, Part, account, columns_for
+from schedtop.panes.scheduler.blame.rows import FIELDS, TITLES, Account, PairRows, Part, account, columns_for
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, fit, steady
@@ -28,15 +28,15 @@ FOOTED_HEIGHT = 4
 class BlamePane(Pane[View], KeyedTable[PairRows]):
     """Victims and the tasks that kept them waiting, most time first."""
 
-    TITLE = "Who preempts whom"
+    TITLE = "Blame: who held the CPU"
     SHORT = "Blame"
     LEAST = Size(48, 7)
     PARTS = ("pairs", "latency")
     KEY = ("victim_id", "other_id")
     READING = (
-        "Each line is a victim and somebody who kept it waiting. b changes between two questions. Who had the CPU: "
+        "Each line is a victim and a task that kept it waiting. b changes between two questions. Who held the CPU: "
         "while the victim waited, the other ran on its CPU; waited is for how long, waits in how many waits. Who took "
-        "the CPU: the other put the victim off the CPU; waited is the whole wait that began so, even if others ran "
+        "the CPU: the other preempted the victim; waited is the whole wait that began so, even if others ran "
         "then. share is of all waits that ended in the window. The faint lines at the end are the waits that no "
         "pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are only summed up. "
         "g groups by process, cgroup, container or pid namespace; `itself` is another task of the same group."
@@ -44,11 +44,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     ADVICE = (
         "The first line is the pair to separate: give one of them other CPUs (cpusets, taskset), a lower priority to "
         "the one that may wait, or a lower cpu.weight to its cgroup. itself on top: the process has more threads than "
-        "CPUs, so run fewer. One who stands in many lines keeps everybody waiting. Grouped by cgroup or container (g) "
-        "it says which service costs which."
+        "CPUs, so run fewer. A task that stands in many lines keeps all of them waiting. Grouped by cgroup or "
+        "container (g) it says which service costs which."
     )
     COLUMN_HELP = (
-        ("Columns, who had the CPU", columns_for("blocker")),
+        ("Columns, who held the CPU", columns_for("blocker")),
         ("Columns, who took it (b)", columns_for("preemptor")),
     )
 
@@ -107,13 +107,14 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
 
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):
-            return [("nobody", "dim")]
+            return [("no task", "dim")]
         return [(steady(text(other_names(view.pairs[:1])[0])), "preemption")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self._account is not None
         settings = view.settings
-        self.set_title(self._detail(settings.group, MODE_WORDS[settings.blame]), self._sum_text())
+        title = self.keyed(TITLES[settings.blame], "blame-mode")
+        self.set_title(self._detail(settings.group), self._sum_text(), title=title)
         if not len(self._account.pairs) and not self._account.rest:
             return self.sentence(_empty_text(view))
         lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
@@ -122,14 +123,12 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         lines.extend([] for _ in range(self.inner.height - len(rest) - len(lines)))
         return [*lines, *rest]
 
-    def _detail(self, kind: str, mode: str) -> str:
-        """How it is grouped and blamed, in the title; the columns say the latter, too."""
+    def _detail(self, kind: str) -> str:
+        """How it is grouped, in the title."""
         view = self._shown[0]
         # Pairs are not kept by CPU.
         everywhere = "all CPUs" if view is not None and view.settings.shown_filter.cpus else ""
-        grouped = " · ".join(filter(None, (everywhere, "" if kind == "thread" else f"by {kind}")))
-        both = " · ".join(filter(None, (grouped, mode)))
-        return both if len(self.TITLE) + len(both) + TITLE_FRAME <= self.size.width else grouped
+        return " · ".join(filter(None, (everywhere, "" if kind == "thread" else self.keyed(f"by {kind}", "group"))))
 
     def _rest(self) -> Sequence[Part]:
         """The lines below the pairs: each reason where there is room, else one, else none."""
@@ -161,4 +160,4 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
 def _empty_text(view: View) -> str:
     if view.settings.shown_filter and len(view.frame.pairs):
         return f"none of {len(view.frame.pairs)} pairs passes the filter {view.settings.shown_filter}"
-    return f"nobody waited for a CPU in the last {format_round_ns(view.frame.interval_ns)}"
+    return f"no task waited for a CPU in the last {format_round_ns(view.frame.interval_ns)}"

@@ -22,7 +22,8 @@ BAR_CELLS = 10
 FIELDS = {"blocker": ("blocked_ns", "waits"), "preemptor": ("preempted_ns", "preemptions")}
 """The time and the count that belong to each way to blame."""
 
-MODE_WORDS = {"blocker": "who had the CPU meanwhile", "preemptor": "who took the CPU away"}
+TITLES = {"blocker": "Blame: who held the CPU", "preemptor": "Blame: who took the CPU"}
+"""The title of the pane by the way to blame."""
 
 SHORT_NS = 100_000
 """Waits that are shorter are not looked at one by one."""
@@ -65,7 +66,7 @@ def account(view: View) -> Account:
     parts = _not_blocked(view) if settings.blame == "blocker" else _not_preempted(view)
     hidden = int(view.frame.pairs[time].sum()) - in_pairs
     left = total - in_pairs - hidden - sum(part.ns for part in parts)
-    last = "not counted yet" if settings.blame == "blocker" else "short, given away, or nobody known"
+    last = "not counted yet" if settings.blame == "blocker" else "short, given away, or not known"
     rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
     return Account(pairs, rest, total, max(0, total - in_pairs))
 
@@ -83,7 +84,7 @@ def _not_blocked(view: View) -> tuple[Part, ...]:
 
 
 def _not_preempted(view: View) -> tuple[Part, ...]:
-    return (Part("after waking: nobody took the CPU", int(view.frame.latency.sum_ns[0].sum())),)
+    return (Part("after waking: no task took the CPU", int(view.frame.latency.sum_ns[0].sum())),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +140,7 @@ def _bars(context: PairRows) -> list[str]:
 
 MEANINGS = {
     "victim": "who waited",
-    "had the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group; while they "
+    "held the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group; while they "
     "are timed (I), also what interrupts had of it (softirq NET_RX)",
     "took the CPU": "who came onto the CPU when the victim was preempted (b changes between the two)",
     "waited": "how long, all such waits together",
@@ -152,7 +153,7 @@ MEANINGS = {
 
 def columns_for(blame: str) -> tuple[Column[PairRows], ...]:
     """The columns of one way to blame."""
-    other, count = ("had the CPU", "waits") if blame == "blocker" else ("took the CPU", "times")
+    other, count = ("held the CPU", "waits") if blame == "blocker" else ("took the CPU", "times")
     columns: tuple[Column[PairRows], ...] = (
         Column("victim", 15, lambda context: context.names("victim"), right=False, grow=20, style="strong"),
         Column(other, 15, _others, right=False, grow=20, style="preemption"),

@@ -285,9 +285,15 @@ def _summary(picture: Picture) -> Spans:
 
 
 def _history_title(measure: Measure, span_ns: int, room: int) -> str:
-    """What the history shows and how far it reaches, as long as there is room for."""
+    """What the history shows and how far it reaches, as long as there is room for.
+
+    Of busy time the column beside it says already what it is.
+    """
     span = format_round_ns(round(span_ns, -9) if span_ns >= 10**9 else span_ns)
-    texts = (f"{measure.word}, last {span}", f"{measure.word} {span}", measure.word)
+    if measure.key == "busy":
+        texts: tuple[str, ...] = (f"{measure.word}, last {span}", f"last {span}", "before")
+    else:
+        texts = (f"{measure.word}, last {span}", f"{measure.word} {span}", measure.word)
     return next((text for text in texts if len(text) <= room), texts[-1])
 
 

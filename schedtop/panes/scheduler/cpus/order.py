@@ -30,12 +30,12 @@ ZOOM_PAGES = 4
 """A zoomed pane is to show more: up to so many pages of rows are scrolled then, before anything is left out."""
 
 SHORT_WORDS = {
-    "busy": "busy%",
+    "busy": "busy %",
     "switches": "switch/s",
     "involuntary": "invol/s",
-    "share": "inv%",
+    "share": "inv %",
     "queue": "queue",
-    "steal": "steal%",
+    "steal": "steal %",
     "wait": "longest",
 }
 """The measures as headers of columns."""

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from schedtop.base.units import format_count, format_rate, format_short_ns, rate
+from schedtop.base.units import format_brief_ns, format_count, format_rate, rate
 from schedtop.history.view import View
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.rows import Integers
@@ -104,7 +104,7 @@ class CpuRows:
     def longest(self) -> list[str]:
         """The longest wait that ended."""
         known = "latency" not in self.unavailable
-        return [format_short_ns(ns if known and ns else None) for ns in self.longest_ns.tolist()]
+        return [format_brief_ns(ns if known and ns else None) for ns in self.longest_ns.tolist()]
 
     @property
     def total_level(self) -> Level:
@@ -123,9 +123,9 @@ MEANINGS = {
     "CPUs": "The numbers of the CPUs that are folded here",
     "switch/s": "Context switches a second",
     "invol/s": "Those a second in which a task was preempted although it wanted to go on",
-    "inv%": "The share of involuntary ones among the switches of tasks. High: more tasks want this CPU than it can run",
-    "busy%": "The share of time in which something ran here, by the kernel's account",
-    "steal%": "The share of time in which the hypervisor ran somebody else; ! from 5 %, !! from 10 %",
+    "inv %": "The share of involuntary ones among switches of tasks. High: more tasks want this CPU than it can run",
+    "busy %": "The share of time in which something ran here, by the kernel's account",
+    "steal %": "The share of time in which the hypervisor ran another guest; ! from 5 %, !! from 10 %",
     "queue": "Tasks that wait for this CPU at the end of the interval, the running one not counted",
     "longest": "The longest wait for a CPU that ended here",
     "in/s": "Tasks a second that came from another CPU",
@@ -142,10 +142,10 @@ COLUMNS: tuple[Column[CpuRows], ...] = explained((
     Column("switch/s", 8, lambda rows: rows.rates("switches"), sort="switches", part="switches"),
     Column("invol/s", 7, lambda rows: rows.rates("involuntary_switches"), rank=1, sort="involuntary",
            style="preemption", part="switches"),
-    Column("inv%", 4, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption",
+    Column("inv %", 5, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption",
            part="switches"),
-    Column("busy%", 5, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy"),
-    Column("steal%", 6, lambda rows: rows.steals, rank=1, sort="steal", style="steal"),
+    Column("busy %", 6, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy"),
+    Column("steal %", 7, lambda rows: rows.steals, rank=1, sort="steal", style="steal"),
     Column("queue", 5, lambda rows: rows.queues, rank=2, sort="queue", part="queue_length"),
     Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup", part="latency"),
     Column("in/s", 5, lambda rows: rows.rates("migrations_in", "migrations"), rank=4, part="migrations"),
@@ -187,7 +187,7 @@ def fold_columns(
     others = [
         replace(column, sort=None) if column.sort == sort else column for column in COLUMNS if column.part not in lacks
     ]
-    return first, shown, _RANGES, *sorted(others, key=lambda column: column.header != "busy%")
+    return first, shown, _RANGES, *sorted(others, key=lambda column: column.header != "busy %")
 
 
 def row_spans(placed: Sequence[tuple[Column[CpuRows], int]], rows: CpuRows, width: int) -> list[list[Span]]:

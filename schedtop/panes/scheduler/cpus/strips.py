@@ -56,7 +56,7 @@ class CpuStripsPane(Pane[View]):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.time = TimeColumns(self)
+        self.time = TimeColumns(self, widens=True)
         self.measure: Measure = MEASURES[0]
         self._page = 1
         self._values: dict[int, tuple[Frame, Values]] = {}

@@ -143,7 +143,7 @@ def _raised_by(some: InterruptTable, source: int, total_ns: int) -> str:
     if not len(rows) or not total_ns:
         return ""
     name = task_words(int(rows[0]["tid"]), rows[0]["by"]) if rows[0]["tid"] else text(rows[0]["by"])
-    return f"{percent(min(1.0, float(rows[0]['total_ns']) / total_ns))}% {name}"
+    return f"{percent(min(1.0, float(rows[0]['total_ns']) / total_ns))} % {name}"
 
 
 def _summary(some: InterruptTable, interval_ns: int, width: int) -> Spans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -46,6 +46,8 @@ class LogScale:
     low: float
     per_decade: float
     rows: int
+    bound: float | None = None
+    """The logarithm of a duration at which a row begins exactly, the one that would begin nearest to it."""
 
     @property
     def high(self) -> float:
@@ -55,25 +57,35 @@ class LogScale:
     def row(self, ns: float) -> int:
         """The row of a duration; what is outside belongs to the first or the last."""
         log = math.log10(ns) if ns > 0 else 0.0
-        return min(max(math.floor((log - self.low) * self.per_decade + 1e-9), 0), self.rows - 1)
+        return int(self.rows_of(np.array([log]))[0])
 
     def rows_of(self, logs: Floats) -> npt.NDArray[np.int64]:
         """The same for many logarithms."""
         rows: npt.NDArray[np.int64] = np.floor((logs - self.low) * self.per_decade + 1e-9).astype(np.int64)
-        return np.clip(rows, 0, self.rows - 1)
+        rows = np.clip(rows, 0, self.rows - 1)
+        if self.bound is None:
+            return rows
+        at = min(max(round((self.bound - self.low) * self.per_decade), 1), self.rows - 1)
+        return np.where(logs >= self.bound - 1e-9, np.maximum(rows, at), np.minimum(rows, at - 1))
 
     def decades(self) -> list[tuple[int, int]]:
         """Each power of ten (of nanoseconds) in the range with the row that begins there."""
         first, last = math.ceil(self.low - 1e-9), math.ceil(self.high - 1e-9)
         found = [(power, round((power - self.low) * self.per_decade, 6)) for power in range(first, last)]
-        return [(power, int(row)) for power, row in found if row == int(row) < self.rows]
+        return [(power, int(row)) for power, row in found if row == int(row) < self.rows and self.row(10**power) == row]
 
 
 def log_scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None = None) -> LogScale:
     """The scale that holds these waits (shape (BUCKETS,)) and the threshold; the one before while it still does well.
 
-    The few shortest waits may be below it, never the longest.
+    The few shortest waits may be below it, never the longest. A row begins at the threshold, if that is in it.
     """
+    scale = _scale(total, threshold_ns, rows, before)
+    bound = math.log10(threshold_ns) if threshold_ns > 0 else scale.low
+    return replace(scale, bound=bound if scale.low < bound < scale.high and scale.rows > 1 else None)
+
+
+def _scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None) -> LogScale:
     rows = max(1, rows)
     used = np.flatnonzero(total)
     longest = float(VALUE_NS[used[-1]]) if len(used) else 0.0

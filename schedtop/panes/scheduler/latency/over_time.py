@@ -13,12 +13,12 @@ from textual.geometry import Size
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import (
     NS_PER_S,
+    format_brief_ns,
     format_clock,
     format_count,
     format_counted,
     format_ns,
     format_round_ns,
-    format_short_ns,
 )
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
@@ -34,22 +34,35 @@ from schedtop.panes.scheduler.latency.heat_map import (
     shades,
 )
 from schedtop.panes.scheduler.latency.pane import scope
+from schedtop.panes.scheduler.latency.throttled import ThrottledWaits, longest_in, throttled_ns, throttled_words
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
 from schedtop.widgets.canvas import surface_of
-from schedtop.widgets.glyphs import SHADES, styled
+from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
-MARGIN = 6
+MARGIN = 7
 PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
 """Their marks are different without any colour; the later one is drawn over the earlier one."""
+
+BOTH = "≡"
+"""Where the lines of two percentiles are in one cell."""
+
+THROTTLED_MARK = "◆"
+"""A task that its quota kept waiting."""
 
 THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
 GAP_MARK = "?"
 
-STYLES = ("heat", "slow", "strong", "dim")
-HEAT, SLOW, STRONG, DIM = range(len(STYLES))
+STYLES = (
+    *("heat", "slow", "strong", "dim", "throttled"),
+    *(f"heat-{level}" for level in range(1, SHADE_LEVELS + 1)),
+    *(f"slow-{level}" for level in range(1, SHADE_LEVELS + 1)),
+)
+HEAT, SLOW, STRONG, DIM, THROTTLED = range(5)
+ON_HEAT, ON_SLOW = THROTTLED, THROTTLED + SHADE_LEVELS
+"""A line over a cell has the ground of its shade, so that both are seen: the shade is added to these."""
 
 READOUT_LEAST = 6
 """With fewer lines the numbers of the newest column give way to the map."""
@@ -62,6 +75,9 @@ GLANCE_DECADES = (3.0, 9.0)
 
 SEPARATOR: Span = ("  ", "text")
 
+
+ColumnWaits = Sequence[tuple[int, int, int]]
+"""Waits for a quota, each with its first and its last column."""
 
 MADE_OF = {"time": TimeColumns}
 
@@ -77,9 +93,11 @@ class OverTimePane(Pane[View]):
     READING = (
         "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), the more "
         "waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
-        "percentile, ▶ and the dotted line the threshold of slow waits; all above it has another colour. "
+        "percentile, ≡ both; under them the ground is as bright as the cell is dense. ▶ and the dotted line are the "
+        "threshold of slow waits, at which a row begins; all above it has another colour. ◆ are waits for a quota: "
+        "they are not in the histogram, nor in max. "
         "One dense band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
-        "time slices; look in Tasks who (s), and in Blame for whom. ═ climbs while ━ stays: the CPUs are "
+        "time slices; look in Tasks (s) which, and in Blame behind what. ═ climbs while ━ stays: the CPUs are "
         "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
         "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
         "a timer, or a quota's period. Click on a column, or Space and then ← →: all panes show that interval, and ▲ "
@@ -91,7 +109,8 @@ class OverTimePane(Pane[View]):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.time = TimeColumns(self)
+        self.time = TimeColumns(self, widens=True)
+        self._throttled = ThrottledWaits()
         self._scale: LogScale | None = None
         self._factor = 0
         self._counted: tuple[object, Sequence[tuple[int, int, Frame]], Columns] | None = None
@@ -105,6 +124,7 @@ class OverTimePane(Pane[View]):
     def forget(self) -> None:
         """Drops what is kept of Frames."""
         self.time.forget()
+        self._throttled.forget()
         self._counted = None
 
     def view_glance(self, view: View) -> Spans:
@@ -112,7 +132,9 @@ class OverTimePane(Pane[View]):
         longest = [frame.latency.histogram(None, cpus).max_ns for frame in view.series[-GLANCE_CELLS:]]
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
-        return [(bars(shares), "heat"), (" max ", "dim"), (format_short_ns(longest[-1]), "strong")]
+        quota_ns = max(throttled_ns(view.frame, cpus), default=0)
+        quota: Spans = [(f" {THROTTLED_MARK}{format_brief_ns(quota_ns)}", "throttled")] if quota_ns else []
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), "strong"), *quota]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -123,13 +145,18 @@ class OverTimePane(Pane[View]):
         surface_of(self).breathe()
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
-        scale = self._scale = log_scale(columns.total, threshold_ns, rows, self._scale)
+        throttled = self._throttled.of(placed.frames, cpus)
+        total = columns.total + Histogram.of([ns for _, _, ns in throttled]).counts if throttled else columns.total
+        scale = self._scale = log_scale(total, threshold_ns, rows, self._scale)
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
         surface_of(self).breathe()
         self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
         self._set_titles(view)
-        lines = [*self._map(view, placed, columns, scale, drawn), self.time.axis_spans(view, placed, " " * MARGIN)]
-        return [self._readout(view, placed, columns), *lines] if readout else lines
+        lines = [
+            *self._map(view, placed, columns, scale, drawn, throttled),
+            self.time.axis_spans(view, placed, " " * MARGIN),
+        ]
+        return [self._readout(view, placed, columns, throttled), *lines] if readout else lines
 
     def _columns(self, placed: Placed, cpus: tuple[int, ...] | None) -> Columns:
         """The waits of each column; the newest are added to those of the last time while nothing else changes."""
@@ -154,7 +181,7 @@ class OverTimePane(Pane[View]):
     def action_page(self, pages: float) -> None:
         """Half the map further, or back."""
         if self.view is not None and self.time.placed is not None:
-            columns = round(pages * self.time.placed.width / 2) or 1
+            columns = round(pages * self.time.placed.width / 2 / self.time.placed.grid.cells) or 1
             self._go_to(max(0, len(self.view.series) - 1 + columns * self.time.per_column))
 
     def _go_to(self, number: int) -> None:
@@ -165,7 +192,9 @@ class OverTimePane(Pane[View]):
 
     # What is drawn.
 
-    def _map(self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap) -> Sequence[Spans]:
+    def _map(
+        self, view: View, placed: Placed, columns: Columns, scale: LogScale, drawn: HeatMap, throttled: ColumnWaits
+    ) -> Sequence[Spans]:
         """The rows from the longest waits to the shortest, each with its label."""
         levels = shades(drawn.cells, self._factor)
         glyphs = SHADES[levels]
@@ -175,10 +204,17 @@ class OverTimePane(Pane[View]):
         if inside:
             styles[at:] = SLOW
             glyphs[at] = np.where(levels[at] == 0, THRESHOLD_LINE, glyphs[at])
+        before, above = np.full(glyphs.shape[1], -1), inside & (np.arange(scale.rows) >= at)
         for (mark, _, _), line in zip(PERCENTILES, drawn.lines, strict=True):
             column = np.flatnonzero(line >= 0)
-            glyphs[line[column], column] = mark
-            styles[line[column], column] = STRONG
+            row = line[column]
+            glyphs[row, column] = np.where(before[column] == row, BOTH, mark)
+            ground = np.where(above[row], ON_SLOW, ON_HEAT)
+            styles[row, column] = np.where(levels[row, column] > 0, ground + levels[row, column], STRONG)
+            before = line
+        for first, last, ns in throttled:
+            cells = scale.row(ns), slice(max(first, 0), last + 1)
+            glyphs[cells], styles[cells] = THROTTLED_MARK, THROTTLED
         _mark_gaps(glyphs, styles, columns.known)
         labels = _labels(scale, view.frame.threshold_ns if inside else 0)
         words = self._words_before(view, placed, columns)
@@ -196,17 +232,18 @@ class OverTimePane(Pane[View]):
             return ""
         return f" no data before {format_clock(view.series[0].start_time_ns)} "
 
-    def _readout(self, view: View, placed: Placed, columns: Columns) -> Spans:
+    def _readout(self, view: View, placed: Placed, columns: Columns, throttled: ColumnWaits) -> Spans:
         """The numbers of the column of the cursor, or of the newest one; their marks are the legend of the lines."""
         column = placed.cursor[1] if placed.cursor else placed.newest
         waits = columns.histogram(min(max(column, 0), placed.width - 1))
         own = [frame for begin, last, frame in placed.frames if begin <= column <= last]
         span_ns = sum(frame.interval_ns for frame in own)
         clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
-        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns)
+        longest_ns = longest_in(throttled, column)
+        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns, longest_ns)
         if sum(map(spans_width, full[:4])) + 3 * len(SEPARATOR[0]) <= self.inner.width:
             return whole_parts(full, self.inner.width, SEPARATOR)
-        return whole_parts(_short_numbers(waits, clock), self.inner.width, (" ", "text"))
+        return whole_parts(_short_numbers(waits, clock, longest_ns), self.inner.width, (" ", "text"))
 
     def _set_titles(self, view: View) -> None:
         detail = " · ".join(text for text in (scope(view), self.time.scale_words) if text)
@@ -225,7 +262,7 @@ class OverTimePane(Pane[View]):
         self.set_title(detail, next((text for text in texts if len(text) <= room), ""))
 
 
-def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int) -> list[list[Span]]:
+def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, throttled_ns: int) -> list[list[Span]]:
     """What is known of one column: its time, its percentiles with their marks, and so on."""
     words = format_round_ns(round(span_ns, -8) if span_ns >= NS_PER_S // 5 else max(span_ns, 1))
     parts: list[list[Span]] = [[("last ", "dim"), (words, "strong")]]
@@ -234,18 +271,22 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int) -> l
     for mark, name, ratio in PERCENTILES:
         parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
     parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
+    if words := throttled_words(throttled_ns):
+        parts[-1] += [(" · ", "dim"), *words]
     parts.append([(format_counted(waits.count, "wait"), "text")])
     parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])
     return parts
 
 
-def _short_numbers(waits: Histogram, clock: str) -> list[list[Span]]:
+def _short_numbers(waits: Histogram, clock: str, throttled_ns: int) -> list[list[Span]]:
     """The same for a narrow pane."""
     parts: list[list[Span]] = [[(f"▲{clock}", "notice")]] if clock else []
     for mark, name, ratio in PERCENTILES:
-        text = format_short_ns(waits.percentile_ns(ratio))
+        text = format_brief_ns(waits.percentile_ns(ratio))
         parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])
-    parts.append([("max ", "dim"), (format_short_ns(waits.max_ns if waits.count else None), "strong")])
+    parts.append([("max ", "dim"), (format_brief_ns(waits.max_ns if waits.count else None), "strong")])
+    if throttled_ns:
+        parts.append([(f"{THROTTLED_MARK}{format_brief_ns(throttled_ns)}", "throttled")])
     return parts
 
 
@@ -255,14 +296,14 @@ def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
     for power, row in scale.decades():
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
     if threshold_ns:
-        text = format_round_ns(threshold_ns).replace(" ", "")
-        text = text if len(text) < MARGIN else format_short_ns(threshold_ns)
+        text = format_round_ns(threshold_ns)
+        text = text if len(text) < MARGIN else format_brief_ns(threshold_ns)
         labels[scale.row(threshold_ns)] = (f"{text:>{MARGIN - 1}}{THRESHOLD_MARK}", "notice")
     return labels
 
 
 def _power_text(power: int) -> str:
-    return format_round_ns(10**power).replace(" ", "")
+    return format_round_ns(10**power)
 
 
 def _mark_gaps(glyphs: npt.NDArray[np.str_], styles: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]) -> None:

@@ -8,16 +8,17 @@ from functools import lru_cache
 from textual.geometry import Size
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import format_counted, format_ns, format_rate, format_round_ns, format_short_ns, rate
+from schedtop.base.units import format_brief_ns, format_counted, format_ns, format_rate, format_round_ns, rate
 from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
+from schedtop.panes.scheduler.latency.throttled import throttled_ns, throttled_words
 from schedtop.panes.scheduler.tasks.selected import selected_group
 from schedtop.widgets.canvas import surface_of
-from schedtop.widgets.columns import Column, Placed, explained, header_spans, place, row_lines
-from schedtop.widgets.strips import Spans, fit
+from schedtop.widgets.columns import GAP, Column, Placed, explained, header_spans, place, row_lines
+from schedtop.widgets.strips import Span, Spans, fit
 
 PERCENTILES = (("p50", 0.5, 0), ("p90", 0.9, 2), ("p99", 0.99, 0), ("p99.9", 0.999, 1))
 """Name, ratio, and how early the column goes when there is no room."""
@@ -65,8 +66,8 @@ def _columns(name: int, value: int, form: Callable[[float | None], str], grow: i
 
 FORMS = (
     _columns(10, 7, format_ns, grow=3),
-    _columns(7, 6, lambda ns: format_ns(ns).replace(" ", "")),
-    _columns(7, 5, format_short_ns),
+    _columns(7, 7, format_ns),
+    _columns(7, 6, format_brief_ns),
 )
 """From wide to narrow. Two digits do for percentiles that are exact to 6 %, so the narrowest has all of them, too."""
 
@@ -91,7 +92,8 @@ class LatencyPane(Pane[View]):
         "when a sleeping task is woken; a preemption wait starts when a running task is preempted; "
         "a fork wait is that of a new task until it first runs. "
         "In the histogram wakeup and fork waits grow upwards, preemption waits hang downwards; both axes are "
-        "logarithmic, and waits right of the mark `slow` are over the threshold. p99 = 10 ms: one wait in a hundred "
+        "logarithmic (log), with counts at 1, 10, 100, and waits right of the mark `slow` are over the threshold. A "
+        "percentile is dim where the waits are too few for it: p99 takes a hundred. p99 = 10 ms: one wait in a hundred "
         "is longer. While a task is selected, or a group of them (g), its waits alone are shown, of all kinds together."
     )
     ADVICE = (
@@ -125,19 +127,20 @@ class LatencyPane(Pane[View]):
         every = sum(waits.values(), Histogram.empty())
         names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
         kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
-        self.set_title(
-            scope(view), f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
-        )
+        counted = f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
+        quota = throttled_words(max(throttled_ns(view.frame, view.settings.shown_filter.cpus or None), default=0))
+        self.set_title(scope(view), " · ".join(filter(None, (counted, "".join(text for text, _ in quota)))))
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
-        for name, spans in zip(names, row_lines(placed, kinds, len(kinds)), strict=True):
-            lines.append([("".join(text for text, _ in spans), STYLE_OF[name])])
+        for name, (_, one, _), spans in zip(names, kinds, row_lines(placed, kinds, len(kinds)), strict=True):
+            lines.append(sure_spans("".join(text for text, _ in spans), placed, one.count, STYLE_OF[name]))
         if height - len(lines) > AIRY_PLOT_HEIGHT:
             lines.append([])
         room = height - len(lines)
         up = waits["wakeup"] + waits["fork"]
         surface_of(self).breathe()
-        return [*lines, *self._plot.lines(up, waits["preemption"], width, room, view.frame.threshold_ns)]
+        upper = "forks" if waits["fork"].count else "wakeup"
+        return [*lines, *self._plot.lines(up, waits["preemption"], width, room, view.frame.threshold_ns, upper)]
 
     def _group_lines(self, view: View, name: str, waits: Histogram) -> Sequence[Spans]:
         """The waits of one group, of all kinds together: more is not known of groups."""
@@ -149,7 +152,20 @@ class LatencyPane(Pane[View]):
         lines.append([(fit("of the selected row, all kinds together", width), "dim")])
         room = height - len(lines)
         threshold_ns = view.frame.threshold_ns
-        return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, alone=True)]
+        return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, "all")]
+
+
+def sure_spans(text: str, placed: Placed[Kinds], count: int, style: str) -> Spans:
+    """A row with the percentiles dim that so few waits do not bear: p99 of less than a hundred is the longest one."""
+    least = {name: 1 / (1 - ratio) for name, ratio, _ in PERCENTILES}
+    spans: list[Span] = []
+    start = 0
+    for column, width in placed:
+        end = start + width + GAP
+        doubtful = count + 1e-6 < least.get(column.header, 0)
+        spans.append((text[start:end], "dim" if doubtful else style))
+        start = end
+    return spans
 
 
 @lru_cache(4)

@@ -22,7 +22,13 @@ DECADES_LEAST = 3
 LEAST_MIRRORED = 4
 """With fewer lines, two halves around an axis show nothing."""
 
-KIND_LABEL = {"wakeup": "wakeup", "preemption": "preempt", "all": "waits"}
+NAMES = {"wakeup": ("wakeup",), "forks": ("wakeup", "+ fork"), "preemption": ("preempt",), "all": ("waits",)}
+"""What stands beside each half, from the top; `forks`: the upper one has some."""
+
+ALONE = {"forks": "wakeup+"}
+"""The same where there is one line."""
+
+LOGARITHMIC = "log"
 
 _LOG_EDGES = np.log10(np.maximum(np.append(LOW_NS, HIGH_NS[-1]), 1).astype(float))
 _LOG_EDGES[0] = _LOG_EDGES[1] - 0.1
@@ -38,21 +44,22 @@ class LatencyPlot:
         self._lines: list[Spans] = []
 
     def lines(
-        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, *, alone: bool = False
+        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, upper: str = "wakeup"
     ) -> list[Spans]:
         """The plot in at most `height` lines of `width` cells. The same data and size cost nothing again.
 
-        `alone`: the upper half is all there is, and of all kinds of wait.
+        `upper`: what the upper half is, of NAMES; `all`: it is all there is.
         """
-        key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns, alone)
+        key = (up.counts.tobytes(), down.counts.tobytes(), width, height, threshold_ns, upper)
         if key != self._key:
             self._key = key
-            self._lines = self._build(up, down, width, height, threshold_ns, alone)
+            self._lines = self._build(up, down, width, height, threshold_ns, upper)
         return self._lines
 
     def _build(
-        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, alone: bool
+        self, up: Histogram, down: Histogram, width: int, height: int, threshold_ns: int, kind: str
     ) -> list[Spans]:
+        alone = kind == "all"
         columns = width - MARGIN
         if columns < 10 or not (up.count or down.count):
             return [[("no waits in this window", "dim")]] if columns >= 10 else []
@@ -61,12 +68,12 @@ class LatencyPlot:
         counts_down = per_column(down.counts, self._range, columns * ACROSS)
         most = float(max(counts_up.max(), counts_down.max(), 1.0))
         if height < LEAST_MIRRORED:
-            flat = self._flat(counts_up, counts_down, most, columns, threshold_ns)
+            flat = self._flat(counts_up, counts_down, most, columns, threshold_ns, kind)
             return flat[: 2 if alone else height] if height > 1 else []
         upper = height - 2 if alone else (height - 1) // 2
         lower = height - 2 - upper
         drawn = area(_shares(counts_up, most), columns, upper, _shares(counts_down, most), lower)
-        lines = _half(drawn[:upper], most, "all" if alone else "wakeup")
+        lines = _half(drawn[:upper], most, kind)
         lines.append(_axis(self._range, columns, threshold_ns))
         lines.append(_labels(self._range, columns, threshold_ns))
         lines.extend(_half(drawn[upper:], most, "preemption"))
@@ -79,12 +86,14 @@ class LatencyPlot:
         most: float,
         columns: int,
         threshold_ns: int,
+        upper: str,
     ) -> list[Spans]:
         """For two or three lines: the times, and each kind as one line of bars."""
         lines: list[Spans] = [_labels(self._range, columns, threshold_ns)]
-        for counts, kind in ((counts_up, "wakeup"), (counts_down, "preemption")):
+        for counts, kind in ((counts_up, upper), (counts_down, "preemption")):
             shares = np.array(_shares(counts.reshape(columns, ACROSS).max(axis=1), most))
-            lines.append([(f"{KIND_LABEL[kind]:>7}", "head"), (bars(shares), kind)])
+            name = ALONE.get(kind, NAMES[kind][0])
+            lines.append([(f"{name:>{MARGIN}}", "head"), (bars(shares), _style(kind))])
         return lines
 
 
@@ -114,18 +123,29 @@ def _shares(counts: npt.NDArray[np.float64], most: float) -> list[float]:
     return values
 
 
+def _style(kind: str) -> str:
+    return {"all": "text", "forks": "wakeup"}.get(kind, kind)
+
+
 def _half(drawn: Sequence[str], most: float, kind: str) -> list[Spans]:
-    """One kind's half, with its name and the highest count in the margin at its outer end."""
+    """One kind's half, with its name beside the axis, and counts in the margin: the highest, and powers of ten."""
     height = len(drawn)
-    upwards = kind != "preemption"
+    # From the axis outwards, as the counts go.
     labels = [" " * MARGIN] * height
-    outer, inner = (0, 1) if upwards else (height - 1, height - 2)
-    if height:
-        labels[outer] = f"{format_count(round(most)):>5} ┤"
-    if height > 1:
-        labels[inner] = f"{KIND_LABEL[kind]:>7}"
-    style = "text" if kind == "all" else kind
-    return [[(label, "head"), (line, style)] for label, line in zip(labels, drawn, strict=True)]
+    names = NAMES[kind]
+    if height < len(names) + 1:
+        names = (ALONE.get(kind, names[0]),)
+    upwards = kind != "preemption"
+    for place, name in enumerate(reversed(names) if upwards else names):
+        if place < height:
+            labels[place] = f"{name:>{MARGIN}}"
+    for count in (round(most), *(10**power for power in range(int(math.log10(max(most, 1))), -1, -1))):
+        line = min(height, max(1, math.ceil(math.log1p(count) / math.log1p(most) * height - 1e-9))) - 1
+        if height and labels[line].isspace():
+            labels[line] = f"{format_count(count):>5} ┤"
+    if upwards:
+        labels.reverse()
+    return [[(label, "head"), (line, _style(kind))] for label, line in zip(labels, drawn, strict=True)]
 
 
 def _axis(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Span]:
@@ -141,7 +161,7 @@ def _axis(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Span
 
 def _labels(limits: tuple[int, int], columns: int, threshold_ns: int) -> list[Span]:
     """Times under the axis, the threshold first: the decades give way to it."""
-    cells = [" "] * (columns + MARGIN)
+    cells = [*LOGARITHMIC.ljust(columns + MARGIN)]
     spans: list[Span] = []
     mark = _threshold_column(limits, columns, threshold_ns)
     taken = range(0, 0)
@@ -168,7 +188,7 @@ def _decade_text(decade: int) -> str:
     power, rest = divmod(decade, 3)
     if power >= len(units):
         power, rest = len(units) - 1, decade - 3 * (len(units) - 1)
-    return f"{10**rest}{units[power]}"
+    return f"{10**rest} {units[power]}"
 
 
 def _column(log_ns: float, limits: tuple[int, int], columns: int) -> int:

@@ -40,11 +40,12 @@ class QueuePane(Pane[View]):
         "left its queue yet is not counted either. Left: in which share of the samples so many tasks waited, of all "
         "classes and of the fair class (SCHED_OTHER, BATCH, IDLE) alone; where the two differ, real-time tasks wait. "
         "Right: the CPUs, the longest average first where not all fit: average, the same of the fair class, p99, "
-        "longest, and the share of samples in which anybody waited. Long on every CPU: there is more work than CPUs; "
+        "longest, and the share of samples in which any task waited. Long on every CPU: there is more work than CPUs; "
         "run less or add CPUs. Long on a few while others have 0: look for affinity masks (taskset, cpusets) and at "
         "the tasks on those CPUs. Short queues but slow waits: who has the CPU keeps it for long, or it is steal or a "
-        "quota: the slow waits say who. Samples are missing where a CPU kept its interrupts off, or the hypervisor "
-        "had the CPU."
+        "quota: the slow waits say which. not empty: the share of samples in which any task waited; of them fair: how "
+        "many of the waiting tasks are of the fair class. Samples are missing where a CPU kept its interrupts off, or "
+        "the hypervisor had the CPU."
     )
     COLUMN_HELP = (("Columns, by CPU", COLUMNS),)
 
@@ -94,7 +95,9 @@ class QueuePane(Pane[View]):
         self.clamp_top()
         rows = QueueRows.of(queue, ids[self.top : self.top + shown])
         hidden = len(ids) > shown
-        position = f"CPUs {self.top + 1}-{self.top + len(rows.ids)} of {len(ids)}" if hidden else ""
+        many = len(rows.ids)
+        place = f"{self.top + 1}-{self.top + many}" if many > 1 else f"{self.top + 1}."
+        position = f"{place} of {len(ids)} CPUs" if hidden else ""
         detail = _detail(queue, ids)
         self.set_title(detail if len(self.TITLE) + len(detail) + TITLE_FRAME <= self.size.width else "", position)
         placed = _placed(width)
@@ -130,8 +133,8 @@ def _summary(queue: QueueTable, ids: list[int], width: int) -> Spans:
     parts: list[Spans] = [
         [("waiting ", "dim"), (f"{whole.mean:.2f}", "strong"), (" a CPU", "dim")],
         [(f"p99 {whole.percentile(0.99)} max {whole.longest}", "text")],
-        [("somebody in ", "dim"), (f"{percent(whole.waiting_ratio)} %", "text")],
-        [("fair class ", "dim"), (f"{fair.mean:.2f}", "text")],
+        [("not empty ", "dim"), (f"{percent(whole.waiting_ratio)} %", "text")],
+        [("of them fair ", "dim"), (f"{fair.mean:.2f}", "text")],
     ]
     return whole_parts(parts, width, (" │ ", "dim"))
 

@@ -103,6 +103,9 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
             self.set_rows(commands, self.view.settings.short_lived_sort)
         super().draw()
 
+    def is_idle(self, view: View) -> bool:
+        return not len(view.frame.short_lived)
+
     def view_glance(self, view: View) -> Spans:
         count = int(view.short_lived["count"].sum())
         return [(often(count, view.frame.interval_ns), "strong")] if count else [("none", "dim")]
@@ -113,6 +116,7 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
         # Where they ran is not kept.
         everywhere = "all CPUs" if view.settings.shown_filter.cpus else ""
         order = " · ".join(part for part in (everywhere, order) if part)
+        order = self.keyed(order, "sort")
         both = " · ".join(part for part in (_sums(view), order) if part)
         keys = "i details" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))

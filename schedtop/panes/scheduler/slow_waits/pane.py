@@ -13,13 +13,13 @@ from textual.message import Message
 from schedtop.base.units import format_count, format_ns, format_round_ns
 from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import Pane
-from schedtop.panes.scheduler.slow_waits.rows import WaitRows, columns_for
+from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WaitRows, columns_for, held_by
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
-from schedtop.widgets.strips import Spans
+from schedtop.widgets.strips import Spans, steady
 
 
 class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
@@ -31,11 +31,11 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     KEY = ("time_ns", "tid")
     READING = (
         "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about the "
-        "selected one. cause says why it was slow. `blocked by` is who had the CPU longest meanwhile, after its share "
-        "of the wait; `+2`: two more had it, too. `~`: less than 90 % of the wait is known. `woken by` names who "
-        "woke the task (cause fork: who started it), `preempted by` who took the CPU from it, previous who ran last "
-        "before it got the CPU (on its own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on "
-        "CPU 1."
+        "selected one. cause says why it was slow. `preempted by` is the task that took the CPU from it; a dot: the "
+        "wait began with a wakeup. `blocked by` is what had the CPU longest meanwhile, after its share of the wait; "
+        "`+2`: two more had it. `~`: less than 90 % of the wait is known. `woken by` is the task that woke it (cause "
+        "fork: that started it), previous the one that ran last before it got the CPU (on its own that misleads: it "
+        "may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1. Names have their tids where there is room."
     )
     ADVICE = (
         "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
@@ -71,11 +71,15 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         self.action_details()
 
     def table_columns(self) -> Sequence[Column[WaitRows]]:
-        return columns_for(*self._shape)
+        return columns_for(*self._shape, tids=self._has_tids)
+
+    @property
+    def _has_tids(self) -> bool:
+        return self.inner.width >= TIDS_LEAST
 
     def context(self, rows: Rows) -> WaitRows:
         assert self.view is not None
-        return WaitRows(rows, self._shape[0], self.view.frame.cgroups)
+        return WaitRows(rows, self._shape[0], self.view.frame.cgroups, self._has_tids)
 
     def show(self, view: View) -> None:
         self.view = view
@@ -86,20 +90,29 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         self.set_rows(view.slow_waits, view.settings.slow_wait_sort)
         self.draw()
 
+    def is_idle(self, view: View) -> bool:
+        return not len(view.frame.slow_waits)
+
     def view_glance(self, view: View) -> Spans:
         if not len(view.slow_waits):
             return [("none", "dim")]
-        longest = format_ns(int(view.slow_waits["wait_ns"].max()))
-        return [(format_count(len(view.slow_waits)), "strong"), (f" to {longest}", "text")]
+        longest = view.slow_waits[int(np.argmax(view.slow_waits["wait_ns"]))]
+        return [
+            (format_ns(int(longest["wait_ns"])), "strong"),
+            (f" {steady(text(longest['comm']))}", "text"),
+            (" ← ", "dim"),
+            (held_by(longest), "preemption"),
+            (f" · {format_count(len(view.slow_waits))} in all" if len(view.slow_waits) > 1 else "", "dim"),
+        ]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         words = SLOW_WAIT_SORTS[view.settings.slow_wait_sort]
         suppressed = view.frame.loss.slow_waits_suppressed
         more = f" · {format_count(suppressed)} more not kept" if suppressed else ""
-        over = format_round_ns(view.frame.threshold_ns)
+        over = self.keyed(f"over {format_round_ns(view.frame.threshold_ns)}", "threshold-up", "threshold-down")
         keys = "i details · P path" if self.has_focus and self.selected_key else ""
         place = " · ".join(filter(None, (self.position_text(), keys)))
-        self.set_title(f"{len(view.slow_waits)} over {over} · {words}{more}", place)
+        self.set_title(f"{len(view.slow_waits)} {over} · {self.keyed(words, 'sort')}{more}", place)
         if not len(view.slow_waits):
             return self.sentence(_empty_text(view))
         return list(self.table_lines())

@@ -11,7 +11,7 @@ from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatment, treatments
-from schedtop.model.waits import WAKERS
+from schedtop.model.waits import WAKERS, Beginning, reason
 from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
 from schedtop.widgets.columns import Column, explained
@@ -25,16 +25,17 @@ UNSURE = "~"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitRows:
-    """The visible rows, how they are grouped, and the paths of cgroups by id."""
+    """The visible rows, how they are grouped, the paths of cgroups by id, and whether names have their tids."""
 
     rows: Rows
     kind: str
     cgroups: Mapping[int, str]
+    tids: bool = True
 
     def task(self, which: str) -> list[str]:
-        """`preemptor`, `previous` or `waker` as `name (tid)`; a dot where there is none."""
+        """`preemptor`, `previous` or `waker` as `name (tid)` or `name`; a dot where there is none."""
         pairs = zip(self.rows[f"{which}_tid"].tolist(), self.rows[f"{which}_comm"].tolist(), strict=True)
-        return [task_text(tid, comm) for tid, comm in pairs]
+        return [task_text(tid, comm, tids=self.tids) for tid, comm in pairs]
 
     def wakers(self) -> list[str]:
         """As `task`, or what else it was."""
@@ -45,11 +46,15 @@ class WaitRows:
         ]
 
 
-def task_text(tid: int, comm: bytes, how: str = "") -> str:
-    """`name (tid)`, `idle`, or a dot for no task at all; `how`: what is not ordinary of its class, `(tid, fifo 50)`."""
+def task_text(tid: int, comm: bytes, how: str = "", *, tids: bool = True) -> str:
+    """`name (tid)`, `idle`, or a dot for no task at all; `how`: what is not ordinary of its class, `(tid, fifo 50)`.
+
+    Without `tids` only the name and `how`.
+    """
     name = steady(text(comm))
     if tid:
-        return f"{name} ({tid}, {how})" if how else f"{name} ({tid})"
+        told = ", ".join(filter(None, (str(tid) if tids else "", how)))
+        return f"{name} ({told})" if told else name
     # The idle task has tid 0 and a name; no task at all has neither.
     return "idle" if name else "·"
 
@@ -71,14 +76,14 @@ def _causes(context: WaitRows) -> list[str]:
 def _blockers(context: WaitRows) -> list[str]:
     rows = context.rows
     known = zip(rows["wait_ns"].tolist(), rows["covered_ns"].tolist(), strict=True)
-    return [_blocker_text(*one, blockers_of(row)) for one, row in zip(known, rows, strict=True)]
+    return [_blocker_text(*one, blockers_of(row, tids=context.tids)) for one, row in zip(known, rows, strict=True)]
 
 
-def blockers_of(row: np.void) -> list[tuple[str, int]]:
+def blockers_of(row: np.void, *, tids: bool = True) -> list[tuple[str, int]]:
     """The tasks and the sources of interrupts that had the CPU, each with its time, the longest first."""
     tasks = zip(row["blocker_tid"].tolist(), row["blocker_comm"].tolist(), row["blocker_ns"].tolist(), strict=True)
     found = [
-        (task_text(tid, comm, treatment(row, "blocker_", place).words), ns)
+        (task_text(tid, comm, treatment(row, "blocker_", place).words, tids=tids), ns)
         for place, (tid, comm, ns) in enumerate(tasks)
         if ns
     ]
@@ -98,7 +103,17 @@ def _blocker_text(wait_ns: int, covered_ns: int, blockers: list[tuple[str, int]]
     sign = UNSURE if covered_ns < COVERED_RATIO * wait_ns else ""
     name, ns = blockers[0]
     rest = f" +{len(blockers) - 1}" if len(blockers) > 1 else ""
-    return f"{sign + f'{ns / wait_ns * 100:.0f}%':>4} {name}{rest}"
+    return f"{sign + f'{ns / wait_ns * 100:.0f} %':>6} {name}{rest}"
+
+
+def held_by(row: np.void) -> str:
+    """The name of the task that preempted the victim; else of the one that had the CPU longest; else the cause."""
+    if row["preemptor_tid"]:
+        return task_text(int(row["preemptor_tid"]), row["preemptor_comm"], tids=False)
+    # A throttled task was on no run queue: no task kept a CPU from it.
+    if reason(row).began is not Beginning.THROTTLED and (blockers := blockers_of(row, tids=False)):
+        return blockers[0][0]
+    return steady(cause_words(row))
 
 
 def _groups(context: WaitRows) -> list[str]:
@@ -115,7 +130,7 @@ _TIME: Column[WaitRows] = Column(
     style="dim",
 )
 _WAIT: Column[WaitRows] = Column(
-    "wait", 8, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
+    "wait", 7, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
 )
 _TASK: Column[WaitRows] = Column(
     "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
@@ -128,15 +143,27 @@ _CLASS: Column[WaitRows] = Column(
     "class", 8, lambda context: [each.words or "·" for each in treatments(context.rows)], right=False, rank=4, grow=4
 )
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
-_REST: tuple[Column[WaitRows], ...] = (
-    Column("CPU", 4, _cpus, rank=6, grow=3),
-    Column("queue", 5, _queues, rank=8),
-    Column("cause", 17, _causes, right=False, rank=1, grow=1),
-    Column(" blocked by", 24, _blockers, right=False, grow=12, style="preemption"),
-    Column("preempted by", 16, lambda context: context.task("preemptor"), right=False, rank=7, grow=8),
-    Column("woken by", 16, lambda context: context.wakers(), right=False, rank=8, grow=8, style="wakeup"),
-    Column("previous on CPU", 16, lambda context: context.task("previous"), right=False, rank=9, grow=8, style="dim"),
-)
+_CPU: Column[WaitRows] = Column("CPU", 4, _cpus, rank=6, grow=3)
+_QUEUE: Column[WaitRows] = Column("queue", 5, _queues, rank=8)
+
+TIDS_LEAST = 88
+"""From so many cells on names have their tids; below, what happened matters more than the number of a task."""
+
+
+def _reasons(tids: bool) -> tuple[Column[WaitRows], ...]:
+    """The columns that tell why: the cause, and other tasks, of which the first two go last."""
+    more = 8 if tids else 0
+    cells = (
+        ("cause", 17 if tids else 13, _causes, 1, 1 if tids else 4, "text"),
+        ("preempted by", 12 + more // 2, lambda context: context.task("preemptor"), 0, 4 + more, "preemption"),
+        (" blocked by", 17 + more, _blockers, 0, 10 + more // 4, "text"),
+        ("woken by", 12 + more // 2, lambda context: context.wakers(), 8, 8, "wakeup"),
+        ("previous on CPU", 16, lambda context: context.task("previous"), 9, 8, "dim"),
+    )
+    return tuple(
+        Column(header, width, cells_of, right=False, rank=rank, grow=grow, style=style)
+        for header, width, cells_of, rank, grow, style in cells
+    )
 
 
 MEANINGS = {
@@ -149,18 +176,22 @@ MEANINGS = {
     "CPU": "where it ran then; 3→1: it had been queued on CPU 3 before",
     "queue": "how many tasks waited on that CPU when it got it",
     "cause": "why it was slow, one of the causes that the help lists",
-    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt; +2: two more; ~: not all is known",
-    "preempted by": "who took the CPU from it, if the wait began so",
+    "preempted by": "the task that took the CPU from it, if the wait began so",
+    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt, and its share of the wait; "
+    "+2: two more; ~: not all is known",
     "woken by": "who woke it, or started it if it is new (cause fork), if the wait began so",
     "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
 }
 
 
-def columns_for(kind: str, sort: str, classes: bool = True) -> tuple[Column[WaitRows], ...]:
-    """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest. `classes`: that, too."""
+def columns_for(kind: str, sort: str, classes: bool = True, tids: bool = True) -> tuple[Column[WaitRows], ...]:
+    """The columns for tasks grouped by one of GROUPS; the one that sorts stays longest.
+
+    `classes`: that, too; `tids`: names have them.
+    """
     time = _TIME if sort != "time_ns" else Column(
         _TIME.header, _TIME.width, _TIME.cells, right=False, sort=_TIME.sort, style=_TIME.style
     )  # fmt: skip
     which = (_TID,) if kind == "thread" else (_GROUP,)
-    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), *_REST)
+    columns = (time, _WAIT, _TASK, *which, *((_CLASS,) if classes else ()), _CPU, _QUEUE, *_reasons(tids))
     return explained(columns, MEANINGS)

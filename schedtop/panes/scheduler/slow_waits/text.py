@@ -46,7 +46,7 @@ def _blocker_lines(row: np.void, width: int) -> Iterable[Spans]:
     wait = int(row["wait_ns"])
     lines.append(("other interrupts", int(row["interrupted_ns"]) - int(row["interrupt_ns"].sum()), "dim"))
     lines.append(("others, each less", int(row["others_ns"]), "dim"))
-    lines.append(("nobody: it was idle", int(row["cpu_idle_ns"]), "dim"))
+    lines.append(("no task: it was idle", int(row["cpu_idle_ns"]), "dim"))
     lines.append(("not known", wait - int(row["covered_ns"]), "dim"))
     for name, ns, style in lines:
         if ns > 0 and wait:
@@ -111,7 +111,7 @@ def _class_text(told: Treatment) -> str:
 def _queue_text(length: int, fair: int) -> str:
     """How many still waited when the wait was over."""
     if not length:
-        return "nobody else waited on that CPU when it got to run"
+        return "no other task waited on that CPU when it got to run"
     many = f"{length} other task{'s' * (length != 1)} still waited on that CPU when it got to run"
     return many if fair == length else f"{many}, {fair} of the fair class"
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.base.units import NS_PER_MS, NS_PER_S, format_ratio, format_round_ns, format_short_ns
+from schedtop.base.units import NS_PER_MS, NS_PER_S, format_brief_ns, format_ratio, format_round_ns
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows
 from schedtop.verdict.limits import STEAL_ALARM, STEAL_NOTICE
@@ -80,15 +80,10 @@ def _time_scale(most: float) -> float:
     return next((float(step) for step in steps if most <= step), max(most, 1.0))
 
 
-def short_ratio(ratio: float | None) -> str:
-    """A ratio as percent without a blank."""
-    return format_ratio(ratio).replace(" ", "")
-
-
-STEAL = Series("steal", _stolen, short_ratio, _ratio_scale, "steal", (STEAL_NOTICE, STEAL_ALARM))
-QUOTA = Series("quota", _throttled, short_ratio, _ratio_scale, "preemption")
-SERIES = (STEAL, QUOTA, Series("PSI", _pressure, short_ratio, _ratio_scale, "busy"), Series(
-    "p99", _p99, format_short_ns, _time_scale, "wakeup"
+STEAL = Series("steal", _stolen, format_ratio, _ratio_scale, "steal", (STEAL_NOTICE, STEAL_ALARM))
+QUOTA = Series("quota", _throttled, format_ratio, _ratio_scale, "throttled")
+SERIES = (STEAL, QUOTA, Series("PSI", _pressure, format_ratio, _ratio_scale, "busy"), Series(
+    "p99", _p99, format_brief_ns, _time_scale, "wakeup"
 ))  # fmt: skip
 
 
@@ -157,4 +152,4 @@ def top_of(series: Series, values: Values) -> float:
 
 def axis_text(series: Series, value: float) -> str:
     """A value as a label of the axis."""
-    return format_round_ns(round(value)).replace(" ", "") if series.format is format_short_ns else f"{value * 100:.0f}%"
+    return format_round_ns(round(value)) if series.format is format_brief_ns else f"{value * 100:.0f} %"

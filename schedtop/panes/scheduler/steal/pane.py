@@ -33,7 +33,7 @@ from schedtop.widgets.strips import Span, Spans, fit, spans_width, steady
 
 LABEL, VALUE, MARK, WORDED_MARK = 6, 6, 3, 13
 WIDE = 50
-MARGIN = 7
+MARGIN = 8
 CELL_VALUE = 5
 LEAST_PLOT, MOST_PLOT = 2, 9
 LEAST_BELOW = 5
@@ -49,11 +49,11 @@ class StealPane(Pane[View]):
     COLUMN_HELP = (("Columns, of cgroups", COLUMNS),)
     READING = (
         "Four things over the same five minutes, the newest at the right. steal: the share of time in which a CPU of "
-        "this virtual machine had work, but the hypervisor ran somebody else; nothing inside this machine can mend "
+        "this virtual machine had work, but the hypervisor ran another guest; nothing inside this machine can mend "
         "it. Marked `!` high from 5 % and `!!` very high from 10 %. quota: the share of periods in which the worst "
         "cgroup had used up its CPU quota (throttled), even if CPUs were idle. PSI: the share of time in which at "
         "least one task waited for a CPU. p99: one wait in a hundred was longer. Where p99 rises together with one "
-        "of the others, that is its likely cause. cpu0 5.2: steal of each CPU in percent."
+        "of the others, that is its likely cause. CPU 0 5.2: steal of each CPU in percent, if any has some."
     )
     ADVICE = (
         "steal: ask for a host that is less full, or for CPUs of your own; less work here helps little. quota: raise "
@@ -203,7 +203,7 @@ def _worst_line(view: View, width: int) -> list[Spans]:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """`cpu ratio` of each CPU, several a line; the worst first where they are many."""
+    """`CPU 3 5.1` of each CPU: its steal in percent, several a line; the worst first where they are many."""
 
     ids: Sequence[int]
     ratios: Sequence[float]
@@ -216,6 +216,9 @@ class _Cells:
         if view.host.virtualised is False or "steal" in view.frame.unavailable or not len(ids):
             return cls((), (), width)
         whole = view.frame.cpus.column("accounted_ns")[ids]
+        if not view.frame.cpus.column("steal_ns")[ids].any():
+            # Zero of each says no more than zero of all.
+            return cls((), (), width)
         ratios = np.where(whole > 0, view.frame.cpus.column("steal_ns")[ids] / np.maximum(whole, 1), np.nan)
         if len(ids) > 8:
             order = np.lexsort((ids, -np.nan_to_num(ratios)))
@@ -225,7 +228,7 @@ class _Cells:
     @property
     def label(self) -> int:
         """The cells of a name."""
-        return len(f"cpu{max(self.ids, default=0)} ")
+        return len(f"CPU {max(self.ids, default=0)} ")
 
     @property
     def across(self) -> int:
@@ -246,7 +249,7 @@ class _Cells:
             for cpu, value in zip(self.ids[start:stop], self.ratios[start:stop], strict=True):
                 ratio = None if value != value else value
                 level = steal_level(ratio)
-                line.append((fit(f"cpu{cpu}", self.label), "dim"))
+                line.append((fit(f"CPU {cpu}", self.label), "dim"))
                 line.append((fit(f"{_short(ratio)}{level.sign}", CELL_VALUE, right=True), level.style))
                 line.append((" ", "text"))
             lines.append(line)

@@ -42,7 +42,7 @@ MEANINGS = {
 
 COLUMNS: tuple[Column[QuotaRows], ...] = explained((
     Column("cgroup with a quota", 12, _names, right=False, grow=28, style="strong"),
-    Column("throttled %", 11, _shares, style="preemption"),
+    Column("throttled %", 11, _shares, style="throttled"),
     Column("periods", 7, lambda context: list(map(format_count, context.rows["periods"].tolist())), rank=2),
     Column("throttled", 9, lambda context: list(map(format_ns, context.rows["throttled_ns"].tolist())), rank=1),
     Column("PSI some", 9, lambda context: list(map(format_ns, context.rows["pressure_ns"].tolist())), rank=3),

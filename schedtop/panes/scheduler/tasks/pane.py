@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
+from schedtop.base.units import NS_PER_S
 from schedtop.history.sorting import TASK_SORTS, sort_tasks
 from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
@@ -16,6 +17,11 @@ from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS,
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
+
+QUIET_NS = 30 * NS_PER_S
+"""A column is left out if it has told nothing for so long."""
+
+QUIET_FIELDS = tuple(column.quiet for column in COLUMNS if column.quiet)
 
 
 class TasksPane(Pane[View], KeyedTable[TaskRows]):
@@ -48,6 +54,8 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self._kind = "thread"
         self._members: dict[int, list[int]] | None = None
         self._lacks: frozenset[str] = frozenset()
+        self._moved_ns: dict[str, int] = {}
+        """When each field of a column that may be left out was last not zero."""
 
     @property
     def key_fields(self) -> tuple[str, ...]:
@@ -55,13 +63,24 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
 
     def table_columns(self) -> Sequence[Column[TaskRows]]:
         columns = COLUMNS if self._kind == "thread" else GROUP_COLUMNS
-        return [column for column in columns if column.part not in self._lacks]
+        return [column for column in columns if column.part not in self._lacks and column.quiet not in self._lacks]
 
     def context(self, rows: Rows) -> TaskRows:
         assert self.view is not None
         frame = self.view.frame
         groups = frame.groups if frame.groups and frame.groups.kind == GROUPS[self._kind] else None
-        return TaskRows(rows, frame.interval_ns, self.own_pid, frame.unavailable, groups, self._members, self._kind)
+        longest_ns = int(self.rows["run_delay_ns"].max(initial=0)) if self.rows is not None else 0
+        return TaskRows(
+            rows,
+            frame.interval_ns,
+            self.own_pid,
+            frame.unavailable,
+            groups,
+            self._members,
+            self._kind,
+            frame.cgroups,
+            longest_ns,
+        )
 
     def show(self, view: View) -> None:
         self.view = view
@@ -72,6 +91,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self.forget_columns()
         lacks = frozenset(view.frame.unavailable) | ({"interrupts"} if view.frame.interrupts is None else set())
         lacks |= {CLASSES} if is_ordinary(view.tasks) else set()
+        lacks |= self._quiet(view)
         if lacks != self._lacks:
             self._lacks = lacks
             self.forget_columns()
@@ -81,6 +101,16 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         self._members = _members(view) if kind == "container" else None
         self.set_rows(rows, view.settings.task_sort)
         self.draw()
+
+    def _quiet(self, view: View) -> set[str]:
+        """The fields that have been zero in all tasks for a while: columns that come and go would be worse."""
+        quiet = set()
+        for name in QUIET_FIELDS:
+            if len(view.tasks) and view.tasks[name].any():
+                self._moved_ns[name] = view.end_time_ns
+            elif abs(view.end_time_ns - self._moved_ns.get(name, -QUIET_NS)) >= QUIET_NS:
+                quiet.add(name)
+        return quiet
 
     def view_glance(self, view: View) -> Spans:
         if not len(view.tasks):
@@ -92,8 +122,8 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         words = TASK_SORTS[view.settings.task_sort]
         count = f"{len(view.tasks)}{filtered}"
         if self._kind != "thread" and self.rows is not None:
-            count = f"{count} by {self._kind}: {len(self.rows)}"
-        self.set_title(f"{count} · by {words}", self.position_text())
+            count = self.keyed(f"{count} by {self._kind}: {len(self.rows)}", "group")
+        self.set_title(f"{count} · {self.keyed(f'by {words}', 'sort')}", self.position_text())
         lines: list[Spans] = list(self.table_lines())
         if not len(view.tasks):
             lines.extend(self.sentence(_empty_text(view)))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schedtop.base.units import format_count, format_ns, format_rate, rate
+from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatments
 from schedtop.panes.percent import percent
+from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
 from schedtop.widgets.strips import steady
+
+BAR_CELLS = 8
 
 CLASSES = "classes"
 """Stands for the part of a Frame that the column of classes needs: it lacks it while all tasks are ordinary."""
@@ -29,6 +33,10 @@ class TaskRows:
     members: Mapping[int, Sequence[int]] | None = None
     """The ids in `groups` of each group, where they are not its own."""
     kind: str = "thread"
+    cgroups: Mapping[int, str] = field(default_factory=dict)
+    """Their paths by id."""
+    longest_ns: int = 0
+    """The largest run delay of all rows, for the bars."""
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
@@ -54,8 +62,23 @@ def _tasks(context: TaskRows) -> list[str]:
 
 
 def _processes(context: TaskRows) -> list[str]:
-    pairs = zip(context.rows["tgid"].tolist(), context.names("process"), strict=True)
-    return [f"{tgid} {name}" for tgid, name in pairs]
+    """The process of a thread; of a process's first thread, whose number is its own, the container or unit."""
+    rows = zip(
+        *(context.rows[name].tolist() for name in ("tid", "tgid", "cgroup_id")), context.names("process"), strict=True
+    )
+    return [
+        f"{tgid} {name}" if tid != tgid else _unit(context.cgroups.get(cgroup, "")) for tid, tgid, cgroup, name in rows
+    ]
+
+
+def _unit(path: str) -> str:
+    """The container or unit of a cgroup; a dot for the root, and where it is not known."""
+    return steady(cgroup_label(path)) if path.strip("/") else "·"
+
+
+def _delay_bars(context: TaskRows) -> list[str]:
+    longest = max(1, context.longest_ns)
+    return [thin_bar(ns / longest, BAR_CELLS) for ns in context.rows["run_delay_ns"].tolist()]
 
 
 def _numbers(field: str) -> Column[TaskRows]:
@@ -134,7 +157,8 @@ MEANINGS = {
     "group": "the process, cgroup, container or pid namespace",
     "tasks": "how many threads it has in the window",
     "tid": "the number of the thread",
-    "process": "the number and name of its process",
+    "process or unit": "of a thread, the number and name of its process; of a process, its container or systemd unit",
+    "": "run delay as a bar; the longest one is that of the task that lost most",
     "CPU": "where it ran last",
     "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
     "longest": "the longest single wait that ended in the window",
@@ -152,14 +176,17 @@ MEANINGS = {
 
 _LOST: tuple[Column[TaskRows], ...] = (
     Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
+    Column("", BAR_CELLS, _delay_bars, right=False, rank=4, style="preemption", part="run_delay"),
     Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns", part="latency"),
 )
 _REST: tuple[Column[TaskRows], ...] = (
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
     Column("run %", 6, _of_cpu("run_ns"), sort="run_ns"),
-    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations", part="migrations"),
-    Column("cache", 5, _migrations("cache_migrations"), rank=5, style="dim", part="migrations"),
-    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim", part="migrations"),
+    Column("moves", 6, _migrations("migrations"), rank=2, sort="migrations", part="migrations", quiet="migrations"),
+    Column(
+        "cache", 5, _migrations("cache_migrations"), rank=5, style="dim", part="migrations", quiet="cache_migrations"
+    ),
+    Column("numa", 5, _migrations("numa_migrations"), rank=5, style="dim", part="migrations", quiet="numa_migrations"),
 )
 """What tasks and groups of them have in common."""
 
@@ -167,11 +194,11 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
     (
         Column("task", 12, _tasks, right=False, grow=12, style="strong"),
         _numbers("tid"),
-        Column("process", 12, _processes, right=False, rank=4, grow=14, style="dim"),
+        Column("process or unit", 15, _processes, right=False, rank=3, grow=14, style="dim"),
         Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
         *_LOST,
-        Column("waits now", 10, _waiting, rank=3, part="latency"),
+        Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns"),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
         *_REST[:2],
         Column("irq %", 5, _of_cpu("interrupted_ns"), rank=3, part="interrupts"),

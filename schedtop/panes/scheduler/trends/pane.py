@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 
-from schedtop.base.units import format_short_ns
+from schedtop.base.units import format_brief_ns
 from schedtop.charts.chart import MARGIN, Chart, Scale, names, scale_of
 from schedtop.charts.drawing import canvas
 from schedtop.charts.trends import TRENDS, Trend
@@ -109,7 +109,7 @@ class TrendsPane(Pane[View]):
     def view_glance(self, view: View) -> Spans:
         cpus = view.settings.shown_filter.cpus or None
         first, last = (frame.latency.histogram(None, cpus) for frame in (view.series[0], view.series[-1]))
-        before, now = (format_short_ns(waits.percentile_ns(0.99)) for waits in (first, last))
+        before, now = (format_brief_ns(waits.percentile_ns(0.99)) for waits in (first, last))
         return [("p99 ", "dim"), (f"{before} → {now}", "strong")]
 
     # Keys.

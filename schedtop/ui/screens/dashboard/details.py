@@ -32,7 +32,14 @@ class Details:
 
     BINDINGS: ClassVar[list[BindingType]] = [
         key("question_mark,f1", "help", "Help", "This help, beginning with the focused pane", shown=True),
-        key("v", "verdict", "Verdict", "The verdict in full: what, how one knows, what to do", shown=True),
+        key(
+            "v",
+            "verdict",
+            "Why",
+            "The verdict in full: what, how one knows, what to do",
+            name="verdict",
+            shown=True,
+        ),
         key(
             "o",
             "offcpu",

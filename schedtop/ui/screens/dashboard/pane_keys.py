@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from schedtop.history.view import View
 from schedtop.panes.pane import Pane
+from schedtop.ui.bars.keys import Tab
 from schedtop.ui.keys.bindings import KeyRow, key, together
 from schedtop.ui.layout.presets import PRESETS
 from schedtop.ui.layout.strip import PaneStrip
@@ -45,11 +46,22 @@ class PaneKeys:
 
     @property
     def in_bar(self) -> tuple[tuple[str, str, str], ...]:
-        """What stands in the key bar for the keys of all presets and panes."""
-        numbers = {f"preset-{preset.number}": str(preset.number) for preset in PRESETS}
-        app = self._screen.app
-        presets = together(app, numbers, f"1-{PRESETS[-1].number}")
-        return ((presets, "Preset", "preset(0)"), (together(app, {"next-pane": "Tab"}), "Pane", "focus_pane(1)"))
+        """What stands in the key bar for the keys that go to panes."""
+        return ((together(self._screen.app, {"next-pane": "Tab"}), "Pane", "focus_pane(1)"),)
+
+    @property
+    def tabs(self) -> tuple[Tab, ...]:
+        """The presets, with the keys in force."""
+        app, shown = self._screen.app, self._layout.preset
+        return tuple(
+            Tab(
+                together(app, {f"preset-{preset.number}": str(preset.number)}),
+                preset.word,
+                f"preset({preset.number})",
+                preset is shown,
+            )
+            for preset in PRESETS
+        )
 
     def by_name(self) -> Sequence[KeyRow]:
         """Actions without a key that go to each pane."""
@@ -61,9 +73,8 @@ class PaneKeys:
         self._layout.zoom()
 
     def action_preset(self, number: int) -> None:
-        """The preset with this number; 0: the one after this."""
-        place = number - 1 if number else PRESETS.index(self._layout.preset) + 1
-        self._layout.show_preset(PRESETS[place % len(PRESETS)])
+        """The preset with this number."""
+        self._layout.show_preset(PRESETS[number - 1])
 
     def action_focus_pane(self, step: int) -> None:
         """To the pane after (or before) the current one."""

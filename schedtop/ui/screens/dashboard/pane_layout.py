@@ -11,13 +11,17 @@ from textual.message import Message
 from textual.screen import Screen
 
 from schedtop.history.view import View
+from schedtop.panes.levels import NORMAL
 from schedtop.panes.pane import Pane
 from schedtop.ui.layout.arrangement import Arrangement, arrange
 from schedtop.ui.layout.grid import PaneGrid
 from schedtop.ui.layout.presets import PRESETS, Preset
 from schedtop.ui.layout.strip import PaneStrip
+from schedtop.ui.screens.dashboard.empty_panes import EmptyPanes
+from schedtop.ui.screens.dashboard.flags import flagged
 from schedtop.ui.screens.dashboard.hint import Hint
 from schedtop.ui.slices import Step
+from schedtop.verdict.verdict import Verdict
 
 
 class PaneLayout:
@@ -42,7 +46,7 @@ class PaneLayout:
         self.hint = hint
         self._screen = screen
         self._other_lines = other_lines
-        self._absent: frozenset[str] = frozenset()
+        self._empty = EmptyPanes()
         self._guest: Pane[View] | None = None
         self._zoomed: Pane[View] | None = None
         self._current = self.pane_named(self.preset.main)
@@ -112,14 +116,15 @@ class PaneLayout:
 
     @property
     def _filled_preset(self) -> Preset:
-        """The preset, without the panes that have nothing to show."""
-        return self.preset.without(self._absent)
+        """The preset, without the panes that have nothing to show; its main pane and the current one stay if idle."""
+        idle = self._empty.idle - {self.preset.main, self._current.id}
+        return self.preset.for_cpus(self.grid.cpus).without(self._empty.absent | idle)
 
     def _set_absent(self, absent: frozenset[str]) -> None:
         """Which panes the source has nothing for. They are in the strip, and come if they are asked for."""
-        if absent == self._absent:
+        if absent == self._empty.absent:
             return
-        self._absent = absent
+        self._empty.absent = absent
         if self._screen.is_mounted:
             if self._current.id in absent and self._guest is None and self._zoomed is None:
                 self.show_preset(self.preset)
@@ -135,7 +140,11 @@ class PaneLayout:
 
     def steps(self, view: View) -> Iterator[Step]:
         """Hands the View to every pane: to each that is seen in a step of its own, the one with the focus first."""
-        self.grid.set_cpus(len(view.frame.cpus.ids))
+        cpus = len(view.frame.cpus.ids)
+        others = cpus != self.grid.cpus
+        self.grid.set_cpus(cpus)
+        if (self._empty.changed_by(self.panes, view) or others) and self._screen.is_mounted:
+            self.arrange()
         lacks = view.frame.unavailable.keys()
         self._set_absent(frozenset(pane.id or "" for pane in self.panes if not lacks.isdisjoint(pane.PARTS)))
         for pane in sorted(self.panes, key=lambda pane: pane is not self._current):
@@ -144,6 +153,12 @@ class PaneLayout:
             else:
                 yield partial(pane.show, view)
         yield self._show_strip
+
+    def flag(self, verdict: Verdict | None) -> None:
+        """Marks the pane that the verdict is about, in the strip if it is not seen."""
+        name, level = flagged(verdict, self.arrangement.seen)
+        for pane in self.panes:
+            pane.set_flag(level if pane.id == name else NORMAL)
 
     def _show_strip(self) -> None:
         """Tells of the panes that are not seen."""

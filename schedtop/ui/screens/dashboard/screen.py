@@ -50,7 +50,10 @@ COMPACT = Size(80, 20)
 """Below this, what can take fewer lines does."""
 
 IN_FRONT = 6
-"""How many keys stand before those of presets and panes."""
+"""How many keys stand before those of panes."""
+
+NEEDED = 3
+"""So many keys are always in the bar: the tabs of the presets give way to them."""
 
 PARTS = {
     "details": Details,
@@ -161,6 +164,9 @@ class Dashboard(Screen[None]):
         return 4
 
     def on_mount(self, _event: events.Mount) -> None:
+        own = {row.name: row.first_key for row in self.action_list.of_screen()}
+        for pane in self.pane_layout.panes:
+            pane.keys = own | {row.name: row.first_key for row in self.action_list.of_pane(pane)}
         self.show_keys()
         self.pane_layout.show_preset(self.pane_layout.preset)
 
@@ -234,9 +240,13 @@ class Dashboard(Screen[None]):
             # What changes under another screen would have all of that drawn anew.
             return
         yield from self.shown.judging()
-        yield self.show_header
+        yield self._show_verdict
         if view is not None:
             yield from self.pane_layout.steps(view)
+
+    def _show_verdict(self) -> None:
+        self.show_header()
+        self.pane_layout.flag(self.shown.verdict)
 
     def show_header(self) -> None:
         """Hands the header what it says of all this."""
@@ -256,16 +266,22 @@ class Dashboard(Screen[None]):
         own = self.action_list.of_screen()
         self.query_one(HeaderPane).why_key = next((row.first_key for row in own if row.name == "verdict"), "")
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in in_bar_order(own)]
+        needed = NEEDED
         if frozen:
             steps = [row for row in own if row.name in ("step-back", "step-on")]
-            keys.insert(3, (" ".join(row.first_key for row in steps), "Step", "step(-1)"))
+            keys.insert(NEEDED, (" ".join(row.first_key for row in steps), "Step", "step(-1)"))
+            # With the key that ends it.
+            needed += 2
         if recording:
             keys.sort(key=lambda shown: shown[2] != "record")
-        self.query_one(KeyBar).show((*keys[:IN_FRONT], *self.pane_keys.in_bar, *keys[IN_FRONT:]))
+            needed += 1
+        shown = (*keys[:IN_FRONT], *self.pane_keys.in_bar, *keys[IN_FRONT:])
+        self.query_one(KeyBar).show(shown, self.pane_keys.tabs, needed)
 
     def on_pane_layout_arranged(self) -> None:
-        """Other panes may be seen now than before."""
+        """Other panes may be seen now than before, those of another preset."""
         self._sample_queues()
+        self.show_keys()
 
     def _sample_queues(self) -> None:
         """The run queues are sampled only while they are on the screen, or recorded."""

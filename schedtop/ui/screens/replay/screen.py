@@ -32,6 +32,9 @@ PAIRS = (
 )
 """What stands in the key bar for two keys each."""
 
+NEEDED = 7
+"""So many keys are always in the bar: those of the player, help, the verdict and quit."""
+
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
 
@@ -114,7 +117,8 @@ class ReplayDashboard(Dashboard):
         keys = [(row.first_key, row.word, row.action) for row in in_bar_order(self.action_list.of_screen())]
         pairs = [(together(self.app, names), word, action) for names, word, action in PAIRS]
         play = (together(self.app, {"freeze": "Space"}), "Pause" if self._player.playing else "Play", "freeze")
-        self.query_one(KeyBar).show((play, *pairs, *keys, *self.pane_keys.in_bar))
+        shown = (play, *pairs, *keys, *self.pane_keys.in_bar)
+        self.query_one(KeyBar).show(shown, self.pane_keys.tabs, NEEDED)
 
     def on_seek_bar_closed(self) -> None:
         self.pane_layout.current.focus(scroll_visible=False)

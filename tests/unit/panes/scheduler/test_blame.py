@@ -1,4 +1,4 @@
-"""Who preempts whom: the rows and what is not in them are exactly all waits, in every grouping and both modes."""
+"""Blame: the rows and what is not in them are exactly all waits, in every grouping and both modes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_every_size(blame: str, group: str, make_view: MakeView) -> None:
             screen = text(app)
             if size[0] >= 80:
                 assert f"Σ {format_ns(view.frame.ended_wait_ns)} = run delay of ended waits" in screen
-                assert ("took the CPU" if blame == "preemptor" else "had the CPU") in screen
+                assert ("took the CPU" if blame == "preemptor" else "held the CPU") in screen
                 assert ("by container" in screen) == (group == "container")
             assert "not attributed" in screen or size[1] >= 20 or size[1] < 6
 
@@ -152,7 +152,7 @@ async def test_blame_pane_without_waits_says_so(make_view: MakeView) -> None:
 
         pane.show(make_view(change=quiet))
         await pilot.pause()
-        assert "nobody waited for a CPU in the last 1 s" in text(app)
+        assert "no task waited for a CPU in the last 1 s" in text(app)
         pane.show(make_view(settings=ViewSettings(filter=Filter.parse("nobody"))))
         await pilot.pause()
         assert "passes the filter comm:nobody" in text(app)

@@ -96,6 +96,19 @@ def test_the_scale_stays_while_it_does() -> None:
     assert log_scale(total, 5 * NS_PER_MS, 20, first).rows == 20
 
 
+@pytest.mark.parametrize("threshold_ns", [1 * NS_PER_MS, 2_300_000, 5 * NS_PER_MS, 10 * NS_PER_MS, 12_000_000])
+@pytest.mark.parametrize("rows", [2, 5, 9, 14, 40])
+def test_a_row_begins_at_the_threshold(rows: int, threshold_ns: int) -> None:
+    total = waits(3).counts + of(80 * NS_PER_MS).counts
+    scale = log_scale(total, threshold_ns, rows)
+    at = scale.row(threshold_ns)
+    assert scale.row(threshold_ns * 0.99) == at - 1, "what is shorter is below"
+    assert scale.row(threshold_ns * 1.01) == at
+    assert all(scale.row(10**power) == row for power, row in scale.decades())
+    many = [scale.row(float(ns)) for ns in np.geomspace(1_000, 10**9, 200)]
+    assert many == sorted(many)
+
+
 def test_a_threshold_far_above_all_waits_is_left_out() -> None:
     scale = log_scale(of(*[3 * NS_PER_US] * 100).counts, 10**10, 10)
     assert 10**scale.high < 10**9

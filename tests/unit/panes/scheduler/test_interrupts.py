@@ -45,8 +45,8 @@ async def test_known_interrupts_are_told(make_view: MakeView) -> None:
 async def test_what_raised_a_softirq_stands_beside_it_with_its_share(make_view: MakeView) -> None:
     screen = await shown(make_view(frames=1, cpus=2, interrupts=True), (160, 14))
     by_name = {line.split()[1]: line for line in screen if re.search(r"NET_RX|TIMER|eth0", line)}
-    assert "80.0% irq eth0-rx-0" in by_name["NET_RX"]
-    assert "100% local_timer" in by_name["TIMER"] or "100.0% local_timer" in by_name["TIMER"]
+    assert "80.0 % irq eth0-rx-0" in by_name["NET_RX"]
+    assert "100 % local_timer" in by_name["TIMER"] or "100.0 % local_timer" in by_name["TIMER"]
     assert "%" not in by_name["eth0-rx-0"], "a device raises itself"
 
 

@@ -9,21 +9,32 @@ import numpy as np
 import pytest
 
 from schedtop.base.ascii import to_ascii
-from schedtop.base.units import format_clock, format_short_ns
+from schedtop.base.units import format_brief_ns, format_clock
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.model.latency import HISTOGRAMS
+from schedtop.model.waits import Beginning, Cause
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.cpus.trend import MEASURES
-from schedtop.panes.scheduler.latency.over_time import PERCENTILES, THRESHOLD_LINE, OverTimePane
+from schedtop.panes.scheduler.latency.over_time import (
+    BOTH,
+    MARGIN,
+    PERCENTILES,
+    THRESHOLD_LINE,
+    THROTTLED_MARK,
+    OverTimePane,
+)
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.widgets.glyphs import SHADES
 from tests.unit.panes.conftest import MakeView, without
 from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, lines, lines_of, text
 
 pytestmark = pytest.mark.asyncio
+
+NARROW = (100, 16)
+"""A minute of intervals has a column each."""
 
 SIZES = [(80, 24), (40, 8), (240, 70), (20, 5), (61, 9), (12, 4), (160, 6)]
 
@@ -62,19 +73,19 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
         "max",
         "3440 waits",
         "▶ slow > 5 ms",
-        "5ms▶",
-        "10µs┤",
+        "5 ms▶",
+        "10 µs┤",
         "╵-30s",
         "now",
         "+ waits a cell",
     ):
         assert word in screen, word
     newest = view.series[-1].latency.histogram()
-    assert format_short_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
+    assert format_brief_ns(newest.percentile_ns(0.99)) in "\n".join(await shown(OverTimePane(), view, (40, 9)))
 
 
 async def test_heat_map_cells_differ_without_colors_and_in_ascii() -> None:
-    marks = [*SHADES[1:], THRESHOLD_LINE, *(mark for mark, _, _ in PERCENTILES)]
+    marks = [*SHADES[1:], THRESHOLD_LINE, BOTH, THROTTLED_MARK, *(mark for mark, _, _ in PERCENTILES)]
     assert len(set(marks)) == len({to_ascii(mark) for mark in marks}) == 8
 
 
@@ -113,24 +124,24 @@ async def test_the_cursor_marks_the_window_and_tells_its_newest_interval() -> No
     past = history(60)
     at = past.frames[40]
     pane = OverTimePane()
-    screen = await shown(pane, past.view(ViewSettings(window_ns=10 * 10**9), at.end_ns))
+    screen = await shown(pane, past.view(ViewSettings(window_ns=10 * 10**9), at.end_ns), NARROW)
     assert f"▲ {format_clock(at.start_time_ns + at.interval_ns)}" in screen[1]
     axis = screen[-2]
     assert axis.index("▲") - axis.index("├") == 9
     assert pane.time.placed is not None
     assert pane.time.placed.cursor is not None
-    assert axis.index("▲") == 2 + 6 + pane.time.placed.cursor[1]
-    single = await shown(OverTimePane(), past.view(ViewSettings(), at.end_ns))
+    assert axis.index("▲") == 2 + MARGIN + pane.time.placed.cursor[1]
+    single = await shown(OverTimePane(), past.view(ViewSettings(), at.end_ns), NARROW)
     assert "├" not in single[-2]
     assert single[-2].index("▲") == axis.index("▲")
 
 
 async def test_heat_map_marks_gaps_and_time_before_the_first_interval() -> None:
     past = history(60)
-    screen = "\n".join(await shown(OverTimePane(), past.view(ViewSettings()), (150, 16)))
+    screen = "\n".join(await shown(OverTimePane(), past.view(ViewSettings()), (130, 16)))
     assert f"no data before {format_clock(past.frames[0].start_time_ns)}" in screen
     holes = History(past.host, [frame for number, frame in enumerate(past.frames) if not 30 <= number < 34])
-    lowest = (await shown(OverTimePane(), holes.view(ViewSettings())))[-3]
+    lowest = (await shown(OverTimePane(), holes.view(ViewSettings()), NARROW))[-3]
     assert "????" in lowest
     assert "?????" not in lowest
 
@@ -140,10 +151,55 @@ async def test_merged_frames_are_as_wide_as_they_are_long() -> None:
     long = merge(past.frames[10:16])
     merged = History(past.host, [*past.frames[:10], long, *past.frames[16:]])
     pane = OverTimePane()
-    await shown(pane, merged.view(ViewSettings()))
+    await shown(pane, merged.view(ViewSettings()), (50, 16))
     assert pane.time.placed is not None
     widths = {frame.interval_ns: last - first + 1 for first, last, frame in pane.time.placed.frames}
     assert widths == {10**9: 1, 6 * 10**9: 6}
+
+
+@pytest.mark.parametrize(("frames", "cells"), [(1, 32), (3, 16), (10, 8), (60, 2), (100, 1)])
+async def test_intervals_are_wide_while_the_history_is_short(frames: int, cells: int) -> None:
+    pane = OverTimePane()
+    screen = await shown(pane, history(frames).view(ViewSettings()), (160, 16))
+    placed = pane.time.placed
+    assert placed is not None
+    assert {last - first + 1 for first, last, _ in placed.frames} == {cells}
+    assert placed.frames[0][0] >= 0, "all are seen"
+    assert placed.width - 1 - placed.frames[-1][1] <= max(placed.width // 12, 3 * cells)
+    filled = sum(glyph in "·░▒▓█━═≡" for glyph in screen[-3])
+    assert filled == frames * cells or not filled
+    assert "now╵" in screen[-2] or "╵now" in screen[-2]
+
+
+def with_quota_wait(frame: Frame) -> Frame:
+    """One more slow wait, for a quota, longer than all others."""
+    rows = frame.slow_waits[:1].copy()
+    rows["cause"], rows["kind"], rows["wait_ns"] = Cause.THROTTLED, Beginning.THROTTLED, 67_900_000
+    return replace(frame, slow_waits=np.concatenate((frame.slow_waits, rows)))
+
+
+async def test_waits_for_a_quota_have_a_mark_and_a_word_of_their_own() -> None:
+    past = history(60)
+    frames = [*past.frames[:-3], *map(with_quota_wait, past.frames[-3:])]
+    view = History(past.host, frames).view(ViewSettings())
+    pane = OverTimePane()
+    screen = await shown(pane, view, NARROW)
+    assert "throttled to 67.9 ms" in screen[1]
+    assert sum(line.count(THROTTLED_MARK) for line in screen[2:]) == 3
+    assert "".join(text for text, _ in pane.view_glance(view)).endswith(f"{THROTTLED_MARK}68 ms")
+    elsewhere = History(past.host, frames).view(ViewSettings(filter=Filter.parse("cpu:1")))
+    cpus = {int(frame.slow_waits[-1]["cpu"]) for frame in frames[-3:]}
+    assert (THROTTLED_MARK in "".join(await shown(OverTimePane(), elsewhere, NARROW))) == (1 in cpus)
+
+
+async def test_density_is_seen_under_the_lines_of_the_percentiles() -> None:
+    pane = OverTimePane()
+    app = OnePane(pane)
+    async with app.run_test(size=NARROW) as pilot:
+        pane.show(history(60).view(ViewSettings()))
+        await pilot.pause()
+        under = {style for line in pane._lines for text, style in line if set(text) & set("━═≡") and text != "═ "}
+    assert any(style.startswith("heat-") for style in under)
 
 
 async def test_x_shows_more_time_in_each_column() -> None:
@@ -208,7 +264,7 @@ async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> No
     view = holes.view(ViewSettings(window_ns=10 * 10**9), past.frames[40].end_ns)
     assert view.end_time_ns == view.frame.start_time_ns + view.frame.interval_ns + hole_ns
     pane = OverTimePane()
-    screen = await shown(pane, view)
+    screen = await shown(pane, view, NARROW)
     assert f"▲ {format_clock(view.end_time_ns)}" in screen[1]
     assert screen[-2].index("▲") - screen[-2].index("├") == 9 + 7
     assert pane.time.placed is not None
@@ -216,7 +272,7 @@ async def test_a_window_with_a_gap_begins_where_its_oldest_interval_does() -> No
     ends = {format_clock(frame.start_time_ns + frame.interval_ns): last for _, last, frame in pane.time.placed.frames}
     known = [(place, clock) for place, clock in marks if clock in ends]
     assert known
-    assert all(place == 2 + 6 + ends[clock] for place, clock in known)
+    assert all(place == 2 + MARGIN + ends[clock] for place, clock in known)
 
 
 async def test_heat_map_without_latency_says_why(make_view: MakeView) -> None:

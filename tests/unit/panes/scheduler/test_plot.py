@@ -7,9 +7,11 @@ import pytest
 
 from schedtop.base.histogram import BUCKETS, Histogram, bucket_index
 from schedtop.model.frame import merge
+from schedtop.panes.scheduler.latency.pane import columns_for, sure_spans
 from schedtop.panes.scheduler.latency.plot import LatencyPlot, decades, per_column
 from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
 from schedtop.panes.scheduler.steal.pane import plot_lines
+from schedtop.widgets.columns import place, row_lines
 from schedtop.widgets.plot import area
 from schedtop.widgets.strips import spans_width
 from tests.unit.panes.conftest import MakeView
@@ -62,6 +64,46 @@ def test_latency_plot_fits(width: int, height: int) -> None:
     assert all(spans_width(line) == width for line in lines)
 
 
+def margins(height: int, upper: str = "wakeup") -> list[str]:
+    up, down = Histogram.of([20_000] * 800 + [300_000] * 9), Histogram.of([4_000_000] * 50)
+    return [
+        "".join(text for text, _ in line)[:7].strip() for line in LatencyPlot().lines(up, down, 60, height, 5, upper)
+    ]
+
+
+@pytest.mark.parametrize("height", range(2, 20))
+def test_both_halves_of_the_plot_are_named_at_every_height(height: int) -> None:
+    found = margins(height)
+    assert "wakeup" in found
+    assert "preempt" in found or height < 3
+    assert not {"wakeup", "wakeup+"}.isdisjoint(margins(height, "forks")), "forks are in it, too"
+    assert ("+ fork" in margins(height, "forks")) == (height >= 7)
+
+
+def test_the_plot_says_that_its_counts_are_logarithmic_and_has_ticks() -> None:
+    found = margins(20)
+    ticks = [label.removesuffix(" ┤") for label in found if "┤" in label]
+    middle = next(place for place, label in enumerate(found) if label.startswith("log"))
+    assert ticks[0] == ticks[-1], "the highest count, the same for both halves"
+    assert {"10", "100"} <= {label.removesuffix(" ┤") for label in found[:middle]}
+    assert {"10", "100"} <= {label.removesuffix(" ┤") for label in found[middle:]}
+
+
+def test_percentiles_of_too_few_waits_are_dim() -> None:
+    columns = columns_for(60)
+    placed = place(columns, 60)
+
+    def dim(count: int) -> list[str]:
+        ((line),) = row_lines(placed, [("all", Histogram.of([1_000] * count), "1")], 1)
+        spans = sure_spans("".join(text for text, _ in line), placed, count, "strong")
+        return [column.header for (column, _), (_, style) in zip(placed, spans, strict=True) if style == "dim"]
+
+    assert dim(1) == ["p50", "p90", "p99", "p99.9"]
+    assert dim(9) == ["p90", "p99", "p99.9"]
+    assert dim(99) == ["p99", "p99.9"] and dim(100) == ["p99.9"]
+    assert dim(1000) == []
+
+
 def test_latency_plot_of_extremes() -> None:
     up = Histogram.of([0, 1, 2**41])
     lines = LatencyPlot().lines(up, Histogram.empty(), 60, 8, 10**12)
@@ -92,7 +134,7 @@ def test_four_things_over_the_same_five_minutes(make_view: MakeView) -> None:
     for series, values in zip(SERIES, past.table(view.series, 33), strict=True):
         lines = plot_lines(series, values, 8)
         assert len(lines) == 8
-        assert all(spans_width(line) == 40 for line in lines)
+        assert all(spans_width(line) == 41 for line in lines)
 
 
 def test_a_coarse_frame_fills_its_whole_time(make_view: MakeView) -> None:

@@ -44,7 +44,7 @@ async def test_known_samples_are_told(make_view: MakeView) -> None:
     whole = "\n".join(screen)
     assert "Run queue · 200 samples" in screen[0]
     assert "missed" not in screen[0]
-    assert re.search(r"waiting 0\.50 a CPU .* p99 2 max 2 .* somebody in 25", screen[1])
+    assert re.search(r"waiting 0\.50 a CPU .* p99 2 max 2 .* not empty 25", screen[1])
     assert re.search(r" 0 .* 75(\.0)? +75", whole)
     assert re.search(r" 2 .* 25(\.0)? +·", whole), "the fair class never had two"
     assert re.search(r" 0 +1\.00 +0\.50 +2 +2 +50", whole)

@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from schedtop.history.view import ViewSettings
 from schedtop.sources.synthetic.scheduler import SyntheticSource
-from schedtop.ui.layout.arrangement import arrange, regions
+from schedtop.ui.layout.arrangement import arrange, regions, strip_rows
 from schedtop.ui.layout.presets import INTERRUPTS, NOT_IN_STRIP, PRESETS, TRENDS, Preset, preset_named
 from schedtop.ui.screens.dashboard.screen import Dashboard
 
@@ -53,7 +53,15 @@ def test_80x24_has_one_pane_and_the_rest_in_the_strip(least: dict[str, Size]) ->
     for preset in PRESETS:
         arranged = arrange(preset, Size(80, 20), least)
         assert arranged.seen == (preset.main,)
-        assert (len(arranged.strip), arranged.strip_lines) == (10 + (preset.main in NOT_IN_STRIP), 3)
+        assert (len(arranged.strip), arranged.strip_lines) == (9 + (preset.main in NOT_IN_STRIP), 3)
+
+
+def test_the_strip_gives_the_slow_waits_two_cells_and_fills_its_lines() -> None:
+    names = ["latency", "cpus", "steal", "queue", "blame", "slow-waits", "tasks", "interrupts"]
+    rows = strip_rows(names, 80)
+    assert rows[1] == [("queue", 1), ("blame", 1), ("tasks", 1)], "what comes later fills the line"
+    assert rows[2] == [("slow-waits", 2), ("interrupts", 1)]
+    assert strip_rows(["slow-waits", "tasks"], 30) == [[("slow-waits", 1)], [("tasks", 1)]]
 
 
 def test_few_cpus_leave_room_for_other_panes(least: dict[str, Size]) -> None:
@@ -64,6 +72,17 @@ def test_few_cpus_leave_room_for_other_panes(least: dict[str, Size]) -> None:
         for cpus in (2, 4, 64, None)
     ]
     assert heights == sorted(heights) and heights[0] < heights[2] == heights[3]
+
+
+@pytest.mark.parametrize("size", [(120, 36), (160, 44)])
+def test_panes_about_few_cpus_are_low_and_side_by_side(size: tuple[int, int], least: dict[str, Size]) -> None:
+    few, many = (preset_named("overview").for_cpus(cpus) for cpus in (2, 64))
+    arranged = arrange(few, Size(*size), least)
+    placed = regions(arranged.plan, Size(size[0], size[1] - arranged.strip_lines), least, 2)
+    assert {"cpus", "steal", "queue", "slow-waits", "blame", "tasks"} <= placed.keys()
+    assert placed["cpus"].height <= 9, "two CPUs fill no more"
+    assert placed["cpus"].y == placed["steal"].y == placed["queue"].y
+    assert "queue" not in arrange(many, Size(120, 36), least).seen
 
 
 def test_a_large_screen_has_all_panes_but_what_is_not_measured_unasked(least: dict[str, Size]) -> None:

@@ -16,10 +16,11 @@ from schedtop.ui.terminal.themes import CONTRAST, DARK, LIGHT, THEMES
 
 Triplet = tuple[int, int, int]
 
-TEXTS = ("foreground", "faint", "primary", "warning", "success", "wakeup", "preemption", "busy", "steal")
+TEXTS = ("foreground", "faint", "primary", "warning", "success", "wakeup", "preemption", "throttled", "busy", "steal")
 MARKS = ("wakeup", "preemption", "busy", "steal", "primary", "warning", "error", "success")
 LABELS = (("alarm-foreground", "alarm-background"), ("frozen-foreground", "frozen-background"))
 PAIRS = (("wakeup", "preemption"), ("busy", "steal"), ("success", "warning"), ("success", "error"))
+PAIRS += (("preemption", "warning"), ("preemption", "error"), ("throttled", "primary"), ("throttled", "warning"))
 """What stands side by side and means different things."""
 
 SEEN_APART = 20
@@ -79,6 +80,18 @@ def test_text_has_contrast(theme: Theme, colours: str) -> None:
     assert ratio >= 4.5, ratio
     for text, ground in LABELS:
         assert contrast(colour(theme, text, colours), colour(theme, ground, colours)) >= 4.5, ground
+
+
+@every_theme
+@every_depth
+def test_lines_of_the_heat_map_are_read_on_every_density(theme: Theme, colours: str) -> None:
+    text = colour(theme, "foreground", colours)
+    for name in ("heat", "slow"):
+        grounds = [colour(theme, "background", colours), *(colour(theme, f"{name}-{n}", colours) for n in range(1, 6))]
+        ratios = [contrast(text, ground) for ground in grounds]
+        assert min(ratios) >= 3, (name, ratios)
+        assert ratios == sorted(ratios, reverse=True), "denser is further from the ground"
+        assert colours == "256" or len({*ratios}) == len(ratios)
 
 
 @every_theme

@@ -94,7 +94,7 @@ async def test_blame_has_two_modes_and_orders() -> None:
     async with running((120, 40)) as (pilot, _source, dashboard):
         await to_pane(pilot, "blame")
         assert isinstance(dashboard.pane_layout.current, BlamePane)
-        assert "had the CPU" in text(pilot.app)
+        assert "held the CPU" in text(pilot.app)
         await pilot.press("b")
         assert dashboard.timeline.settings.blame == "preemptor"
         await pilot.pause()

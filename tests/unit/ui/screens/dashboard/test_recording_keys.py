@@ -133,7 +133,7 @@ async def goes_on(dashboard: Dashboard, pilot, source, words: str) -> None:
             break
     await until(pilot, lambda: words in said(pilot.app))
     assert "● REC" not in lines(pilot.app)[2]
-    assert "r Record" in lines(pilot.app)[-1]
+    assert "Stop rec" not in lines(pilot.app)[-1]
     before = dashboard.live.latest_ns
     await collected(pilot, source, 1)
     assert dashboard.live.latest_ns > before

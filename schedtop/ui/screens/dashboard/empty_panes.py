@@ -1,0 +1,36 @@
+"""Which panes have nothing to show: their places go to others until they have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.view import View
+from schedtop.panes.pane import Pane
+from schedtop.panes.time_columns import is_moment
+
+IDLE_NS = 60 * NS_PER_S
+"""A pane that has had something keeps its place for so long: one that comes and goes would move all others."""
+
+
+class EmptyPanes:
+    """The ids of the panes that are `absent`, because the source has nothing for them, and of those that are `idle`."""
+
+    def __init__(self) -> None:
+        self.absent: frozenset[str] = frozenset()
+        self.idle: frozenset[str] = frozenset()
+        self._busy_ns: dict[str, int] = {}
+
+    def changed_by(self, panes: Sequence[Pane[View]], view: View) -> bool:
+        """Takes a View; whether other panes are idle now. While one moves through time nothing leaves its place."""
+        if is_moment(view):
+            return False
+        now = view.frame.end_ns
+        for pane in panes:
+            if not pane.is_idle(view):
+                self._busy_ns[pane.id or ""] = now
+        idle = frozenset(
+            pane.id or "" for pane in panes if now - self._busy_ns.get(pane.id or "", now - IDLE_NS) >= IDLE_NS
+        )
+        changed, self.idle = idle != self.idle, idle
+        return changed
