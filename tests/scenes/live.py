@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import platform
 import socket
 import subprocess
 import sys
@@ -128,7 +129,9 @@ def _flame(to: Path) -> str:
         [sys.executable, "-m", "schedtop", "offcpu", "--cgroup", GROUP, "--format", "svg", "-o", str(to)],
         check=True, capture_output=True,
     )  # fmt: skip
-    return to.read_text()
+    # What the distribution made of the kernel's release is as in no other picture.
+    release = platform.release()
+    return to.read_text().replace(release, release.partition("-")[0])
 
 
 async def _drawn(source: LiveSource, subject: PathSubject) -> dict[str, str]:
