@@ -92,7 +92,7 @@ LIGHT = Theme(
         "selected": "#bcdcf5",
         "wakeup": "#0064a3",
         "preemption": "#8c1ff9",
-        "throttled": "#ad1f58",
+        "throttled": "#9006f9",
         "busy": "#2966a3",
         "steal": "#960843",
         "alarm-foreground": "#ffffff",

@@ -189,7 +189,7 @@ async def test_latency_keeps_every_percentile_for_which_there_is_room(
 async def test_latency_shows_both_halves_in_two_lines_under_a_filter(make_view: MakeView) -> None:
     by_task = make_view(settings=ViewSettings(filter=Filter.parse("nginx")))
     screen = await shown(LatencyPane(), by_task, (41, 9))
-    assert " wakeup " in screen.splitlines()[-3]
+    assert " wakeup+ " in screen.splitlines()[-3], "with forks"
     assert "preempt " in screen.splitlines()[-2]
 
 

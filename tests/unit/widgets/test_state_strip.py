@@ -26,7 +26,7 @@ def test_a_column_shows_what_took_most_of_it_and_every_share_as_a_bar() -> None:
     lines = drawn([[10, 0, 0], [1, 8, 1], [0, 2, 8], [0, 0, 0]])
     assert "Rws·" in lines[0]
     running, waits, sleeping = (line for line in lines[1:4])
-    assert "█▁" in running and running.startswith("R running")
+    assert "▇▁" in running and running.startswith("R running")
     assert waits.rstrip().endswith("33.3 %")
     assert "▇" in sleeping
     assert lines[-1].rstrip().endswith("now")

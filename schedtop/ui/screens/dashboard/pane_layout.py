@@ -15,7 +15,7 @@ from schedtop.panes.levels import NORMAL
 from schedtop.panes.pane import Pane
 from schedtop.ui.layout.arrangement import Arrangement, arrange
 from schedtop.ui.layout.grid import PaneGrid
-from schedtop.ui.layout.presets import PRESETS, Preset
+from schedtop.ui.layout.presets import PRESETS, QUEUE, Preset
 from schedtop.ui.layout.strip import PaneStrip
 from schedtop.ui.screens.dashboard.empty_panes import EmptyPanes
 from schedtop.ui.screens.dashboard.flags import flagged
@@ -138,15 +138,22 @@ class PaneLayout:
             if self._screen.is_mounted:
                 self.arrange()
 
-    def steps(self, view: View) -> Iterator[Step]:
-        """Hands the View to every pane: to each that is seen in a step of its own, the one with the focus first."""
+    def steps(self, view: View, verdict: Verdict | None = None) -> Iterator[Step]:
+        """Hands the View to every pane: to each that is seen in a step of its own, the one with the focus first.
+
+        `verdict`: what is thought of it; the pane that it is about is marked.
+        """
         cpus = len(view.frame.cpus.ids)
         others = cpus != self.grid.cpus
         self.grid.set_cpus(cpus)
         if (self._empty.changed_by(self.panes, view) or others) and self._screen.is_mounted:
             self.arrange()
         lacks = view.frame.unavailable.keys()
-        self._set_absent(frozenset(pane.id or "" for pane in self.panes if not lacks.isdisjoint(pane.PARTS)))
+        absent = frozenset(pane.id or "" for pane in self.panes if not lacks.isdisjoint(pane.PARTS))
+        if view.host.recorded_source and view.frame.queue is None:
+            absent |= {QUEUE}
+        self._set_absent(absent)
+        self.flag(verdict)
         for pane in sorted(self.panes, key=lambda pane: pane is not self._current):
             if pane.hidden:
                 pane.show(view)

@@ -240,13 +240,9 @@ class Dashboard(Screen[None]):
             # What changes under another screen would have all of that drawn anew.
             return
         yield from self.shown.judging()
-        yield self._show_verdict
+        yield self.show_header
         if view is not None:
-            yield from self.pane_layout.steps(view)
-
-    def _show_verdict(self) -> None:
-        self.show_header()
-        self.pane_layout.flag(self.shown.verdict)
+            yield from self.pane_layout.steps(view, self.shown.verdict)
 
     def show_header(self) -> None:
         """Hands the header what it says of all this."""

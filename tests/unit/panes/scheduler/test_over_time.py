@@ -86,7 +86,7 @@ async def test_the_map_tells_all_that_is_needed_to_read_it() -> None:
 
 async def test_heat_map_cells_differ_without_colors_and_in_ascii() -> None:
     marks = [*SHADES[1:], THRESHOLD_LINE, BOTH, THROTTLED_MARK, *(mark for mark, _, _ in PERCENTILES)]
-    assert len(set(marks)) == len({to_ascii(mark) for mark in marks}) == 8
+    assert len(set(marks)) == len({to_ascii(mark) for mark in marks}) == 10
 
 
 async def test_a_column_keeps_its_place_while_time_goes_on() -> None:
@@ -304,8 +304,8 @@ def loaded(busy: list[list[float]]) -> History:
 
 async def test_a_strip_is_as_dark_as_its_cpu_was_busy() -> None:
     busy = [[step / 10, 0.0, 1.0] for step in range(11)]
-    screen = await shown(CpuStripsPane(), loaded(busy).view(ViewSettings()), (60, 6))
-    assert "busy % · full = 100 %" in screen[0]
+    screen = await shown(CpuStripsPane(), loaded(busy).view(ViewSettings()), (39, 6))
+    assert "busy %, full 100 %" in screen[0]
     rows = [line.strip("│┃ ") for line in screen[1:4]]
     assert " ··░░▒▒▓▓██" in rows[0]
     assert "█" * 11 in rows[2]

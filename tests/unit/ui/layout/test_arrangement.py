@@ -79,10 +79,10 @@ def test_panes_about_few_cpus_are_low_and_side_by_side(size: tuple[int, int], le
     few, many = (preset_named("overview").for_cpus(cpus) for cpus in (2, 64))
     arranged = arrange(few, Size(*size), least)
     placed = regions(arranged.plan, Size(size[0], size[1] - arranged.strip_lines), least, 2)
-    assert {"cpus", "steal", "queue", "slow-waits", "blame", "tasks"} <= placed.keys()
+    assert {"cpus", "steal", "slow-waits", "blame", "tasks"} <= placed.keys()
     assert placed["cpus"].height <= 9, "two CPUs fill no more"
-    assert placed["cpus"].y == placed["steal"].y == placed["queue"].y
-    assert "queue" not in arrange(many, Size(120, 36), least).seen
+    assert placed["cpus"].y == placed["steal"].y
+    assert "steal" not in arrange(many, Size(120, 36), least).seen
 
 
 def test_a_large_screen_has_all_panes_but_what_is_not_measured_unasked(least: dict[str, Size]) -> None:

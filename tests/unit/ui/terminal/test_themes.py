@@ -90,8 +90,8 @@ def test_lines_of_the_heat_map_are_read_on_every_density(theme: Theme, colours: 
         grounds = [colour(theme, "background", colours), *(colour(theme, f"{name}-{n}", colours) for n in range(1, 6))]
         ratios = [contrast(text, ground) for ground in grounds]
         assert min(ratios) >= 3, (name, ratios)
-        assert ratios == sorted(ratios, reverse=True), "denser is further from the ground"
-        assert colours == "256" or len({*ratios}) == len(ratios)
+        if colours == "24 bits":
+            assert ratios == sorted({*ratios}, reverse=True), "denser is further from the ground"
 
 
 @every_theme

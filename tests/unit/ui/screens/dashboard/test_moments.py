@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio
 def column_of(pane: OverTimePane | CpuStripsPane, end_ns: int) -> int:
     """The cell of a pane in which an interval is."""
     assert pane.time.placed is not None
-    return next(last for _, last, frame in pane.time.placed.frames if frame.end_ns == end_ns) + 2 + 6
+    return next(last for _, last, frame in pane.time.placed.frames if frame.end_ns == end_ns) + 2 + pane.time._margin
 
 
 def moments(dashboard: Dashboard) -> set[int]:
