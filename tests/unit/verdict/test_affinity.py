@@ -83,7 +83,7 @@ def test_an_idle_cpu_that_is_allowed() -> None:
     verdict = judged(frame(waits(cause="idle-cpu", evidence="not balanced")))
     assert verdict.rule == "not-balanced"
     assert verdict.headline == "CPU 1: app (101) and app (102) wait, though allowed elsewhere; CPU 0 is 94 % idle"
-    assert "who had the CPU is known of 0 % only" in verdict.evidence
+    assert "the tasks that had the CPU are known for 0 % only" in verdict.evidence
 
 
 @pytest.mark.parametrize(
