@@ -223,17 +223,19 @@ async def steal() -> dict[str, str]:
 
 
 LOCK = PATH_SHOT.name
-PERFORMANCES = {FIRST_LOOK.name: first_look, QUOTA.name: quota, FORK_STORM.name: fork_storm, STEAL.name: steal}
-"""What is performed on the dashboard, by its first picture."""
-
-LIVE = {name: name for name in (*PERFORMANCES, LOCK)} | {
-    TRENDS.name: FIRST_LOOK.name,
-    OFFCPU_SHOT.name: LOCK,
-    FLAME: LOCK,
+PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
+    FIRST_LOOK.name: lambda: asyncio.run(first_look()),
+    QUOTA.name: lambda: asyncio.run(quota()),
+    FORK_STORM.name: lambda: asyncio.run(fork_storm()),
+    STEAL.name: lambda: asyncio.run(steal()),
+    LOCK: lock_pictures,
 }
+"""What is performed, by its first picture: gives its pictures, SVG by name."""
+
+LIVE = {name: name for name in PERFORMANCES} | {TRENDS.name: FIRST_LOOK.name, OFFCPU_SHOT.name: LOCK, FLAME: LOCK}
 """Of every live picture, the performance that it is of."""
 
 
 def perform(name: str) -> dict[str, str]:
     """The pictures of a performance, SVG by name. Raises TimeoutError, and as `lock_pictures`."""
-    return lock_pictures() if name == LOCK else asyncio.run(PERFORMANCES[name]())
+    return PERFORMANCES[name]()
