@@ -57,10 +57,10 @@ class StatePane(Pane[Scene], can_focus=False):
     def page_rows(self) -> int:
         return max(1, self.total_rows)
 
-    def set_title(self, detail: str = "", subtitle: str = "") -> None:
-        super().set_title(detail, subtitle)
+    def set_title(self, detail: str = "", subtitle: str = "", *, title: str = "") -> None:
+        super().set_title(detail, subtitle, title=title)
         # What is always there needs no key, and no short name.
-        title = " · ".join(filter(None, (self.TITLE, detail)))
+        title = " · ".join(filter(None, (title or self.TITLE, detail)))
         if self.border_title is not None and str(self.border_title) != title:
             self.border_title = Content(title)
 

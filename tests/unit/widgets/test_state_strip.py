@@ -28,7 +28,7 @@ def test_a_column_shows_what_took_most_of_it_and_every_share_as_a_bar() -> None:
     running, waits, sleeping = (line for line in lines[1:4])
     assert "▇▁" in running and running.startswith("R running")
     assert waits.rstrip().endswith("33.3 %")
-    assert "▇" in sleeping
+    assert "▆" in sleeping
     assert lines[-1].rstrip().endswith("now")
 
 

@@ -271,8 +271,8 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, thro
     for mark, name, ratio in PERCENTILES:
         parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
     parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
-    if words := throttled_words(throttled_ns):
-        parts[-1] += [(" · ", "dim"), *words]
+    if quota := throttled_words(throttled_ns):
+        parts[-1] += [(" · ", "dim"), *quota]
     parts.append([(format_counted(waits.count, "wait"), "text")])
     parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])
     return parts

@@ -304,7 +304,7 @@ def loaded(busy: list[list[float]]) -> History:
 
 async def test_a_strip_is_as_dark_as_its_cpu_was_busy() -> None:
     busy = [[step / 10, 0.0, 1.0] for step in range(11)]
-    screen = await shown(CpuStripsPane(), loaded(busy).view(ViewSettings()), (39, 6))
+    screen = await shown(CpuStripsPane(), loaded(busy).view(ViewSettings()), (43, 6))
     assert "busy %, full 100 %" in screen[0]
     rows = [line.strip("│┃ ") for line in screen[1:4]]
     assert " ··░░▒▒▓▓██" in rows[0]
