@@ -8,16 +8,15 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.rows import Rows, take_rows
-from schedtop.model.sched_class import NICE_WEIGHTS, Level, Policy, SchedClass, treatment
+from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
+from schedtop.model.weights import cpu_weight_of_shares, nice_of_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names
-
-_V2_WEIGHT = 100
 
 
 def behind_rt(f: Facts) -> Finding | None:
@@ -123,23 +122,18 @@ def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> str
     told, rival = treatment(row), treatment(row, "blocker_", which)
     tid, weight = int(row["tid"]), int(row["blocker_weight"][which])
     if level is Level.AUTOGROUP:
-        nice = _nice_of(weight)
+        nice = nice_of_weight(weight)
         return f"nice acts only inside of a session's autogroup: echo {nice} > /proc/{int(row['tgid'])}/autogroup"
     if level is Level.CGROUP:
         path = _path_below(f, row, int(row["blocker_tid"][which]))
         file = f.view.host.weight_file
         if not path or not file:
             return "Raise the weight of its cgroup (cpu.weight, or cpu.shares)"
-        amount = weight if file.endswith("shares") else max(1, round(weight * _V2_WEIGHT / 1024))
+        amount = weight if file.endswith("shares") else cpu_weight_of_shares(weight)
         return f"Give its cgroup the same weight: echo {amount} > {file.replace('{}', path)}"
     if told.policy is Policy.IDLE:
         return f"Its policy is for what may wait for ever: chrt -o -p 0 {tid} makes it an ordinary task"
     return f"Give it the same weight, if it should not wait: renice -n {rival.nice} -p {tid}"
-
-
-def _nice_of(weight: int) -> int:
-    """The nice with the weight that is nearest."""
-    return min(range(len(NICE_WEIGHTS)), key=lambda at: abs(NICE_WEIGHTS[at] - weight)) - 20
 
 
 def _path_below(f: Facts, row: np.void, rival: int) -> str:
