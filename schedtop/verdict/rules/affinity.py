@@ -42,7 +42,7 @@ def pinned(f: Facts) -> Finding | None:
     if p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
-    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, widen_words(f, victims))
+    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) -> Finding:
@@ -51,7 +51,9 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
-    return Finding(headline, evidence, f"{widen_words(f, victims)}, or let {rival.words} wait: {renice_words(rival)}")
+    action, command = widen_words(f, victims)
+    action = f"{action}, or let {rival.words} wait: {renice_words(rival)}"
+    return Finding(headline, evidence, action, command)
 
 
 def not_balanced(f: Facts) -> Finding | None:

@@ -40,7 +40,9 @@ def one_blocker(f: Facts) -> Finding | None:
     headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
     evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, f"Let it wait instead: {renice_words(top)}, or give it a CPU of its own")
+    command = renice_words(top)
+    action = f"Let it wait instead: {command}, or give it a CPU of its own"
+    return Finding(headline, evidence, action, command)
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -105,8 +107,9 @@ def queueing(f: Facts) -> Finding | None:
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    action = f"Let one wait for the others: {renice_words(some)}" if some else "Look at who blocks whom (pane Blame)"
-    return Finding(headline, evidence, action)
+    command = renice_words(some) if some else ""
+    action = f"Let one wait for the others: {command}" if some else "Look at who blocks whom (pane Blame)"
+    return Finding(headline, evidence, action, command)
 
 
 def by_sched_ext(f: Facts) -> Finding | None:
