@@ -102,6 +102,11 @@ def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
     return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
 
 
+def up_to_words(rows: Rows) -> str:
+    """How long these waits were."""
+    return f"up to {format_ns(int(rows['wait_ns'].max()))}"
+
+
 def calm_words(f: Facts) -> tuple[str, ...]:
     """How many slow waits there are, and the 99th percentile."""
     return (f"slow waits: {len(f.slow.rows) or 'none'}", *p99_words(f))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NS_PER_MS, Collector
-from loads import ended, python
+from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
 from schedtop.history.history import History
@@ -21,6 +22,7 @@ from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
 from schedtop.model.waits import Cause, Evidence
+from schedtop.sources.host.throttling import read_statistics
 from schedtop.sources.proc.source import ProcSource
 from schedtop.sources.scheduler.causes import Mask
 from schedtop.sources.scheduler.source import LiveSource
@@ -109,8 +111,9 @@ def loop(
     cpu: int = 1,
     group: Path | None = None,
     code: str = LOOP,
+    session: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """A loop on one CPU, in a cgroup, else in the session of the tests."""
+    """A loop on one CPU, in a cgroup, else in the session of the tests, or one of its own."""
 
     def prepare() -> None:
         if group:
@@ -119,7 +122,7 @@ def loop(
         os.setpriority(os.PRIO_PROCESS, 0, nice)
         os.sched_setscheduler(0, policy, os.sched_param(priority))
 
-    return python(code, preexec_fn=prepare)
+    return python(code, preexec_fn=prepare, start_new_session=session)
 
 
 @contextmanager
@@ -206,9 +209,8 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
         assert len(rows) > 10
         assert share_ns(rows, rows["evidence"] == Evidence.DEADLINE_RUNTIME) > 0.8
         assert verdict.rule == "deadline-runtime", verdict
-        assert verdict.headline.startswith(
-            f"{named(job, 'deadline')} used up its 5 ms of each 20 ms and is throttled, up to "
-        )
+        assert verdict.headline.startswith(f"{named(job, 'deadline')} is throttled up to ")
+        assert verdict.headline.endswith(": used up its 5 ms of each 20 ms")
         follow(verdict)
         after = watch.verdict(3, f"tid:{job.pid}")
         assert after.rule != "deadline-runtime", after
@@ -244,7 +246,7 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
         assert {*rows["blocker_weight"][place].tolist()} == {1024}
         assert verdict.rule == "lower-weight", verdict
         assert verdict.headline.startswith(f"{named(low, 'nice 19')} waits up to ")
-        assert f"behind {named(high)}, which has 68 times the weight" in verdict.headline
+        assert verdict.headline.endswith(f": {named(high)} has 68 times its weight")
         assert verdict.command == f"renice -n 0 -p {low.pid}"
         follow(verdict)
         after = watch.verdict(2, f"tid:{low.pid}")
@@ -262,11 +264,56 @@ def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, f
             rows = waits_of(watch.frame, low)
             assert share_ns(rows, (rows["blocker_level"] == Level.CGROUP).any(axis=1)) > 0.8
             assert verdict.rule == "lower-weight", verdict
-            assert "whose cgroup has 4 times the weight" in verdict.headline
+            assert verdict.headline.endswith(f": the cgroup of {named(high)} has 4 times its weight")
             follow(verdict)
             time.sleep(5.5)  # as long as the old weight is believed
             after = watch.verdict(2, f"tid:{low.pid}")
             assert after.rule != "lower-weight", after
+
+
+def test_nice_is_no_help_in_a_session_with_less_weight(watch: Watcher, front_end: str) -> None:
+    if front_end != "btf" or not Path("/proc/self/autogroup").exists():
+        pytest.skip("seen once is enough, on a kernel that has autogroups")
+    low, high = loop(nice=-10, session=True), loop(session=True)
+    with ended(low, high):
+        # Before the sessions of others.
+        for each, nice in ((low, -10), (high, -20)):
+            Path(f"/proc/{each.pid}/autogroup").write_text(str(nice))
+        time.sleep(0.5)
+        verdict = watch.verdict(3, f"tid:{low.pid}")
+        assert verdict.rule == "lower-weight", verdict
+        assert verdict.headline.startswith(f"{named(low, 'nice -10')} waits up to ")
+        assert verdict.headline.endswith(f": the session of {named(high)} has 9.3 times its weight")
+        assert verdict.action == f"nice acts only inside of its session: echo -20 > /proc/{low.pid}/autogroup"
+        follow(verdict)
+        before = [kernel_numbers(each.pid).run_ns for each in (low, high)]
+        time.sleep(1.5)
+        ran, other = (kernel_numbers(each.pid).run_ns - ns for each, ns in zip((low, high), before, strict=True))
+        assert 0.35 < ran / (ran + other) < 0.65
+
+
+def test_quota_for_four_tasks_is_raised_by_the_command(watch: Watcher, front_end: str, first: Path) -> None:
+    if front_end != "btf":
+        pytest.skip("seen once is enough")
+    with cgroup("quota", quota=0.2, parent=first) as group:
+        loops = [loop(group=group) for _ in range(4)]
+        with ended(*loops):
+            time.sleep(0.5)
+            before = throttled_ns(group)
+            verdict = watch.verdict(3, f"cgroup:{group.name}")
+            held = throttled_ns(group) - before
+            assert verdict.rule == "throttled", verdict
+            assert re.fullmatch(f"{group.name} is throttled by its quota in .* periods, up to .*", verdict.headline)
+            assert re.match("Quota 0.20 → 0[.][0-9]+ to 0[.]9[0-9] would have removed 90 %: echo ", verdict.action)
+            follow(verdict)
+            before = throttled_ns(group)
+            time.sleep(3)
+            assert throttled_ns(group) - before < 0.3 * held
+
+
+def throttled_ns(group: Path) -> int:
+    """What the kernel has counted."""
+    return read_statistics(str(group), not (group / "cpu.shares").exists())[2]
 
 
 def test_task_of_the_policy_idle_waits_because_of_it(watch: Watcher, front_end: str, first: Path) -> None:

@@ -17,7 +17,7 @@ from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names
+from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names, up_to_words
 
 
 def behind_rt(f: Facts) -> Finding | None:
@@ -37,7 +37,7 @@ def _had_words(rows: Rows, top: Part) -> str:
     victims = victims_of(rows)
     whose = victims[0].words if len(victims) == 1 else counted(len(victims), "task")
     share = percent(top.ns / max(1, int(rows["wait_ns"].sum())))
-    return f"{share} of the waits of {whose}, up to {format_ns(int(rows['wait_ns'].max()))}"
+    return f"{share} of the waits of {whose}, {up_to_words(rows)}"
 
 
 def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
@@ -103,18 +103,13 @@ def lower_weight(f: Facts) -> Finding | None:
     top = next(part for part in blockers_of(own) if part.tid == int(row["blocker_tid"][which]))
     level, weights = Level.known(int(row["blocker_level"][which])), _weights(row, which)
     ratio = weights[1] / max(1, weights[0])
-    whose = {Level.CGROUP: "whose cgroup has", Level.AUTOGROUP: "whose session has"}.get(
-        level or Level.TASK, "which has"
-    )
+    whose = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}.get(level or Level.TASK, "")
     times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
     share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
-    headline = (
-        f"{victim.words} waits up to {format_ns(int(own['wait_ns'].max()))} for CPU {cpu} behind {top.words}, {whose} "
-        f"{times} times the weight"
-    )
+    headline = f"{victim.words} waits {up_to_words(own)}: {whose}{top.words} has {times} times its weight"
     others = len(victims_of(rows)) - 1
     also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
-    had = f"weights {weights[0]} and {weights[1]}: {top.words} had the CPU for {share} of the waits"
+    had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
     evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
     reason, command = _raise_words(f, row, which, level)
     action = f"{reason}: {command}" if command else reason
@@ -140,7 +135,7 @@ def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> tup
         amount = weight if file.endswith("shares") else cpu_weight_of_shares(weight)
         return "Give its cgroup the same weight", f"echo {amount} > {shlex.quote(file.replace('{}', path))}"
     if told.policy is Policy.IDLE:
-        return "Its policy is for what may wait: make it an ordinary task", f"chrt -o -p 0 {tid}"
+        return "Its policy is for what may wait; make it an ordinary task", f"chrt -o -p 0 {tid}"
     return "Give it the same weight", f"renice -n {rival.nice} -p {tid}"
 
 
@@ -165,8 +160,7 @@ def rt_runtime(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.RT_RUNTIME))
     top, ratio = victims_of(rows)[0], f.view.host.rt_ratio
     limit = f"their {percent(ratio)} of it" if ratio is not None and ratio < 1 else "their time"
-    longest = format_ns(int(rows["wait_ns"].max()))
-    headline = f"{top.words} is throttled on CPU {cpu}, up to {longest}: real-time tasks used up {limit}"
+    headline = f"{top.words} is throttled on CPU {cpu}, {up_to_words(rows)}: real-time tasks used up {limit}"
     others = blockers_of(rows)
     ran = (f"meanwhile {others[0].words} ran for {format_ns(others[0].ns)}",) if others else ()
     evidence = (*ran, *slow_words(f, f.slow.of(Explanation.RT_RUNTIME)), *context_words(f))
@@ -184,7 +178,7 @@ def deadline_runtime(f: Facts) -> Finding | None:
     own = take_rows(rows, np.flatnonzero(rows["tid"] == top.tid))
     runtime, period = (int(own[f"dl_{name}_ns"].max()) for name in ("runtime", "period"))
     granted = f"{format_round_ns(runtime)} of each {format_round_ns(period)}" if runtime else "runtime"
-    headline = f"{top.words} used up its {granted} and is throttled, up to {format_ns(int(own['wait_ns'].max()))}"
+    headline = f"{top.words} is throttled {up_to_words(own)}: used up its {granted}"
     often = f"throttled {counted(len(own), 'time')} until its next period: what it does takes longer"
     evidence = (often, *missed_words(rows), *slow_words(f, rows), *context_words(f))
     more = min(2 * runtime, period)

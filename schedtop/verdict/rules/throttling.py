@@ -18,7 +18,7 @@ from schedtop.verdict.limits import QUOTA_NOTICE
 from schedtop.verdict.parts import Part, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words
+from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words, up_to_words
 
 _ACTION = "Raise the quota or spread the work"
 
@@ -34,8 +34,8 @@ def throttled(f: Facts) -> Finding | None:
     quota = f.quota_above(group)
     path = quota[0] if quota else f.frame.cgroups.get(group, "")
     often = f" in {percent(quota[1])} of its periods" if quota else ""
-    longest = format_ns(int(rows["wait_ns"][places == place].max()))
-    headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}, up to {longest}"
+    longest = up_to_words(rows[places == place])
+    headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}, {longest}"
     return Finding(headline, tuple(_evidence(f, rows, quota, most)), *_action(f, path))
 
 

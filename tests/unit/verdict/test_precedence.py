@@ -98,10 +98,8 @@ def test_deadline_task_goes_before_all() -> None:
 def test_weights_of_two_tasks() -> None:
     verdict = judged(lighter(Level.TASK, 15, 1024, nice=19))
     assert verdict.rule == "lower-weight"
-    assert verdict.headline == (
-        "app (101, nice 19) waits up to 8.00 ms for CPU 1 behind hog (66), which has 68 times the weight"
-    )
-    assert verdict.evidence[0] == "weights 15 and 1024: hog (66) had the CPU for 95 % of the waits"
+    assert verdict.headline == "app (101, nice 19) waits up to 8.00 ms: hog (66) has 68 times its weight"
+    assert verdict.evidence[0] == "weights 15 and 1024: hog (66) had CPU 1 for 95 % of the waits"
     assert verdict.action == "Give it the same weight: renice -n 0 -p 101"
     assert cause_of(lighter(Level.TASK, 820, 1024)) is Cause.PREEMPTION
     assert cause_of(lighter(Level.UNKNOWN, 0, 0)) is Cause.PREEMPTION
@@ -113,10 +111,10 @@ def test_weight_of_the_policy_idle() -> None:
 
 def test_weights_of_two_sessions_and_two_groups() -> None:
     sessions = judged(lighter(Level.AUTOGROUP, 335, 1024, tgid=100))
-    assert "whose session has 3.1 times the weight" in sessions.headline
+    assert "the session of hog (66) has 3.1 times its weight" in sessions.headline
     assert sessions.action.endswith("echo 0 > /proc/100/autogroup")
     groups = judged(lighter(Level.CGROUP, 1024, 4096, cgroup_id=8), tasks=tasks(tid=66, comm=b"hog", cgroup_id=9))
-    assert "whose cgroup has 4 times the weight" in groups.headline
+    assert "the cgroup of hog (66) has 4 times its weight" in groups.headline
     assert groups.action.endswith("echo 400 > /sys/fs/cgroup/system.slice/web.service/cpu.weight")
 
 
@@ -155,7 +153,7 @@ def test_deadline_task_that_has_used_up_its_runtime() -> None:
     rows["dl_runtime_ns"], rows["dl_period_ns"], rows["dl_missed_ns"][:3] = 5 * MS, 20 * MS, MS
     verdict = judged(rows)
     assert verdict.rule == "deadline-runtime"
-    assert verdict.headline == "app (101, deadline) used up its 5 ms of each 20 ms and is throttled, up to 15.0 ms"
+    assert verdict.headline == "app (101, deadline) is throttled up to 15.0 ms: used up its 5 ms of each 20 ms"
     assert "deadlines were missed 3 times, by up to 1.00 ms" in verdict.evidence
     assert verdict.action.endswith("chrt -d -T 10000000 -D 20000000 -P 20000000 -p 0 101")
     assert cause_words(rows[0]) == "throttled, dl"
