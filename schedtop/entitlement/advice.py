@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from schedtop.entitlement.competition import Competition, Contender, Group
 from schedtop.entitlement.share import Conclusion, Entitlement, Level, entitlement
-from schedtop.entitlement.weights import (
+from schedtop.model.weights import (
     LEAST_NICE,
     MOST_CPU_WEIGHT,
     MOST_SHARES,

@@ -16,6 +16,7 @@ import numpy as np
 
 from schedtop.model.labels import Labeled
 from schedtop.model.rows import Rows
+from schedtop.model.weights import task_weight
 
 
 class SchedClass(Labeled):
@@ -59,19 +60,6 @@ LEVELS = tuple(each.label for each in Level)
 FIELDS = ("sched_class", "policy", "priority", "nice")
 """The fields of a row that say it: of a task, of the victim of a wait, and (`blocker_...`) of its blockers."""
 
-NICE_WEIGHTS = (
-    *(88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916),
-    *(9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277),
-    *(1024, 820, 655, 526, 423, 335, 272, 215, 172, 137),
-    *(110, 87, 70, 56, 45, 36, 29, 23, 18, 15),
-)
-"""Of nice -20 to 19: sched_prio_to_weight in kernel/sched/core.c. A cgroup has 1024 as well if nothing else is said."""
-
-IDLE_WEIGHT = 3
-"""WEIGHT_IDLEPRIO in kernel/sched/sched.h: of the policy `idle`, whatever its nice."""
-
-NICE_0_WEIGHT = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
@@ -92,7 +80,7 @@ class Treatment:
         """Its own weight among its siblings (nice 0 has 1024), `None` where it has none, or none is known."""
         if not self.is_fair:
             return None
-        return IDLE_WEIGHT if self.policy is Policy.IDLE else NICE_WEIGHTS[min(19, max(-20, self.nice)) + 20]
+        return task_weight(self.policy.label, self.nice)
 
     @property
     def words(self) -> str:

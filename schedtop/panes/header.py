@@ -228,7 +228,8 @@ def parts_width(parts: Parts) -> int:
 def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list[list[Span]]:
     """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
 
-    The action goes on where the headline ends if it needs to. What does not fit at all ends with an ellipsis.
+    The action goes on where the headline ends if it needs to. Of an action that does not fit only the command is shown,
+    and before that is cut, the headline is. What does not fit at all ends with an ellipsis.
     """
     if verdict is None:
         return [[], []]
@@ -238,6 +239,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     head = f" {level.sign} {level.word} "
     why: list[Span] = [(f" {why_key} why ", plain if banded else "dim")] if why_key and verdict.evidence else []
     headline, action = steady(verdict.headline), f"→ {steady(verdict.action)}" if verdict.action else ""
+    command = f"→ {steady(verdict.command)}" if verdict.command else ""
     evidence: Parts = [[(steady(item), plain)] for item in verdict.evidence]
     room = max(1, width - width_of(head) - 1)
     first, rest = headline, ""
@@ -246,6 +248,10 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     elif action and width_of(headline) + width_of(action) + 3 <= room:
         first, action = f"{headline}   {action}", ""
     below = "   ".join(filter(None, (rest, action)))
+    if command and width_of(below) > width - 1:
+        below = "   ".join(filter(None, (rest, command)))
+        if rest and width_of(below) > width - 1:
+            first, below = clip(headline, room), action if width_of(action) < width else command
     room = max(1, width - 1)
     if width_of(below) <= room - spans_width(why):
         room -= spans_width(why)

@@ -14,11 +14,15 @@ BY_LOAD = "by load"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found: a Verdict without the rule's id. `level` only where it is not that of the rule."""
+    """What a rule found: a Verdict without the rule's id. `level` only where it is not that of the rule.
+
+    `command`: the part of `action` that can be typed.
+    """
 
     headline: str
     evidence: tuple[str, ...] = ()
     action: str = ""
+    command: str = ""
     level: str = ""
 
 
@@ -46,4 +50,4 @@ class Rule:
         if found is None:
             return None
         level = found.level or (facts.level if self.level == BY_LOAD else self.level)
-        return Verdict(level, self.id, found.headline, found.evidence, found.action)
+        return Verdict(level, self.id, found.headline, found.evidence, found.action, found.command)

@@ -10,7 +10,7 @@ class Verdict:
     """What is wrong (`headline`), why we say so (most important first), and one sentence on what to do.
 
     `level`: `ok`, `notice`, `alarm`, `unknown` (it cannot be told), or `measuring` (a live screen has too little data
-    yet); `rule`: the id of the rule, see docs/blame.md.
+    yet); `rule`: the id of the rule, see docs/blame.md; `command`: the part of `action` that can be typed, if any can.
     """
 
     level: str
@@ -18,6 +18,7 @@ class Verdict:
     headline: str
     evidence: tuple[str, ...] = ()
     action: str = ""
+    command: str = ""
 
     def sentences(self) -> str:
         """All of it as prose."""

@@ -102,6 +102,11 @@ def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
     return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
 
 
+def up_to_words(rows: Rows) -> str:
+    """How long these waits were."""
+    return f"up to {format_ns(int(rows['wait_ns'].max()))}"
+
+
 def calm_words(f: Facts) -> tuple[str, ...]:
     """How many slow waits there are, and the 99th percentile."""
     return (f"slow waits: {len(f.slow.rows) or 'none'}", *p99_words(f))
@@ -160,10 +165,11 @@ def task_names(parts: Sequence[Part]) -> str:
     return " and ".join(part.words for part in parts)
 
 
-def widen_words(f: Facts, victims: Sequence[Part]) -> str:
-    """What to do about the affinity; with few tasks the command that moves the first of them."""
+def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
+    """What to do about the affinity, and the command in it, which moves the first of these tasks."""
     more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
-    return f"Widen the affinity: taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}{more}"
+    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
+    return f"Widen the affinity: {command}{more}", command
 
 
 def renice_words(part: Part) -> str:

@@ -21,8 +21,8 @@ from loads import ended, python
 
 from schedtop.commands.task.command import _look as look_at
 from schedtop.entitlement.times import Times
-from schedtop.entitlement.weights import MOST_SHARES
 from schedtop.model.rows import TASK_DTYPE, Rows
+from schedtop.model.weights import MOST_SHARES
 from schedtop.sources.host.cgroups import cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.competition import CompetitionReader
 

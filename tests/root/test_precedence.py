@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import NS_PER_MS, Collector
-from loads import ended, python
+from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
 from schedtop.history.history import History
@@ -23,6 +22,7 @@ from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
 from schedtop.model.waits import Cause, Evidence
+from schedtop.sources.host.throttling import read_statistics
 from schedtop.sources.proc.source import ProcSource
 from schedtop.sources.scheduler.causes import Mask
 from schedtop.sources.scheduler.source import LiveSource
@@ -115,8 +115,9 @@ def loop(
     cpu: int = 1,
     group: Path | None = None,
     code: str = LOOP,
+    session: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """A loop on one CPU, in a cgroup, else in the session of the tests."""
+    """A loop on one CPU, in a cgroup, else in the session of the tests, or one of its own."""
 
     def prepare() -> None:
         if group:
@@ -125,7 +126,7 @@ def loop(
         os.setpriority(os.PRIO_PROCESS, 0, nice)
         os.sched_setscheduler(0, policy, os.sched_param(priority))
 
-    return python(code, preexec_fn=prepare)
+    return python(code, preexec_fn=prepare, start_new_session=session)
 
 
 @contextmanager
@@ -152,9 +153,8 @@ def deadline_job(work_s: float, runtime_ns: int, period_ns: int) -> Iterator[sub
 
 def follow(verdict: Verdict) -> None:
     """Types what the verdict advises."""
-    found = re.search(r"\b(?:chrt|renice|taskset) [^,;]*?-p (?:-?\d+ )?\d+", verdict.action)
-    assert found, verdict.action
-    subprocess.run(shlex.split(found[0]), check=True, capture_output=True)
+    assert verdict.command and verdict.command in verdict.action, verdict
+    subprocess.run(verdict.command, shell=True, check=True, capture_output=True)
 
 
 def waits_of(frame: Frame, process: subprocess.Popen[bytes], least_ns: int = 5 * NS_PER_MS) -> Rows:
@@ -182,9 +182,9 @@ def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: 
         assert share_ns(rows, rows["cause"] == Cause.BEHIND_RT) > 0.8
         assert verdict.rule == "behind-rt", verdict
         how = "fifo 50" if front_end == "btf" else "rt 50"
-        assert verdict.headline.startswith(f"{named(hog, how)} is a real-time task and had CPU 1 for ")
-        assert verdict.headline.endswith("; ordinary tasks get the 5 % that the kernel keeps for them")
-        assert f"chrt -o -p 0 {hog.pid}" in verdict.action
+        assert verdict.headline.startswith(f"{named(hog, how)} is a real-time task: it had CPU 1 for ")
+        assert verdict.headline.endswith("; others get 5 %")
+        assert verdict.command == f"chrt -o -p 0 {hog.pid}"
         follow(verdict)
         after = watch.verdict(2, f"tid:{ordinary.pid}")
         assert after.rule != "behind-rt", after
@@ -201,7 +201,7 @@ def test_throttled_real_time_loop_is_named(watch: Watcher, first: Path) -> None:
         rows = waits_of(watch.frame, hog)
         assert share_ns(rows, rows["evidence"] == Evidence.RT_RUNTIME) > 0.8
         assert verdict.rule == "rt-runtime", verdict
-        assert "real-time tasks have used up the 95 % of a CPU" in verdict.headline
+        assert "real-time tasks used up their 95 % of it" in verdict.headline
         follow(verdict)
         assert watch.verdict(2, f"tid:{hog.pid}").rule != "rt-runtime"
 
@@ -215,9 +215,8 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
         assert len(rows) > 10
         assert share_ns(rows, rows["evidence"] == Evidence.DEADLINE_RUNTIME) > 0.8
         assert verdict.rule == "deadline-runtime", verdict
-        assert verdict.headline.startswith(
-            f"{named(job, 'deadline')} used up its runtime of 5 ms in each 20 ms and waits for its next period"
-        )
+        assert verdict.headline.startswith(f"{named(job, 'deadline')} is throttled up to ")
+        assert verdict.headline.endswith(": used up its 5 ms of each 20 ms")
         follow(verdict)
         after = watch.verdict(3, f"tid:{job.pid}")
         assert after.rule != "deadline-runtime", after
@@ -232,7 +231,8 @@ def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
     with ended(ordinary), deadline_job(*times) as one, deadline_job(*times) as other:
         verdict = watch.verdict(3, f"tid:{ordinary.pid}")
         assert verdict.rule == "behind-deadline", verdict
-        assert any(verdict.headline.startswith(f"{named(job, 'deadline')} had CPU 1 for ") for job in (one, other))
+        beginnings = tuple(f"{named(job, 'deadline')} goes first: it had CPU 1 for " for job in (one, other))
+        assert verdict.headline.startswith(beginnings), verdict
         follow(verdict)
         if (after := watch.verdict(2, f"tid:{ordinary.pid}")).rule == "behind-deadline":
             follow(after)  # behind the other one
@@ -254,8 +254,8 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
         assert {*rows["blocker_weight"][place].tolist()} == {1024}
         assert verdict.rule == "lower-weight", verdict
         assert verdict.headline.startswith(f"{named(low, 'nice 19')} waits up to ")
-        assert f"behind {named(high)}, which has 68 times the weight" in verdict.headline
-        assert f"renice -n 0 -p {low.pid}" in verdict.action
+        assert verdict.headline.endswith(f": {named(high)} has 68 times its weight")
+        assert verdict.command == f"renice -n 0 -p {low.pid}"
         follow(verdict)
         after = watch.verdict(2, f"tid:{low.pid}")
         assert after.rule != "lower-weight", after
@@ -273,11 +273,56 @@ def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, f
             rows = waits_of(watch.frame, low)
             assert share_ns(rows, (rows["blocker_level"] == Level.CGROUP).any(axis=1)) > 0.8
             assert verdict.rule == "lower-weight", verdict
-            assert "whose cgroup has 4 times the weight" in verdict.headline
-            subprocess.run(["sh", "-c", verdict.action.split(": ", 1)[1]], check=True)
+            assert verdict.headline.endswith(f": the cgroup of {named(high)} has 4 times its weight")
+            follow(verdict)
             time.sleep(5.5)  # as long as the old weight is believed
             after = watch.verdict(2, f"tid:{low.pid}")
             assert after.rule != "lower-weight", after
+
+
+def test_nice_is_no_help_in_a_session_with_less_weight(watch: Watcher, front_end: str) -> None:
+    if front_end != "btf" or not Path("/proc/self/autogroup").exists():
+        pytest.skip("seen once is enough, on a kernel that has autogroups")
+    low, high = loop(nice=-10, session=True), loop(session=True)
+    with ended(low, high):
+        # Before the sessions of others.
+        for each, nice in ((low, -10), (high, -20)):
+            Path(f"/proc/{each.pid}/autogroup").write_text(str(nice))
+        time.sleep(0.5)
+        verdict = watch.verdict(3, f"tid:{low.pid}")
+        assert verdict.rule == "lower-weight", verdict
+        assert verdict.headline.startswith(f"{named(low, 'nice -10')} waits up to ")
+        assert verdict.headline.endswith(f": the session of {named(high)} has 9.3 times its weight")
+        assert verdict.action == f"nice acts only inside of its session: echo -20 > /proc/{low.pid}/autogroup"
+        follow(verdict)
+        before = [kernel_numbers(each.pid).run_ns for each in (low, high)]
+        time.sleep(1.5)
+        ran, other = (kernel_numbers(each.pid).run_ns - ns for each, ns in zip((low, high), before, strict=True))
+        assert 0.35 < ran / (ran + other) < 0.65
+
+
+def test_quota_for_four_tasks_is_raised_by_the_command(watch: Watcher, front_end: str, first: Path) -> None:
+    if front_end != "btf":
+        pytest.skip("seen once is enough")
+    with cgroup("quota", quota=0.2, parent=first) as group:
+        loops = [loop(group=group) for _ in range(4)]
+        with ended(*loops):
+            time.sleep(0.5)
+            before = throttled_ns(group)
+            verdict = watch.verdict(3, f"cgroup:{group.name}")
+            held = throttled_ns(group) - before
+            assert verdict.rule == "throttled", verdict
+            assert re.fullmatch(f"{group.name} is throttled by its quota in .* periods, up to .*", verdict.headline)
+            assert re.match("Quota 0.20 → 0[.][0-9]+ to 0[.]9[0-9] would have removed 90 %: echo ", verdict.action)
+            follow(verdict)
+            before = throttled_ns(group)
+            time.sleep(3)
+            assert throttled_ns(group) - before < 0.3 * held
+
+
+def throttled_ns(group: Path) -> int:
+    """What the kernel has counted."""
+    return read_statistics(str(group), not (group / "cpu.shares").exists())[2]
 
 
 def test_task_of_the_policy_idle_waits_because_of_it(watch: Watcher, front_end: str, first: Path) -> None:
@@ -289,7 +334,7 @@ def test_task_of_the_policy_idle_waits_because_of_it(watch: Watcher, front_end: 
         verdict = watch.verdict(5, f"tid:{low.pid}")
         assert verdict.rule == "lower-weight", verdict
         assert verdict.headline.startswith(f"{named(low, 'idle')} waits up to ")
-        assert f"chrt -o -p 0 {low.pid}" in verdict.action
+        assert verdict.command == f"chrt -o -p 0 {low.pid}"
         follow(verdict)
         assert watch.verdict(2, f"tid:{low.pid}").rule != "lower-weight"
 

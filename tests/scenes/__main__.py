@@ -3,6 +3,7 @@
 make screenshots [ARGS="contention quota"]           from the recordings: needs neither root nor a kernel with BPF
 sudo make screenshots [ARGS="first-look"]            the live ones as well: performs their loads on this machine
 sudo make record-scenes [ARGS="contention"]          makes the recordings anew
+python -m tests.scenes tell                          the verdicts of docs/rules.md, from the recordings
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from schedtop.model.source import SourceError
 from tests.scenes.draw import RECORDINGS, REPORT, browser, svg_of, write_png, write_report
 from tests.scenes.loads import SCENES
 from tests.scenes.performance import LIVE, perform
-from tests.scenes.record import record, record_made_up
+from tests.scenes.record import record, record_made_up, record_rules
+from tests.scenes.rules import AFTER, BEFORE, RULES_SCENES, RulesScene, told, verdict_on
 from tests.scenes.shots import SHOTS
 
 PICTURES = Path("screenshots")
@@ -31,13 +33,14 @@ def main() -> None:
     """Does what the arguments say."""
     parser = argparse.ArgumentParser(prog="python -m tests.scenes", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("what", choices=("draw", "record"))
+    parser.add_argument("what", choices=("draw", "record", "tell"))
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--tries", type=int, default=3, help="how often a scene is performed that something disturbed")
     options = parser.parse_args()
     known = {
         "draw": {*(shot.name for shot in SHOTS), REPORT, *LIVE},
-        "record": {*(scene.name for scene in SCENES), MADE_UP},
+        "record": {*(scene.name for scene in (*SCENES, *RULES_SCENES)), MADE_UP},
+        "tell": {scene.name for scene in RULES_SCENES},
     }[options.what]
     if unknown := sorted(set(options.names) - known):
         parser.error(f"there is no {unknown[0]!r}: choose from {', '.join(sorted(known))}")
@@ -46,6 +49,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     if options.what == "draw":
         sys.exit(_draw(names) or _draw_live(names, options.tries))
+    if options.what == "tell":
+        sys.exit(_tell(names))
     sys.exit(_record(names, options.tries))
 
 
@@ -99,18 +104,28 @@ def _draw_live(names: set[str], tries: int) -> int:
     return status
 
 
+def _tell(names: set[str]) -> int:
+    for scene in RULES_SCENES:
+        if scene.name in names:
+            for span in (BEFORE, AFTER):
+                verdict = verdict_on(RECORDINGS / f"{scene.name}.rec.gz", scene, span)
+                print(f"{scene.name}, {span[0]} to {span[1]} s ({verdict.rule})\n\n{told(verdict)}\n")
+    return 0
+
+
 def _record(names: set[str], tries: int) -> int:
     status = 0
     if MADE_UP in names:
         record_made_up(RECORDINGS / f"{MADE_UP}.rec.gz")
-    for scene in SCENES:
+    for scene in (*SCENES, *RULES_SCENES):
         if scene.name not in names:
             continue
         if os.geteuid():
             print(f"{scene.name}: recording needs root", file=sys.stderr)
             return 1
         for _ in range(tries):
-            fault = record(scene, RECORDINGS / f"{scene.name}.rec.gz")
+            to = RECORDINGS / f"{scene.name}.rec.gz"
+            fault = record_rules(scene, to) if isinstance(scene, RulesScene) else record(scene, to)
             print(f"{scene.name}: {fault or 'recorded'}", file=sys.stderr)
             if not fault:
                 break

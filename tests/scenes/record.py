@@ -7,6 +7,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from schedtop.outputs.recording.recorder import Recorder
@@ -14,12 +16,16 @@ from schedtop.recording.lines import Header
 from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from tests.scenes.loads import Scene, play, quota_group
+from tests.scenes.rules import AFTER, BEFORE, LENGTH_S, RulesScene, play_rules, verdict_on
 from tests.scenes.scrub import KERNEL_THREADS, OWN, scrub
 
 MADE_UP = Scenario(cpus=256, tasks=300, slow_waits=12, frames=40)
 
 AROUND = 12
 """Intervals that are kept before and after the one that is worth it."""
+
+RULES_THRESHOLD = "2ms"
+"""Below the turns of two busy tasks."""
 
 START_S = 60
 """How long the recorder may take until its first interval is in the file."""
@@ -34,25 +40,51 @@ def record(scene: Scene, to: Path) -> str:
         directory = Path(name)
         raw = directory / "raw.rec.gz"
         only = ["--cgroup", scene.cgroup] if scene.cgroup else []
-        process = subprocess.Popen([
-            sys.executable, "-m", "schedtop", "record", "-o", str(raw),
-            "--threshold", scene.threshold, "--duration", str(scene.seconds), *only,
-        ])  # fmt: skip
-        try:
-            _await(raw, process)
+        with _recorder(raw, scene.seconds, "--threshold", scene.threshold, *only) as tgid:
             play(scene, directory, group)
-            if process.wait(START_S):
-                raise RuntimeError("the recorder failed")
-        finally:
-            process.kill()
-            process.wait()
         made = directory / "scene.rec.gz"
-        scrub(raw, made, scene.kept, scene.cgroup, process.pid, _shown(scene, raw))
+        scrub(raw, made, scene.kept, (scene.cgroup,), tgid, _shown(scene, raw))
         fault = _fault(scene, made)
         if not fault:
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(made.read_bytes())
     return fault
+
+
+def record_rules(scene: RulesScene, to: Path) -> str:
+    """The same of a scene of the rules: at fault is a verdict that is another one, or that stays.
+
+    Raises RuntimeError if nothing was recorded.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        raw, made = Path(name) / "raw.rec.gz", Path(name) / "scene.rec.gz"
+        with _recorder(raw, LENGTH_S, "--threshold", RULES_THRESHOLD) as tgid:
+            try:
+                play_rules(scene, raw)
+            except (RuntimeError, subprocess.CalledProcessError) as error:
+                return str(error)
+        scrub(raw, made, scene.kept, scene.cgroups, tgid, slice(None))
+        before, after = (verdict_on(made, scene, span) for span in (BEFORE, AFTER))
+        if before.rule != scene.rule or after.rule == scene.rule:
+            return f"the verdict is {before.rule}, and afterwards {after.rule}: {after.headline}"
+        to.write_bytes(made.read_bytes())
+    return ""
+
+
+@contextmanager
+def _recorder(raw: Path, seconds: int, *options: str) -> Iterator[int]:
+    """Records for so long; gives its process number once the first interval is there. Raises RuntimeError."""
+    process = subprocess.Popen([
+        sys.executable, "-m", "schedtop", "record", "-o", str(raw), "--duration", str(seconds), *options
+    ])  # fmt: skip
+    try:
+        _await(raw, process)
+        yield process.pid
+        if process.wait(START_S):
+            raise RuntimeError("the recorder failed")
+    finally:
+        process.kill()
+        process.wait()
 
 
 def record_made_up(to: Path) -> None:

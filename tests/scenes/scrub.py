@@ -30,7 +30,7 @@ KERNEL_THREADS = re.compile(
 _ROWS = ("tasks", "slow_waits", "pairs", "short_lived")
 
 
-def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroup: str, own_tgid: int, shown: slice) -> None:
+def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroups: tuple[str, ...], own_tgid: int, shown: slice) -> None:
     """Writes intervals of a recording again without the names of others; `kept`: the names of the scene's tasks.
 
     `own_tgid` is the recorder's process: its threads are called by the name that it has when it is installed.
@@ -46,7 +46,7 @@ def scrub(raw: Path, to: Path, kept: tuple[str, ...], cgroup: str, own_tgid: int
         header = Header(host, first.start_time_ns)
         with Recorder(to, header, force=True) as recorder:
             for frame in list(recording)[shown]:
-                recorder.write(_scrubbed(frame, names, cgroup, own))
+                recorder.write(_scrubbed(frame, names, {"", *cgroups}, own))
 
 
 def is_of_scene(name: bytes, names: set[bytes]) -> bool:
@@ -59,9 +59,9 @@ def renamed(frame: Frame, names: set[bytes]) -> Frame:
     return replace(frame, **{name: _renamed(getattr(frame, name), names, set()) for name in _ROWS})
 
 
-def _scrubbed(frame: Frame, names: set[bytes], cgroup: str, own: set[int]) -> Frame:
+def _scrubbed(frame: Frame, names: set[bytes], cgroups: set[str], own: set[int]) -> Frame:
     tables = {name: _renamed(getattr(frame, name), names, own) for name in _ROWS}
-    paths = {id: path if path == "/" or path.strip("/") == cgroup else "/other" for id, path in frame.cgroups.items()}
+    paths = {id: path if path.strip("/") in cgroups else "/other" for id, path in frame.cgroups.items()}
     return replace(frame, cgroups=paths, **tables)
 
 

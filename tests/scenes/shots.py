@@ -16,6 +16,7 @@ SHOTS = (
     Shot("steal", "steal", "10s", WIDE, ("4", "tab", *"mmmmm")),
     Shot("fork-storm", "fork-storm", "14s", WIDE, ("5",)),
     Shot("synthetic-256-cpus", "synthetic-256-cpus", "30s", WIDE, ("4",)),
+    Shot("rt-hog", "rt-hog", "7s", MIDDLE),  # docs/rules.md
     # The investigation of docs/tour.md.
     Shot("tour-1-before", "contention", "9s", MIDDLE),
     Shot("tour-2-symptom", "contention", "29s", MIDDLE, ("2",)),

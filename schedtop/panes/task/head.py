@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import fields
 
 from schedtop.base.units import format_clock, format_count, format_counted, format_ns, format_round_ns
-from schedtop.model.sched_class import NICE_0_WEIGHT
+from schedtop.model.weights import ORDINARY_WEIGHT
 from schedtop.panes.header import SEPARATOR, Parts
 from schedtop.panes.task.scene import Scene, Status
 from schedtop.panes.task.syscalls import ongoing_text
@@ -145,10 +145,10 @@ def _how(attributes: Attributes, cpus: int) -> Parts:
         parts.append([("priority ", "dim"), (str(attributes.rt_priority), "text")])
     else:
         parts.append([("nice ", "dim"), (str(attributes.nice), "text")])
-    if attributes.weight is not None and attributes.weight != NICE_0_WEIGHT:
-        parts.append([("weight ", "dim"), (f"{attributes.weight} of {NICE_0_WEIGHT}", "notice")])
-    if attributes.cgroup_weight is not None and attributes.cgroup_weight != NICE_0_WEIGHT:
-        parts.append([("of its cgroup ", "dim"), (f"{attributes.cgroup_weight} of {NICE_0_WEIGHT}", "notice")])
+    if attributes.weight is not None and attributes.weight != ORDINARY_WEIGHT:
+        parts.append([("weight ", "dim"), (f"{attributes.weight} of {ORDINARY_WEIGHT}", "notice")])
+    if attributes.cgroup_weight is not None and attributes.cgroup_weight != ORDINARY_WEIGHT:
+        parts.append([("of its cgroup ", "dim"), (f"{attributes.cgroup_weight} of {ORDINARY_WEIGHT}", "notice")])
     of = f" ({attributes.allowed_cpus} of {cpus})" if cpus else ""
     style = "notice" if cpus and attributes.allowed_cpus < cpus else "text"
     parts.append([("CPUs ", "dim"), (f"{clip(steady(attributes.affinity), 24)}{of}", style)])

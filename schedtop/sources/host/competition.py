@@ -15,13 +15,13 @@ from typing import Any
 
 from schedtop.entitlement.competition import Competition, Contender, Group
 from schedtop.entitlement.times import Times
-from schedtop.entitlement.weights import (
+from schedtop.model.rows import text
+from schedtop.model.weights import (
     IDLE_WEIGHT,
     nice_weight,
     shares_of_cpu_weight,
     task_weight,
 )
-from schedtop.model.rows import text
 from schedtop.sources.host.cgroups import cpu_hierarchy, group_directory, mounted_group, read_mounts
 from schedtop.sources.host.task_cgroups import cpu_group
 from schedtop.sources.host.task_stat import scheduling_of, stat_fields

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 
-from schedtop.model.sched_class import IDLE_WEIGHT, NICE_0_WEIGHT
-
-_V2_DEFAULT = 100
-"""Of cpu.weight."""
+from schedtop.model.weights import IDLE_WEIGHT, shares_of_cpu_weight
 
 
 def read_group_weight(directory: str, unified: bool) -> int:
@@ -22,7 +19,7 @@ def read_group_weight(directory: str, unified: bool) -> int:
         pass  # before 5.15
     try:
         if unified:
-            return max(1, _number(f"{directory}/cpu.weight") * NICE_0_WEIGHT // _V2_DEFAULT)
+            return shares_of_cpu_weight(_number(f"{directory}/cpu.weight"))
         return _number(f"{directory}/cpu.shares")
     except (OSError, ValueError):
         return 0

@@ -15,13 +15,8 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
-from schedtop.model.sched_class import (
-    NICE_WEIGHTS,
-    Level,
-    SchedClass,
-    Treatment,
-    treatment,
-)
+from schedtop.model.sched_class import Level, SchedClass, Treatment, treatment
+from schedtop.model.weights import nice_weight
 from schedtop.sources.host.pid_numbers import PROC
 from schedtop.sources.host.weights import read_group_weight
 
@@ -80,7 +75,7 @@ class WeightFiles:
         except OSError:
             return "", 0
         # autogroup_move_group(): its shares are the weight of its nice.
-        return (f"autogroup {int(found[1])}", NICE_WEIGHTS[int(found[2]) + 20]) if found else ("", 0)
+        return (f"autogroup {int(found[1])}", nice_weight(int(found[2]))) if found else ("", 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S
 from schedtop.entitlement.competition import Competition, Contender, Group
 from schedtop.entitlement.report import EntitlementReport, report_on
-from schedtop.entitlement.weights import task_weight
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.model.weights import task_weight
 from schedtop.task import (
     Attributes,
     Column,

@@ -20,6 +20,7 @@ from schedtop.verdict.words import (
     share_words,
     slow_words,
     task_names,
+    up_to_words,
     widen_words,
 )
 
@@ -42,16 +43,18 @@ def pinned(f: Facts) -> Finding | None:
     if p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
-    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, widen_words(f, victims))
+    return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
 
 
 def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) -> Finding:
     """The same where they wait behind one task, which may run elsewhere or not."""
     tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
-    waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits"
+    waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
-    return Finding(headline, evidence, f"{widen_words(f, victims)}, or let {rival.words} wait: {renice_words(rival)}")
+    action, command = widen_words(f, victims)
+    action = f"{action}, or let {rival.words} wait: {renice_words(rival)}"
+    return Finding(headline, evidence, action, command)
 
 
 def not_balanced(f: Facts) -> Finding | None:
@@ -61,7 +64,8 @@ def not_balanced(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.NOT_BALANCED))
     victims = victims_of(rows)
     wait = verb(len(victims), "waits", "wait")
-    headline = f"CPU {cpu}: {task_names(victims)} {wait}, though allowed elsewhere; {idle_words(f, rows)}"
+    waits = f"{wait} {up_to_words(rows)}, though allowed elsewhere"
+    headline = f"CPU {cpu}: {task_names(victims)} {waits}; {idle_words(f, rows)}"
     distance = _main_distance(rows)
     headline += f" ({distance.words})" if distance else ""
     evidence = (*slow_words(f, f.slow.of(Explanation.NOT_BALANCED)), *blocker_words(rows), *context_words(f))

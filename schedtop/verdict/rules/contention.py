@@ -19,6 +19,7 @@ from schedtop.verdict.words import (
     share_words,
     slices_words,
     slow_words,
+    up_to_words,
 )
 
 
@@ -37,10 +38,13 @@ def one_blocker(f: Facts) -> Finding | None:
     tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))
     where = f"CPU {cpus[0]}" if len(cpus) == 1 else counted(len(cpus), "CPU")
     share = percent(top.ns / whole)
-    headline = f"{top.words} had the CPU for {share} of the slow waits of {counted(tasks, 'task')} on {where}"
+    waits = f"the slow waits of {counted(tasks, 'task')} on {where}, {up_to_words(rows)}"
+    headline = f"{top.words} had the CPU for {share} of {waits}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
     evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, f"Let it wait instead: {renice_words(top)}, or give it a CPU of its own")
+    command = renice_words(top)
+    action = f"Let it wait instead: {command}, or give it a CPU of its own"
+    return Finding(headline, evidence, action, command)
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -57,7 +61,9 @@ def one_waker(f: Facts) -> Finding | None:
     if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
         return None
     share = percent(top.ns / whole)
-    headline = f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits"
+    headline = (
+        f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits, {up_to_words(rows)}"
+    )
     evidence = (*slow_words(f, rows), *blocker_words(rows), *p99_words(f), *context_words(f))
     action = f"Wake fewer tasks at a time, or use fewer workers; see what it wakes: schedtop task {top.tid}"
     return Finding(headline, evidence, action)
@@ -95,7 +101,7 @@ def queueing(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.QUEUEING))
     share = int(rows["wait_ns"].sum()) / max(1, f.slow.weights[Explanation.QUEUEING])
     top = main_blocker(rows)
-    headline = f"Tasks wait for each other, {percent(share)} of it on CPU {cpu}"
+    headline = f"Tasks wait {up_to_words(rows)} for each other, {percent(share)} of it on CPU {cpu}"
     if top:
         headline += f", where {top.words} had the CPU for {share_words(rows, top)}"
     else:
@@ -105,8 +111,9 @@ def queueing(f: Facts) -> Finding | None:
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    action = f"Let one wait for the others: {renice_words(some)}" if some else "Look at the pane Blame"
-    return Finding(headline, evidence, action)
+    command = renice_words(some) if some else ""
+    action = f"Let one wait for the others: {command}" if some else "Look at the pane Blame"
+    return Finding(headline, evidence, action, command)
 
 
 def by_sched_ext(f: Facts) -> Finding | None:

@@ -22,7 +22,7 @@ def turns(f: Facts) -> Finding | None:
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
     evidence = (*_turns_words(f, tasks), *context_words(f))
-    return Finding(_pinned_words(f, how, most), evidence, widen_words(f, waiters(tasks)))
+    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, waiters(tasks)))
 
 
 def turns_by_sums(f: Facts) -> Finding | None:
@@ -32,7 +32,7 @@ def turns_by_sums(f: Facts) -> Finding | None:
         return None
     evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
     headline = _pinned_words(f, f" and {_wait_words(f)}", most)
-    return Finding(headline, evidence, widen_words(f, waiters(f.delayed.tasks)), level=f.level)
+    return Finding(headline, evidence, *widen_words(f, waiters(f.delayed.tasks)), level=f.level)
 
 
 def _pinned_beside(f: Facts) -> int | None:

@@ -9,7 +9,7 @@ from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, slow_words
+from schedtop.verdict.words import context_words, slow_words, up_to_words
 
 _ACTIONS = (
     ("softirq NET", "Spread the packets over CPUs (RSS, RPS, irqbalance), or move the tasks off these CPUs"),
@@ -28,7 +28,7 @@ def interrupted(f: Facts) -> Finding | None:
     whole_ns = max(1, int(rows["wait_ns"].sum()))
     share = int(rows["interrupted_ns"].sum()) / whole_ns
     sources = _sums(rows, "interrupt")
-    headline = f"Interrupts had the CPU for {percent(share)} of the slow waits"
+    headline = f"Interrupts had the CPU for {percent(share)} of the slow waits, {up_to_words(rows)}"
     if sources:
         headline += f", most: {sources[0][0]}"
     # Of a softirq, where that is known, and the same for most of it.

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.rows import Rows, take_rows
-from schedtop.model.sched_class import NICE_WEIGHTS, Level, Policy, SchedClass, treatment
+from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
+from schedtop.model.weights import cpu_weight_of_shares, nice_of_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names
-
-_V2_WEIGHT = 100
+from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names, up_to_words
 
 
 def behind_rt(f: Facts) -> Finding | None:
@@ -26,29 +26,30 @@ def behind_rt(f: Facts) -> Finding | None:
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
     top = blockers_of(rows, SchedClass.RT)[0]
-    headline = f"{top.words} is a real-time task and had CPU {cpu} for {_had_words(rows, top)}"
-    if reserve := _reserve_words(f, top):
-        headline += f"; {reserve}"
-    return Finding(headline, (*_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f)), _ordinary_words(top))
+    left, why = _left_words(f, top)
+    headline = f"{top.words} is a real-time task: it had CPU {cpu} for {_had_words(rows, top)}{left}"
+    evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
+    return Finding(headline, evidence, *_ordinary_words(top))
 
 
 def _had_words(rows: Rows, top: Part) -> str:
     """For how much of the waits of how many tasks it had the CPU, and how long they were."""
     victims = victims_of(rows)
-    whose = f"of {victims[0].words}" if len(victims) == 1 else f"of {counted(len(victims), 'task')}"
+    whose = victims[0].words if len(victims) == 1 else counted(len(victims), "task")
     share = percent(top.ns / max(1, int(rows["wait_ns"].sum())))
-    return f"{share} of the slow waits {whose}, up to {format_ns(int(rows['wait_ns'].max()))}"
+    return f"{share} of the waits of {whose}, {up_to_words(rows)}"
 
 
-def _reserve_words(f: Facts, top: Part) -> str:
-    """What is left for ordinary tasks, if it takes all that a real-time task may."""
+def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
+    """What is left for ordinary tasks, if it takes all that a real-time task may; and why that much."""
     ratio = f.view.host.rt_ratio
     ran = f.run_share(top.tid)
     if ratio is None or ran is None or ran < RT_LIMIT_RATIO * ratio:
-        return ""
+        return "", ()
     if ratio >= 1:
-        return "nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)"
-    return f"ordinary tasks get the {percent(1 - ratio)} that the kernel keeps for them"
+        return "; others get nothing", ("nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)",)
+    left = percent(1 - ratio)
+    return f"; others get {left}", (f"ordinary tasks get the {left} that the kernel keeps for them",)
 
 
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
@@ -63,14 +64,16 @@ def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     yield from missed_words(rows)
 
 
-def _ordinary_words(top: Part) -> str:
-    """The command that makes a task an ordinary one."""
+def _ordinary_words(top: Part) -> tuple[str, str]:
+    """How to make a task an ordinary one, and the command for it."""
     if top.name.startswith("irq/"):
         number = top.name[4:].split("-")[0]
-        return f"Move its interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list"
+        return f"Move its interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list", ""
     if top.treatment.policy not in (Policy.FIFO, Policy.RR, Policy.DEADLINE, Policy.UNKNOWN):
-        return f"It holds a lock that a real-time task waits for: look at schedtop path --tid {top.tid}"
-    return f"If it need not go first: chrt -o -p 0 {top.tid} makes it an ordinary task"
+        command = f"schedtop path --tid {top.tid}"
+        return f"It holds a lock that a real-time task waits for: {command}", command
+    command = f"chrt -o -p 0 {top.tid}"
+    return f"Make it an ordinary task: {command}", command
 
 
 def behind_deadline(f: Facts) -> Finding | None:
@@ -80,10 +83,11 @@ def behind_deadline(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_DEADLINE))
     top = blockers_of(rows, SchedClass.DEADLINE)[0]
     ran = f.run_share(top.tid)
-    headline = f"{top.words} had CPU {cpu} for {_had_words(rows, top)}: deadline tasks run before all others"
+    headline = f"{top.words} goes first: it had CPU {cpu} for {_had_words(rows, top)}"
     used = (f"{top.words} ran {percent(ran)} of the time",) if ran is not None else ()
-    evidence = (*used, *_behind_words(f, rows, Explanation.BEHIND_DEADLINE), *context_words(f))
-    return Finding(headline, evidence, _ordinary_words(top))
+    first = "deadline tasks run before all others"
+    evidence = (first, *used, *_behind_words(f, rows, Explanation.BEHIND_DEADLINE), *context_words(f))
+    return Finding(headline, evidence, *_ordinary_words(top))
 
 
 def lower_weight(f: Facts) -> Finding | None:
@@ -99,47 +103,40 @@ def lower_weight(f: Facts) -> Finding | None:
     top = next(part for part in blockers_of(own) if part.tid == int(row["blocker_tid"][which]))
     level, weights = Level.known(int(row["blocker_level"][which])), _weights(row, which)
     ratio = weights[1] / max(1, weights[0])
-    whose = {Level.CGROUP: "whose cgroup has", Level.AUTOGROUP: "whose session has"}.get(
-        level or Level.TASK, "which has"
-    )
+    whose = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}.get(level or Level.TASK, "")
     times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
     share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
-    headline = (
-        f"{victim.words} waits up to {format_ns(int(own['wait_ns'].max()))} for CPU {cpu} behind {top.words}, {whose} "
-        f"{times} times the weight and had it for {share} of the waits"
-    )
+    headline = f"{victim.words} waits {up_to_words(own)}: {whose}{top.words} has {times} times its weight"
     others = len(victims_of(rows)) - 1
     also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
-    evidence = (f"weights {weights[0]} and {weights[1]}", *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
-    return Finding(headline, (*evidence, *context_words(f)), _raise_words(f, row, which, level))
+    had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
+    evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
+    reason, command = _raise_words(f, row, which, level)
+    action = f"{reason}: {command}" if command else reason
+    return Finding(headline, (*evidence, *context_words(f)), action, command)
 
 
 def _weights(row: np.void, which: int) -> tuple[int, int]:
     return int(row["victim_weight"][which]), int(row["blocker_weight"][which])
 
 
-def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> str:
-    """The command that gives the victim the weight of its blocker."""
+def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> tuple[str, str]:
+    """How to give the victim the weight of its blocker, and the command for it; empty: the file is not known."""
     told, rival = treatment(row), treatment(row, "blocker_", which)
     tid, weight = int(row["tid"]), int(row["blocker_weight"][which])
     if level is Level.AUTOGROUP:
-        nice = _nice_of(weight)
-        return f"nice acts only inside of a session's autogroup: echo {nice} > /proc/{int(row['tgid'])}/autogroup"
+        nice = nice_of_weight(weight)
+        return "nice acts only inside of its session", f"echo {nice} > /proc/{int(row['tgid'])}/autogroup"
     if level is Level.CGROUP:
         path = _path_below(f, row, int(row["blocker_tid"][which]))
         file = f.view.host.weight_file
         if not path or not file:
-            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares)"
-        amount = weight if file.endswith("shares") else max(1, round(weight * _V2_WEIGHT / 1024))
-        return f"Give its cgroup the same weight: echo {amount} > {file.replace('{}', path)}"
+            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares)", ""
+        amount = weight if file.endswith("shares") else cpu_weight_of_shares(weight)
+        return "Give its cgroup the same weight", f"echo {amount} > {shlex.quote(file.replace('{}', path))}"
     if told.policy is Policy.IDLE:
-        return f"Its policy is for what may wait for ever: chrt -o -p 0 {tid} makes it an ordinary task"
-    return f"Give it the same weight, if it should not wait: renice -n {rival.nice} -p {tid}"
-
-
-def _nice_of(weight: int) -> int:
-    """The nice with the weight that is nearest."""
-    return min(range(len(NICE_WEIGHTS)), key=lambda at: abs(NICE_WEIGHTS[at] - weight)) - 20
+        return "Its policy is for what may wait; make it an ordinary task", f"chrt -o -p 0 {tid}"
+    return "Give it the same weight", f"renice -n {rival.nice} -p {tid}"
 
 
 def _path_below(f: Facts, row: np.void, rival: int) -> str:
@@ -162,16 +159,14 @@ def rt_runtime(f: Facts) -> Finding | None:
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.RT_RUNTIME))
     top, ratio = victims_of(rows)[0], f.view.host.rt_ratio
-    limit = f" {percent(ratio)} of a CPU" if ratio is not None and ratio < 1 else ""
-    longest = format_ns(int(rows["wait_ns"].max()))
-    headline = (
-        f"{top.words} is throttled on CPU {cpu}, up to {longest}: real-time tasks have used up the{limit or ' time'} "
-        "that they may have"
-    )
+    limit = f"their {percent(ratio)} of it" if ratio is not None and ratio < 1 else "their time"
+    headline = f"{top.words} is throttled on CPU {cpu}, {up_to_words(rows)}: real-time tasks used up {limit}"
     others = blockers_of(rows)
     ran = (f"meanwhile {others[0].words} ran for {format_ns(others[0].ns)}",) if others else ()
     evidence = (*ran, *slow_words(f, f.slow.of(Explanation.RT_RUNTIME)), *context_words(f))
-    return Finding(headline, evidence, f"Let it sleep more often, or make it an ordinary task: chrt -o -p 0 {top.tid}")
+    command = f"chrt -o -p 0 {top.tid}"
+    action = f"Let it sleep more often, or make it an ordinary task: {command}"
+    return Finding(headline, evidence, action, command)
 
 
 def deadline_runtime(f: Facts) -> Finding | None:
@@ -182,15 +177,12 @@ def deadline_runtime(f: Facts) -> Finding | None:
     top = victims_of(rows)[0]
     own = take_rows(rows, np.flatnonzero(rows["tid"] == top.tid))
     runtime, period = (int(own[f"dl_{name}_ns"].max()) for name in ("runtime", "period"))
-    granted = f" of {format_round_ns(runtime)} in each {format_round_ns(period)}" if runtime else ""
-    headline = (
-        f"{top.words} used up its runtime{granted} and waits for its next period, up to "
-        f"{format_ns(int(own['wait_ns'].max()))}: what it does takes longer"
-    )
-    evidence = (f"throttled {counted(len(own), 'time')}", *missed_words(rows), *slow_words(f, rows), *context_words(f))
+    granted = f"{format_round_ns(runtime)} of each {format_round_ns(period)}" if runtime else "runtime"
+    headline = f"{top.words} is throttled {up_to_words(own)}: used up its {granted}"
+    often = f"throttled {counted(len(own), 'time')} until its next period: what it does takes longer"
+    evidence = (often, *missed_words(rows), *slow_words(f, rows), *context_words(f))
     more = min(2 * runtime, period)
-    action = "Give it more runtime (chrt -d)"
-    if more > runtime:
-        given = f"--sched-runtime {more} --sched-deadline {period} --sched-period {period}"
-        action = f"Give it more runtime: chrt -d {given} -p 0 {top.tid}"
-    return Finding(headline, evidence, action)
+    if more <= runtime:
+        return Finding(headline, evidence, "Give it more runtime (chrt -d)")
+    command = f"chrt -d -T {more} -D {period} -P {period} -p 0 {top.tid}"
+    return Finding(headline, evidence, f"Give it more runtime: {command}", command)

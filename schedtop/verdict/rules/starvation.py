@@ -37,8 +37,9 @@ def starving(f: Facts) -> Finding | None:
         return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")
     headline = f"{task} has been waiting for {waited} and still does not run"
     rival = next(iter(_rivals(f, row)), None)
-    action = f"Let the one that runs there wait: {renice_words(rival)}" if rival else "Move it to another CPU"
-    return Finding(headline, evidence, action)
+    command = renice_words(rival) if rival else ""
+    action = f"Let the one that runs there wait: {command}" if rival else "Move it to another CPU"
+    return Finding(headline, evidence, action, command)
 
 
 def _rivals(f: Facts, row: np.void) -> list[Part]:

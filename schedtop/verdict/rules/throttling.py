@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import numpy as np
 
-from schedtop.base.units import format_ns
+from schedtop.base.units import NS_PER_US, format_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Evidence, Explanation
-from schedtop.quota.advice import USUAL, advise, step_words
+from schedtop.quota.advice import USUAL, Advice, advise, cpus_words, step_words
 from schedtop.quota.record import records_of
 from schedtop.verdict.facts import Facts, Quota
 from schedtop.verdict.limits import QUOTA_NOTICE
 from schedtop.verdict.parts import Part, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words
+from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words, up_to_words
 
 _ACTION = "Raise the quota or spread the work"
 
@@ -33,8 +34,9 @@ def throttled(f: Facts) -> Finding | None:
     quota = f.quota_above(group)
     path = quota[0] if quota else f.frame.cgroups.get(group, "")
     often = f" in {percent(quota[1])} of its periods" if quota else ""
-    headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}"
-    return Finding(headline, tuple(_evidence(f, rows, quota, most)), _action(f, path))
+    longest = up_to_words(rows[places == place])
+    headline = f"{cgroup_label(path) if path else most.words} is throttled by its quota{often}, {longest}"
+    return Finding(headline, tuple(_evidence(f, rows, quota, most)), *_action(f, path))
 
 
 def _evidence(f: Facts, rows: Rows, quota: Quota | None, most: Part) -> Iterator[str]:
@@ -65,17 +67,30 @@ def quota_by_sums(f: Facts) -> Finding | None:
 def _often_throttled(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
     if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
         return None
-    return Finding(quota_words(*f.quotas[0]), evidence, _action(f, f.quotas[0][0]))
+    return Finding(quota_words(*f.quotas[0]), evidence, *_action(f, f.quotas[0][0]))
 
 
-def _action(f: Facts, path: str) -> str:
-    """The quota that would have been enough for a group, if that can be told (docs/advise.md)."""
+def _action(f: Facts, path: str) -> tuple[str, str]:
+    """The quota that would have been enough for a group, if that can be told, and its command (docs/advise.md)."""
     record = next((record for record in records_of(f.frame) if path and record.path == path), None)
     # What the quota was is told by the kernel, or nothing is said.
     if record is None or record.inferred:
-        return _ACTION
+        return _ACTION, ""
     advice = advise(record, (USUAL,))
     if not advice.steps:
-        return _ACTION
-    words = step_words(advice, advice.steps[0])
-    return words[0].upper() + words[1:]
+        return _ACTION, ""
+    words, command = step_words(advice, advice.steps[0]), _command(f, advice)
+    return ": ".join(filter(None, (words[0].upper() + words[1:], command))), command
+
+
+def _command(f: Facts, advice: Advice) -> str:
+    """What sets the upper bound of the advice; empty: nothing can, or a quota around it must be raised before."""
+    record, high_ns, file = advice.record, advice.steps[0].quota_ns.high, f.view.host.weight_file
+    if not file or high_ns is None:
+        return ""
+    cpus = cpus_words(advice.quota_ratio(high_ns))
+    if any(ratio < float(cpus) for ratio in record.enclosing.values()):
+        return ""
+    directory, _, name = file.replace("{}", record.path).rpartition("/")
+    quota_file = f"{directory}/{'cpu.cfs_quota_us' if name == 'cpu.shares' else 'cpu.max'}"
+    return f"echo {round(float(cpus) * record.period_ns / NS_PER_US)} > {shlex.quote(quota_file)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from schedtop.entitlement.competition import Competition, Contender, Group
-from schedtop.entitlement.weights import nice_weight, task_weight
+from schedtop.model.weights import nice_weight, task_weight
 
 
 def contender(

@@ -6,8 +6,8 @@ import pytest
 
 from schedtop.entitlement.competition import Competition, Group
 from schedtop.entitlement.report import EntitlementReport, report_on
-from schedtop.entitlement.weights import nice_weight
 from schedtop.entitlement.words import advice_words, headline, levels_words, report_words
+from schedtop.model.weights import nice_weight
 from tests.unit.entitlement.contenders import autogroup, cgroup, compete, contender
 
 

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.quota.advice import FEW_PERIODS, UNKNOWN_QUOTA, advise, cpus_words, step_words
 from schedtop.quota.record import records_of
+from schedtop.verdict.engine import judge
 from tests.unit.quota.simulation import Thread, simulate
-from tests.unit.verdict.frames import MS, judged
+from tests.unit.verdict.frames import HOST, MS, judged
 
 
 def test_spenders_are_the_threads_that_ran_the_largest_first() -> None:
@@ -68,6 +72,28 @@ def test_verdict_carries_the_advice() -> None:
     verdict = judged(replace(made, interval_ns=3_000 * MS))
     assert verdict.rule == "throttled"
     assert verdict.action == "Q" + words[1:]
+    assert not verdict.command  # where its file is was not told
+
+
+@pytest.mark.parametrize(("weight_file", "quota_file"), [("cpu.shares", "cpu.cfs_quota_us"), ("cpu.weight", "cpu.max")])
+def test_command_of_the_verdict_sets_the_quota_that_is_enough(weight_file: str, quota_file: str) -> None:
+    made = replace(simulate([Thread(1000)], 20, seconds=3).frame, interval_ns=3_000 * MS)
+    host = replace(HOST, weight_file=f"/sys/fs/cgroup{{}}/{weight_file}")
+    verdict = judge(History(host, [made]).view(ViewSettings()))
+    assert verdict.command == f"echo 93000 > /sys/fs/cgroup/system.slice/web.service/{quota_file}"
+    assert verdict.action.endswith(f" to 0.93 would have removed 90 %: {verdict.command}")
+
+
+def test_no_command_beyond_the_quota_around() -> None:
+    made = replace(simulate([Thread(1000)], 20, seconds=3).frame, interval_ns=3_000 * MS)
+    made.throttling["cgroup_id"] = 8
+    around = made.throttling.copy()
+    around["cgroup_id"], around["quota_ns"], around["throttled_periods"] = 7, 50 * MS, 0
+    made = replace(made, throttling=np.concatenate((made.throttling, around)))
+    made.slow_waits["cgroup_id"] = made.tasks["cgroup_id"] = 8
+    host = replace(HOST, weight_file="/sys/fs/cgroup{}/cpu.shares")
+    verdict = judge(History(host, [made]).view(ViewSettings()))
+    assert verdict.rule == "throttled" and "would have removed" in verdict.action and not verdict.command
 
 
 def test_verdict_without_the_quota_names_none() -> None:

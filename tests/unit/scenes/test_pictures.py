@@ -23,6 +23,7 @@ from tests.scenes.loads import SCENES, Scene
 from tests.scenes.performance import LIVE
 from tests.scenes.scrub import KERNEL_THREADS, OTHER, OWN, scrub
 from tests.scenes.shots import SHOTS
+from tests.unit.scenes.known_names import assert_known_names
 from tests.unit.ui.drive import GivenSource
 from tests.unit.ui.screens.replay.test_screen import FRAMES
 
@@ -49,18 +50,8 @@ def test_the_same_recording_gives_the_same_picture() -> None:
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_recordings_hold_only_known_names(scene: Scene) -> None:
-    known = {b"", OTHER, OWN, *(name.encode() for name in scene.kept)}
     with Recording(PLACE / f"{scene.name}.rec.gz") as recording:
-        assert not recording.damage
-        assert recording.header.host.name == "demo"
-        for frame in recording:
-            assert {path.strip("/") for path in frame.cgroups.values()} <= {"", "other", scene.cgroup}
-            nobody = frame.slow_waits["waker_tid"] == 0
-            assert set(frame.slow_waits["waker_comm"][nobody].tolist()) <= {b""}
-            for rows in (frame.tasks, frame.slow_waits, frame.pairs, frame.short_lived):
-                fields = [name for name in rows.dtype.names or () if rows.dtype[name].base.kind == "S"]
-                names = {name for field in fields for name in rows[field].ravel().tolist()}
-                assert all(name in known or KERNEL_THREADS.match(name) for name in names)
+        assert_known_names(recording, scene.kept, (scene.cgroup,))
 
 
 def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
@@ -71,7 +62,7 @@ def test_scrubbing_keeps_numbers_and_takes_names(tmp_path: Path) -> None:
             waits = FRAMES[0].slow_waits.copy()
             waits["waker_raiser"][: len(raisers)] = raisers
             recorder.write(replace(frame, slow_waits=waits))
-    scrub(raw, to, ("nginx",), "", int(FRAMES[0].tasks["tgid"][0]), slice(1, 4))
+    scrub(raw, to, ("nginx",), (), int(FRAMES[0].tasks["tgid"][0]), slice(1, 4))
     with Recording(to) as recording:
         assert len(recording) == 3
         assert recording.header.start_time_ns == FRAMES[1].start_time_ns

@@ -38,7 +38,8 @@ def test_pinned_behind_one_that_is_not() -> None:
 
     verdict = behind(1.0, tid=101)
     assert verdict.headline == (
-        "CPU 1: app (101) is pinned behind cc1 (55), which had the CPU for 100 % of its waits; CPU 0 is 94 % idle"
+        "CPU 1: app (101) is pinned behind cc1 (55), which had the CPU for 100 % of its waits, up to 8.00 ms; "
+        "CPU 0 is 94 % idle"
     )
     assert verdict.action == "Widen the affinity: taskset -cp 0-1 101, or let cc1 (55) wait: renice -n 10 -p 55"
     assert not any("had the CPU" in part for part in verdict.evidence)
@@ -82,7 +83,8 @@ def test_a_cpu_that_is_hardly_idle_any_more_is_only_said_to_have_been() -> None:
 def test_an_idle_cpu_that_is_allowed() -> None:
     verdict = judged(frame(waits(cause="idle-cpu", evidence="not balanced")))
     assert verdict.rule == "not-balanced"
-    assert verdict.headline == "CPU 1: app (101) and app (102) wait, though allowed elsewhere; CPU 0 is 94 % idle"
+    beside = "though allowed elsewhere; CPU 0 is 94 % idle"
+    assert verdict.headline == f"CPU 1: app (101) and app (102) wait up to 8.00 ms, {beside}"
     assert "the tasks that had the CPU are known for 0 % only" in verdict.evidence
 
 

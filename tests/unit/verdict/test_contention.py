@@ -36,7 +36,7 @@ def test_tasks_that_yield() -> None:
 def test_verdict_names_the_task_that_had_the_cpu() -> None:
     verdict = judged(frame(blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))))
     assert verdict.rule == "blocker"
-    assert verdict.headline == "hog (66) had the CPU for 83 % of the slow waits of 2 tasks on CPU 1"
+    assert verdict.headline == "hog (66) had the CPU for 83 % of the slow waits of 2 tasks on CPU 1, up to 8.00 ms"
     assert judged(frame(blocked(waits(), (66, b"hog", 0.59), (67, b"cc1", 0.41)))).rule == "queueing"
     assert judged(frame(blocked(waits(), (66, b"hog", 0.83)), loss=Loss(ring_dropped=99))).rule == "incomplete"
 
@@ -47,11 +47,12 @@ def test_verdict_names_the_task_that_had_the_worst_of_many_cpus() -> None:
     worst, rest = blocked(rows[22:], (66, b"hog", 0.96)), blocked(rows[:22], (67, b"cc1", 0.5), (68, b"as", 0.5))
     verdict = judged(frame(np.concatenate((worst, rest))))
     assert verdict.rule == "queueing"
-    assert verdict.headline == "Tasks wait for each other, 56 % of it on CPU 1, where hog (66) had the CPU for 96 %"
+    where = "56 % of it on CPU 1, where hog (66) had the CPU for 96 %"
+    assert verdict.headline == f"Tasks wait up to 8.00 ms for each other, {where}"
     assert not any("had the CPU" in part for part in verdict.evidence)
     several = judged(frame(blocked(waits(), (66, b"hog", 0.5), (67, b"cc1", 0.5))))
     assert several.headline == (
-        "Tasks wait for each other, 100 % of it on CPU 1, 98 % busy; no single cause stands out"
+        "Tasks wait up to 8.00 ms for each other, 100 % of it on CPU 1, 98 % busy; no single cause stands out"
     )
     assert "hog (66) had the CPU for 50 % of these waits" in several.evidence
 
@@ -64,7 +65,8 @@ def test_a_storm_of_wakeups() -> None:
     fields = {"waker_tid": 33, "waker_comm": b"main", "tid": 200 + np.arange(50) % 8}
     verdict = judged(frame(waits(cause="wakeup", **fields)))
     assert verdict.rule == "wakeups"
-    assert verdict.headline == "main (33) wakes 8 tasks that then wait for a CPU: 100 % of the slow waits"
+    wait = "then wait for a CPU: 100 % of the slow waits, up to 8.00 ms"
+    assert verdict.headline == f"main (33) wakes 8 tasks that {wait}"
     assert judged(frame(waits(cause="wakeup", **fields | {"tid": 200 + np.arange(50) % 7}))).rule == "queueing"
     assert judged(frame(waits(cause="wakeup", **fields, woken_by=WokenBy.SOFTIRQ))).rule == "queueing"
     assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"

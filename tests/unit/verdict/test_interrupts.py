@@ -15,7 +15,7 @@ def interrupted(**fields: object) -> Rows:
 def test_slow_waits_behind_interrupts_name_the_source_and_what_to_do() -> None:
     verdict = judged(frame(interrupted()))
     assert verdict.rule == "interrupts"
-    assert verdict.headline == "Interrupts had the CPU for 75 % of the slow waits, most: softirq NET_RX"
+    assert verdict.headline == "Interrupts had the CPU for 75 % of the slow waits, up to 8.00 ms, most: softirq NET_RX"
     assert verdict.evidence[:2] == (
         "softirq NET_RX had the CPU for 50 % of these waits",
         "irq eth0 had the CPU for 25 % of these waits",

@@ -55,10 +55,11 @@ def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
     verdict = judged(made(FAIR, FIFO), tasks=tasks(tid=66, comm=b"hog", run_ns=950 * MS))
     assert (verdict.rule, verdict.headline) == (
         "behind-rt",
-        "hog (66, fifo 50) is a real-time task and had CPU 1 for 95 % of the slow waits of 2 tasks, up to 8.00 ms; "
-        "ordinary tasks get the 5 % that the kernel keeps for them",
+        "hog (66, fifo 50) is a real-time task: it had CPU 1 for 95 % of the waits of 2 tasks, up to 8.00 ms; "
+        "others get 5 %",
     )
-    assert verdict.action == "If it need not go first: chrt -o -p 0 66 makes it an ordinary task"
+    assert verdict.evidence[0] == "ordinary tasks get the 5 % that the kernel keeps for them"
+    assert (verdict.action, verdict.command) == ("Make it an ordinary task: chrt -o -p 0 66", "chrt -o -p 0 66")
 
 
 @pytest.mark.parametrize(("ran_ms", "ratio"), [(500, 0.95), (950, None)])
@@ -70,7 +71,8 @@ def test_nothing_is_said_of_the_limit_that_is_not_reached_or_known(ran_ms: int, 
 
 def test_real_time_tasks_without_a_limit() -> None:
     verdict = judged(made(FAIR, FIFO), replace(HOST, rt_ratio=1.0), tasks=tasks(tid=66, comm=b"hog", run_ns=990 * MS))
-    assert verdict.headline.endswith("nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)")
+    assert verdict.headline.endswith("others get nothing")
+    assert verdict.evidence[0] == "nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)"
 
 
 def test_interrupt_thread_is_not_made_an_ordinary_task() -> None:
@@ -89,35 +91,38 @@ def test_real_time_victim_waits_behind_its_priority_and_above() -> None:
 def test_deadline_task_goes_before_all() -> None:
     verdict = judged(made(FIFO, DEADLINE), tasks=tasks(tid=66, comm=b"hog", run_ns=600 * MS))
     assert verdict.rule == "behind-deadline"
-    assert verdict.headline.startswith("hog (66, deadline) had CPU 1 for 95 % of the slow waits of 2 tasks")
-    assert verdict.evidence[0] == "hog (66, deadline) ran 60 % of the time"
+    assert verdict.headline.startswith("hog (66, deadline) goes first: it had CPU 1 for 95 % of the waits of 2 tasks")
+    assert verdict.evidence[1] == "hog (66, deadline) ran 60 % of the time"
 
 
 def test_weights_of_two_tasks() -> None:
     verdict = judged(lighter(Level.TASK, 15, 1024, nice=19))
     assert verdict.rule == "lower-weight"
-    assert verdict.headline == (
-        "app (101, nice 19) waits up to 8.00 ms for CPU 1 behind hog (66), which has 68 times the weight and had it "
-        "for 95 % of the waits"
-    )
-    assert verdict.action.endswith("renice -n 0 -p 101")
+    assert verdict.headline == "app (101, nice 19) waits up to 8.00 ms: hog (66) has 68 times its weight"
+    assert verdict.evidence[0] == "weights 15 and 1024: hog (66) had CPU 1 for 95 % of the waits"
+    assert verdict.action == "Give it the same weight: renice -n 0 -p 101"
     assert cause_of(lighter(Level.TASK, 820, 1024)) is Cause.PREEMPTION
     assert cause_of(lighter(Level.UNKNOWN, 0, 0)) is Cause.PREEMPTION
 
 
 def test_weight_of_the_policy_idle() -> None:
-    assert judged(lighter(Level.TASK, 3, 1024, policy=Policy.IDLE)).action.endswith(
-        "chrt -o -p 0 101 makes it an ordinary task"
-    )
+    assert judged(lighter(Level.TASK, 3, 1024, policy=Policy.IDLE)).command == "chrt -o -p 0 101"
 
 
 def test_weights_of_two_sessions_and_two_groups() -> None:
     sessions = judged(lighter(Level.AUTOGROUP, 335, 1024, tgid=100))
-    assert "whose session has 3.1 times the weight" in sessions.headline
+    assert "the session of hog (66) has 3.1 times its weight" in sessions.headline
     assert sessions.action.endswith("echo 0 > /proc/100/autogroup")
     groups = judged(lighter(Level.CGROUP, 1024, 4096, cgroup_id=8), tasks=tasks(tid=66, comm=b"hog", cgroup_id=9))
-    assert "whose cgroup has 4 times the weight" in groups.headline
+    assert "the cgroup of hog (66) has 4 times its weight" in groups.headline
     assert groups.action.endswith("echo 400 > /sys/fs/cgroup/system.slice/web.service/cpu.weight")
+
+
+def test_command_for_a_cgroup_quotes_its_path() -> None:
+    rows = lighter(Level.CGROUP, 1024, 4096, cgroup_id=8)
+    paths = {8: "/a\\x2d; reboot", 9: "/b"}
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=paths)
+    assert verdict.command == "echo 400 > '/sys/fs/cgroup/a\\x2d; reboot/cpu.weight'"
 
 
 def test_idle_cpu_stays_evidence_beside_a_class() -> None:
@@ -137,8 +142,7 @@ def test_real_time_task_that_is_taken_off_for_fair_ones_is_throttled() -> None:
     verdict = judged(rows)
     assert verdict.rule == "rt-runtime"
     assert verdict.headline == (
-        "app (101, fifo 50) is throttled on CPU 1, up to 50.0 ms: real-time tasks have used up the 95 % of a CPU that "
-        "they may have"
+        "app (101, fifo 50) is throttled on CPU 1, up to 50.0 ms: real-time tasks used up their 95 % of it"
     )
     assert cause_words(rows[0]) == "throttled, rt"
     assert cause_of(made(FIFO, FAIR, cause="wakeup")) is Cause.WAKEUP  # the kernel could not be preempted
@@ -149,11 +153,9 @@ def test_deadline_task_that_has_used_up_its_runtime() -> None:
     rows["dl_runtime_ns"], rows["dl_period_ns"], rows["dl_missed_ns"][:3] = 5 * MS, 20 * MS, MS
     verdict = judged(rows)
     assert verdict.rule == "deadline-runtime"
-    assert verdict.headline.startswith("app (101, deadline) used up its runtime of 5 ms in each 20 ms")
+    assert verdict.headline == "app (101, deadline) is throttled up to 15.0 ms: used up its 5 ms of each 20 ms"
     assert "deadlines were missed 3 times, by up to 1.00 ms" in verdict.evidence
-    assert verdict.action.endswith(
-        "chrt -d --sched-runtime 10000000 --sched-deadline 20000000 --sched-period 20000000 -p 0 101"
-    )
+    assert verdict.action.endswith("chrt -d -T 10000000 -D 20000000 -P 20000000 -p 0 101")
     assert cause_words(rows[0]) == "throttled, dl"
 
 

@@ -10,13 +10,13 @@ from tests.unit.verdict.frames import MS, frame, judged, quota, waits
 def test_a_group_throttled_by_its_own_quota_or_one_around_it(group: int) -> None:
     verdict = judged(frame(waits(cause="throttled", cgroup_id=group), throttling=quota()))
     assert verdict.rule == "throttled"
-    assert verdict.headline == "web.service is throttled by its quota in 40 % of its periods"
+    assert verdict.headline == "web.service is throttled by its quota in 40 % of its periods, up to 8.00 ms"
     assert any(part.startswith("other waits are fine: p99 ") for part in verdict.evidence)
 
 
 def test_the_quota_of_a_group_with_a_similar_name_is_not_its_own() -> None:
     verdict = judged(frame(waits(cause="throttled", cgroup_id=9), throttling=quota()))
-    assert verdict.headline == "web.service-2.service is throttled by its quota"
+    assert verdict.headline == "web.service-2.service is throttled by its quota, up to 8.00 ms"
     assert verdict.evidence[0] == "how often is not known yet"
 
 
@@ -35,7 +35,7 @@ def test_throttling_that_is_inferred_says_so() -> None:
     verdict = judged(frame(rows, throttling=quota()))
     assert verdict.evidence[0] == "inferred from cpu.stat"
     assert not any("fine" in part for part in verdict.evidence)
-    assert judged(frame(waits(cause="throttled"))).headline == "app (101) is throttled by its quota"
+    assert judged(frame(waits(cause="throttled"))).headline == "app (101) is throttled by its quota, up to 8.00 ms"
 
 
 def test_a_quota_without_slow_waits() -> None:

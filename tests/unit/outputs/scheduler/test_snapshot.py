@@ -352,7 +352,7 @@ def test_an_interrupt_that_blocked_has_a_name_and_no_tid() -> None:
 def test_the_verdict_is_that_of_the_view() -> None:
     shown = view()
     verdict = snapshot(shown)["verdict"]
-    assert list(verdict) == ["level", "rule", "headline", "evidence", "action"]
+    assert list(verdict) == ["level", "rule", "headline", "evidence", "action", "command"]
     assert verdict["headline"] == judge(shown).headline
     assert verdict["headline"] in to_text(shown)
 

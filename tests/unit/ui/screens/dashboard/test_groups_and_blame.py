@@ -186,6 +186,19 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
     assert verdict_band(None, 80) == [[], []]
 
 
+def test_command_is_whole_before_the_headline_is() -> None:
+    verdict = Verdict(
+        "alarm", "rule", "task 7 waits behind task 8", (), "Make it wait: renice -n 10 -p 8", "renice -n 10 -p 8"
+    )
+
+    def words(width: int) -> list[str]:
+        return ["".join(part for part, _ in line).rstrip() for line in verdict_band(verdict, width)]
+
+    assert words(43) == [" !! ALARM  task 7 waits behind task 8", " → Make it wait: renice -n 10 -p 8"]
+    assert words(36) == [" !! ALARM  task 7 waits behind task", " 8   → renice -n 10 -p 8"]
+    assert words(28) == [" !! ALARM  task 7 waits beh…", " → renice -n 10 -p 8"]
+
+
 def test_the_verdict_does_not_steer_the_terminal() -> None:
     hostile = Verdict("notice", "rule", "\x1b[31mred", ("\u202e",), "日本語")
     for width in range(13, 60):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.entitlement.weights import (
+from schedtop.model.weights import (
     IDLE_WEIGHT,
     cpu_weight_of_shares,
     nice_of_weight,
