@@ -8,16 +8,18 @@ import click
 
 from schedtop.base.units import NS_PER_S
 from schedtop.cli.options import flame_format_option, measuring_options, output_options, thread_options
+from schedtop.cli.program import RunsProgram, program_argument
 from schedtop.cli.types import Duration, Number
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
 
 
-@click.command("offcpu")
+@click.command("offcpu", cls=RunsProgram)
+@program_argument
 @thread_options
-@click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), default=5 * NS_PER_S, metavar="TIME",
-              help="How long to measure, 0.1s to 1h; ctrl-c ends it earlier.  [default: 5s]")  # fmt: skip
+@click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), metavar="TIME",
+              help="How long to measure, 0.1s to 1h; ctrl-c ends it earlier.  [default: 5s, a COMMAND 1h]")  # fmt: skip
 @click.option("--min", "min_ns", type=Duration(0, 3600 * NS_PER_S), default=0, metavar="TIME",
               help="Leave out shorter waits; they are counted.  [default: 0, every wait]")  # fmt: skip
 @click.option("--state", type=click.Choice(["all", "blocked", "runnable", "sleeping", "uninterruptible"]),
@@ -34,6 +36,7 @@ def offcpu(signals: Signals, /, **options: Any) -> int:
     """What threads do while they have no CPU.
 
     Time without a CPU is split into runnable (run delay) and blocked, by the stacks with which threads left their CPU.
+    A COMMAND is started, measured from its first instruction to its end, and its exit status is ours.
     """
     from schedtop.commands.offcpu import run  # late: --help and completion need only what stands above
 

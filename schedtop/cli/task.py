@@ -8,18 +8,20 @@ import click
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.cli.options import measuring_options, output_options
+from schedtop.cli.program import RunsProgram, program_argument
 from schedtop.cli.types import Duration, Number
 
 if TYPE_CHECKING:
     from schedtop.run.signals import Signals
 
 
-@click.command("task")
-@click.argument("tid", type=Number(least=1), metavar="TID")
+@click.command("task", cls=RunsProgram)
+@click.argument("tid", type=Number(least=1), metavar="[TID]", required=False)
+@program_argument
 @click.option("--process/--thread", "whole_process", default=None,
               help="All threads of its process, or this alone.  [default: all, if TID is a process's]")  # fmt: skip
-@click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), default=5 * NS_PER_S, metavar="TIME",
-              help="How long to look, 0.1s to 1h.  [default: 5s]")  # fmt: skip
+@click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), metavar="TIME",
+              help="How long to look, 0.1s to 1h.  [default: 5s, a COMMAND 1h]")  # fmt: skip
 @click.option("--interval", type=Duration(10 * NS_PER_MS, 10 * NS_PER_S), default=100 * NS_PER_MS, metavar="TIME",
               help="How much time a piece of the strip of states has, 10ms to 10s.  [default: 100ms]")  # fmt: skip
 @click.option("--threshold", type=Duration(NS_PER_US, NS_PER_S, bare=False), default=NS_PER_MS, metavar="TIME",
@@ -36,7 +38,8 @@ def task(signals: Signals, /, **options: Any) -> int:
 
     States over time, waits and wakers, CPUs, system calls, page faults, reads and writes, network. TID is a thread's
     number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
-    early and writes what there is.
+    early and writes what there is. A COMMAND is started and looked at from its first instruction to its end; its exit
+    status is ours.
     """
     from schedtop.commands.task.command import run  # late: --help and completion need only what stands above
 

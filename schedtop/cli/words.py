@@ -16,6 +16,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, ShellComplete, split_arg_string  # type: ignore[attr-defined,unused-ignore]
 
+from schedtop.cli.program import GIVEN
+
 VARIABLE = "_SCHEDTOP_COMPLETE"
 """Names the shell that asks; SCHEDTOP_LINE has what is before the cursor, SCHEDTOP_WORD what is to be replaced."""
 
@@ -95,6 +97,11 @@ def _groups_in(directory: Path) -> list[str]:
     return sorted(name for name in names if _PLAIN.fullmatch(name))
 
 
+def _programs(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Files, once there is a `--`."""
+    return _kind("file")(context, incomplete) if GIVEN in context.meta else []
+
+
 _BY_METAVAR: Mapping[str, Words] = {
     "FILE": _kind("file"),
     "NAME": _kind("file"),
@@ -102,9 +109,10 @@ _BY_METAVAR: Mapping[str, Words] = {
     "PATH": _cgroups,
     "CONDITION": _metrics,
     "ACTION": _actions,
-    "TID": _kind("task"),
 }
-_BY_NAME: Mapping[str, Words] = {"pid": _kind("task"), "tid": _kind("task"), "pidns": _kind("task")}
+_BY_NAME: Mapping[str, Words] = {
+    "pid": _kind("task"), "tid": _kind("task"), "pidns": _kind("task"), "program": _programs
+}  # fmt: skip
 
 
 def values_of(param: click.Parameter) -> Words | None:

@@ -187,6 +187,10 @@ class OffCpu:
         object.__setattr__(self, "blocked_ns", blocked)
         object.__setattr__(self, "runnable_ns", sum(row.total_ns for row in self.rows if row.state == RUNNABLE))
 
+    def times(self, state: str) -> Times:
+        """Of all threads together; `state`: one of STATE_CHOICES or STATES."""
+        return sum((row.times for row in filter(selected(state), self.rows)), Times())
+
     @property
     def threads(self) -> tuple[ThreadSummary, ...]:
         """Every thread that was without a CPU, those with the most blocked time first."""

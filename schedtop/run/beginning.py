@@ -11,6 +11,8 @@ from schedtop.run.priority import is_raised, raise_priority
 
 def begin(arguments: Sequence[str]) -> None:
     """To be called with the command line, before anything large is imported and before any thread is started."""
+    if "--" in arguments:  # behind it are a program's own
+        arguments = arguments[: arguments.index("--")]
     completes = "_SCHEDTOP_COMPLETE" in os.environ
     if is_raised(arguments) and not completes:
         raise_priority(arguments)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import click
 
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.output import checked_output, write_output
+from schedtop.commands.program import duration_ns, end_with, with_program
 from schedtop.commands.task.waits import SlowWaits
 from schedtop.model.source import SourceError
 from schedtop.outputs.task.fields import to_json
 from schedtop.outputs.task.text import to_text
+from schedtop.run.program import Program
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
@@ -29,13 +32,23 @@ from schedtop.sources.task.source import LiveTaskSource
 
 def run(signals: Signals, options: dict[str, Any]) -> int:
     """What the command does, by its options; gives the exit status."""
-
+    if (options["tid"] is None) is not bool(options["program"]):
+        raise click.UsageError("one task is looked at: give a TID, or a program behind --")
+    if options["program"] and options["whole_process"] is False:
+        raise click.UsageError("--thread: a program is looked at with all its threads")
     output = checked_output(options)
-    with progress("looking at it"):
-        report = in_thread(lambda: _look(options, signals.stop), signals)
+    return with_program(signals, options, lambda program: _report(signals, options, output, program))
+
+
+def _report(signals: Signals, options: dict[str, Any], output: Path | None, program: Program | None) -> int:
+    # What the program says has the terminal to itself.
+    with progress("" if program else "looking at it"):
+        report = in_thread(lambda: _look(options, signals.stop, program), signals)
+    if program:
+        end_with(program, signals.answered())
     # In a thread as well: a second ctrl-c ends it, should no one read.
     in_thread(lambda: write_output(report, output, force=options["force"]), signals)
-    return 0
+    return program.wait(signals) if program else 0
 
 
 def _named(tid: int) -> TaskName:
@@ -47,23 +60,31 @@ def _named(tid: int) -> TaskName:
         raise click.UsageError(f"TID: {error}") from error
 
 
-def _look(options: dict[str, Any], stop: threading.Event) -> str:
+def _look(options: dict[str, Any], stop: threading.Event, program: Program | None = None) -> str:
     """The report as text."""
-
-    name = _named(options["tid"])
+    name = _named(program.pid if program else options["tid"])
     whole = options["whole_process"]
     if whole is None:
         whole = name.tid == name.tgid
     threshold = options["threshold"] if options["slow_waits"] else None
-    task_options = {"source": options["source"], "column_ns": options["interval"]}
-    interval = min(options["duration"], NS_PER_S)
+    duration = duration_ns(options)
+    task_options = {
+        "source": options["source"],
+        "column_ns": options["interval"],
+        "held": program.words if program else (),
+    }
+    interval = min(duration, NS_PER_S)
     try:
         with (
             SlowWaits(name.tgid, 0 if whole else name.tid, threshold, options["source"]) as waits,
             LiveTaskSource(name.tid, whole, interval, **task_options) as source,
         ):
             waits.begin()
-            task = source.look(options["duration"], stop)
+            if program:
+                if stop.is_set():
+                    raise SourceError("it was interrupted before the program began")
+                program.go(stop)
+            task = source.look(duration, stop)
     except SourceError as error:
         raise (ended_before(name) if has_gone(name) else error) from error
     task = waits.added_to(task)

@@ -10,7 +10,7 @@ from schedtop.base.stacks import ENDED, Stack, Waker
 from schedtop.base.units import (
     iso_time,
 )
-from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuRow, Times, Wakers
+from schedtop.offcpu.measurement import LockHolder, OffCpu, OffCpuRow, ThreadSummary, Times, Wakers
 from schedtop.offcpu.threads import ThreadLine, measured, top_rows, top_threads
 from schedtop.outputs.offcpu.asked import ASKED, TOP, Asked
 from schedtop.outputs.plain import json_text
@@ -33,7 +33,7 @@ def document(offcpu: OffCpu, asked: Asked = ASKED) -> dict[str, Any]:
         "thread_count": len(threads),
         "idle_thread_count": sum(line.is_idle for line in threads),
         "stack_count": len(stacks),
-        "top_blocking": [line.thread.tid for line in blocked[: asked.count(TOP)]],
+        "top_blocking": [_blocked(line.thread) for line in blocked[: asked.count(TOP)]],
         "threads": [_thread(line, offcpu) for line in threads],
         "stacks": [_row(row) for row in stacks[:most]],
         "stacks_left_out": {"count": len(left_out), "total_ns": sum(row.total_ns for row in left_out)},
@@ -42,7 +42,7 @@ def document(offcpu: OffCpu, asked: Asked = ASKED) -> dict[str, Any]:
 
 def about(offcpu: OffCpu, state: str) -> dict[str, Any]:
     """What was measured, as data."""
-    by_state = {name: sum(row.total_ns for row in offcpu.rows if row.state == name) for name in states(offcpu)}
+    by_state = {name: offcpu.times(name) for name in states(offcpu)}
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -57,7 +57,13 @@ def about(offcpu: OffCpu, state: str) -> dict[str, Any]:
         "below_min": {"count": offcpu.below_count, "total_ns": offcpu.below_ns},
         "wakers": offcpu.wakers >= Wakers.NAMES,
         "waker_stacks": offcpu.wakers is Wakers.STACKS,
-        "totals": {"blocked_ns": offcpu.blocked_ns, "runnable_ns": offcpu.runnable_ns, "by_state_ns": by_state},
+        "totals": {
+            "blocked_ns": offcpu.blocked_ns,
+            "runnable_ns": offcpu.runnable_ns,
+            "by_state_ns": {name: times.total_ns for name, times in by_state.items()},
+            "blocked": _times(offcpu.times("blocked")),
+            "by_state": {name: _times(times) for name, times in by_state.items()},
+        },
         "loss": asdict(offcpu.loss),
         "notes": list(offcpu.notes),
     }
@@ -83,6 +89,10 @@ def _times(times: Times) -> dict[str, Any]:
         "min_ns": times.min_ns if known else None,
         "max_ns": times.max_ns if known else None,
     }
+
+
+def _blocked(thread: ThreadSummary) -> dict[str, Any]:
+    return {"tid": thread.tid, "comm": thread.comm, "blocked_ns": thread.blocked.total_ns, "share": thread.share}
 
 
 def _thread(line: ThreadLine, offcpu: OffCpu) -> dict[str, Any]:

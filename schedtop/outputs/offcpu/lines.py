@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schedtop import __version__
 from schedtop.base.units import exact_duration, format_counted, format_ns, format_round_ns, iso_time, plural, printable
-from schedtop.offcpu.measurement import OffCpu
+from schedtop.offcpu.measurement import OffCpu, Times
 from schedtop.outputs.offcpu.document import states
 
 
@@ -16,7 +16,7 @@ def origin(offcpu: OffCpu) -> list[str]:
 
 
 def measured_lines(offcpu: OffCpu) -> list[str]:
-    by_state = {name: sum(row.total_ns for row in offcpu.rows if row.state == name) for name in states(offcpu)}
+    by_state = {name: offcpu.times(name).total_ns for name in states(offcpu)}
     threshold = "every wait counts (no minimum)"
     if offcpu.min_ns:
         shorter = f"{format_counted(offcpu.below_count, 'shorter one')}, {format_ns(offcpu.below_ns)} in all, "
@@ -27,7 +27,17 @@ def measured_lines(offcpu: OffCpu) -> list[str]:
     blocked = ", ".join(f"{name} {format_ns(ns)}" for name, ns in by_state.items() if name != "runnable")
     whole = f"blocked {format_ns(offcpu.blocked_ns)} in all" + (f" ({blocked})" if blocked else "")
     whole += f", runnable without a CPU {format_ns(offcpu.runnable_ns)}"
-    return [threshold, whole + (f", idle kernel threads {format_ns(idle)}" if idle else "")]
+    whole += f", idle kernel threads {format_ns(idle)}" if idle else ""
+    every = {"blocked": offcpu.times("blocked"), "runnable": offcpu.times("runnable")}
+    lengths = [lengths_words(name, times) for name, times in every.items() if times.count]
+    return [threshold, whole, *(["; ".join(lengths)] if lengths else [])]
+
+
+def lengths_words(name: str, times: Times) -> str:
+    """How many waits there were, and how long they were."""
+    average = format_ns(times.average_ns or 0)
+    lengths = f"average {average}, min {format_ns(times.min_ns)}, max {format_ns(times.max_ns)}"
+    return f"{name} {format_counted(times.count, 'time')}: {lengths}"
 
 
 def trouble(offcpu: OffCpu) -> list[str]:

@@ -1,4 +1,4 @@
-"""As which user the commands of triggers run: as the one who called sudo, and never with capabilities of ours."""
+"""As which user commands of triggers and measured programs run: who called sudo, with no capability of ours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedtop.base.invoker import Invoker, invoker
+from schedtop.outputs.triggers.command_child import KEEP
 
 _CHILD = str(Path(__file__).with_name("command_child.py"))
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -25,17 +26,18 @@ class Runner:
     environment: Mapping[str, str]
 
 
-def runner(*, as_root: bool = False) -> Runner:
-    """Who runs commands now. `as_root`: root does, whoever called. Raises UnclearInvoker."""
+def runner(*, as_root: bool = False, gate: str = "") -> Runner:
+    """Who runs commands now. `as_root`: root does, whoever called. `gate`: the number of a socket at which the command
+    waits before it begins (command_child.py). Raises UnclearInvoker."""
     user = None if as_root else invoker()
-    if user is None and os.geteuid() == 0:
-        return Runner((), dict(os.environ))
     # Isolated: of the environment, which is that user's, nothing is read while there are rights to lose.
     before = (sys.executable or "/usr/bin/python3", "-ISB", _CHILD)
+    if user is None and os.geteuid() == 0:
+        return Runner((*before, KEEP, "", "", gate) if gate else (), dict(os.environ))
     if user is None:
-        return Runner((*before, "", "", ""), dict(os.environ))
+        return Runner((*before, "", "", "", gate), dict(os.environ))
     groups = ",".join(map(str, user.groups))
-    return Runner((*before, str(user.uid), str(user.gid), groups), _environment(user))
+    return Runner((*before, str(user.uid), str(user.gid), groups, gate), _environment(user))
 
 
 def _environment(user: Invoker) -> dict[str, str]:

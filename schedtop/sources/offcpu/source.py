@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -28,6 +28,9 @@ from schedtop.sources.scope import Scope
 
 LEARN_NS = 250 * NS_PER_MS
 """How often new stacks are symbolised: a process that is gone by then has no symbols."""
+
+FIRST_LEARN_NS = 5 * NS_PER_MS
+"""After that for the first time of a program that has just begun, and each time later: it may have ended soon."""
 
 LARGEST_SHARE = 0.2
 """Of a CPU, for reading and for what is made of it: the screen must stay quick, and so must the host."""
@@ -61,8 +64,11 @@ class LiveOffCpu:
         wakers: Wakers = Wakers.INTERRUPTS,
         source: str = "auto",
         limits: Limits = _USUAL,
+        held: bool = False,
     ) -> None:
+        """`held`: what is measured has not begun, and begins when this is open: what it did before does not count."""
         self._scope = scope
+        self._held = held
         self._interval_ns = interval_ns
         self._min_ns = min_ns
         self._wakers = wakers
@@ -84,7 +90,7 @@ class LiveOffCpu:
         self._missed = 0
         self._ended = EndedThreads()
         try:
-            before = self._tell_of_sleepers(time.monotonic_ns())
+            before = {} if self._held else self._tell_of_sleepers(time.monotonic_ns())
             self._maker = RowMaker(self._stacks, before, self._wakers)
             self._start_time_ns = time.time_ns()
             self._start_ns = time.monotonic_ns()
@@ -111,21 +117,26 @@ class LiveOffCpu:
             due = max(due + self._interval_ns, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns)
         yield self._finished(time.monotonic_ns(), "")
 
-    def take(self, duration_ns: int, stop: threading.Event) -> OffCpu:
-        """What happens in `duration_ns` from the opening on; in less if `stop` is set."""
+    def take(self, duration_ns: int, stop: threading.Event, ended: Callable[[], bool] = lambda: False) -> OffCpu:
+        """What happens in `duration_ns` from the opening on; in less if `stop` is set.
+
+        `ended`: whether that is because all that is measured has ended.
+        """
         end_ns = self._start_ns + duration_ns
         self._programs.open(self._start_ns, end_ns, self._min_ns)
         early = self._learn_until(end_ns, stop)
-        note = "it was interrupted, and ended early" if early else ""
+        note = "it was interrupted, and ended early" if early and not ended() else ""
         return self._finished(min(end_ns, time.monotonic_ns()), note)
 
     def _learn_until(self, end_ns: int, stop: threading.Event) -> bool:
         """Learns of new stacks until a time, or until `stop` is set: then it is true, and symbols must be quick."""
         self._symbols.stop = stop
+        pause_ns = FIRST_LEARN_NS if self._held else LEARN_NS
         while (rest := end_ns - time.monotonic_ns()) > 0:
-            if stop.wait(min(rest, LEARN_NS) / NS_PER_S):
+            if stop.wait(min(rest, pause_ns) / NS_PER_S):
                 return True
             self._learn()
+            pause_ns = min(2 * pause_ns, LEARN_NS)
         return stop.is_set()
 
     def _tell_of_sleepers(self, now: int) -> dict[int, Stack]:

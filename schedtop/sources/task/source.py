@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.host import Host
+from schedtop.model.rows import text
 from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.pid_numbers import pid_numbers
@@ -48,6 +49,7 @@ class Aim:
     whole_process: bool
     source: str
     column_ns: int
+    held: tuple[str, ...] = ()
 
 
 class LiveTaskSource:
@@ -65,8 +67,10 @@ class LiveTaskSource:
         interval_ns: int = NS_PER_S,
         source: str = "auto",
         column_ns: int = COLUMN_NS,
+        held: tuple[str, ...] = (),
     ) -> None:
-        self._aim = Aim(tid, whole_process, source, column_ns)
+        """`held`: the words of a program that the process will be: it begins when this is open."""
+        self._aim = Aim(tid, whole_process, source, column_ns, held)
         self._interval_ns = interval_ns
         self._names = syscall_names()
         self.host: Host
@@ -74,6 +78,8 @@ class LiveTaskSource:
     def __enter__(self) -> Self:
         require_host_numbers()
         self.name = identify(self._aim.tid)
+        if self._aim.held:  # it may be gone before it can be asked
+            self.name = replace(self.name, command_line=text(os.fsencode(" ".join(self._aim.held))))
         front_end = choose_task_front_end(self._aim.source)
         self.host = proc.identify_host(front_end.name, pid_numbers().note)
         self._programs = TaskPrograms(front_end, proc.possible_cpus())
@@ -99,7 +105,9 @@ class LiveTaskSource:
     def frames(self, stop: threading.Event) -> Iterator[TaskFrame]:
         """A TaskFrame each interval, a last one when it has ended or `stop` is set."""
         ended = False
-        while not stop.is_set() and not ended:
+        begins = bool(self._aim.held)  # it may end before anybody looks
+        while begins or not (stop.is_set() or ended):
+            begins = False
             columns: list[Column] = []
             events = SingleEvents(self._programs, self._names)
             deadline = self._earlier.time_ns + self._interval_ns
@@ -144,7 +152,9 @@ class LiveTaskSource:
         for tid in tids:
             stat = self._threads.begin(tid)
             if stat:
-                call = CallUnderWay() if stat.state == RUNNING else current_call(name.tgid, tid, self._names)
+                # What holds a program back is no call of its own.
+                idle = stat.state == RUNNING or self._aim.held
+                call = CallUnderWay() if idle else current_call(name.tgid, tid, self._names)
                 self._programs.seed_thread(tid, stat.state, start, call)
                 seeded = True
         if not seeded:

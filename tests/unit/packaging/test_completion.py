@@ -76,6 +76,18 @@ def test_commands_options_and_values_are_offered_and_nothing_slow_is_imported() 
     assert not imported & {"numpy", "textual", "rich", "tomlkit", "jinja2", "matplotlib", "prometheus_client", "bcc"}
 
 
+def test_a_program_is_offered_behind_its_mark_alone() -> None:
+    (tasks, programs, words, none, nothing), _ = ask(
+        ("bash", "schedtop task ", ""),
+        ("bash", "schedtop task -- l", "l"),
+        ("bash", "schedtop offcpu -- ls /e", "/e"),
+        ("bash", "schedtop offcpu l", "l"),
+        ("bash", "schedtop offcpu -- ls --s", "--s"),
+    )
+    assert tasks == ["task\t\t"] and none == []
+    assert programs == ["file\tl\t"] and words == ["file\t/e\t"] and nothing == ["file\t--s\t"]
+
+
 def test_a_shell_that_replaces_whole_words_gets_whole_words() -> None:
     (zsh, unknown), _ = ask(("zsh", "schedtop", "--theme=d"), ("tcsh", "schedtop ", ""))
     assert zsh == ["word\t--theme=dark\t"]

@@ -47,7 +47,17 @@ def test_json_has_the_issues_numbers() -> None:
     )
     assert data["totals"]["blocked_ns"] == 10_000_000 and data["totals"]["runnable_ns"] == 3_000
     assert data["totals"]["by_state_ns"]["idle"] == 9_000_000
-    assert data["top_blocking"] == [11, 12]
+    assert data["totals"]["blocked"] == {
+        "count": 5, "under_way": 1, "total_ns": 10_000_000, "average_ns": 2_000_000, "min_ns": 1_000_000,
+        "max_ns": 5_000_000,
+    }  # fmt: skip
+    assert data["totals"]["by_state"]["runnable"] == {
+        "count": 3, "under_way": 0, "total_ns": 3_000, "average_ns": 1_000, "min_ns": 500, "max_ns": 2_000,
+    }  # fmt: skip
+    assert data["top_blocking"] == [
+        {"tid": 11, "comm": "worker", "blocked_ns": 8_000_000, "share": 0.8},
+        {"tid": 12, "comm": "a?[31m;<b>?c", "blocked_ns": 2_000_000, "share": 0.2},
+    ]
     first = data["threads"][0]
     assert (first["tid"], first["comm"], first["blocked_share_ratio"]) == (11, "worker", 0.8)
     assert first["blocked"] == {
@@ -74,7 +84,9 @@ def test_text_says_what_was_measured_and_what_was_lost() -> None:
     for words in (
         "only pid:10", "over 10.0 ms", "waits of 1 µs and longer (--min 1us)", "7 shorter ones, 3.50 µs in all",
         "blocked 10.0 ms in all (sleeping 8.00 ms, uninterruptible 2.00 ms)", "runnable without a CPU 3.00 µs",
-        "idle kernel threads 9.00 ms", "Top threads by held up: 2 of 2", "80.0 %", "    ns::Lock<int>::take()",
+        "idle kernel threads 9.00 ms", "blocked 5 times: average 2.00 ms, min 1.00 ms, max 5.00 ms; runnable 3 times: "
+        "average 1.00 µs, min 500 ns, max 2.00 µs",
+        "Top threads by held up: 2 of 2", "80.0 %", "    ns::Lock<int>::take()",
         "    libc.so.6+0x1234", "    [lost]", "woken by [interrupt]", "note: it was interrupted",
         "lost: kernel stacks: 2",
     ):  # fmt: skip
@@ -96,7 +108,7 @@ def test_folded_and_picture_hold_any_name() -> None:
 
 def fields_of(data: Any) -> set[str]:
     if isinstance(data, dict):
-        return set(data).union(*(fields_of(value) for key, value in data.items() if key != "by_state_ns"))
+        return set(data).union(*(fields_of(value) for key, value in data.items() if not key.startswith("by_state")))
     return set().union(*map(fields_of, data)) if isinstance(data, list) else set()
 
 
@@ -141,7 +153,7 @@ def test_json_has_all_threads_with_what_lists_make_of_them() -> None:
     assert (stuck["tid"], stuck["held_up_ns"], stuck["idle"], stuck["mostly_in"]) == (12, 10**7, False, "file lock")
     assert stuck["lock_holders"] == [{"pid": 77, "comm": "holder"}] and worker["lock_holders"] is None
     assert (first["idle"], first["held_up_ns"], first["mostly_in"]) == (True, 0, "epoll")
-    assert data["top_blocking"] == [12, 11]
+    assert [one["tid"] for one in data["top_blocking"]] == [12, 11]
     assert (len(data["stacks"]), data["stack_count"]) == (2, 102)
     assert data["stacks_left_out"] == {"count": 100, "total_ns": 10**9}
     assert len(document(EVERYBODY)["stacks"]) == 102
