@@ -2,7 +2,7 @@
 
 make screenshots [ARGS="contention quota"]           needs neither root nor a kernel with BPF
 sudo make record-scenes [ARGS="contention"]          performs the loads on this machine
-sudo python -m tests.scenes live                     the path on the screen, while its load runs
+sudo python -m tests.scenes live                     the path, activity: on the screen, while its load runs
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from schedtop.model.source import SourceError
+from tests.scenes.activity import ACTIVITY_SHOT, activity_picture
 from tests.scenes.draw import RECORDINGS, browser, svg_of, write_png
 from tests.scenes.live import PATH_SHOT, path_picture
 from tests.scenes.loads import SCENES
@@ -23,6 +24,9 @@ from tests.scenes.shots import SHOTS
 
 PICTURES = Path("screenshots")
 MADE_UP = "synthetic-256-cpus"
+
+LIVE = {PATH_SHOT.name: path_picture, ACTIVITY_SHOT.name: activity_picture}
+"""What no recording holds."""
 
 
 def main() -> None:
@@ -36,7 +40,7 @@ def main() -> None:
     known = {
         "draw": {shot.name for shot in SHOTS},
         "record": {*(scene.name for scene in SCENES), MADE_UP},
-        "live": {PATH_SHOT.name},
+        "live": {*LIVE},
     }[options.what]
     if unknown := sorted(set(options.names) - known):
         parser.error(f"there is no {unknown[0]!r}: choose from {', '.join(sorted(known))}")
@@ -44,7 +48,7 @@ def main() -> None:
     # What is running ends with us.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     if options.what == "live":
-        sys.exit(_draw_live())
+        sys.exit(max(_draw_live(name) for name in LIVE if name in names))
     sys.exit(_draw(names) if options.what == "draw" else _record(names, options.tries))
 
 
@@ -69,14 +73,14 @@ def _draw(names: set[str]) -> int:
     return 0
 
 
-def _draw_live() -> int:
-    program, svg = browser(), PICTURES / f"{PATH_SHOT.name}.svg"
+def _draw_live(name: str) -> int:
+    program, svg = browser(), PICTURES / f"{name}.svg"
     try:
-        svg.write_text(path_picture())
+        svg.write_text(LIVE[name]())
         if program:
             write_png(svg, svg.with_suffix(".png"), program)
     except (SourceError, OSError, subprocess.SubprocessError) as error:
-        print(f"{PATH_SHOT.name}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 1
     print(svg)
     return 0

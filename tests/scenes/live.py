@@ -123,9 +123,9 @@ async def _drawn(source: LiveSource, subject: PathSubject) -> str:
     app = SchedtopApp(source, on_demand=opened)
     async with app.run_test(size=PATH_SHOT.size) as pilot:
         app.theme = PATH_SHOT.theme
-        await _until(pilot, lambda: app.dashboard.view is not None)
+        await until(pilot, lambda: app.dashboard.view is not None)
         PathOpener(app.dashboard, app.dashboard.shown, opened).open(subject)
-        await _until(pilot, lambda: _shows_enough(app.screen))
+        await until(pilot, lambda: _shows_enough(app.screen))
         await pilot.press("space")
         await pilot.pause()
         svg = app.export_screenshot(title="schedtop", simplify=True)
@@ -138,7 +138,8 @@ def _shows_enough(screen: object) -> bool:
     return frame is not None and frame.duration_ns >= SHOWN_NS and frame.inversion is not None
 
 
-async def _until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
+async def until(pilot: Pilot[int], is_so: Callable[[], bool]) -> None:
+    """Waits until something is so. Raises TimeoutError."""
     end_s = time.monotonic() + MOST_S
     while not is_so():
         if time.monotonic() > end_s:
