@@ -7,7 +7,8 @@
  * itself writes there, so nothing is atomic; what happens to its connections in interrupts is in `flows`. Nothing is
  * ever cleared but a slot for its next owner, which user space has then read; differences are user space's.
  *
- * The size of `calls` is user space's: a row of MOST_CALLS for each CPU.
+ * The size of `calls` is user space's: CALLS_OF_CPU for each CPU, first those of all, then those of the process that is
+ * selected.
  */
 #ifndef SCHEDTOP_ACTIVITY_ACTIVITY_H
 #define SCHEDTOP_ACTIVITY_ACTIVITY_H
@@ -25,6 +26,7 @@
 #define MOST_OWNERS 32768
 #define MOST_FLOWS 8192
 #define CONNECTION_STATES 16
+#define CALLS_OF_CPU (2 * MOST_CALLS)
 
 /* activity_config.parts */
 #define PART_SYSCALLS 1
@@ -47,6 +49,7 @@
 struct activity_config {
 	u32 epoch; /* goes up by one each interval, from 1; 0: nothing is counted yet */
 	u32 parts;
+	u32 selected_tgid; /* whose calls are counted by themselves as well; 0: of none */
 	u64 begin_ns;
 	u8 traits[MOST_CALLS];
 };
@@ -443,17 +446,12 @@ static __always_inline void count_files(struct activity_task *slot, u32 traits, 
 	}
 }
 
-static __always_inline void count_call(struct activity_config *settings, struct activity_task *slot, u32 number,
-				       s64 result, u64 ns)
+/* By its number: of all below MOST_CALLS, of the selected process from there on, also among the errors. */
+static __always_inline void count_by_number(u32 number, s64 result, u64 ns, u32 epoch)
 {
-	u32 at = bpf_get_smp_processor_id() * MOST_CALLS + number, epoch = settings->epoch;
+	u32 at = bpf_get_smp_processor_id() * CALLS_OF_CPU + number;
 	struct activity_call *call = calls.lookup(&at);
 
-	slot->syscalls++;
-	slot->syscall_ns += ns;
-	note_longest(slot->max_epoch, slot->max_ns, ns, epoch);
-	if (is_error(result))
-		slot->syscall_errors++;
 	if (!call)
 		return;
 	call->count++;
@@ -464,6 +462,21 @@ static __always_inline void count_call(struct activity_config *settings, struct 
 		if (!count_error(number, result))
 			COUNT_LOSS(errors_untracked);
 	}
+}
+
+static __always_inline void count_call(struct activity_config *settings, struct activity_task *slot, u32 number,
+				       s64 result, u64 ns)
+{
+	u32 epoch = settings->epoch;
+
+	slot->syscalls++;
+	slot->syscall_ns += ns;
+	note_longest(slot->max_epoch, slot->max_ns, ns, epoch);
+	if (is_error(result))
+		slot->syscall_errors++;
+	count_by_number(number, result, ns, epoch);
+	if (settings->selected_tgid && settings->selected_tgid == slot->tgid)
+		count_by_number(MOST_CALLS + number, result, ns, epoch);
 }
 
 static __always_inline u32 traits_of(struct activity_config *settings, u32 number)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import reduce
+from operator import add
 from types import MappingProxyType
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -73,6 +77,7 @@ class ActivityLoss:
 class Activity:
     """One interval, by thread. `rows`, `connections`: ROW_DTYPE, the latter with the open connections of each alone.
 
+    `selected_syscalls`: those of the process `selected_tgid` alone, if there is one (0: none).
     `transitions`: of TCP connections of the host: how often from one state to another. `cgroups`: paths by id.
     `unavailable`: what is not told, with why. `start_time_ns`: wall clock; `end_ns`: CLOCK_MONOTONIC.
     """
@@ -85,6 +90,8 @@ class Activity:
     only: tuple[str, ...] = PARTS
     connections: Rows = field(default_factory=lambda: np.zeros(0, ROW_DTYPE))
     syscalls: tuple[Call, ...] = ()
+    selected_tgid: int = 0
+    selected_syscalls: tuple[Call, ...] = ()
     transitions: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -92,29 +99,68 @@ class Activity:
 
     def __add__(self, later: Activity) -> Activity:
         """Both intervals as one; gauges are the later one's."""
-        calls = {call.name: call for call in self.syscalls}
-        for call in later.syscalls:
-            calls[call.name] = calls[call.name] + call if call.name in calls else call
-        transitions = dict(self.transitions)
-        for change, count in later.transitions.items():
+        return total((self, later))
+
+
+class ActivitySource(Protocol):
+    """Where activity comes from. A context manager, opened and used by one thread; closing it detaches.
+
+    Opening raises SourceError with one sentence for the user.
+    """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc: Any) -> None: ...
+
+    def select(self, tgid: int) -> None:
+        """From the next interval on the system calls of this process are told as well; 0: of none. Of any thread."""
+        ...
+
+    def frames(self, stop: threading.Event) -> Iterator[Activity]:
+        """What was done in each interval; ends soon when `stop` is set."""
+        ...
+
+
+def total(intervals: Sequence[Activity]) -> Activity:
+    """Intervals that follow each other as one; gauges are the last one's. Raises ValueError without any."""
+    if not intervals:
+        raise ValueError("there is no interval")
+    if len(intervals) == 1:
+        return intervals[0]
+    first, last = intervals[0], intervals[-1]
+    transitions: dict[tuple[str, str], int] = {}
+    for each in intervals:
+        for change, count in each.transitions.items():
             transitions[change] = transitions.get(change, 0) + count
-        return Activity(
-            host=self.host,
-            start_time_ns=self.start_time_ns,
-            end_ns=later.end_ns,
-            interval_ns=self.interval_ns + later.interval_ns,
-            rows=merge_threads([self.rows, later.rows]),
-            only=self.only,
-            connections=later.connections,
-            syscalls=in_order(calls.values()),
-            transitions=MappingProxyType(transitions),
-            cgroups=later.cgroups,
-            unavailable=later.unavailable,
-            loss=self.loss + later.loss,
-        )
+    return Activity(
+        host=first.host,
+        start_time_ns=first.start_time_ns,
+        end_ns=last.end_ns,
+        interval_ns=sum(each.interval_ns for each in intervals),
+        rows=merge_threads([each.rows for each in intervals]),
+        only=first.only,
+        connections=last.connections,
+        syscalls=_merged(each.syscalls for each in intervals),
+        selected_tgid=last.selected_tgid,
+        selected_syscalls=_merged(
+            each.selected_syscalls for each in intervals if each.selected_tgid == last.selected_tgid
+        ),
+        transitions=MappingProxyType(transitions),
+        cgroups=MappingProxyType({number: path for each in intervals for number, path in each.cgroups.items()}),
+        unavailable=last.unavailable,
+        loss=reduce(add, (each.loss for each in intervals)),
+    )
+
+
+def _merged(tables: Iterable[Sequence[Call]]) -> tuple[Call, ...]:
+    """Calls merged by name, in order."""
+    calls: dict[str, Call] = {}
+    for table in tables:
+        for call in table:
+            calls[call.name] = calls[call.name] + call if call.name in calls else call
+    return in_order(calls.values())
 
 
 def in_order(calls: Iterable[Call]) -> tuple[Call, ...]:
     """System calls by time, longest first."""
-
     return tuple(sorted(calls, key=lambda call: (-call.total_ns, -call.count, call.name)))

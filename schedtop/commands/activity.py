@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.fields import FIELDS
 from schedtop.base.units import printable
 from schedtop.commands.output import checked_output, write_output
 from schedtop.outputs.activity.asked import Asked
-from schedtop.outputs.activity.document import FIELDS, NAMES
+from schedtop.outputs.activity.document import NAMES
 from schedtop.outputs.activity.formats import FORMATS
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals

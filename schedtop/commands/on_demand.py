@@ -1,4 +1,4 @@
-"""What keys of the dashboard open in the kernel: captures, off-CPU time, the task view, the path."""
+"""What keys of the dashboard open in the kernel: captures, off-CPU time, the task view, the path, activity."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
 
 if TYPE_CHECKING:
+    from schedtop.activity.activity import ActivitySource
     from schedtop.path.live import PathSource
 
 
@@ -23,11 +24,17 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
     """What the keys open, by the options of the dashboard's source."""
     if options["source"] == "synthetic":
         # Late: a demonstration's, which no live dashboard needs.
+        from schedtop.sources.synthetic.activity import SyntheticActivity
         from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
         from schedtop.sources.synthetic.path import SyntheticPath
         from schedtop.sources.synthetic.task import synthetic_task
 
-        return OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task, make_path=SyntheticPath)
+        return OnDemand(
+            make_offcpu=SyntheticOffCpu,
+            make_task=synthetic_task,
+            make_path=SyntheticPath,
+            make_activity=SyntheticActivity,
+        )
     if is_proc(options["source"]):
         return OnDemand(
             why="needs privileges, run `sudo schedtop`" if os.geteuid() else "needs another --source than proc"
@@ -37,6 +44,7 @@ def on_demand(options: dict[str, Any]) -> OnDemand:
         make_offcpu=partial(live_offcpu, options),
         make_task=partial(live_task, options),
         make_path=partial(live_path, options),
+        make_activity=partial(live_activity, options),
     )
 
 
@@ -72,3 +80,11 @@ def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int) -> Pat
     from schedtop.sources.path.source import LivePath
 
     return LivePath(subject, min_ns, source=options["source"])
+
+
+def live_activity(options: dict[str, Any]) -> ActivitySource:
+    """What all tasks do that the dashboard is about, through the front end that it has."""
+    # Late: as above.
+    from schedtop.sources.activity.source import LiveActivity
+
+    return LiveActivity(scope_of(options), source=options["source"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from schedtop.activity.activity import ActivitySource
     from schedtop.offcpu.measurement import OffCpuSource, Wakers
     from schedtop.path.live import PathSource
     from schedtop.path.subject import PathSubject
@@ -28,6 +29,9 @@ MakeTaskSource = Callable[[int, bool], "TaskSource"]
 MakePath = Callable[["PathSubject", int], "PathSource"]
 """The source of a path, not open yet: of a thread or process, with episodes of so many nanoseconds and more."""
 
+MakeActivity = Callable[[], "ActivitySource"]
+"""The source of what all tasks do, not open yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
@@ -40,6 +44,7 @@ class OnDemand:
     make_offcpu: MakeOffCpu | None = None
     make_task: MakeTaskSource | None = None
     make_path: MakePath | None = None
+    make_activity: MakeActivity | None = None
     why: str = ""
 
 

@@ -17,7 +17,7 @@ from schedtop.widgets.strips import Span
 Rows = npt.NDArray[np.void]
 C = TypeVar("C")
 
-NUMBERS = ("tid",)
+NUMBERS = ("tid", "pid")
 """Columns of numbers that a search looks through, besides those of names."""
 
 

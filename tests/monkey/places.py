@@ -16,6 +16,7 @@ from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Event, Header
 from schedtop.sources.replay.recorded import Recording
 from schedtop.sources.replay.source import ReplaySource
+from schedtop.sources.synthetic.activity import SyntheticActivity
 from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
@@ -59,7 +60,12 @@ async def live(directory: Path, chance: random.Random) -> AsyncIterator[Pilot[in
     app = MonkeyApp(
         SyntheticSource(scenario, pace_s=0.1),
         export_dir=directory,
-        on_demand=OnDemand(make_offcpu=SyntheticOffCpu, make_task=synthetic_task, make_path=SyntheticPath),
+        on_demand=OnDemand(
+            make_offcpu=SyntheticOffCpu,
+            make_task=synthetic_task,
+            make_path=SyntheticPath,
+            make_activity=SyntheticActivity,
+        ),
     )
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         yield pilot

@@ -20,9 +20,10 @@ import pytest
 from task_programs import Program, program
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.fields import NUMBERS
 from schedtop.model.source import SourceError
 from schedtop.outputs.activity.asked import Asked
-from schedtop.outputs.activity.document import NUMBERS, document
+from schedtop.outputs.activity.document import document
 from schedtop.sources.activity.source import LiveActivity
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.scope import Scope, find_scope
@@ -114,6 +115,28 @@ def seen_of(does: str, **options: Any) -> tuple[Program, dict[str, Any], Activit
         activity = taken()
     assert not activity.loss.any, activity.loss
     return one, row_of(activity, one.pid), activity
+
+
+def test_calls_of_the_selected_process_are_its_own() -> None:
+    with program(CALLS) as one, program(CALLS) as other, LiveActivity() as source:
+        source.select(one.pid)
+        assert not source.take(1, STOP).selected_tgid, "from the next interval on"
+        one.go()
+        other.go()
+        source.select(other.pid)
+        first = source.take(1, STOP)
+        source.select(0)
+        second = source.take(1, STOP)
+    assert (first.selected_tgid, second.selected_tgid) == (one.pid, other.pid)
+    own = {call.name: call for call in first.selected_syscalls}
+    assert (own["openat"].failed, dict(own["openat"].errors)) == (100, {"ENOENT": 100})
+    assert own["clock_nanosleep"].count == 10 and own["clock_nanosleep"].total_ns >= 50 * MS
+    assert sum(call.count for call in first.selected_syscalls) == row_of(first, one.pid)["syscalls"]
+    assert sum(call.failed for call in first.selected_syscalls) == row_of(first, one.pid)["syscall_errors"]
+    everyone = {call.name: call for call in first.syscalls}
+    assert everyone["openat"].errors["ENOENT"] >= 200 and everyone["rmdir"].count >= 60
+    assert not any(call.name == "rmdir" for call in second.selected_syscalls), "they were made before"
+    assert not first.loss.any
 
 
 def test_system_calls_are_those_of_strace(tmp_path: Path) -> None:

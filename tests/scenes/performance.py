@@ -24,6 +24,7 @@ from schedtop.model.frame import Frame
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.ui.app import SchedtopApp
 from schedtop.verdict.verdict import Verdict
+from tests.scenes.activity import ACTIVITY_SHOT, activity_picture
 from tests.scenes.animation import Step, animated
 from tests.scenes.draw import Shot, set_terminal, tidied
 from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_SHOT, lock_pictures, rename_host, until
@@ -229,6 +230,7 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
     FORK_STORM.name: lambda: asyncio.run(fork_storm()),
     STEAL.name: lambda: asyncio.run(steal()),
     LOCK: lock_pictures,
+    ACTIVITY_SHOT.name: lambda: {ACTIVITY_SHOT.name: activity_picture()},
 }
 """What is performed, by its first picture: gives its pictures, SVG by name."""
 

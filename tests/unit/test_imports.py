@@ -45,13 +45,13 @@ BELOW = {
     "sources.capture": {"sources.scope", "capture"},
     "sources.path": {"sources.capture", "path"},
     "sources.replay": {"recording"},
-    "sources.synthetic": {"offcpu", "task", "path"},
+    "sources.synthetic": {"offcpu", "task", "path", "activity"},
     "sources": set(),
     "checks": {"sources.scheduler", "sources.proc", "sources.offcpu", "sources.task", "sources.capture"},
     "charts": {"model"},
     "outputs": {"verdict", "recording", "triggers", "offcpu", "path", "task", "activity", "charts"},
     "widgets": {"base"},
-    "panes": {"verdict", "offcpu", "task", "widgets", "charts"},
+    "panes": {"verdict", "offcpu", "task", "activity", "widgets", "charts"},
     "ui": {"panes", "outputs"},
     "config": {"ui"},
     "run": {"outputs", "sources.choice", "sources.scheduler", "sources.proc", "sources.synthetic"},
@@ -68,7 +68,7 @@ LEAVES = {"schedtop.sources.kernel.bpf_syscall", "schedtop.sources.kernel.bcc_ch
 FLOORS = 29
 """The longest chain of imports. A change that makes it longer has found a module that knows too much."""
 
-LATE_IMPORTS = 79
+LATE_IMPORTS = 82
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.fields import NUMBERS
 from schedtop.outputs.activity.asked import ASKED, Asked
-from schedtop.outputs.activity.document import NAMES, NUMBERS, about, row_data
+from schedtop.outputs.activity.document import NAMES, about, row_data
 from schedtop.outputs.tables import csv_facts, csv_rows
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from schedtop import __version__
 from schedtop.activity import PARTS
 from schedtop.activity.activity import Activity, Call
-from schedtop.activity.rows import IO_KINDS, grouped, merge_threads, reads, writes
+from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
+from schedtop.activity.rows import IO_KINDS, grouped, merge_threads
 from schedtop.base.units import iso_time
 from schedtop.model.containers import container_label
 from schedtop.model.rows import Rows, text
@@ -19,46 +20,6 @@ from schedtop.outputs.plain import json_text
 SCHEMA = "schedtop.activity/1"
 
 NAMES = ("tid", "tgid", "comm", "process", "cgroup", "container")
-
-FIELDS = {
-    "syscalls": ("syscalls", "syscall_errors", "syscall_ns", "syscall_max_ns"),
-    "files": ("reads", "writes", "read_bytes", "write_bytes", "io_ns", "opens", "fsyncs", "fsync_ns"),
-    "memory": (
-        *("minor_faults", "major_faults", "kernel_faults", "fault_ns"),
-        *("page_cache_adds", "reclaims", "reclaim_ns"),
-    ),
-    "network": (
-        *("tcp_rx_bytes", "tcp_tx_bytes", "tcp_rx_messages", "tcp_tx_messages", "tcp_connects", "tcp_accepts"),
-        *("tcp_failures", "tcp_retransmits", "tcp_rtt_ns", "tcp_connections"),
-        *("udp_rx_packets", "udp_tx_packets", "udp_rx_bytes", "udp_tx_bytes"),
-    ),
-}
-"""The numbers of a row, by part. `None`: its part was not asked for, or this kernel cannot tell."""
-
-NUMBERS = tuple(name for part in PARTS for name in FIELDS[part])
-
-_MISSING = {
-    "syscalls": FIELDS["syscalls"],
-    "files": FIELDS["files"],
-    "io": ("reads", "writes", "read_bytes", "write_bytes", "io_ns"),
-    "faults": ("minor_faults", "major_faults"),
-    "kernel faults": ("kernel_faults",),
-    "fault time": ("fault_ns",),
-    "page cache": ("page_cache_adds",),
-    "reclaim": ("reclaims", "reclaim_ns"),
-    "traffic": (
-        *("tcp_rx_bytes", "tcp_tx_bytes", "tcp_rx_messages", "tcp_tx_messages", "tcp_rtt_ns"),
-        *("udp_rx_packets", "udp_tx_packets", "udp_rx_bytes", "udp_tx_bytes"),
-    ),
-    "connections": ("tcp_connects", "tcp_failures"),
-    "accepts": ("tcp_accepts",),
-    "retransmits": ("tcp_retransmits",),
-    "round-trip time": ("tcp_rtt_ns",),
-}
-"""The numbers that `unavailable` takes away."""
-
-_SORTS = {"syscalls": "syscalls", "files": "io_ns", "memory": "minor_faults", "network": "tcp_tx_bytes"}
-"""What rows are sorted by if nothing is asked for: that of the first part that is measured."""
 
 
 def document(activity: Activity, asked: Asked = ASKED) -> dict[str, Any]:
@@ -98,14 +59,14 @@ def about(activity: Activity, asked: Asked) -> dict[str, Any]:
 
 def sorted_by(activity: Activity, asked: Asked) -> str:
     """The field that rows are sorted by, largest first."""
-    return asked.sort or next(_SORTS[part] for part in PARTS if part in activity.only)
+    return asked.sort or next(SORTS[part] for part in PARTS if part in activity.only)
 
 
 def row_data(activity: Activity, asked: Asked) -> list[dict[str, Any]]:
     """The rows as data, sorted."""
     rows = grouped(merge_threads([activity.rows, activity.connections]), asked.by, activity.cgroups)
-    absent = _absent(activity)
-    data = [_row(row, asked.by, activity, absent) for row in _with_sums(rows)]
+    absent = absent_fields(activity)
+    data = [_row(row, asked.by, activity, absent) for row in _data(rows)]
     field = sorted_by(activity, asked)
     name = (lambda row: row[field] or "") if field in NAMES else (lambda row: -(row[field] or 0))
     return sorted(data, key=lambda row: (name(row), str(row["comm"]), row["tgid"] or 0, row["tid"] or 0))
@@ -114,11 +75,11 @@ def row_data(activity: Activity, asked: Asked) -> list[dict[str, Any]]:
 def totals(activity: Activity) -> dict[str, Any]:
     """The numbers of all rows together."""
     rows = merge_threads([activity.rows, activity.connections]).copy()
-    absent = _absent(activity)
+    absent = absent_fields(activity)
     if not len(rows):
         return {name: None if name in absent else 0 for name in NUMBERS if name != "tcp_rtt_ns"} | {"tcp_rtt_ns": None}
     rows["tgid"] = 0
-    return _numbers(_with_sums(grouped(rows, "process", {}))[0], absent)
+    return _numbers(_data(grouped(rows, "process", {}))[0], absent)
 
 
 def transitions(activity: Activity) -> list[dict[str, Any]]:
@@ -132,21 +93,12 @@ def to_json(activity: Activity, asked: Asked = ASKED) -> str:
     return json_text(document(activity, asked))
 
 
-def _with_sums(rows: Rows) -> list[dict[str, Any]]:
-    """The rows with what is read out of the kinds of descriptors."""
-    data = {name: rows[name].tolist() for name in rows.dtype.names or ()}
-    for name, field in (("s", "io_count"), ("_bytes", "io_bytes")):
-        data[f"read{name}"], data[f"write{name}"] = reads(rows, field).tolist(), writes(rows, field).tolist()
-    data["io_ns"] = (rows["io_kind_ns"].sum(axis=1) + rows["fsync_ns"]).tolist()
-    samples = rows["tcp_rtt_samples"]
-    means = rows["tcp_rtt_ns"] // samples.clip(1)
-    data["tcp_rtt_ns"] = [mean if count else None for mean, count in zip(means.tolist(), samples.tolist(), strict=True)]
+def _data(rows: Rows) -> list[dict[str, Any]]:
+    """The rows by the names of their numbers, with what is made of these."""
+    summed = with_sums(rows)
+    data = {name: summed[name].tolist() for name in summed.dtype.names or ()}
+    data["tcp_rtt_ns"] = [None if mean < 0 else mean for mean in data["tcp_rtt_ns"]]
     return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
-
-
-def _absent(activity: Activity) -> set[str]:
-    absent = {name for part in PARTS if part not in activity.only for name in FIELDS[part]}
-    return absent.union(*(_MISSING.get(part, ()) for part in activity.unavailable))
 
 
 def _numbers(row: Mapping[str, Any], absent: set[str]) -> dict[str, Any]:

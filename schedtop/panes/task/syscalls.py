@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from schedtop.base.units import format_clock_ms, format_count, format_ns, format_rate, rate
@@ -27,9 +27,9 @@ class Calls:
     interval_ns: int
 
 
-def errors_text(call: Syscall, most: int) -> str:
+def errors_text(errors: Mapping[str, int], most: int) -> str:
     """Which errors how often, the most frequent first, at most so many; a dot for none."""
-    found = sorted(call.errors.items(), key=lambda item: (-item[1], item[0]))
+    found = sorted(errors.items(), key=lambda item: (-item[1], item[0]))
     words = [f"{name} {format_count(count)}" for name, count in found[:most]]
     more = [f"+{len(found) - most}"] if len(found) > most else []
     return steady(" ".join([*words, *more])) or "·"
@@ -60,7 +60,7 @@ _COLUMNS: tuple[Column[Calls], ...] = (
 
 def _errors(width: int, most: int) -> Column[Calls]:
     def cells(calls: Calls) -> list[str]:
-        return [errors_text(call, most) for call in calls.rows]
+        return [errors_text(call.errors, most) for call in calls.rows]
 
     return Column("errors", width, cells, right=False, rank=2, style="preemption")
 

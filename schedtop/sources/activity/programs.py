@@ -25,7 +25,8 @@ from schedtop.sources.scope import Scope
 class ActivityPrograms(Loader):
     """Attached; nothing is counted before `begin`. Made and used by one thread; `close` detaches all.
 
-    `tasks`, `calls`, `transitions`: rows as in bpf/activity/activity.h, as they are at any moment.
+    `tasks`, `calls`, `transitions`: rows as in bpf/activity/activity.h, as they are at any moment. `calls`: shape
+    (CPUs, 2, MOST_CALLS), of all and of the selected process.
     """
 
     def __init__(self, front_end: ActivityFrontEnd, scope: Scope, only: Collection[str], cpus: int) -> None:
@@ -33,10 +34,10 @@ class ActivityPrograms(Loader):
         needed = {f"{front_end.name}_{event}" for event in ("sys_enter", "sys_exit")}
         super().__init__(_build(front_end, scope), front_end.hooks, front_end.hooks.keys() - needed)
         with self._opening():
-            self._create_maps({"calls": cpus * ACTIVITY.MOST_CALLS})
+            self._create_maps({"calls": cpus * ACTIVITY.CALLS_OF_CPU})
             self._config = self._view("config", writable=True)
             self.tasks = self._view("tasks")
-            self.calls = self._view("calls").reshape(cpus, -1)
+            self.calls = self._view("calls").reshape(cpus, 2, -1)
             self.transitions = self._view("transitions")
             self.loss = self._view("loss")
             self._hashes = {name: self._reader(name) for name in ("overflow", "errors", "owners", "flows")}
@@ -67,6 +68,10 @@ class ActivityPrograms(Loader):
         ended = int(self._config["epoch"][0])
         self._config["epoch"] = ended + 1
         return ended
+
+    def select(self, tgid: int) -> None:
+        """From now on the calls of this process are counted by themselves as well; 0: of none."""
+        self._config["selected_tgid"] = tgid
 
     def values(self, name: str) -> Rows:
         """The rows of `overflow`, `errors`, `owners` or `flows`."""

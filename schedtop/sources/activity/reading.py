@@ -19,6 +19,9 @@ from schedtop.sources.kernel.syscalls import errors_between, syscall_name, sysca
 
 Counters = npt.NDArray[np.int64]
 
+_ALL, _SELECTED = 0, 1
+"""Whose system calls they are, in the order of `ActivityPrograms.calls`."""
+
 _FULL = 0.5
 """From when on room is made in a hash."""
 
@@ -94,20 +97,28 @@ def _longest(rows: Rows, epoch: int, counts: Counters, total_ns: Counters) -> Co
 
 
 class CallCounts:
-    """The system calls of all tasks since the last look."""
+    """The system calls since the last look: of all tasks, and of the process that is selected."""
 
     def __init__(self, programs: ActivityPrograms) -> None:
         self._programs = programs
         self._names = syscall_names()
-        self._before = programs.calls.copy()
+        self._before = [programs.calls[:, which].copy() for which in (_ALL, _SELECTED)]
         self._errors = programs.values("errors")
 
-    def take(self, ended_epoch: int) -> tuple[Call, ...]:
-        """Those of the interval that has just ended."""
-        now, before = self._programs.calls.copy(), self._before
+    def take(self, ended_epoch: int, *, selected: bool) -> tuple[tuple[Call, ...], tuple[Call, ...]]:
+        """Those of all and (while one was `selected`) of one process in the interval that has just ended."""
         failures = self._programs.values("errors")
         errors = errors_between(self._errors, failures)
-        self._before, self._errors = now, failures
+        self._errors = failures
+        return self._calls(_ALL, ended_epoch, errors), self._calls(_SELECTED, ended_epoch, errors) if selected else ()
+
+    def begin_anew(self) -> None:
+        """Another process is selected."""
+        self._before[_SELECTED] = self._programs.calls[:, _SELECTED].copy()
+
+    def _calls(self, which: int, ended_epoch: int, errors: Mapping[int, Mapping[str, int]]) -> tuple[Call, ...]:
+        now, before = self._programs.calls[:, which].copy(), self._before[which]
+        self._before[which] = now
         change = {name: (now[name] - before[name]).astype(np.int64) for name in ("count", "errors", "total_ns")}
         used = np.flatnonzero(change["count"].any(axis=0))
         longest = _longest(now[:, used], ended_epoch, change["count"][:, used], change["total_ns"][:, used])
@@ -118,7 +129,7 @@ class CallCounts:
                 failed=int(change["errors"][:, number].sum()),
                 total_ns=int(change["total_ns"][:, number].sum()),
                 max_ns=int(longest[:, place].max()),
-                errors=MappingProxyType(errors.get(number, {})),
+                errors=MappingProxyType(dict(errors.get(which * ACTIVITY.MOST_CALLS + number, {}))),
             )
             for place, number in enumerate(used.tolist())
         )
@@ -194,6 +205,7 @@ class Counted:
     rows: Rows
     connections: Rows
     syscalls: tuple[Call, ...]
+    selected_syscalls: tuple[Call, ...]
     transitions: Mapping[tuple[str, str], int]
     loss: ActivityLoss
 
@@ -208,8 +220,14 @@ class Counts:
         self._connections = ConnectionCounts(programs) if "network" in only else None
         self._loss = read_loss(programs)
 
-    def take(self, ended_epoch: int) -> Counted:
-        """That of the interval that has just ended."""
+    def select(self, tgid: int) -> None:
+        """From now on the calls of this process are counted by themselves as well; 0: of none."""
+        self._programs.select(tgid)
+        if self._calls:
+            self._calls.begin_anew()
+
+    def take(self, ended_epoch: int, *, selected: bool) -> Counted:
+        """That of the interval that has just ended; of the `selected` process, if one was."""
         rows = self._tasks.take(ended_epoch)
         connections = rows[:0]
         transitions: dict[tuple[str, str], int] = {}
@@ -218,10 +236,12 @@ class Counts:
             connections = self._connections.open_connections()
             transitions = self._connections.take_transitions()
         loss, self._loss = self._loss, read_loss(self._programs)
+        syscalls, selected_syscalls = self._calls.take(ended_epoch, selected=selected) if self._calls else ((), ())
         return Counted(
             merge_threads([rows]),
             connections,
-            self._calls.take(ended_epoch) if self._calls else (),
+            syscalls,
+            selected_syscalls,
             MappingProxyType(transitions),
             self._loss - loss,
         )

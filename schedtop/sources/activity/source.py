@@ -46,6 +46,7 @@ class LiveActivity:
         self._scope, self._only = scope, only
         self._interval_ns = interval_ns
         self._wanted = source
+        self._selected = self._counted = 0
         self.host: Host
 
     def __enter__(self) -> Self:
@@ -71,6 +72,10 @@ class LiveActivity:
 
     def __exit__(self, *exc: Any) -> None:
         self._programs.close()
+
+    def select(self, tgid: int) -> None:
+        """From the next interval on the system calls of this process are told as well; 0: of none. Of any thread."""
+        self._selected = tgid
 
     def frames(self, stop: threading.Event) -> Iterator[Activity]:
         """What was done in each interval; a last, shorter one when `stop` is set."""
@@ -99,7 +104,10 @@ class LiveActivity:
         self._programs.look_through_tasks()
         epoch = self._programs.next_interval()
         began, self._began = self._began, time.monotonic_ns()
-        counted = self._counts.take(epoch)
+        selected, self._counted = self._counted, self._selected
+        counted = self._counts.take(epoch, selected=bool(selected))
+        if selected != self._counted:
+            self._counts.select(self._counted)
         return Activity(
             host=self.host,
             start_time_ns=began + time.time_ns() - time.monotonic_ns(),
@@ -109,6 +117,8 @@ class LiveActivity:
             only=self._only,
             connections=counted.connections,
             syscalls=counted.syscalls,
+            selected_tgid=selected,
+            selected_syscalls=counted.selected_syscalls,
             transitions=counted.transitions,
             cgroups=self._cgroups.resolve(np.unique(counted.rows["cgroup_id"]).tolist()),
             unavailable=MappingProxyType(dict(self._unavailable)),

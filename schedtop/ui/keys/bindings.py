@@ -57,7 +57,7 @@ FUNCTION_KEY = re.compile(r"f\d+")
 
 BAR_ORDER = (
     *("help", "back", "verdict", "quit", "freeze", "filter", "search", "sort", "palette", "open"),
-    *("group", "window", "off-cpu", "path", "record", "export", "zoom", "triggers"),
+    *("group", "columns", "window", "off-cpu", "activity", "path", "record", "export", "zoom", "triggers"),
 )
 """The actions that stand in the key bar, as their users need them; as many as fit."""
 

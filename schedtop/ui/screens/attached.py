@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Generic
@@ -10,7 +11,12 @@ from textual import events, on
 from textual.message import Message
 from textual.screen import Screen
 
+from schedtop.base.units import NS_PER_S
 from schedtop.ui.feed import Feed, Item, ItemSource, opened_here
+from schedtop.widgets.strips import Span
+
+OLD_NS = 5 * NS_PER_S // 2
+"""It is read once a second: what is older than this says so."""
 
 
 class AttachedScreen(Screen[None], Generic[Item]):
@@ -64,6 +70,20 @@ class AttachedScreen(Screen[None], Generic[Item]):
     def failed(self) -> None:
         """Says `failure`: nothing more will come."""
         raise NotImplementedError
+
+    def state_words(self, end_ns: int | None, *, frozen: bool, ended: bool = False) -> Span:
+        """Whether it is live, in words. `end_ns` (CLOCK_MONOTONIC): of what is shown, 0: it does not say; `None`:
+        nothing is shown yet. `ended`: what is looked at has gone."""
+        if self.failure:
+            return (" FAILED " if end_ns is None else " ENDED ", "alarm")
+        if frozen:
+            return (" FROZEN ", "frozen")
+        if self.is_attaching or end_ns is None:
+            return ("attaching ...", "notice")
+        if ended:
+            return (" ENDED ", "notice")
+        age_ns = time.monotonic_ns() - end_ns if end_ns else 0
+        return (f"● LIVE, read {age_ns // NS_PER_S} s ago", "notice") if age_ns > OLD_NS else ("● LIVE", "live")
 
     def on_mount(self, _event: events.Mount) -> None:
         self._feed.start()

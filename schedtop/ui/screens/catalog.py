@@ -10,6 +10,9 @@ from typing import Any
 from textual.screen import Screen
 from textual.widget import Widget
 
+from schedtop.panes.activity.calls import CallsPane
+from schedtop.panes.activity.table import ActivityPane
+from schedtop.panes.activity.tcp import TcpPane
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane as OffCpuThreadsPane
 from schedtop.panes.path.episodes import EpisodesPane
@@ -34,6 +37,7 @@ from schedtop.panes.task.syscalls import SyscallsPane
 from schedtop.panes.task.threads import ThreadsPane
 from schedtop.panes.task.traffic import TrafficPane
 from schedtop.panes.task.waits import TaskWaitsPane
+from schedtop.ui.screens.activity.screen import ActivityScreen
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.offcpu.screen import OffCpuScreen
 from schedtop.ui.screens.path.screen import PathScreen
@@ -56,6 +60,8 @@ OFFCPU_PANES: tuple[type[Widget], ...] = (OffCpuThreadsPane, StacksPane)
 
 PATH_PANES: tuple[type[Widget], ...] = (ProfilePane, EpisodesPane)
 
+ACTIVITY_PANES: tuple[type[Widget], ...] = (ActivityPane, CallsPane, TcpPane)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -77,6 +83,7 @@ PLACES: Mapping[str, Place] = MappingProxyType(
         "task view": Place(TaskScreen, TASK_PANES),
         "off-CPU": Place(OffCpuScreen, OFFCPU_PANES),
         "path": Place(PathScreen, PATH_PANES),
+        "activity": Place(ActivityScreen, ACTIVITY_PANES),
     }
 )
 """Each by what users call it."""

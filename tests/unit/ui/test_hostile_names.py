@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,15 @@ from textual.pilot import Pilot
 
 from schedtop.offcpu.measurement import OffCpuSource, Wakers
 from schedtop.panes.pane import Pane
+from schedtop.sources.synthetic.activity import SyntheticActivity
 from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens.activity.screen import ActivityScreen
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.path.screen import PathScreen
-from tests.hostile import STEERING, hostile_frame, hostile_host, hostile_value
+from tests.hostile import PATHS, STEERING, hostile_frame, hostile_host, hostile_value
 from tests.unit.panes.screen import assert_widths, text
 from tests.unit.ui.drive import GivenSource, collected, until
 from tests.unit.ui.emulator import Drawing
@@ -49,6 +53,15 @@ class HostileOffCpu(Watched):
 
     def frames(self, stop: Any) -> Any:
         return map(hostile_value, super().frames(stop))
+
+
+class HostileActivity(SyntheticActivity):
+    """Calls of processes, threads and cgroups with hostile names."""
+
+    def frames(self, stop: Any) -> Any:
+        for activity in super().frames(stop):
+            paths = cycle(PATHS)
+            yield replace(hostile_value(activity), cgroups={number: next(paths) for number in activity.cgroups})
 
 
 def make_offcpu(min_ns: int, wakers: Wakers) -> OffCpuSource:
@@ -172,6 +185,22 @@ async def test_the_screen_of_the_time_without_a_cpu(tmp_path: Path) -> None:
             await pilot.press(keys)
             await pilot.pause()
             assert_plain(app)
+    assert app.wait_for_source()
+
+
+async def test_activity(tmp_path: Path) -> None:
+    source = HostileSource(cpus=4, tasks=60)
+    app = Drawing(source, export_dir=tmp_path, on_demand=OnDemand(make_activity=lambda: HostileActivity(0.05)))
+    async with app.run_test(size=(160, 50), notifications=True) as pilot:
+        await collected(pilot, source, 3)
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, ActivityScreen) and app.screen.shown.view)
+        await pilot.press("space")
+        for keys in ("down", "g", "g", "g", "g", "g", "end", "enter", "P", "escape", "f", "[", "enter", "?", "escape"):
+            await pilot.press(keys)
+            await pilot.pause()
+            assert_plain(app)
+        assert "[red]" in text(app)
     assert app.wait_for_source()
 
 

@@ -49,7 +49,7 @@ class Still(SyntheticPath):
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.width}x{size.height}")
 async def test_path_screen(size: Size, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedtop.ui.screens.path.screen.OLD_NS", 10**18)
+    monkeypatch.setattr("schedtop.ui.screens.attached.OLD_NS", 10**18)
     update = bool(request.config.getoption("--snapshot-update"))
     snapshots = Snapshots(DIRECTORY / f"path-{size.width}x{size.height}", update)
     app = SchedtopApp(GivenSource())

@@ -87,7 +87,7 @@ def test_a_key_of_another_action_is_told_and_stays_where_it_was() -> None:
 
 def test_an_action_that_is_on_several_screens_has_one_name() -> None:
     places = default_keys()
-    assert {*places} == {"dashboard", "dashboard with --on", "replay", "task view", "off-CPU", "path"}
+    assert {*places} == {"dashboard", "dashboard with --on", "replay", "task view", "off-CPU", "path", "activity"}
     assert all({"freeze", "help", "theme", "up", "zoom"} <= place.keys() for place in places.values())
 
 

@@ -71,7 +71,17 @@ PARTS = {
 
 ORDER = (
     *("help", "verdict", "quit", "freeze", "filter", "sort", "sort-back", "sort-by", "group", "group-back", "window"),
-    *("off-cpu", "step-back", "step-on", "step-back-10", "step-on-10", "threshold-up", "threshold-down", "overhead"),
+    *(
+        "off-cpu",
+        "activity",
+        "step-back",
+        "step-on",
+        "step-back-10",
+        "step-on-10",
+        "threshold-up",
+        "threshold-down",
+        "overhead",
+    ),
     *("interrupts", "back", "open", "path", "record", "export", "capture", "zoom"),
 )
 """The first keys of the help, by their names; those of the last parts follow."""
@@ -150,7 +160,7 @@ class Dashboard(Screen[None]):
         return self.shown.live
 
     @property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> Timeline[ViewSettings, View]:
         """The moment that is shown, and its settings."""
         return self.shown.timeline
 

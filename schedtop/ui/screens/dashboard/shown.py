@@ -24,7 +24,7 @@ class Shown:
 
     def __init__(self, host: Host, settings: ViewSettings, changed: Callable[[], None]) -> None:
         self.live = History(host)
-        self.timeline = Timeline(settings)
+        self.timeline: Timeline[ViewSettings, View] = Timeline(settings)
         self.view: View | None = None
         self.verdict: Verdict | None = None
         self.ended = False
@@ -48,7 +48,7 @@ class Shown:
         self.live.append(frame)
         return True
 
-    def set_timeline(self, timeline: Timeline) -> None:
+    def set_timeline(self, timeline: Timeline[ViewSettings, View]) -> None:
         """Shows another moment, or the same with other settings."""
         if timeline is not self.timeline:
             self.timeline = timeline

@@ -1,4 +1,4 @@
-"""Enter: from the selected row to the task view on its task or process."""
+"""Enter: from the selected row to the task view on its task or process; `a`: what all tasks do, and from there."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class TaskOpener:
             name="open",
             shown=True,
         ),
+        key("a", "activity", "Activity", "What all tasks do: system calls, files, memory, network", shown=True),
     ]
 
     def __init__(
@@ -102,6 +103,19 @@ class TaskOpener:
         screen = TaskScreen(subject, source, self, self._shown.view)
         self._screen.app.push_screen(screen)
         self._opened.append(screen)
+
+    def action_activity(self) -> None:
+        """Opens the activity screen, with the filter that holds."""
+        make, why = self._on_demand.make_activity, self._on_demand.why
+        if make is None:
+            words = f": {why}" if why else " needs the live kernel: here there is none"
+            self._screen.notify(f"activity{words}", severity="warning", markup=False)
+            return
+        # Late: as above.
+        from schedtop.ui.screens.activity.screen import ActivityScreen
+
+        wanted = self._shown.settings.filter
+        self._screen.app.push_screen(ActivityScreen(make, self.open_task, self.open_path, wanted=wanted))
 
     @property
     def task_screen(self) -> TaskScreen | None:

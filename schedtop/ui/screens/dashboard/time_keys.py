@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol
 
 from textual.binding import BindingType
 from textual.screen import Screen
 
 from schedtop.panes.time_columns import TimeColumns
 from schedtop.ui.keys.bindings import key
-from schedtop.ui.screens.dashboard.shown import Shown
+from schedtop.ui.screens.dashboard.timeline import Past, Seen, Settings, Timeline
 
 
-class TimeKeys:
+class Moving(Protocol[Settings, Seen]):
+    """What has a moment that can be moved: see Shown."""
+
+    timeline: Timeline[Settings, Seen]
+
+    @property
+    def live(self) -> Past[Settings, Seen]:
+        """What has been collected."""
+        ...
+
+    def set_timeline(self, timeline: Timeline[Settings, Seen]) -> None:
+        """Shows another moment."""
+        ...
+
+
+class TimeKeys(Generic[Settings, Seen]):
     """Moves the moment that is shown; `changed` is called when it has been frozen or thawed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,7 +51,7 @@ class TimeKeys:
         ),
     ]
 
-    def __init__(self, screen: Screen[Any], shown: Shown, changed: Callable[[], None]) -> None:
+    def __init__(self, screen: Screen[Any], shown: Moving[Settings, Seen], changed: Callable[[], None]) -> None:
         self._screen = screen
         self._shown = shown
         self._changed = changed

@@ -1,12 +1,16 @@
-"""What part of the History is shown: live, or frozen at a moment that one can move."""
+"""What part of a past is shown: live, or frozen at a moment that one can move."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, Self, TypeVar
 
 from schedtop.base.units import NS_PER_S, NS_PER_US
-from schedtop.history.history import History
-from schedtop.history.view import View, ViewSettings
+
+Settings = TypeVar("Settings")
+Seen = TypeVar("Seen")
+Given = TypeVar("Given", contravariant=True)
+Made = TypeVar("Made", covariant=True)
 
 WINDOWS_NS: tuple[int, ...] = (NS_PER_S, 10 * NS_PER_S, 60 * NS_PER_S)
 
@@ -17,15 +21,43 @@ THRESHOLDS_NS: tuple[int, ...] = (
 """The steps of the slow-wait threshold: 100 µs to 10 s, each 1, 2 or 5 times a power of ten."""
 
 
+class Past(Protocol[Given, Made]):
+    """What was collected, interval by interval: a History, or that of another screen."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def latest_ns(self) -> int:
+        """The end of the newest interval."""
+        ...
+
+    @property
+    def beginning(self) -> str:
+        """Why it reaches back no further, in words."""
+        ...
+
+    def copy(self) -> Self:
+        """A past that stays as this one is now."""
+        ...
+
+    def step(self, end_ns: int, steps: int) -> int:
+        """The end of the interval `steps` after (or before) the one that ends at `end_ns`, within bounds."""
+        ...
+
+    def view(self, settings: Given, end_ns: int | None = None, latest_ns: int | None = None) -> Made:
+        """What is to be shown of the window that ends at `end_ns` (`None`: now)."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Timeline:
-    """Settings and the moment that is shown. Live: `frozen` is None. Frozen: a copy of the History and a moment in it.
+class Timeline(Generic[Settings, Seen]):
+    """Settings and the moment that is shown. Live: `frozen` is None. Frozen: a copy of the past and a moment in it.
 
     The copy keeps the past from being dropped while one looks at it; `end_ns` is the end of the window.
     """
 
-    settings: ViewSettings = field(default_factory=ViewSettings)
-    frozen: History | None = None
+    settings: Settings
+    frozen: Past[Settings, Seen] | None = None
     end_ns: int = 0
 
     @property
@@ -33,21 +65,21 @@ class Timeline:
         """Whether the moment stands still."""
         return self.frozen is not None
 
-    def freeze(self, live: History) -> Timeline:
-        """Stands still at now. Without any Frame there is nothing to freeze."""
+    def freeze(self, live: Past[Settings, Seen]) -> Self:
+        """Stands still at now. Without any interval there is nothing to freeze."""
         return replace(self, frozen=live.copy(), end_ns=live.latest_ns) if len(live) else self
 
-    def at(self, live: History, end_ns: int) -> Timeline:
-        """Stands still at the Frame that ends then, or at the one before."""
+    def at(self, live: Past[Settings, Seen], end_ns: int) -> Self:
+        """Stands still at the interval that ends then, or at the one before."""
         frozen = self if self.frozen is not None else self.freeze(live)
         return frozen if frozen.frozen is None else replace(frozen, end_ns=frozen.frozen.step(end_ns, 0))
 
-    def thaw(self) -> Timeline:
+    def thaw(self) -> Self:
         """Follows now again."""
         return replace(self, frozen=None, end_ns=0)
 
-    def step(self, live: History, steps: int) -> Timeline:
-        """Moves the moment by Frames, at most to the oldest one kept and to now; live: nothing happens."""
+    def step(self, live: Past[Settings, Seen], steps: int) -> Self:
+        """Moves the moment by intervals, at most to the oldest one kept and to now; live: nothing happens."""
         if self.frozen is None:
             return self
         history = self.frozen
@@ -56,13 +88,13 @@ class Timeline:
             history = live.copy()
         return replace(self, frozen=history, end_ns=history.step(self.end_ns, steps))
 
-    def view(self, live: History) -> View | None:
-        """The View to show, `None` while there is no Frame."""
+    def view(self, live: Past[Settings, Seen]) -> Seen | None:
+        """The view to show, `None` while there is no interval."""
         if self.frozen is not None:
             return self.frozen.view(self.settings, self.end_ns, live.latest_ns)
         return live.view(self.settings) if len(live) else None
 
-    def with_settings(self, settings: ViewSettings) -> Timeline:
+    def with_settings(self, settings: Settings) -> Self:
         """The same moment with other settings."""
         return replace(self, settings=settings)
 

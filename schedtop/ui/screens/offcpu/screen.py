@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +10,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from schedtop.base.units import NS_PER_S
 from schedtop.model.filters import Filter
 from schedtop.offcpu.measurement import Wakers
 from schedtop.offcpu.places import forget_stacks
@@ -40,9 +38,6 @@ from schedtop.widgets.strips import Span, steady
 
 GIVE_BACK_S = (1.0, 5.0, 15.0)
 """When after closing memory is given back: the source's thread detaches first, which takes longer on a loaded host."""
-
-OLD_NS = 5 * NS_PER_S // 2
-"""It is read once a second: what is older than this says so."""
 
 ATTACHING = "attaching to the kernel: the very first time it takes a second to compile the programs"
 
@@ -203,19 +198,9 @@ class OffCpuScreen(AttachedScreen[Measured]):
         self.panes.stacks.take([stack for _, stack in every], "of all listed threads", named=True)
 
     def _show_header(self) -> None:
-        self.query_one(OffCpuHeader).show(
-            self._state(), self.shown.offcpu if self.shown else None, self.attaching.min_ns, self._extra_words()
-        )
-
-    def _state(self) -> Span:
-        if self.failure:
-            return (" FAILED " if self.shown is None else " ENDED ", "alarm")
-        if self._frozen:
-            return (" FROZEN ", "frozen")
-        if self.is_attaching:
-            return ("attaching ...", "notice")
-        age_ns = time.monotonic_ns() - self.shown.offcpu.end_ns if self.shown and self.shown.offcpu.end_ns else 0
-        return (f"● LIVE, read {age_ns // NS_PER_S} s ago", "notice") if age_ns > OLD_NS else ("● LIVE", "live")
+        offcpu = self.shown.offcpu if self.shown else None
+        state = self.state_words(None if offcpu is None else offcpu.end_ns, frozen=self._frozen)
+        self.query_one(OffCpuHeader).show(state, offcpu, self.attaching.min_ns, self._extra_words())
 
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown else []

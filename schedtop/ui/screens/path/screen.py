@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -38,9 +37,6 @@ from schedtop.widgets.strips import Span, steady
 
 GIVE_BACK_S = (1.0, 5.0)
 """When after closing memory is given back: the source's thread detaches first."""
-
-OLD_NS = 5 * NS_PER_S // 2
-"""It is read once a second: what is older than this says so."""
 
 MINIMA_NS = (0, NS_PER_MS // 10, NS_PER_MS, 10 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S)
 """The shortest episodes that + and - choose from."""
@@ -186,19 +182,9 @@ class PathScreen(AttachedScreen[PathFrame]):
             # It takes milliseconds: once for what has arrived, and only where it says more.
             self._judged = (frame, self.verdict if frame is not None and frame.inversion else None)
         verdict = self._judged[1]
-        self.query_one(PathHeader).show(self._state(), self.subject, frame, verdict, self._extra_words())
-
-    def _state(self) -> Span:
-        if self.failure:
-            return (" FAILED " if self.shown is None else " ENDED ", "alarm")
-        if self._frozen:
-            return (" FROZEN ", "frozen")
-        if self.is_attaching or self.shown is None:
-            return ("attaching ...", "notice")
-        if self.shown.ended:
-            return (" ENDED ", "notice")
-        age_ns = time.monotonic_ns() - self.shown.end_ns if self.shown.end_ns else 0
-        return (f"● LIVE, read {age_ns // NS_PER_S} s ago", "notice") if age_ns > OLD_NS else ("● LIVE", "live")
+        ended = frame is not None and frame.ended
+        state = self.state_words(None if frame is None else frame.end_ns, frozen=self._frozen, ended=ended)
+        self.query_one(PathHeader).show(state, self.subject, frame, verdict, self._extra_words())
 
     def _extra_words(self) -> list[Span]:
         if self.failure and self.shown:

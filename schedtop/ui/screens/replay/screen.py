@@ -51,7 +51,9 @@ class ReplayDashboard(Dashboard):
     """
 
     BINDINGS = keys_of(PARTS)
-    NO_USE = frozenset(("record", "capture", "off-cpu", "overhead", "interrupts", "threshold-up", "threshold-down"))
+    NO_USE = frozenset(
+        ("record", "capture", "off-cpu", "activity", "overhead", "interrupts", "threshold-up", "threshold-down")
+    )
     ALSO = (KeyRow("the track", "Track", READING, "", False, "track"),)
 
     def __init__(

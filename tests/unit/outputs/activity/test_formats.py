@@ -7,9 +7,10 @@ import json
 
 import pytest
 
+from schedtop.activity.fields import FIELDS, NUMBERS
 from schedtop.outputs.activity.asked import Asked
 from schedtop.outputs.activity.csv import to_csv
-from schedtop.outputs.activity.document import FIELDS, NAMES, NUMBERS, document, to_json
+from schedtop.outputs.activity.document import NAMES, document, to_json
 from schedtop.outputs.activity.formats import FORMATS
 from tests.unit.activity.made import activity, io, row
 

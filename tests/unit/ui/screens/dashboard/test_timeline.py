@@ -7,6 +7,7 @@ import threading
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.history.history import History
 from schedtop.history.sorting import TASK_SORTS
+from schedtop.history.view import ViewSettings
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.screens.dashboard.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
 
@@ -18,13 +19,13 @@ def history(frames: int) -> History:
 
 def test_live_without_frames_shows_nothing_and_cannot_freeze() -> None:
     empty = History(SyntheticSource().host)
-    assert Timeline().view(empty) is None
-    assert not Timeline().freeze(empty).is_frozen
+    assert Timeline(ViewSettings()).view(empty) is None
+    assert not Timeline(ViewSettings()).freeze(empty).is_frozen
 
 
 def test_freezing_keeps_a_copy() -> None:
     live = history(5)
-    frozen = Timeline().freeze(live)
+    frozen = Timeline(ViewSettings()).freeze(live)
     for frame in list(history(7).frames)[5:]:
         live.append(frame)
     view = frozen.view(live)
@@ -36,11 +37,11 @@ def test_freezing_keeps_a_copy() -> None:
 
 def test_steps_stay_within_bounds() -> None:
     live = history(5)
-    frozen = Timeline().freeze(live)
+    frozen = Timeline(ViewSettings()).freeze(live)
     assert frozen.step(live, -100).end_ns == 1 * NS_PER_S
     assert frozen.step(live, 100).end_ns == 5 * NS_PER_S
     assert frozen.step(live, -2).step(live, 1).end_ns == 4 * NS_PER_S
-    assert Timeline().step(live, -1) == Timeline() or not Timeline().step(live, -1).is_frozen
+    assert not Timeline(ViewSettings()).step(live, -1).is_frozen
 
 
 def test_thresholds_are_1_2_5_steps() -> None:
