@@ -28,9 +28,6 @@ from tests.scenes.shots import SHOTS
 PICTURES = Path("screenshots")
 MADE_UP = "synthetic-256-cpus"
 
-LIVE = {PATH_SHOT.name: path_picture, ACTIVITY_SHOT.name: activity_picture}
-"""What no recording holds."""
-
 
 def main() -> None:
     """Does what the arguments say."""
