@@ -104,7 +104,7 @@ def sorted_by(activity: Activity, asked: Asked) -> str:
 def row_data(activity: Activity, asked: Asked) -> list[dict[str, Any]]:
     """The rows as data, sorted."""
     rows = grouped(merge_threads([activity.rows, activity.connections]), asked.by, activity.cgroups)
-    absent = _absent(activity)
+    absent = absent_numbers(activity)
     data = [_row(row, asked.by, activity, absent) for row in _with_sums(rows)]
     field = sorted_by(activity, asked)
     name = (lambda row: row[field] or "") if field in NAMES else (lambda row: -(row[field] or 0))
@@ -114,7 +114,7 @@ def row_data(activity: Activity, asked: Asked) -> list[dict[str, Any]]:
 def totals(activity: Activity) -> dict[str, Any]:
     """The numbers of all rows together."""
     rows = merge_threads([activity.rows, activity.connections]).copy()
-    absent = _absent(activity)
+    absent = absent_numbers(activity)
     if not len(rows):
         return {name: None if name in absent else 0 for name in NUMBERS if name != "tcp_rtt_ns"} | {"tcp_rtt_ns": None}
     rows["tgid"] = 0
@@ -144,7 +144,8 @@ def _with_sums(rows: Rows) -> list[dict[str, Any]]:
     return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
 
 
-def _absent(activity: Activity) -> set[str]:
+def absent_numbers(activity: Activity) -> set[str]:
+    """Those of NUMBERS that were not asked for, or that this kernel cannot tell."""
     absent = {name for part in PARTS if part not in activity.only for name in FIELDS[part]}
     return absent.union(*(_MISSING.get(part, ()) for part in activity.unavailable))
 
