@@ -31,6 +31,8 @@ MOST_SERIES = 1000
               help="How to group run delay and run time.  [default: cgroup]")  # fmt: skip
 @click.option("--top", type=Number(), default=50, metavar="N",
               help=f"How many of them get series of their own, up to {MOST_SERIES}.  [default: 50]")  # fmt: skip
+@click.option("--activity", is_flag=True,
+              help="Count also what tasks do: system calls, files, memory, network.")  # fmt: skip
 @click.option("--per-cpu/--no-per-cpu", default=True, help="One series a CPU, or only their sum.  [default: per CPU]")
 @source_options
 @click.pass_obj

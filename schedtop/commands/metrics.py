@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from schedtop.commands.opening import settings_of, source_of
+from schedtop.commands.opening import scope_of, settings_of, source_of
 from schedtop.history.view import ViewSettings
 from schedtop.model.source import Source, SourceError
 from schedtop.outputs.metrics.host_names import HostNames
@@ -26,6 +26,7 @@ from schedtop.run.opening import opening_words
 from schedtop.run.progress import progress
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
+from schedtop.sources.activity.source import LiveActivity
 
 MOST_SERIES = 1000
 
@@ -40,12 +41,24 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     if options["top"] > MOST_SERIES:
         raise click.BadParameter(f"{options['top']} is more than {MOST_SERIES}", param_hint="'--top'")
     options.setdefault("group", None)
+    activity = _activity_of(options)
     with bound(options) as endpoint:
         settings = settings_of(options)
         source = source_of(options, options["interval"])
         opening = opening_words(options["source"])
-        in_thread(lambda: serve(signals, source, endpoint, opening, settings, options), signals)
+        in_thread(lambda: serve(signals, source, endpoint, opening, settings, options, activity), signals)
     return signals.status
+
+
+def _activity_of(options: dict[str, Any]) -> LiveActivity | None:
+    """What counts activity, if that is asked for; not yet open. Raises UsageError."""
+    if not options["activity"]:
+        return None
+    for option, refused in (("source", ("proc", "synthetic")), ("pidns", None)):
+        value = options[option]
+        if value in refused if refused else value:
+            raise click.UsageError(f"--activity does not go with --{option} {value}: what tasks do is not told there")
+    return LiveActivity(scope_of(options), source=options["source"])
 
 
 @contextmanager
@@ -128,23 +141,28 @@ def serve(
     opening: str,
     settings: ViewSettings,
     options: dict[str, Any],
+    activity: LiveActivity | None = None,
 ) -> None:
     """Opens the source and publishes its Frames until a signal comes. Raises SourceError, also when it just ends."""
 
     endpoint.start()
+    after = ExitStack()
     try:
         with progress(opening):
             source.__enter__()
         try:
+            if activity:
+                after.enter_context(activity)
             set_aside()
             totals = Totals(source.host, settings, options["by"], options["top"])
             where = _where(options["listen"], endpoint)
             for number, frame in enumerate(source.frames(signals.stop)):
-                endpoint.publish(totals.add(frame))
+                endpoint.publish(totals.add(frame, activity.latest() if activity else None))
                 notify("READY=1\nWATCHDOG=1" if number == 0 else "WATCHDOG=1")
                 if number == 0:
                     complain(f"serving {where}")
         finally:
+            after.close()
             source.__exit__(None, None, None)
     finally:
         endpoint.close()

@@ -251,6 +251,43 @@ def test_a_quota_is_told_by_its_cgroup() -> None:
     assert last[2] - first[2] == pytest.approx(last[3] - first[3], abs=0.2), "and so have its tasks"
 
 
+WRITES = """
+import os, time
+null = os.open("/dev/null", os.O_WRONLY)
+while True:
+    os.write(null, bytes(100))
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.beside
+def test_activity_is_told_by_its_cgroup() -> None:
+    """A program that writes all the time, against /proc/PID/io, by the path of its group."""
+    with cgroup("schedtop-activity") as directory, ended(writer := python(WRITES)):
+        (directory / "cgroup.procs").write_text(str(writer.pid))
+        command = [sys.executable, "-m", "schedtop", "metrics", "--activity", "--listen", "127.0.0.1:0"]
+        with subprocess.Popen([*command, "--interval", "0.2s"], stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr
+            url = process.stderr.readline().split()[-1]
+            of_group = f'{{by="cgroup",group="/{directory.name}"}}'
+            names = [f"schedtop_activity_{name}_total{of_group}" for name in ("writes", "write_bytes")]
+            assert wait_for(lambda: samples(url, names[0]) == 1, 30), "it has a series of its own"
+            first = [scrape(url, name) for name in names], written(writer.pid)
+            time.sleep(2)
+            last = [scrape(url, name) for name in names], written(writer.pid)
+            process.terminate()
+    for place in (0, 1):
+        kernel = last[1][place] - first[1][place]
+        assert kernel > 500
+        assert last[0][place] - first[0][place] == pytest.approx(kernel, rel=0.3), "up to an interval at both ends"
+
+
+def written(pid: int) -> tuple[int, int]:
+    """Calls that wrote, and what they wrote."""
+    fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(fields["syscw"]), int(fields["wchar"])
+
+
 def run_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 

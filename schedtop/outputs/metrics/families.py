@@ -24,6 +24,7 @@ from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.queue_lengths import QUEUE_KINDS
 from schedtop.model.rows import WAIT_KINDS, Integers
 from schedtop.model.waits import CAUSES
+from schedtop.outputs.metrics.activity import activity_families
 from schedtop.outputs.metrics.groups import GroupCounts
 from schedtop.outputs.metrics.totals import COMMAND_COUNTERS, ENDINGS, GROUP_COUNTERS, QUOTA_COUNTERS, Published
 from schedtop.outputs.scheduler.snapshot import is_available, is_known_of_tasks
@@ -105,6 +106,8 @@ class SchedtopCollector(Collector):
         yield from _groups("cgroup", ("cgroup",), (), QUOTA_COUNTERS, data.quotas, _QUOTA_METRICS, data)
         yield from _short_lived(data)
         yield from _groups("command", ("command",), (), COMMAND_COUNTERS, data.commands, _COMMAND_METRICS, data)
+        if data.activity:
+            yield from activity_families(data.activity)
         yield from _honesty(data)
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from schedtop.activity.activity import Activity
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S, printable
 from schedtop.history.view import ViewSettings
-from schedtop.model.containers import container_label
 from schedtop.model.counts import Loss, Overhead, Pressure
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.frame import Frame
@@ -21,7 +20,9 @@ from schedtop.model.queue_lengths import QueueTable, merge_queues
 from schedtop.model.rows import WAIT_KINDS, Integers, Rows, text
 from schedtop.model.short_lived import by_command
 from schedtop.model.waits import CAUSES
+from schedtop.outputs.metrics.activity import ActivityTotals, PublishedActivity
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
+from schedtop.outputs.metrics.labels import labels_of
 
 GROUP_COUNTERS = ("run_delay_ns", "run_ns", "involuntary_switches")
 """What is kept of a group: fields of TASK_DTYPE."""
@@ -79,6 +80,8 @@ class Published:
     """All samples of the run queues so far, `None` if there are none."""
     interrupts: InterruptTable | None = None
     """All interrupts so far that were timed, but not what raised them; `None` if none were."""
+    activity: PublishedActivity | None = None
+    """What tasks did, `None` if that is not counted."""
 
 
 class Totals:
@@ -105,9 +108,10 @@ class Totals:
         self._commands = GroupTotals(len(COMMAND_COUNTERS), most, GROUP_ENTRY_NS)
         self._short_lived = np.zeros((2, len(COMMAND_COUNTERS)), np.int64)
         self._endings = np.zeros(len(ENDINGS), np.int64)
+        self._activity = ActivityTotals(by, most, settings.hidden_tgids)
 
-    def add(self, frame: Frame) -> Published:
-        """Adds the next Frame; what there is then."""
+    def add(self, frame: Frame, activity: Activity | None = None) -> Published:
+        """Adds the next Frame, and what tasks did meanwhile if that is counted; what there is then."""
         self._first = self._first or frame
         self._intervals += 1
         self._observed_ns += frame.interval_ns
@@ -127,7 +131,8 @@ class Totals:
         self._overhead += frame.overhead
         self._add_groups(frame)
         self._add_short_lived(frame)
-        return self._publish(self._first, frame)
+        published = self._publish(self._first, frame)
+        return replace(published, activity=self._activity.add(activity)) if activity else published
 
     def _add_cpus(self, frame: Frame) -> None:
         table = frame.cpus
@@ -198,21 +203,9 @@ class Totals:
 
 
 def sums_by_label(rows: Rows, by: str, cgroups: Mapping[int, str]) -> tuple[list[str], Integers]:
-    """Labels of the groups of rows of TASK_DTYPE, and their GROUP_COUNTERS, shape (labels, counters).
-
-    A cgroup's label is its path, a process's its name: both outlive a restart, which an id does not. Empty: not known.
-    """
-    keys: npt.NDArray[np.generic] = rows["cgroup_id"]
-    if by == "process":
-        # A kernel thread has no process name but its own.
-        keys = np.where(rows["process"] == b"", rows["comm"], rows["process"])
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    sums = np.zeros((len(distinct), len(GROUP_COUNTERS)), np.int64)
+    """Labels of the groups of rows of TASK_DTYPE, and their GROUP_COUNTERS, shape (labels, counters)."""
+    labels, places = labels_of(rows, by, cgroups)
+    sums = np.zeros((len(labels), len(GROUP_COUNTERS)), np.int64)
     for index, name in enumerate(GROUP_COUNTERS):
-        np.add.at(sums[:, index], inverse, np.maximum(rows[name], 0))
-    if by == "process":
-        return [text(name) for name in distinct.tolist()], sums
-    paths = [cgroups.get(cgroup, "") for cgroup in distinct.tolist()]
-    if by == "container":
-        return [container_label(path) if path else "" for path in paths], sums
-    return [printable(path) for path in paths], sums
+        np.add.at(sums[:, index], places, np.maximum(rows[name], 0))
+    return labels, sums

@@ -82,7 +82,7 @@ class LiveActivity:
         while not stop.is_set():
             rest = self._began + self._interval_ns - time.monotonic_ns()
             stop.wait(max(0, rest) / NS_PER_S)
-            yield self._activity()
+            yield self.latest()
 
     def take(self, duration_ns: int, stop: threading.Event) -> Activity:
         """All of the next `duration_ns` as one; shorter if `stop` is set."""
@@ -100,7 +100,8 @@ class LiveActivity:
             raise SourceError("nothing was measured: it was interrupted at once")
         return total
 
-    def _activity(self) -> Activity:
+    def latest(self) -> Activity:
+        """What was done since the last time, or since the opening."""
         self._programs.look_through_tasks()
         epoch = self._programs.next_interval()
         began, self._began = self._began, time.monotonic_ns()

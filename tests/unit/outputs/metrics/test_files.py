@@ -22,6 +22,7 @@ from schedtop.outputs.metrics.families import SchedtopCollector
 from schedtop.outputs.metrics.totals import Published, Totals
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from tests import ROOT
+from tests.unit.activity.made import activity, row
 
 DASHBOARD = ROOT / "contrib/grafana/schedtop.json"
 DOCUMENT = ROOT / "docs/metrics.md"
@@ -39,7 +40,8 @@ def data() -> Published:
     totals = Totals(source.host, ViewSettings(), "cgroup", 50)
     for frame in source.frames(threading.Event()):
         cost = replace(frame.overhead, bpf_ns=1000, bpf_switches=10, longest_caused_wait_ns=5)
-        last = totals.add(replace(frame, overhead=cost, unavailable={"execs": "this kernel has no such event"}))
+        done = activity(row(5, 5, cgroup_id=7, syscalls=1000), unavailable={"page cache": "it has no such event"})
+        last = totals.add(replace(frame, overhead=cost, unavailable={"execs": "this kernel has no such event"}), done)
     return last
 
 
