@@ -140,16 +140,16 @@ class ConnectionCounts:
 
     def __init__(self, programs: ActivityPrograms) -> None:
         self._programs = programs
-        self._flows: dict[bytes, Rows] = {}
+        self._flows: dict[tuple[int, int, int], Rows] = {}
         self._transitions = programs.transitions.copy()
 
     def take_rows(self) -> Rows:
         """Retransmits and failures, rows of ROW_DTYPE by the thread that has the connection."""
         flows = self._programs.values("flows")
         rows, quiet = np.zeros(len(flows), ROW_DTYPE), np.zeros(len(flows), bool)
-        known: dict[bytes, Rows] = {}
+        known: dict[tuple[int, int, int], Rows] = {}
         for place, flow in enumerate(flows):
-            key = flow[["tid", "tgid", "start_ns"]].tobytes()
+            key = int(flow["tid"]), int(flow["tgid"]), int(flow["start_ns"])
             before = self._flows.get(key)
             for name in ID_FIELDS:
                 rows[name][place] = flow[name]

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.activity.rows import IO_KINDS
 from schedtop.model.rows import Rows
-from schedtop.sources.activity.reading import _difference, _same_of, _was_read
+from schedtop.sources.activity.reading import ConnectionCounts, _difference, _same_of, _was_read
 
 IO = 2 * len(IO_KINDS)
 SLOT = np.dtype(
@@ -68,3 +68,34 @@ def test_rows_of_the_overflow_hash_are_matched_by_thread() -> None:
 def test_what_ended_an_interval_ago_may_be_forgotten() -> None:
     rows = np.concatenate([slot(1), slot(2, exit_epoch=3), slot(3, exit_epoch=4)])
     assert _was_read(rows, 4).tolist() == [False, True, False]
+
+
+FLOW = np.dtype(
+    [
+        *(("tid", "<u4"), ("tgid", "<u4"), ("start_ns", "<u8"), ("cgroup_id", "<u8"), ("comm", "S16")),
+        *(("process", "S16"), ("tcp_retransmits", "<u8"), ("tcp_failures", "<u8")),
+    ]
+)
+
+
+class Flows:
+    """The kernel side as ConnectionCounts reads it: one connection's owner, whose counts grow."""
+
+    transitions = np.zeros(4, np.dtype([("value", "<u8")]))
+
+    def __init__(self) -> None:
+        self.rows: Rows = np.zeros(1, FLOW)
+
+    def values(self, _name: str) -> Rows:
+        return self.rows.copy()
+
+
+def test_failures_and_retransmits_are_those_since_the_last_look() -> None:
+    programs: Any = Flows()
+    counts = ConnectionCounts(programs)
+    found = []
+    for failures, retransmits in ((3, 1), (5, 1), (5, 4), (5, 4)):
+        programs.rows["tcp_failures"], programs.rows["tcp_retransmits"] = failures, retransmits
+        rows = counts.take_rows()
+        found.append((rows["tcp_failures"].sum(), rows["tcp_retransmits"].sum()))
+    assert found == [(3, 1), (2, 0), (0, 3), (0, 0)]
