@@ -141,7 +141,7 @@ def listed(picture: Picture) -> Form:
         rows = CpuRows.of(view, ids, [(cpu,) for cpu in visible], names)
         histories = [mean(shares[ids]), *shares[visible]]
         for row, (spans, history) in enumerate(zip(row_spans(placed, rows, table_width), histories, strict=True)):
-            parts = [part.rjust(room) for part in tall_bars(history, tall)]
+            parts = [part.rjust(room) for part in tall_bars(history * (1 - 1 / (8 * tall)), tall)]
             line = [*spans, (parts[-1], measure.style)]
             if row and visible[row - 1] == picture.cursor:
                 line = _under_cursor(line)

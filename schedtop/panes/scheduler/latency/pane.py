@@ -163,7 +163,11 @@ def sure_spans(text: str, placed: Placed[Kinds], count: int, style: str) -> Span
     for column, width in placed:
         end = start + width + GAP
         doubtful = count + 1e-6 < least.get(column.header, 0)
-        spans.append((text[start:end], "dim" if doubtful else style))
+        name = "dim" if doubtful else style
+        if spans and spans[-1][1] == name:
+            spans[-1] = (spans[-1][0] + text[start:end], name)
+        else:
+            spans.append((text[start:end], name))
         start = end
     return spans
 

@@ -11,7 +11,7 @@ from schedtop.panes.scheduler.latency.pane import columns_for, sure_spans
 from schedtop.panes.scheduler.latency.plot import LatencyPlot, decades, per_column
 from schedtop.panes.scheduler.steal.capacity import SERIES, STEAL, Past
 from schedtop.panes.scheduler.steal.pane import plot_lines
-from schedtop.widgets.columns import place, row_lines
+from schedtop.widgets.columns import GAP, place, row_lines
 from schedtop.widgets.plot import area
 from schedtop.widgets.strips import spans_width
 from tests.unit.panes.conftest import MakeView
@@ -96,7 +96,9 @@ def test_percentiles_of_too_few_waits_are_dim() -> None:
     def dim(count: int) -> list[str]:
         ((line),) = row_lines(placed, [("all", Histogram.of([1_000] * count), "1")], 1)
         spans = sure_spans("".join(text for text, _ in line), placed, count, "strong")
-        return [column.header for (column, _), (_, style) in zip(placed, spans, strict=True) if style == "dim"]
+        dimmed = "".join(text if style == "dim" else "\0" * len(text) for text, style in spans)
+        ends = np.cumsum([width + GAP for _, width in placed])
+        return [column.header for (column, _), end in zip(placed, ends, strict=True) if dimmed[end - 2] != "\0"]
 
     assert dim(1) == ["p50", "p90", "p99", "p99.9"]
     assert dim(9) == ["p90", "p99", "p99.9"]
