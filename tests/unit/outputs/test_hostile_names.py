@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 import schedtop.outputs
@@ -36,6 +37,7 @@ from schedtop.outputs.capture.tracks import path_tracks
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
+from schedtop.outputs.metrics.activity import ENTRY_EVENTS, ActivityTotals, activity_families
 from schedtop.outputs.offcpu.document import to_json as offcpu_json
 from schedtop.outputs.offcpu.stacks import to_folded as offcpu_folded
 from schedtop.outputs.offcpu.stacks import to_svg as offcpu_svg
@@ -180,6 +182,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "activity as text": ("activity.text", lambda: activity_text(active())),
     "activity as CSV": ("activity.csv", lambda: activity_csv(active())),
     "activity as JSON": ("activity.document", lambda: activity_json(active())),
+    "activity as metrics": ("metrics.activity", lambda: activity_metrics()),
     "doctor as text": ("doctor", lambda: doctor.to_text(examined(), verbose=True, coloured=False)),
     "doctor as JSON": ("doctor", lambda: doctor.to_json(examined())),
     "flame graph": ("flame.svg", lambda: flame_svg([((name, name), 5) for name in NAMES], title=NAMES[0])),
@@ -196,7 +199,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 NO_NAMES = {
     "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
     "diff", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget",
-    "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.listener",
+    "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.labels", "metrics.listener",
     "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
     "offcpu.lines", "path", "path.formats", "path.words", "plain", "quota", "recording", "recording.background",
     "recording.fitting", "recording.recorder", "report", "report.axes", "report.interrupts", "report.plots",
@@ -213,6 +216,16 @@ def differences() -> dict[str, Any]:
 
 def metrics(by: str) -> str:
     return test_families.exposed(test_families.served(list(frames()), by=by))
+
+
+def activity_metrics() -> str:
+    totals = ActivityTotals("process", 1000)
+    rows = [made.row(tid, tid, process=comm, syscalls=ENTRY_EVENTS) for tid, comm in enumerate(COMMS, 1000)]
+    families = activity_families(totals.add(hostile_value(made.activity(*rows))))
+    registry = CollectorRegistry(auto_describe=False)
+    collector = type("Collector", (), {"collect": lambda _self: families})
+    registry.register(collector())
+    return generate_latest(registry).decode()
 
 
 def test_every_output_is_looked_at() -> None:

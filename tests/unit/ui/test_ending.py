@@ -163,7 +163,7 @@ def test_suspended_and_brought_back() -> None:
     assert b"\x1b[?1049h" in terminal.output
     # These never change: only a whole repaint brings them back.
     terminal.read_until(b"Latency over time")
-    terminal.read_until(b" Freeze")
+    terminal.read_until(b" Quit")
     os.write(terminal.master, b"q")
     assert terminal.end() == 0
 

@@ -69,7 +69,7 @@ def test_cells_are_rates_times_and_dots() -> None:
     assert cells("read/s") == ["4 KiB", "·"]
     assert cells("mostly") == ["file 75 %", "·"]
     assert cells("rtt") == ["2.00 ms", "·"]
-    assert cells("") == ["██████", "██"]
+    assert cells("") == ["━━━━━━", "━━"]
 
 
 def test_what_cannot_be_told_is_a_dash() -> None:

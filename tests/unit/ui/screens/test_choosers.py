@@ -62,7 +62,7 @@ async def test_keys_after_the_palette_key_are_its_command(size: tuple[int, int])
         assert dashboard.timeline.settings.window_ns == 10_000_000_000
         await pilot.press("ctrl+p")
         assert isinstance(pilot.app.screen, Palette)
-        await typed(pilot, "verd", "enter")
+        await typed(pilot, "verdict", "enter")
         assert isinstance(pilot.app.screen, TextScreen)
         await typed(pilot, "escape", ":nothing like it", "enter", "escape")
         assert pilot.app.screen is dashboard
