@@ -38,11 +38,11 @@ def test_activity_screen_shows_a_process_and_its_calls_and_detaches(tmp_path: Pa
         row = re.compile(rf"{NAME} +{caller.pid} ")
         terminal.until(row.search, "the process")
         terminal.press("Down")
-        # Two calls each 10 ms and more; half of them fail.
-        calls = re.compile(r"openat +([\d.]+) .*ENOENT ([\d.]+)")
+        # One every 10 ms and more.
+        calls = re.compile(r"openat +([\d.]+) ")
         terminal.until(lambda screen: f"of process {caller.pid}" in screen and calls.search(screen), "its calls")
         found = calls.search(terminal.screen())
-        assert found and float(found[1]) == pytest.approx(float(found[2]), abs=1.5) and 10 <= float(found[2]) <= 101
+        assert found and 10 <= float(found[1]) <= 101
         terminal.press("Enter")
         terminal.until(lambda screen: "● TASK" in screen and f"({caller.pid})" in screen, "the task view")
         terminal.press("q")

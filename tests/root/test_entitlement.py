@@ -164,6 +164,7 @@ def test_two_groups_of_one_and_four_times_the_weight(heavy: Group) -> None:
         assert undisturbed(mine, *others)["got_cpus"] == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.alone
 def test_a_nice_value_acts_only_inside_of_its_autogroup() -> None:
     if not Path("/proc/self/autogroup").exists():
         pytest.skip("this kernel has no autogroups")
