@@ -69,15 +69,25 @@ def session_as_before(session_nice: tuple[Path, str]) -> Iterator[None]:
         file.write_text(before)
 
 
+MOSTLY_BTF = ["btf", pytest.param("tracepoint", marks=pytest.mark.stress)]
+"""What is made of the events is the same for both front ends; the long version tries both."""
+
+
 @pytest.fixture(params=["btf", "tracepoint"])
 def front_end(request: pytest.FixtureRequest) -> str:
     """Both ways to see the events."""
     return str(request.param)
 
 
-@pytest.fixture(params=["btf", BY_CLOCK, "tracepoint"])
+@pytest.fixture(params=["btf", pytest.param(BY_CLOCK, marks=pytest.mark.stress), "tracepoint"])
 def any_front_end(request: pytest.FixtureRequest) -> str:
-    """The same, and with BTF both ways to measure a wait."""
+    """The same, and with BTF both ways to measure a wait: the second for `make stress` and for guests."""
+    return str(request.param)
+
+
+@pytest.fixture(params=MOSTLY_BTF)
+def mostly_btf(request: pytest.FixtureRequest) -> str:
+    """For files whose front_end it becomes."""
     return str(request.param)
 
 

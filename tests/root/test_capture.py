@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import mostly_btf
 from loads import ended, kernel_numbers, kernel_switches, load_share, python
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
@@ -35,6 +36,8 @@ BUFFER_BYTES = 64 << 20
 
 HARDIRQ = 0x08
 """TRACE_FLAG_HARDIRQ in include/linux/trace_events.h: Perfetto's `irq_context`."""
+
+front_end = mostly_btf
 
 LOOPBACK = """
 import socket, threading
@@ -117,6 +120,7 @@ def test_switches_agree_with_the_kernel(front_end: str) -> None:
     assert capture.lost_total == 0
 
 
+@pytest.mark.parametrize("front_end", ["btf", "tracepoint"])
 def test_the_same_switches_as_perf_sees(front_end: str, tmp_path: Path) -> None:
     """Per CPU, within 1 %, over the time that both saw."""
     if not shutil.which("perf"):

@@ -75,7 +75,14 @@ def held(source: LiveSource, pids: list[int]) -> np.ndarray:
 
 @pytest.mark.beside
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("room", [64, 4096])
+@pytest.mark.parametrize(
+    ("front_end", "room"),
+    [
+        ("btf", 64),
+        ("tracepoint", 4096),
+        *(pytest.param(*each, marks=pytest.mark.stress) for each in (("btf", 4096), ("tracepoint", 64))),
+    ],
+)
 def test_a_thousand_tasks_that_change_at_once_are_exact(front_end: str, room: int) -> None:
     count = max(2 * 64, int(TASKS * load_share()))
     source = LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, front_end, Limits(changed_slots=room))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bound_task import ROUNDS
-from conftest import NS_PER_MS, Collector
+from conftest import NS_PER_MS, Collector, mostly_btf
 
 from schedtop.model.rows import Rows
 from schedtop.model.waits import CAUSES, EVIDENCE, Distance
@@ -27,6 +27,8 @@ from schedtop.sources.scheduler import source as live
 Collect = Callable[..., AbstractContextManager[Collector]]
 BOUND_TASK = Path(__file__).with_name("bound_task.py")
 SPIN = "while :; do :; done"
+
+front_end = mostly_btf
 
 
 @dataclass(frozen=True, slots=True)

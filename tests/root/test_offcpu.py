@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from conftest import mostly_btf
 from loads import ended, kernel_numbers, python, stop_all
 from scenarios import cgroup
 
@@ -36,6 +37,8 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 Blocker = Callable[[str], subprocess.Popen[bytes]]
+
+front_end = mostly_btf
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from conftest import NS_PER_MS, Collector
+from conftest import MOSTLY_BTF, NS_PER_MS, Collector
 from loads import ended, kernel_numbers, python
 from scenarios import cgroup
 
@@ -61,8 +61,7 @@ def out_of_the_way() -> Iterator[None]:
     os.sched_setaffinity(0, before)
 
 
-BTF_AT_LEAST = pytest.mark.parametrize("front_end", ["btf", pytest.param("tracepoint", marks=pytest.mark.stress)])
-"""What is made of the events is the same for both front ends; the long version tries both."""
+BTF_AT_LEAST = pytest.mark.parametrize("front_end", MOSTLY_BTF)
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_a_wakeup_into_a_throttled_group_is_throttled(collect, any_front_end: st
     assert not [cause for cause in causes if cause[1] == "not balanced"]
 
 
-@pytest.mark.parametrize("front_end", ["btf", "btf-clock"])
+@pytest.mark.parametrize("front_end", ["btf", pytest.param("btf-clock", marks=pytest.mark.stress)])
 def test_what_follows_the_return_of_the_quota_is_queueing(collect, front_end: str, small_group: Path) -> None:
     """Two rivals without a quota are on the CPU when it comes back."""
     roles = [Role("limited", HOG, group=small_group), Role("rival-0", HOG), Role("rival-1", HOG)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -15,7 +16,8 @@ from schedtop.base.units import NS_PER_S
 
 pytestmark = pytest.mark.beside
 
-NAME = b"short-life"
+NAME = f"short-{os.getpid()}".encode()
+"""Several of these tests run at once."""
 _SET_NAME = f"open('/proc/self/comm', 'w').write('{NAME.decode()}')\n"
 
 
