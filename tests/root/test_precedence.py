@@ -7,9 +7,11 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from conftest import MOSTLY_BTF, NS_PER_MS, Collector
 from loads import ended, kernel_numbers, python
@@ -33,7 +35,7 @@ INTERVAL_NS = 200 * NS_PER_MS
 LOOP = "while True: pass"
 PULSE = "import time\nwhile True: time.sleep(0.005)"
 
-JOBS = """
+_JOB = """
 import os, signal, sys, time
 
 def leave(*_):
@@ -43,13 +45,30 @@ def leave(*_):
 
 signal.signal(signal.SIGTERM, leave)
 work_s, period_s = map(float, sys.argv[1:])
-while True:
-    begin, used = time.monotonic(), time.thread_time()
+
+def work():
+    used = time.thread_time()
     while time.thread_time() - used < work_s:
         pass
+
+"""
+
+JOBS = f"""{_JOB}
+while True:
+    begin = time.monotonic()
+    work()
     time.sleep(max(0, begin + period_s - time.monotonic()))
 """
 """A job that takes so much CPU time, once each period."""
+
+JOBS_AT_ONCE = f"""{_JOB}
+while True:
+    due = (time.monotonic() // period_s + 1) * period_s
+    time.sleep(due - time.monotonic())
+    print(due, time.monotonic() - due, flush=True)
+    work()
+"""
+"""The same of jobs that all begin with the period. It prints when that was, and how long it waited for the CPU."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -129,13 +148,17 @@ def loop(
 
 
 @contextmanager
-def deadline_job(work_s: float, runtime_ns: int, period_ns: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A job as a deadline task, which must be free to run anywhere."""
+def deadline_job(
+    work_s: float, runtime_ns: int, period_ns: int, *, deadline_ns: int = 0, code: str = JOBS, repeat_s: float = 0.0
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A job as a deadline task, which must be free to run anywhere. `deadline_ns` 0: the period, as `repeat_s`."""
     every = {*range(os.cpu_count() or 1)}
-    job = python(JOBS, str(work_s), str(period_ns / 1e9), preexec_fn=lambda: os.sched_setaffinity(0, every))
+    arguments = (str(work_s), str(repeat_s or period_ns / 1e9))
+    job = python(code, *arguments, preexec_fn=lambda: os.sched_setaffinity(0, every), stdout=subprocess.PIPE)
     try:
         time.sleep(0.2)
-        times = ("--sched-runtime", runtime_ns, "--sched-deadline", period_ns, "--sched-period", period_ns)
+        deadline_ns = deadline_ns or period_ns
+        times = ("--sched-runtime", runtime_ns, "--sched-deadline", deadline_ns, "--sched-period", period_ns)
         done = subprocess.run(
             ["chrt", "-d", *map(str, times), "-p", "0", str(job.pid)], capture_output=True, check=False
         )
@@ -220,6 +243,33 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
         after = watch.verdict(3, f"tid:{job.pid}")
         assert after.rule != "deadline-runtime", after
         assert len(waits_of(watch.frame, job)) < len(rows) // 4
+
+
+@pytest.mark.parametrize("front_end", ["btf"])
+def test_missed_deadlines_are_told_as_late_as_they_were(watch: Watcher) -> None:
+    """Two jobs a CPU whose deadlines are earlier, of 9 ms each, so that a third can begin 18 ms after they all woke."""
+    repeat_s, deadline_ns = 0.1, 13 * NS_PER_MS
+    # A period that is over for certain when the next job wakes.
+    common: dict[str, Any] = {"period_ns": 90 * NS_PER_MS, "code": JOBS_AT_ONCE, "repeat_s": repeat_s}
+    with ExitStack() as stack:
+        for rival in range(2 * (os.cpu_count() or 1)):
+            earlier_ns = (11 + rival // (os.cpu_count() or 1)) * NS_PER_MS
+            stack.enter_context(deadline_job(0.009, 10 * NS_PER_MS, deadline_ns=earlier_ns, **common))
+        late = stack.enter_context(deadline_job(0.001, 5 * NS_PER_MS, deadline_ns=deadline_ns, **common))
+        verdict = watch.verdict(3, f"tid:{late.pid}")
+        rows = waits_of(watch.frame, late)
+    assert late.stdout
+    told = np.array([line.split() for line in late.stdout.read().decode().splitlines()], float)
+    end_s = watch.frame.end_ns / 1e9
+    within = (told[:, 0] > end_s - watch.frame.duration_s) & (told[:, 0] < end_s - deadline_ns / 1e9)
+    missed_ns = told[within, 1] * 1e9 - deadline_ns
+    missed_ns = missed_ns[missed_ns > 0]
+    assert len(missed_ns) > 10
+    ours = rows["dl_missed_ns"][rows["dl_missed_ns"] > 0]
+    assert len(ours) == pytest.approx(len(missed_ns), abs=2)
+    assert np.median(ours) == pytest.approx(np.median(missed_ns), abs=NS_PER_MS)
+    assert verdict.rule == "behind-deadline", verdict
+    assert any(words.startswith("deadlines were missed ") for words in verdict.evidence), verdict
 
 
 @BTF_AT_LEAST
