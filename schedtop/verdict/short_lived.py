@@ -10,6 +10,7 @@ from schedtop.base.units import format_count, format_ns, rate
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.short_lived import (
+    Parent,
     by_command,
     by_exit_code,
     by_parent,
@@ -35,11 +36,12 @@ from schedtop.verdict.phrases import counted, percent
 @dataclass(frozen=True, slots=True)
 class ShortLived:
     """`words`: what they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
-    `share`: that of all short-lived tasks that are short."""
+    `share`: that of all short-lived tasks that are short; `starter`: who started most of them, if known."""
 
     words: str
     named_share: float
     share: float
+    starter: Parent | None
     evidence: tuple[str, ...]
 
 
@@ -62,7 +64,8 @@ def notable_short_lived(view: View) -> ShortLived | None:
         f"each ran {format_ns(ran)} and waited {format_ns(waited)}"
     )
     named_share = min(1.0, int(named["run_ns"].sum()) / busy_ns)
-    return ShortLived(words, named_share, share, (all_words, *_first_runs(view), *_failures(rows)))
+    starter = next((parent for parent in by_parent(named) if parent.comm), None)
+    return ShortLived(words, named_share, share, starter, (all_words, *_first_runs(view), *_failures(rows)))
 
 
 def _first_runs(view: View) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
-from schedtop.base.units import format_ns, format_round_ns
+from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.sched_class import SchedClass, treatment
@@ -23,7 +25,7 @@ from schedtop.verdict.limits import (
     NOTABLE_SLICES,
     QUOTA_NOTICE,
 )
-from schedtop.verdict.parts import Part, blockers_of
+from schedtop.verdict.parts import Part, blockers_of, waiters
 from schedtop.verdict.phrases import counted, percent, task_words
 
 EXPLANATION_WORDS = {
@@ -44,6 +46,13 @@ EXPLANATION_WORDS = {
     Explanation.RT_RUNTIME: "the runtime of real-time tasks",
 }
 
+
+UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
+"""Gives all tasks back to the kernel's own scheduler (sysrq_sched_ext_reset_op in kernel/sched/ext.c)."""
+
+LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
+
+LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
 LOW_NICE, LEAST_NICE = 10, 19
 """What a task is reniced to that others wait for: a tenth of the weight of nice 0, and next to none."""
@@ -172,6 +181,28 @@ def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
     return f"Widen the affinity: {command}{more}", command
 
 
+def typed(reason: str, command: str) -> tuple[str, str]:
+    """An action with the command that does it, and the command alone; without one only the reason."""
+    return (f"{reason}: {command}", command) if command else (reason, "")
+
+
+def move_words(f: Facts, tid: int, cpu: int) -> str:
+    """The command that moves a task away from a CPU; empty if there is no other."""
+    others = [each for each in f.frame.cpus.ids if each != cpu]
+    return f"taskset -cp {cpus_text(others)} {tid}" if others else ""
+
+
+def irq_words(f: Facts, number: str, cpu: int) -> str:
+    """The command that has a device interrupt handled elsewhere than on a CPU; empty if there is no other."""
+    others = [each for each in f.frame.cpus.ids if each != cpu]
+    return f"echo {cpus_text(others)} > /proc/irq/{number}/smp_affinity_list" if others and number.isdigit() else ""
+
+
+def look_closer(f: Facts) -> str:
+    """The command that shows why waits of a tenth of the threshold are so long."""
+    return f"sudo schedtop --threshold {exact_duration(max(LEAST_THRESHOLD_NS, f.frame.threshold_ns // 10))}"
+
+
 def renice_words(part: Part) -> str:
     """The command that gives a task less weight, or another class if weights do not count for it."""
     if part.treatment.sched_class in (SchedClass.RT, SchedClass.DEADLINE):
@@ -185,17 +216,35 @@ def quota_words(path: str, share: float) -> str:
 
 
 def biggest_words(tasks: Rows) -> tuple[str, ...]:
-    """The process that ran longest, all of that name together, if any did: many short tasks are one load."""
+    """The process that ran longest, if any did."""
+    name, own = _biggest(tasks)
+    ran = format_ns(int(own["run_ns"].sum()))
+    if len(own) == 1:
+        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0], treatment(own[0]).words)} ran {ran}",)
+    return (f"biggest: {text(name)}, {len(own)} tasks, ran {ran}",) if len(own) else ()
+
+
+def renice_biggest(tasks: Rows) -> str:
+    """The command that gives the process that ran longest less weight, or all tasks of its name; empty: none ran."""
+    name, own = _biggest(tasks)
+    if len(own) == 1:
+        return renice_words(waiters(own)[0])
+    return renice_named(name) if name else ""
+
+
+def renice_named(name: bytes, tid: int = 0) -> str:
+    """The command that gives a task less weight; `tid` 0: all of that name, which is at most 15 characters long."""
+    return f"renice -n {LOW_NICE} -p {tid or f'$(pgrep -wx {shlex.quote(re.escape(text(name)))})'}"
+
+
+def _biggest(tasks: Rows) -> tuple[bytes, Rows]:
+    """The name that ran longest, and the tasks that have it: many short tasks are one load."""
     tasks = tasks[tasks["run_ns"] > 0]
     if not len(tasks):
-        return ()
+        return b"", tasks
     names = np.where(tasks["process"] != b"", tasks["process"], tasks["comm"])
     # Tasks without any name are not one process.
     keys = np.where(names != b"", names, tasks["tid"].astype("S16"))
     found, places = np.unique(keys, return_inverse=True)
     most = int(np.argmax(np.bincount(places, tasks["run_ns"], len(found))))
-    own = take_rows(tasks, np.flatnonzero(places == most))
-    ran = format_ns(int(own["run_ns"].sum()))
-    if len(own) == 1:
-        return (f"biggest: {task_words(int(own['tid'][0]), own['comm'][0], treatment(own[0]).words)} ran {ran}",)
-    return (f"biggest: {text(found[most])}, {len(own)} tasks, ran {ran}",)
+    return bytes(found[most]), take_rows(tasks, np.flatnonzero(places == most))

@@ -16,10 +16,12 @@ from schedtop.verdict.words import (
     blocker_words,
     context_words,
     idle_words,
+    move_words,
     renice_words,
     share_words,
     slow_words,
     task_names,
+    typed,
     up_to_words,
     widen_words,
 )
@@ -69,10 +71,10 @@ def not_balanced(f: Facts) -> Finding | None:
     distance = _main_distance(rows)
     headline += f" ({distance.words})" if distance else ""
     evidence = (*slow_words(f, f.slow.of(Explanation.NOT_BALANCED)), *blocker_words(rows), *context_words(f))
-    action = "Check cpuset partitions, or move tasks by hand"
+    reason = "Check cpuset partitions, or move tasks by hand"
     if distance is Distance.OTHER_NODE:
-        action = "Tasks stay near their memory: move some by hand if waiting costs more"
-    return Finding(headline, evidence, action)
+        reason = "Tasks stay near their memory: move some by hand if waiting costs more"
+    return Finding(headline, evidence, *typed(reason, move_words(f, victims[0].tid, cpu)))
 
 
 def _main_distance(rows: Rows) -> Distance | None:
@@ -91,4 +93,4 @@ def idle_elsewhere(f: Facts) -> Finding | None:
     victim = victims_of(rows)[0]
     headline = f"CPU {cpu}: {victim.words} waits while another is idle; if it may run there is not known"
     evidence = (idle_words(f, rows), *slow_words(f, f.slow.of(Explanation.IDLE_CPU)), *context_words(f))
-    return Finding(headline, evidence, f"Check its affinity: taskset -p {victim.tid}")
+    return Finding(headline, evidence, *typed("Check its affinity", f"taskset -cp {victim.tid}"))

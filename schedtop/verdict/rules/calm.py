@@ -10,9 +10,13 @@ from schedtop.verdict.limits import QUIET_NS
 from schedtop.verdict.phrases import counted
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.wait import explain
-from schedtop.verdict.words import context_words, p99_words
+from schedtop.verdict.words import (
+    context_words,
+    p99_words,
+    typed,
+)
 
-_ACTION = "Look elsewhere: locks, I/O, the network"
+_ACTION = typed("Look elsewhere, at locks, I/O, the network", "sudo schedtop activity")
 
 
 def rare(f: Facts) -> Finding | None:
@@ -23,7 +27,8 @@ def rare(f: Facts) -> Finding | None:
     worst = rows[int(np.argmax(rows["wait_ns"]))]
     longest = format_ns(int(worst["wait_ns"]))
     headline = f"{counted(len(rows), 'slow wait')}, the longest {longest}: too few for a common cause"
-    return Finding(headline, (explain(worst).rstrip("."), *p99_words(f)), "Look at the slow waits one by one")
+    action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
+    return Finding(headline, (explain(worst).rstrip("."), *p99_words(f)), *action)
 
 
 def calm(f: Facts) -> Finding | None:
@@ -37,7 +42,7 @@ def calm(f: Facts) -> Finding | None:
         headline = f"Nothing waits: p99 is {format_ns(f.p99_ns)}"
     else:
         headline = f"No wait is slow: p99 is {format_ns(f.p99_ns)}, slow is {format_round_ns(f.frame.threshold_ns)}"
-    return Finding(headline, context_words(f), _ACTION)
+    return Finding(headline, context_words(f), *_ACTION)
 
 
 def calm_by_sums(f: Facts) -> Finding | None:
@@ -49,4 +54,4 @@ def calm_by_sums(f: Facts) -> Finding | None:
     which = "all tasks" if f.sums.sees_all else "all visible tasks"
     which = "what the filter shows" if f.names_tasks else which
     headline = f"Little waiting: {a_second}, of {which} together"
-    return Finding(headline, (*context_words(f), *f.sums.lacks), _ACTION)
+    return Finding(headline, (*context_words(f), *f.sums.lacks), *_ACTION)

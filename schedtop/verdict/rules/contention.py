@@ -11,14 +11,18 @@ from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     EXPLANATION_WORDS,
+    LIST_RUNNERS,
+    UNLOAD_SCHED_EXT,
     biggest_words,
     blocker_words,
     context_words,
     p99_words,
+    renice_biggest,
     renice_words,
     share_words,
     slices_words,
     slow_words,
+    typed,
     up_to_words,
 )
 
@@ -65,8 +69,8 @@ def one_waker(f: Facts) -> Finding | None:
         f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits, {up_to_words(rows)}"
     )
     evidence = (*slow_words(f, rows), *blocker_words(rows), *p99_words(f), *context_words(f))
-    action = f"Wake fewer tasks at a time, or use fewer workers; see what it wakes: schedtop task {top.tid}"
-    return Finding(headline, evidence, action)
+    action = "Wake fewer tasks at a time, or use fewer workers; see what it wakes"
+    return Finding(headline, evidence, *typed(action, f"schedtop task {top.tid}"))
 
 
 def saturated(f: Facts) -> Finding | None:
@@ -90,8 +94,10 @@ def _saturated(f: Facts, evidence: tuple[str, ...]) -> Finding:
     busy = percent(sum(f.busy.values()) / len(f.busy))
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
     headline = f"{cpus} {busy} busy and {tasks} on average: more work than CPUs"
-    action = "Run less at a time, add CPUs, or lower the priority of what can wait"
-    return Finding(headline, (*biggest_words(f.tasks_there), *evidence), action)
+    command = renice_biggest(f.tasks_there)
+    last = "let the biggest wait" if command else "find out who runs"
+    action = typed(f"Run less at a time, add CPUs, or {last}", command or LIST_RUNNERS)
+    return Finding(headline, (*biggest_words(f.tasks_there), *evidence), *action)
 
 
 def queueing(f: Facts) -> Finding | None:
@@ -111,9 +117,11 @@ def queueing(f: Facts) -> Finding | None:
     known = () if top else blocker_words(rows)
     evidence = (most, *known, *slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     some = top or next(iter(blockers_of(rows)), None)
-    command = renice_words(some) if some else ""
-    action = f"Let one wait for the others: {command}" if some else "Look at the pane Blame"
-    return Finding(headline, evidence, action, command)
+    if some:
+        action = typed("Let one wait for the others", renice_words(some))
+    else:
+        action = typed("See who has the CPU meanwhile", f"schedtop task {victims_of(rows)[0].tid}")
+    return Finding(headline, evidence, *action)
 
 
 def by_sched_ext(f: Facts) -> Finding | None:
@@ -127,7 +135,8 @@ def by_sched_ext(f: Facts) -> Finding | None:
     name = f"the sched_ext scheduler {ext.words}" if ext else "a sched_ext scheduler"
     headline = f"{counted(len(victims), 'task')} waited in {name}, which decides when and on which CPU they run"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Look at that scheduler's own statistics, or compare without it")
+    action = typed("Look at that scheduler's own statistics, or compare without it", UNLOAD_SCHED_EXT)
+    return Finding(headline, evidence, *action)
 
 
 def yielding(f: Facts) -> Finding | None:
@@ -146,7 +155,8 @@ def yielding(f: Facts) -> Finding | None:
         *slow_words(f, rows),
         *context_words(f),
     )
-    return Finding(headline, evidence, "Let it block on a futex instead of yielding")
+    action = typed("Let it block on a futex instead; see where it yields", f"perf top -t {victim.tid}")
+    return Finding(headline, evidence, *action)
 
 
 def mixed(f: Facts) -> Finding | None:
@@ -156,4 +166,6 @@ def mixed(f: Facts) -> Finding | None:
     largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
     shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
-    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, "Start with the largest")
+    most = next(iter(victims_of(f.slow.of(largest[0]))), None)
+    action = typed("Start with the largest", f"schedtop task {most.tid}" if most else "")
+    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, *action)

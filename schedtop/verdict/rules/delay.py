@@ -11,7 +11,16 @@ from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
 from schedtop.verdict.parts import waiters
 from schedtop.verdict.phrases import percent, task_words, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import biggest_words, context_words, delay_words, p99_words, task_names, widen_words
+from schedtop.verdict.words import (
+    biggest_words,
+    context_words,
+    delay_words,
+    look_closer,
+    p99_words,
+    task_names,
+    typed,
+    widen_words,
+)
 
 
 def turns(f: Facts) -> Finding | None:
@@ -56,7 +65,7 @@ def waiting(f: Facts) -> Finding | None:
     where = "" if f.queues_unknown else f"CPU {f.delayed.cpu}: "
     headline = f"{where}{task_names(waiters(f.delayed.tasks))} {_wait_words(f)}, in short turns"
     evidence = (*_turns_words(f, f.delayed.tasks), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Look at the pane Blame, or lower the threshold to see why")
+    return Finding(headline, evidence, *typed("Lower the threshold to see why", look_closer(f)))
 
 
 def waiting_by_sums(f: Facts) -> Finding | None:
@@ -65,7 +74,8 @@ def waiting_by_sums(f: Facts) -> Finding | None:
         return None
     headline = f"CPU {f.delayed.cpu}: {task_names(waiters(f.delayed.tasks))} {_wait_words(f)}"
     evidence = (*delay_words(f), *biggest_words(f.tasks_there), *context_words(f), *f.sums.lacks)
-    return Finding(headline, evidence, "See which task it is with `sudo schedtop`, or lower a priority", level=f.level)
+    action, command = typed("See behind which task, with BPF", "sudo schedtop")
+    return Finding(headline, evidence, action, command, level=f.level)
 
 
 def pressure(f: Facts) -> Finding | None:
@@ -73,7 +83,7 @@ def pressure(f: Facts) -> Finding | None:
     if f.slow.enough or f.pressure is None or f.pressure < PRESSURE_NOTICE:
         return None
     headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but no wait is slow"
-    return Finding(headline, p99_words(f), "Lower the threshold to see these waits")
+    return Finding(headline, p99_words(f), *typed("Lower the threshold to see these waits", look_closer(f)))
 
 
 def pressure_by_sums(f: Facts) -> Finding | None:
@@ -82,7 +92,8 @@ def pressure_by_sums(f: Facts) -> Finding | None:
         return None
     which = "none of them for much of it" if f.sums.sees_all else "none that is visible for much of it"
     headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but {which}"
-    return Finding(headline, (*delay_words(f), *context_words(f), *f.sums.lacks), "Look at the run delays")
+    evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
+    return Finding(headline, evidence, *typed("See each wait, with BPF", "sudo schedtop"))
 
 
 def _wait_words(f: Facts) -> str:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from schedtop.model.rows import Rows, text
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
+from schedtop.verdict.parts import on_worst_cpu, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, slow_words, up_to_words
+from schedtop.verdict.words import (
+    context_words,
+    irq_words,
+    move_words,
+    slow_words,
+    typed,
+    up_to_words,
+)
 
 _ACTIONS = (
-    ("softirq NET", "Spread the packets over CPUs (RSS, RPS, irqbalance), or move the tasks off these CPUs"),
-    ("softirq BLOCK", "Spread the disk's interrupts over CPUs, or move the tasks off these CPUs"),
-    ("irq ", "Move the device's interrupts to other CPUs: /proc/irq/N/smp_affinity, irqbalance"),
+    ("softirq NET", "Spread the packets over CPUs (RSS, RPS, irqbalance), or move the tasks away"),
+    ("softirq BLOCK", "Spread the disk's interrupts over CPUs, or move the tasks away"),
+    ("irq ", "Move the device's interrupts to other CPUs (irqbalance does it, too)"),
 )
-_OWN = "No device asks for this, {} does: give it less to do, or move it to CPUs of its own"
-_ELSE = "Press I for the pane of interrupts: which CPUs have them, and how many"
+_TASK = re.compile(r"\((\d+)\)$")
+_OWN = "No device asks for this, {} does: give it less to do, or move it away"
+_ELSE = "Move the tasks off this CPU, or see which interrupts it has (key I)"
 
 
 def interrupted(f: Facts) -> Finding | None:
@@ -44,10 +54,14 @@ def interrupted(f: Facts) -> Finding | None:
         *context_words(f),
     )
     name = sources[0][0] if sources else ""
+    _, cpu = on_worst_cpu(rows)
     action = next((words for prefix, words in _ACTIONS if name.startswith(prefix)), _ELSE)
-    if raiser.endswith(")"):
-        action = _OWN.format(raiser)
-    return Finding(headline, evidence, action)
+    command = move_words(f, victims_of(rows)[0].tid, cpu)
+    if name.startswith("irq "):
+        command = irq_words(f, name.split()[1], cpu)
+    if found := _TASK.search(raiser):
+        action, command = _OWN.format(raiser), move_words(f, int(found[1]), cpu)
+    return Finding(headline, evidence, *typed(action, command))
 
 
 def _sums(rows: Rows, field: str) -> list[tuple[str, int]]:

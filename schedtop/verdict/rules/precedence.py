@@ -17,7 +17,16 @@ from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, idle_words, missed_words, slow_words, task_names, up_to_words
+from schedtop.verdict.words import (
+    context_words,
+    idle_words,
+    irq_words,
+    missed_words,
+    slow_words,
+    task_names,
+    typed,
+    up_to_words,
+)
 
 
 def behind_rt(f: Facts) -> Finding | None:
@@ -29,7 +38,7 @@ def behind_rt(f: Facts) -> Finding | None:
     left, why = _left_words(f, top)
     headline = f"{top.words} is a real-time task: it had CPU {cpu} for {_had_words(rows, top)}{left}"
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
-    return Finding(headline, evidence, *_ordinary_words(top))
+    return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
 
 
 def _had_words(rows: Rows, top: Part) -> str:
@@ -64,16 +73,13 @@ def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
     yield from missed_words(rows)
 
 
-def _ordinary_words(top: Part) -> tuple[str, str]:
+def _ordinary_words(f: Facts, top: Part, cpu: int) -> tuple[str, str]:
     """How to make a task an ordinary one, and the command for it."""
     if top.name.startswith("irq/"):
-        number = top.name[4:].split("-")[0]
-        return f"Move its interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list", ""
+        return typed("Move its interrupt to another CPU", irq_words(f, top.name[4:].split("-")[0], cpu))
     if top.treatment.policy not in (Policy.FIFO, Policy.RR, Policy.DEADLINE, Policy.UNKNOWN):
-        command = f"schedtop path --tid {top.tid}"
-        return f"It holds a lock that a real-time task waits for: {command}", command
-    command = f"chrt -o -p 0 {top.tid}"
-    return f"Make it an ordinary task: {command}", command
+        return typed("It holds a lock that a real-time task waits for", f"schedtop path --tid {top.tid}")
+    return typed("Make it an ordinary task", f"chrt -o -p 0 {top.tid}")
 
 
 def behind_deadline(f: Facts) -> Finding | None:
@@ -87,7 +93,7 @@ def behind_deadline(f: Facts) -> Finding | None:
     used = (f"{top.words} ran {percent(ran)} of the time",) if ran is not None else ()
     first = "deadline tasks run before all others"
     evidence = (first, *used, *_behind_words(f, rows, Explanation.BEHIND_DEADLINE), *context_words(f))
-    return Finding(headline, evidence, *_ordinary_words(top))
+    return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
 
 
 def lower_weight(f: Facts) -> Finding | None:
@@ -112,8 +118,7 @@ def lower_weight(f: Facts) -> Finding | None:
     had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
     evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
     reason, command = _raise_words(f, row, which, level)
-    action = f"{reason}: {command}" if command else reason
-    return Finding(headline, (*evidence, *context_words(f)), action, command)
+    return Finding(headline, (*evidence, *context_words(f)), *typed(reason, command))
 
 
 def _weights(row: np.void, which: int) -> tuple[int, int]:
@@ -131,7 +136,7 @@ def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> tup
         path = _path_below(f, row, int(row["blocker_tid"][which]))
         file = f.view.host.weight_file
         if not path or not file:
-            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares)", ""
+            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares); what it has", f"schedtop task {tid}"
         amount = weight if file.endswith("shares") else cpu_weight_of_shares(weight)
         return "Give its cgroup the same weight", f"echo {amount} > {shlex.quote(file.replace('{}', path))}"
     if told.policy is Policy.IDLE:
@@ -183,6 +188,7 @@ def deadline_runtime(f: Facts) -> Finding | None:
     evidence = (often, *missed_words(rows), *slow_words(f, rows), *context_words(f))
     more = min(2 * runtime, period)
     if more <= runtime:
-        return Finding(headline, evidence, "Give it more runtime (chrt -d)")
+        action = typed("It needs more than it was granted; see what it does", f"schedtop task {top.tid}")
+        return Finding(headline, evidence, *action)
     command = f"chrt -d -T {more} -D {period} -P {period} -p 0 {top.tid}"
-    return Finding(headline, evidence, f"Give it more runtime: {command}", command)
+    return Finding(headline, evidence, *typed("Give it more runtime", command))

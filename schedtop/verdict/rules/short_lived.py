@@ -7,7 +7,7 @@ from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, p99_words, slow_words
+from schedtop.verdict.words import context_words, p99_words, renice_named, slow_words, typed
 
 
 def short_lived(f: Facts) -> Finding | None:
@@ -18,8 +18,10 @@ def short_lived(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.QUEUEING)
     evidence = (*found.evidence, *slow_words(f, rows), *p99_words(f), *context_words(f, "short-lived"))
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
-    action = "Start fewer processes: do more in each, or keep workers (pane Short-lived)"
-    return Finding(headline, evidence, action, level="" if f.slow.enough else "notice")
+    # A nice value passes on to children.
+    command = renice_named(found.starter.comm, found.starter.tgid) if found.starter else ""
+    action, command = typed("Start fewer processes (keep workers), or let them wait", command)
+    return Finding(headline, evidence, action, command, level="" if f.slow.enough else "notice")
 
 
 def _to_blame(f: Facts) -> bool:

@@ -15,7 +15,13 @@ from schedtop.verdict.limits import IDLE, MAIN_FACTOR, STARVED_NS
 from schedtop.verdict.parts import Part, longest_runner
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, renice_words
+from schedtop.verdict.words import (
+    UNLOAD_SCHED_EXT,
+    context_words,
+    move_words,
+    renice_words,
+    typed,
+)
 
 
 def starving(f: Facts) -> Finding | None:
@@ -31,15 +37,18 @@ def starving(f: Facts) -> Finding | None:
     evidence = (*_evidence(f, starved, row), *context_words(f))
     if f.queues_unknown:
         headline = f"{task} has been waiting for {waited} and still does not run"
-        return Finding(headline, evidence, "Look at the statistics of the scheduler that is loaded")
+        reason = "Look at the loaded scheduler's own statistics, or compare without it"
+        return Finding(headline, evidence, *typed(reason, UNLOAD_SCHED_EXT))
     if f.idle.get(int(row["last_cpu"]), 0.0) >= IDLE or f.frame.loss.tasks_untracked:
         headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"
-        return Finding(headline, evidence, "Compare with /proc/<tid>/schedstat", level="unknown")
+        action, command = typed("Compare with the kernel's numbers", f"cat /proc/{int(row['tid'])}/schedstat")
+        return Finding(headline, evidence, action, command, level="unknown")
     headline = f"{task} has been waiting for {waited} and still does not run"
     rival = next(iter(_rivals(f, row)), None)
-    command = renice_words(rival) if rival else ""
-    action = f"Let the one that runs there wait: {command}" if rival else "Move it to another CPU"
-    return Finding(headline, evidence, action, command)
+    if rival:
+        return Finding(headline, evidence, *typed("Let the one that runs there wait", renice_words(rival)))
+    command = move_words(f, int(row["tid"]), int(row["last_cpu"]))
+    return Finding(headline, evidence, *typed("Move it to another CPU", command))
 
 
 def _rivals(f: Facts, row: np.void) -> list[Part]:

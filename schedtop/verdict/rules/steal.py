@@ -7,9 +7,15 @@ from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import STEAL_ALARM, STOLEN_SHARE
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import calm_words, context_words, delay_words, slow_words
+from schedtop.verdict.words import (
+    calm_words,
+    context_words,
+    delay_words,
+    slow_words,
+    typed,
+)
 
-_ACTION = "Move the VM or ask for dedicated CPUs"
+_ACTION = typed("Move the VM or ask for dedicated CPUs; to prove it", "sudo schedtop record -o steal.gz --duration 10m")
 
 
 def stolen(f: Facts) -> Finding | None:
@@ -25,7 +31,7 @@ def stolen(f: Facts) -> Finding | None:
         *slow_words(f, f.slow.rows),
         *context_words(f, "steal"),
     )
-    return Finding(_headline(f.steal or 0.0) if f.notable_steal else headline, evidence, _ACTION)
+    return Finding(_headline(f.steal or 0.0) if f.notable_steal else headline, evidence, *_ACTION)
 
 
 def steal(f: Facts) -> Finding | None:
@@ -41,7 +47,7 @@ def steal_by_sums(f: Facts) -> Finding | None:
 def _notable(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
     if f.steal is None or not f.notable_steal:
         return None
-    return Finding(_headline(f.steal), evidence, _ACTION, level="alarm" if f.steal >= STEAL_ALARM else "notice")
+    return Finding(_headline(f.steal), evidence, *_ACTION, level="alarm" if f.steal >= STEAL_ALARM else "notice")
 
 
 def _headline(ratio: float) -> str:

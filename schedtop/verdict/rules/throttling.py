@@ -18,9 +18,18 @@ from schedtop.verdict.limits import QUOTA_NOTICE
 from schedtop.verdict.parts import Part, victims_of
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import calm_words, context_words, delay_words, quota_words, slow_words, up_to_words
+from schedtop.verdict.words import (
+    calm_words,
+    context_words,
+    delay_words,
+    quota_words,
+    slow_words,
+    typed,
+    up_to_words,
+)
 
-_ACTION = "Raise the quota or spread the work"
+_ADVICE = "sudo schedtop advise --duration 30s"
+_ACTION = typed("Raise the quota or spread the work; by how much", _ADVICE)
 
 
 def throttled(f: Facts) -> Finding | None:
@@ -75,12 +84,12 @@ def _action(f: Facts, path: str) -> tuple[str, str]:
     record = next((record for record in records_of(f.frame) if path and record.path == path), None)
     # What the quota was is told by the kernel, or nothing is said.
     if record is None or record.inferred:
-        return _ACTION, ""
+        return _ACTION
     advice = advise(record, (USUAL,))
     if not advice.steps:
-        return _ACTION, ""
-    words, command = step_words(advice, advice.steps[0]), _command(f, advice)
-    return ": ".join(filter(None, (words[0].upper() + words[1:], command))), command
+        return _ACTION
+    words = step_words(advice, advice.steps[0])
+    return typed(words[0].upper() + words[1:], _command(f, advice) or _ADVICE)
 
 
 def _command(f: Facts, advice: Advice) -> str:

@@ -87,9 +87,12 @@ def frame(
 
 
 def judged(made: Frame, words: str = "", seconds: int = 1) -> Verdict:
-    """The verdict on the last of `seconds` such Frames."""
+    """The verdict on the last of `seconds` such Frames. Whatever needs an action has one that a person can type."""
     frames = [replace(made, end_ns=second * NS_PER_S) for second in range(1, seconds + 1)]
-    return judge(History(HOST, frames).view(ViewSettings(filter=Filter.parse(words))))
+    verdict = judge(History(HOST, frames).view(ViewSettings(filter=Filter.parse(words))))
+    assert verdict.level not in ("notice", "alarm") or verdict.command, verdict
+    assert verdict.command in verdict.action
+    return verdict
 
 
 def quota(group: int = 7, throttled: int = 4, periods: int = 10) -> Rows:

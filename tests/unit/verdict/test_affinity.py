@@ -104,4 +104,4 @@ def test_an_idle_cpu_that_is_allowed_is_near_or_far(distance: Distance, words: s
 def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
     verdict = judged(frame(waits(cause="idle-cpu")))
     assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
-    assert verdict.action.endswith("taskset -p 101")
+    assert verdict.action.endswith("taskset -cp 101")
