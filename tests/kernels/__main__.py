@@ -1,7 +1,7 @@
 """Boots stock kernels in virtual machines and runs the collector's tests inside: `make test-kernels`, or
 
     .venv/bin/python -m tests.kernels [--kernels 5.10,6.1,newest] [--cpus 2,2/64] [--compile-inside]
-    [--quick] [--only A,B] [--mirror Debian=ADDRESS]
+    [--quick | --exact] [--only A,B] [--minutes N [--go-on]] [--mirror Debian=ADDRESS]
     [--control] [--installed-qemu] [--accel tcg,thread=single] [--bare] [--append preempt=full]
 
 As root, because bcc, which compiles for the guests, wants to be. The results go into docs/kernels.md, a row for each
@@ -23,7 +23,7 @@ from typing import Any
 
 from schedtop.base.cpu_lists import cpu_list
 from tests.apt import mirror, mirrors
-from tests.kernels import guest_root, machine, table
+from tests.kernels import guest_root, machine, table, unfinished
 from tests.kernels.chosen import FRONT_ENDS, chosen, front_end_of
 from tests.kernels.emulator import Emulator, find
 from tests.kernels.machine import Processors, Silent
@@ -83,6 +83,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--compile-inside", action="store_true", help="bcc runs in the guest: minutes for each program")
     parser.add_argument("--quick", action="store_true", help="only the tests that matter most")
+    parser.add_argument("--exact", action="store_true", help="only the tests of waits, run time, wakers and quotas")
+    parser.add_argument("--minutes", type=float, default=0.0, metavar="N", help="a guest ends after so long")
+    parser.add_argument("--go-on", action="store_true", help="with what such a guest had no time for; one row of both")
     parser.add_argument("--mirror", type=mirror, action="append", default=[], metavar="LABEL=ADDRESS",
                         help="where Debian's packages are; by default what apt says here")  # fmt: skip
     parser.add_argument("--only", default="", metavar="A,B", help="only tests with one of these in their names")
@@ -135,30 +138,45 @@ def _booted(
 ) -> tuple[dict[str, table.Result], dict[str, str], str]:
     """One boot: what came out of it, what else a row says, and why it fell silent, if it did. Raises Unavailable."""
     print(f"\n{kernel.release} ({kernel.package}), {cpus} CPUs", flush=True)
-    tests = chosen(options.quick, options.only)
+    file = place / f"unfinished-{kernel.release}-{cpus.online}-{_selection(options)}.json"
+    before, tests = unfinished.load(file) if options.go_on else ({}, [])
+    results = {name: before.get(name, table.Result()) for name in FRONT_ENDS}
+    tests = tests or chosen(options.quick, options.only, options.exact)
     request = {"compile_inside": options.compile_inside, "tests": tests, "control_s": 0}
     disks = (guest_root.root_image(place), guest_root.tree(place, request))
     initramfs = guest_root.initramfs(kernel, place)
-    results = {name: table.Result() for name in FRONT_ENDS}
     told = {
         "kernel": kernel.release.removesuffix("-cloud-amd64"),
         "package": kernel.package,
-        "tests": f"only {options.only}" if options.only else "quick" if options.quick else "all",
+        "tests": _selection(options),
         "compiled": "in the guest" if options.compile_inside else "outside",
         "date": date.today().isoformat(),
         "qemu": str(emulator),
         "bcc": _version("/usr/bin/python3", "-Ic", "import bcc; print(bcc.__version__)"),
     }
     left: list[str] = []
+    end = time.monotonic() + 60 * (options.minutes or float("inf"))
     with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, options.bare, options.append) as guest:
         try:
             for message in guest.messages(SILENCE_S * (10 if options.compile_inside else 1)):
                 _take(message, told, left, results)
+                if time.monotonic() > end:
+                    break
         except Silent as silent:
             for test in left:
                 results[front_end_of(test)].failed[_short(test)] = f"no result: {silent}"
             return results, told, str(silent)
+    unfinished.save(file, results, left)
+    for test in left:
+        results[front_end_of(test)].left.append(_short(test))
     return results, told, ""
+
+
+def _selection(options: argparse.Namespace) -> str:
+    """Which tests, as the table says it."""
+    if options.only:
+        return f"only {options.only}"
+    return "quick" if options.quick else "exact" if options.exact else "all"
 
 
 def _stands_patching(kernel: Kernel, cpus: Processors, place: Path, emulator: Emulator, bare: bool) -> None:
@@ -221,7 +239,10 @@ def _essence(reason: str) -> str:
 
 
 def _short(test: str) -> str:
-    return re.sub(r"\[[^]]*\]$", "", test.split("::")[-1]).removeprefix("test_")
+    """The name of a test, with what its row does not say: `it[btf-clock-storm]` is `it[clock-storm]`."""
+    name, _, parameters = test.split("::")[-1].removeprefix("test_").removesuffix("]").partition("[")
+    more = re.sub(rf"^({'|'.join(FRONT_ENDS)})(-|$)", "", parameters)
+    return f"{name}[{more}]" if more else name
 
 
 def _version(*command: str) -> str:

@@ -22,7 +22,11 @@ _MORE = {
     ),
     "test_blame": ("test_a_timers_wakeup_names_no_waker_and_a_tasks_does",),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
-    "test_task": ("test_states_are_those_of_the_program",),
+    "test_task": (
+        "test_states_are_those_of_the_program",
+        "test_what_a_softirq_wakes_is_marked",
+        "test_a_quota_throttles",
+    ),
     "test_activity": (
         "test_calls_have_errors_times_and_the_longest",
         "test_reads_and_writes_are_those_of_proc_io",
@@ -32,7 +36,11 @@ _MORE = {
         "test_rows_by_thread_add_up_to_their_process",
         "test_sums_are_exact_in_a_storm_of_processes",
     ),
-    "test_capture": ("test_a_timers_wakeup_names_no_waker", "test_a_cpu_that_comes_up_later_is_in_the_capture"),
+    "test_capture": (
+        "test_a_timers_wakeup_names_no_waker",
+        "test_a_softirqs_wakeup_is_marked_in_a_capture",
+        "test_a_cpu_that_comes_up_later_is_in_the_capture",
+    ),
     "test_path": ("test_a_ping_pong_has_its_system_calls_and_its_wakers",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
@@ -48,6 +56,8 @@ _MORE = {
         "test_an_exited_task_is_not_shown_as_waiting",
     ),
     "test_waits": (
+        "test_forked_children_wait_from_their_fork_on",
+        "test_run_delay_over_a_whole_life_is_schedstats",
         "test_waits_that_were_not_seen_are_in_run_delay_all_the_same",
         "test_slices_that_were_not_seen_are_in_run_time_all_the_same",
     ),
@@ -66,9 +76,14 @@ _MORE = {
     ),
     "test_new_tasks": (
         "test_new_tasks_wait_from_their_fork_on",
+        "test_a_first_wait_whose_end_is_hidden_is_counted",
+        "test_a_wait_that_no_wakeup_began_is_known_at_its_end",
         "test_a_wait_that_begins_on_the_way_out_is_seen",
     ),
-    "test_first_sight": ("test_a_claim_that_fails_leaves_no_eternal_waiter",),
+    "test_first_sight": (
+        "test_a_claim_that_fails_leaves_no_eternal_waiter",
+        "test_an_exiting_task_keeps_its_slot",
+    ),
     "test_hotplug": ("test_an_offline_cpu_is_absent_until_it_returns",),
     "test_idle_cpus": (
         "test_a_task_with_migration_disabled_is_no_failure_of_the_balancer",
@@ -91,11 +106,20 @@ _MORE = {
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 
+_EXACT = (
+    "test_path.py", "test_sched_ext", "test_new_tasks", "test_waits", "test_quota", "a_quota_throttles",
+    "a_timer_is_an_interrupt", "timers_wakeup", "softirq", "test_first_sight", "test_check_kernel", "test_hotplug",
+    "test_idle_cpus", "an_exec_by_a_thread", "events_that_the_kernel_skips", "test_ground_truth", "test_live_contract",
+)  # fmt: skip
+"""Words of the tests that compare waits, run time, wakers and quotas with the kernel, in the order to run them."""
 
-def chosen(quick: bool, words: str) -> list[str]:
+
+def chosen(quick: bool, words: str, exact: bool = False) -> list[str]:
     """What pytest is told to run; only those with one of the `words` (between commas) in their names."""
     modules = [*_QUICK.items(), *([] if quick else _MORE.items())]
     every = [f"tests/root/{module}.py::{name}" for module, names in modules for name in names]
+    if exact:
+        every = list(dict.fromkeys(test for word in _EXACT for test in every if word in test))
     return [test for test in every if any(word in test for word in words.split(","))]
 
 

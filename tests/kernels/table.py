@@ -25,6 +25,7 @@ class Result:
     skipped: dict[str, str] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
     boots_lost: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     @property
     def tests(self) -> int:
@@ -37,6 +38,7 @@ class Result:
         words += [f"skipped: {name} ({reason})" for name, reason in self.skipped.items()]
         words += [f"passed the second time: {name}" for name in self.repeated if name in self.passed]
         words += [f"booted again, because {why}" for why in self.boots_lost]
+        words += [f"no time for {len(self.left)}: {', '.join(self.left)}"] if self.left else []
         counts = {name: str(len(getattr(self, name))) for name in ("passed", "failed", "skipped")}
         return told | counts | {"what did not pass at once": "; ".join(words)}
 

@@ -5,11 +5,13 @@ import ast
 import pytest
 
 from tests import ROOT
-from tests.kernels.chosen import chosen, front_end_of
+from tests.kernels.__main__ import _short
+from tests.kernels.chosen import _EXACT, chosen, front_end_of
 from tests.kernels.emulator import backport
 from tests.kernels.machine import Processors, last_words
 from tests.kernels.packages import Unavailable, choose, packages
 from tests.kernels.table import BEGIN, END, Result, updated
+from tests.kernels.unfinished import load, save
 
 RELEASES = ["5.10.0-9", "5.10.0-46", "6.1.0-0.deb11.52", "6.1.0-50", "6.12.95+deb12", "6.12.107+deb13", "7.3.4+deb13"]
 TOLD = {
@@ -50,6 +52,35 @@ def test_every_chosen_test_is_there() -> None:
         assert name in {function.name for function in functions if isinstance(function, ast.FunctionDef)}
     assert set(chosen(quick=True, words="")) < set(chosen(quick=False, words=""))
     assert chosen(quick=False, words="ctxt") == ["tests/root/test_ground_truth.py::test_switches_match_ctxt"]
+
+
+def test_the_exact_tests_are_some_of_all_and_each_word_of_theirs_finds_one() -> None:
+    exact = chosen(quick=False, words="", exact=True)
+    assert set(exact) < set(chosen(quick=False, words="")) and len(set(exact)) == len(exact)
+    for word in _EXACT:
+        assert any(word in test for test in exact), word
+
+
+def test_a_name_keeps_what_tells_two_results_apart() -> None:
+    names = [
+        _short(f"tests/root/test_a.py::test_it{ending}") for ending in ("", "[btf]", "[btf-clock-storm]", "[loops]")
+    ]
+    assert names == ["it", "it", "it[clock-storm]", "it[loops]"]
+
+
+def test_what_a_guest_had_no_time_for_is_run_by_the_next(tmp_path) -> None:
+    file = tmp_path / "unfinished.json"
+    assert load(file) == ({}, [])
+    save(file, {"btf": Result(["a"], failed={"b": "wrong"}, left=["c"])}, ["tests/root/test_a.py::test_c"])
+    results, left = load(file)
+    assert left == ["tests/root/test_a.py::test_c"]
+    assert (results["btf"].passed, results["btf"].failed, results["btf"].left) == (["a"], {"b": "wrong"}, [])
+    save(file, results, [])
+    assert load(file) == ({}, [])
+
+
+def test_a_row_says_what_there_was_no_time_for() -> None:
+    assert Result(["a"], left=["b", "c"]).row(TOLD)["what did not pass at once"] == "no time for 2: b, c"
 
 
 def test_a_test_belongs_to_a_front_end() -> None:
