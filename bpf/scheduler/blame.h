@@ -283,7 +283,7 @@ static __always_inline void count_in_group(struct task_slot *slot, u64 grouping,
 
 		if (!empty)
 			return;
-		groups.update(&key, empty);
+		groups.insert(&key, empty); /* fails if another CPU was first: its counts stay */
 		group = groups.lookup(&key);
 		if (!group)
 			return;

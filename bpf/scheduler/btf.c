@@ -255,7 +255,10 @@ int btf_sched_switch(u64 *ctx)
 #else
 	state = FIELD(u32, prev, TASK_STATE_OFFSET);
 #endif
-	/* Before 6.16 this is not told of a task that stays queued because a signal is pending (try_to_block_task()). */
+	/*
+	 * Before 6.16 the argument has a state to sleep in even if the task stays queued because a signal is pending: the
+	 * kernel has set the state of the task itself back by then (try_to_block_task()).
+	 */
 	event.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
 	event.dead = state & STATE_DEAD;
 	event.throttled = event.yielded = event.pauses = event.over_runtime = false;
