@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedtop.base.units import format_ns, format_rate, rate
-from schedtop.model.waits import Beginning, Explanation
+from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
 from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, wakers_of
@@ -60,8 +60,8 @@ def one_waker(f: Facts) -> Finding | None:
     if not wakers:
         return None
     top, whole = wakers[0], int(rows["wait_ns"].sum())
-    woken = rows[(rows["waker_tid"] == top.tid) & (rows["kind"] != Beginning.FORK)]
-    victims = len(set(woken["tid"].tolist()))
+    by_tasks = (rows["kind"] != Beginning.FORK) & (rows["woken_by"] == WokenBy.TASK)
+    victims = len(set(rows["tid"][by_tasks & (rows["waker_tid"] == top.tid)].tolist()))
     if top.ns < MAIN_SHARE * whole or victims < STORM_VICTIMS:
         return None
     share = percent(top.ns / whole)

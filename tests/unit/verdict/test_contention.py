@@ -70,6 +70,12 @@ def test_a_storm_of_wakeups() -> None:
     assert judged(frame(waits(cause="wakeup", **fields | {"tid": 200 + np.arange(50) % 7}))).rule == "queueing"
     assert judged(frame(waits(cause="wakeup", **fields, woken_by=WokenBy.SOFTIRQ))).rule == "queueing"
     assert judged(frame(waits(cause="wakeup", **fields | {"waker_tid": 33 + np.arange(50) % 2}))).rule == "queueing"
+    # What ksoftirqd has woken on behalf of others is no victim of its own.
+    last = np.arange(50) >= 45
+    mixed = fields | {"tid": np.where(last, 207, 200 + np.arange(50) % 7)}
+    by = np.where(last, WokenBy.SOFTIRQ, WokenBy.TASK)
+    assert judged(frame(waits(cause="wakeup", **mixed))).rule == "wakeups"
+    assert judged(frame(waits(cause="wakeup", **mixed, woken_by=by))).rule == "queueing"
 
 
 def test_tasks_that_were_started_are_not_woken() -> None:
