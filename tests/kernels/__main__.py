@@ -23,7 +23,7 @@ from typing import Any
 
 from schedtop.base.cpu_lists import cpu_list
 from tests.apt import mirror, mirrors
-from tests.kernels import guest_root, machine, table, unfinished
+from tests.kernels import control, guest_root, machine, table, unfinished
 from tests.kernels.chosen import FRONT_ENDS, chosen, front_end_of
 from tests.kernels.emulator import Emulator, find
 from tests.kernels.machine import Processors, Silent
@@ -33,9 +33,6 @@ KERNELS = ("5.10", "6.1", "6.12", "6.18", NEWEST)
 PAGE = guest_root.ROOT / "docs/kernels.md"
 SILENCE_S = 300.0
 """A guest that says nothing for so long is taken for dead."""
-
-CONTROL_S = 60.0
-"""For so long the control lasts."""
 
 BOOTS = 2
 """An emulated machine stands still now and then (docs/kernels.md): so often it is booted in all; its row says why."""
@@ -57,8 +54,8 @@ def main() -> None:
         for cpus in options.cpus:
             try:
                 kernel = archive.kernel(series)
-                if options.control:
-                    _stands_patching(kernel, cpus, place, emulator, options.bare)
+                if options.control or not control.has_stood(place, emulator):
+                    control.stands_patching(kernel, cpus, place, emulator, options.bare)
                 results, told = _tried(kernel, cpus, place, emulator, options)
             except (Unavailable, Silent) as error:
                 untried = True
@@ -89,7 +86,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mirror", type=mirror, action="append", default=[], metavar="LABEL=ADDRESS",
                         help="where Debian's packages are; by default what apt says here")  # fmt: skip
     parser.add_argument("--only", default="", metavar="A,B", help="only tests with one of these in their names")
-    parser.add_argument("--control", action="store_true", help="first: does the emulation stand patched code? (a boot)")
+    parser.add_argument(
+        "--control",
+        action="store_true",
+        help="first, even if this qemu has stood it before: does it stand patched code? (a boot)",
+    )
     parser.add_argument("--installed-qemu", action="store_true", help="not a newer one of backports")
     parser.add_argument("--accel", default="", help="instead of tcg, with one thread before qemu 10")
     parser.add_argument("--bare", action="store_true", help="without nohz=off and clearcpuid=141 (docs/kernels.md)")
@@ -177,23 +178,6 @@ def _selection(options: argparse.Namespace) -> str:
     if options.only:
         return f"only {options.only}"
     return "quick" if options.quick else "exact" if options.exact else "all"
-
-
-def _stands_patching(kernel: Kernel, cpus: Processors, place: Path, emulator: Emulator, bare: bool) -> None:
-    """The control: no result counts of an emulation under which a kernel dies of patching itself. Raises Silent."""
-    print(
-        f"\n{kernel.release}, {cpus} CPUs: the control, {CONTROL_S:.0f} s of switching kernel.sched_schedstats",
-        flush=True,
-    )
-    disks = (guest_root.root_image(place), guest_root.tree(place, {"control_s": CONTROL_S}))
-    initramfs, console, writes = guest_root.initramfs(kernel, place), place / f"console-{kernel.release}.log", 0
-    with machine.booted(emulator, kernel.image, initramfs, disks, cpus, console, bare) as guest:
-        try:
-            for message in guest.messages(SILENCE_S):
-                writes = message.get("writes", writes)
-        except Silent as silent:
-            raise Silent(f"qemu {emulator} fails the control after {writes} writes: {silent}") from None
-    print(f"  stood {writes} writes", flush=True)
 
 
 def _take(message: dict[str, Any], told: dict[str, str], left: list[str], results: dict[str, table.Result]) -> None:

@@ -1,13 +1,15 @@
 """The parts of `make test-kernels` that need no machine: which kernels and tests, and what becomes of the results."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
 from tests import ROOT
 from tests.kernels.__main__ import _short
 from tests.kernels.chosen import _EXACT, chosen, front_end_of
-from tests.kernels.emulator import backport
+from tests.kernels.control import has_stood, note_stood
+from tests.kernels.emulator import Emulator, backport
 from tests.kernels.machine import Processors, last_words
 from tests.kernels.packages import Unavailable, choose, packages
 from tests.kernels.table import BEGIN, END, Result, updated
@@ -81,6 +83,15 @@ def test_what_a_guest_had_no_time_for_is_run_by_the_next(tmp_path) -> None:
 
 def test_a_row_says_what_there_was_no_time_for() -> None:
     assert Result(["a"], left=["b", "c"]).row(TOLD)["what did not pass at once"] == "no time for 2: b, c"
+
+
+def test_each_qemu_is_tried_once_with_as_many_threads(tmp_path) -> None:
+    known, other = Emulator("qemu", "10.0.2", "tcg,thread=multi"), Emulator("qemu", "10.0.2", "tcg,thread=single")
+    assert not has_stood(tmp_path, known)
+    note_stood(tmp_path, known)
+    assert has_stood(tmp_path, known)
+    assert not has_stood(tmp_path, other)
+    assert not has_stood(tmp_path, replace(known, version="10.1"))
 
 
 def test_a_test_belongs_to_a_front_end() -> None:
