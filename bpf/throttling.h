@@ -54,6 +54,19 @@ static __always_inline u64 quota_clock(u64 cfs_rq)
 	return clock;
 }
 
+/* The same of the queue of the task's group on another CPU: is it throttled? */
+static __always_inline bool read_quota_there(struct quota_reading *reading, u64 task, u32 cpu)
+{
+	u64 group = FIELD(u64, TASK_POINTER(task, TASK_CFS_RQ_OFFSET), CFS_RQ_GROUP_OFFSET);
+	u64 cfs_rq = pointer_at(pointer_at(group + GROUP_QUEUES_OFFSET) + 8 * (u64)cpu);
+	bool throttled = cfs_rq && (s32)(u32)pointer_at(cfs_rq + QUOTA_COUNT_OFFSET) > 0;
+
+	reading->cfs_rq = cfs_rq;
+	reading->since = throttled ? pointer_at(cfs_rq + QUOTA_SINCE_OFFSET) : 0;
+	reading->sum = cfs_rq ? pointer_at(cfs_rq + QUOTA_SUM_OFFSET) : 0;
+	return throttled;
+}
+
 /* How much of a wait in this cfs_rq its quota took, that has lasted for `wait` since the clock was read. */
 static __always_inline u64 throttled_since(struct quota_reading *reading, u64 cfs_rq, u64 wait)
 {
@@ -70,5 +83,19 @@ static __always_inline u64 throttled_since(struct quota_reading *reading, u64 cf
 }
 
 #endif
+
+/* Does a quota hold the task back? */
+static __always_inline bool is_held(u64 task)
+{
+#ifdef QUOTA_SUM_OFFSET
+#ifdef TASK_THROTTLED_OFFSET
+	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
+#else
+	return in_throttled_queue(task);
+#endif
+#else
+	return false;
+#endif
+}
 
 #endif

@@ -88,19 +88,6 @@ static __always_inline bool is_in_iowait(u64 task)
 #endif
 }
 
-static __always_inline bool is_held(u64 task)
-{
-#ifdef QUOTA_SUM_OFFSET
-#ifdef TASK_THROTTLED_OFFSET
-	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
-#else
-	return in_throttled_queue(task);
-#endif
-#else
-	return false;
-#endif
-}
-
 /* What its queue's clock says when a task leaves because of a quota. */
 static __always_inline void note_held(struct ring *ring, struct left_slot *slot, u64 task)
 {

@@ -155,17 +155,9 @@ static __always_inline u64 throttled_so_far(struct task_id *id, struct task_slot
 static __always_inline void note_quota_there(struct task_id *id, struct task_slot *slot, u32 cpu)
 {
 	struct quota_mark *mark = quota_mark_of(slot);
-	u64 group = FIELD(u64, TASK_POINTER(id->task, TASK_CFS_RQ_OFFSET), CFS_RQ_GROUP_OFFSET);
-	u64 cfs_rq = pointer_at(pointer_at(group + GROUP_QUEUES_OFFSET) + 8 * (u64)cpu);
-	bool throttled;
 
-	if (!mark || !cfs_rq)
-		return;
-	throttled = (s32)(u32)pointer_at(cfs_rq + QUOTA_COUNT_OFFSET) > 0;
-	mark->before.cfs_rq = cfs_rq;
-	mark->before.since = throttled ? pointer_at(cfs_rq + QUOTA_SINCE_OFFSET) : 0;
-	mark->before.sum = pointer_at(cfs_rq + QUOTA_SUM_OFFSET);
-	write_mark(mark, slot, throttled);
+	if (mark)
+		write_mark(mark, slot, read_quota_there(&mark->before, id->task, cpu));
 }
 
 /*

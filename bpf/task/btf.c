@@ -10,6 +10,7 @@
 #include "../descriptor.h"
 #include "../memory.h"
 #include "../task_struct.h"
+#include "held.h"
 #include "task.h"
 
 #define TID(task) FIELD(u32, task, TASK_TID_OFFSET)
@@ -33,15 +34,6 @@ static __always_inline u32 task_state(u64 task)
 	return FIELD(u32, task, TASK_STATE_OFFSET);
 }
 
-static __always_inline bool is_throttled(u64 task)
-{
-#ifdef TASK_THROTTLED_OFFSET
-	return FIELD(u8, task, TASK_THROTTLED_OFFSET);
-#else
-	return false;
-#endif
-}
-
 static __always_inline u64 exec_ns(u64 task)
 {
 #ifdef TASK_EXEC_OFFSET
@@ -54,7 +46,7 @@ static __always_inline u64 exec_ns(u64 task)
 static __always_inline void leaves(struct task_config *settings, u64 prev, u64 next, bool preempt, u32 state, u64 now)
 {
 	bool involuntary = preempt || !state;
-	u32 left = involuntary ? (is_throttled(prev) ? THREAD_THROTTLED : THREAD_RUNNABLE) : state_of(state);
+	u32 left = involuntary ? THREAD_RUNNABLE : state_of(state);
 	struct task_thread *thread = switch_out(settings, TID(prev), left, involuntary, exec_ns(prev), now);
 
 	if (!thread)
@@ -63,7 +55,9 @@ static __always_inline void leaves(struct task_config *settings, u64 prev, u64 n
 	thread->maj_flt = FIELD(u64, prev, TASK_MAJ_FLT_OFFSET);
 	*(u64 *)thread->comm = FIELD(u64, prev, TASK_COMM_OFFSET);
 	*(u64 *)(thread->comm + 8) = FIELD(u64, prev, TASK_COMM_OFFSET + 8);
-	if (left != THREAD_RUNNABLE || !involuntary || !TID(next))
+	if (involuntary)
+		note_held(thread, prev, now);
+	if (!involuntary || thread->state != THREAD_RUNNABLE || !TID(next))
 		return;
 	thread->preemptor_tid = TID(next);
 	thread->preemptor_comm[0] = FIELD(u64, next, TASK_COMM_OFFSET);
@@ -75,6 +69,7 @@ int btf_sched_switch(u64 *ctx)
 {
 	u64 prev = ctx[1], next = ctx[2];
 	struct task_config *settings = configuration();
+	struct task_thread *thread;
 	bool left, came;
 	u32 state;
 	u64 now;
@@ -93,8 +88,12 @@ int btf_sched_switch(u64 *ctx)
 	now = bpf_ktime_get_ns();
 	if (left)
 		leaves(settings, prev, next, (bool)ctx[0], state & ~(1U << 31), now);
-	if (came)
-		switch_in(settings, TID(next), exec_ns(next), now);
+	if (!came)
+		return 0;
+	thread = thread_of(settings, TID(next), THREAD_RUNNABLE);
+	if (thread)
+		split_wait(thread, next, now);
+	switch_in(settings, TID(next), exec_ns(next), now);
 	return 0;
 }
 
@@ -108,14 +107,26 @@ static __always_inline bool is_queued(u64 task)
 	return FIELD(TASK_ON_RQ_TYPE, task, TASK_ON_RQ_OFFSET);
 }
 
+/* If a thread waits since `now`, that is noted. */
+static __always_inline void waits_since(struct task_config *settings, u64 task, u64 now)
+{
+	struct task_thread *thread = thread_of(settings, TID(task), THREAD_RUNNABLE);
+
+	if (thread && thread->state == THREAD_RUNNABLE && thread->since_ns == now)
+		note_held(thread, task, now);
+}
+
 int btf_sched_waking(u64 *ctx)
 {
 	u64 task = ctx[0];
 	struct task_config *mine = settings_for(TID(task), TGID(task));
-	u64 comm[2];
+	u64 comm[2], now;
 
-	if (mine && !is_queued(task))
-		woken(mine, TID(task), state_of(task_state(task)), bpf_ktime_get_ns());
+	if (mine && !is_queued(task)) {
+		now = bpf_ktime_get_ns();
+		woken(mine, TID(task), state_of(task_state(task)), now);
+		waits_since(mine, task, now);
+	}
 	if (settings_for_current()) {
 		comm[0] = FIELD(u64, task, TASK_COMM_OFFSET);
 		comm[1] = FIELD(u64, task, TASK_COMM_OFFSET + 8);
@@ -129,12 +140,16 @@ int btf_sched_wakeup_new(u64 *ctx)
 	u64 task = ctx[0];
 	struct task_config *settings = configuration();
 	struct task_totals *totals = all();
+	u64 now;
 
 	if (!settings || !totals || !settings->tgid || settings->tgid != TGID(task))
 		return 0;
 	__sync_fetch_and_add(&totals->threads_started, 1);
-	if (is_aimed_at(settings, TID(task), TGID(task)))
-		born(settings, TID(task), bpf_ktime_get_ns());
+	if (!is_aimed_at(settings, TID(task), TGID(task)))
+		return 0;
+	now = bpf_ktime_get_ns();
+	born(settings, TID(task), now);
+	waits_since(settings, task, now);
 	return 0;
 }
 
@@ -147,8 +162,10 @@ int btf_sched_migrate_task(u64 *ctx)
 	if (!settings)
 		return 0;
 	thread = thread_of(settings, TID(task), THREAD_RUNNABLE);
-	if (thread)
-		thread->migrations++;
+	if (!thread)
+		return 0;
+	thread->migrations++;
+	move_held(thread, task, ctx[1], bpf_ktime_get_ns());
 	return 0;
 }
 

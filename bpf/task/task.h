@@ -17,6 +17,7 @@
 #include "../memory.h"
 #include "../socket.h"
 #include "../syscalls.h"
+#include "../throttling.h"
 #include "../woken_by.h"
 
 #define MOST_THREADS 4096
@@ -77,6 +78,13 @@ struct task_thread {
 	u8 write_kind_and_one;
 	u16 reserved;
 	char comm[COMM_BYTES];
+#ifdef QUOTA_SUM_OFFSET
+	/* Of the wait that began at `noted_ns` (held.h). */
+	struct quota_reading before; /* of the queue that it waits in */
+	u64 noted_ns;
+	u64 here_ns; /* when it came to that queue */
+	u64 held_ns; /* by the quotas of the queues before */
+#endif
 };
 
 struct task_totals {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 STATES = ("running", "runnable", "sleeping", "uninterruptible", "stopped", "throttled")
 """What a thread can be (`enum thread_state` of bpf/task/task.h). `throttled`: off its CPU because of its group's quota,
-until it runs again. `runnable`: it waits for a CPU. Blocked is `sleeping` (interruptible) or `uninterruptible`."""
+until that comes back. `runnable`: it waits for a CPU. Blocked is `sleeping` (interruptible) or `uninterruptible`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ _MORE = {
         "test_states_are_those_of_the_program",
         "test_what_a_softirq_wakes_is_marked",
         "test_a_quota_throttles",
+        "test_what_follows_the_return_of_a_quota_is_runnable",
     ),
     "test_activity": (
         "test_calls_have_errors_times_and_the_longest",
@@ -107,9 +108,10 @@ _MORE = {
 }
 
 _EXACT = (
-    "test_path.py", "test_sched_ext", "test_new_tasks", "test_waits", "test_quota", "a_quota_throttles",
-    "a_timer_is_an_interrupt", "timers_wakeup", "softirq", "test_first_sight", "test_check_kernel", "test_hotplug",
-    "test_idle_cpus", "an_exec_by_a_thread", "events_that_the_kernel_skips", "test_ground_truth", "test_live_contract",
+    "a_timer_is_an_interrupt", "test_path.py", "test_quota", "a_quota_throttles", "return_of_a_quota", "test_waits",
+    "no_wakeup_began", "on_the_way_out", "first_wait_whose_end", "test_first_sight", "test_check_kernel", "softirq",
+    "timers_wakeup", "an_exec_by_a_thread", "test_idle_cpus", "test_hotplug", "test_new_tasks",
+    "events_that_the_kernel_skips", "test_ground_truth", "test_live_contract", "test_sched_ext",
 )  # fmt: skip
 """Words of the tests that compare waits, run time, wakers and quotas with the kernel, in the order to run them."""
 

@@ -11,6 +11,7 @@ from schedtop.sources.kernel.call_flags import argument_flags, file_flags, socke
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, kernel_interrupt_flags, read_records, record_flags
 from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, queued_flag
+from schedtop.sources.kernel.quotas import quota_flags
 
 MANDATORY = ("sched_switch",)
 
@@ -89,8 +90,10 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
     """The front end for a kernel with that BTF. Raises BtfError where it lacks a field that nothing can replace."""
     unavailable: dict[str, str] = {}
     flags = _task_flags(btf)
-    if not btf.has_field("task_struct", "throttled"):
-        unavailable["throttled"] = "this kernel does not tell it at a switch (6.18 does): it is in runnable"
+    quotas = quota_flags(btf)
+    flags += quotas
+    if not quotas and not btf.has_field("task_struct", "throttled"):
+        unavailable["throttled"] = "this kernel does not tell it: it is in runnable"
     interrupts = interrupt_flags(btf)
     if not interrupts:
         unavailable["woken_by"] = INTERRUPTS_UNKNOWN

@@ -17,6 +17,7 @@ from schedtop.model.rows import text
 from schedtop.model.source import SourceError
 from schedtop.sources.host import proc
 from schedtop.sources.kernel.pid_numbers import pid_numbers
+from schedtop.sources.kernel.quotas import tells_quotas
 from schedtop.sources.kernel.syscalls import syscall_names
 from schedtop.sources.task import tables
 from schedtop.sources.task.attributes import AttributeReader
@@ -33,7 +34,7 @@ NOT_LOOKED_AT = (
     "what it was doing and had open before cannot be seen (a process of another user: that needs CAP_SYS_PTRACE)"
 )
 
-RETURN_UNKNOWN = "no event tells when it came back: throttled lasts until the thread runs again"
+RETURN_UNKNOWN = "this kernel does not tell when it came back: throttled lasts until the thread runs again"
 
 COLUMN_NS = 100 * NS_PER_MS
 """How much time a column of the strip has."""
@@ -86,6 +87,7 @@ class LiveTaskSource:
         self._ending = Ending(self.name, self._aim.whole_process)
         try:
             self._unavailable = dict(front_end.unavailable)
+            self._splits_waits = tells_quotas(front_end.flags)
             for name, why in self._programs.refused.items():
                 self._unavailable[front_end.parts[name]] = why
             if not self._names:
@@ -178,7 +180,7 @@ class LiveTaskSource:
         known = later.threads[later.threads["tid"] == leader]
         attributes = self._attributes.read()
         unavailable = dict(self._unavailable)
-        if attributes and attributes.quota and "throttled" not in unavailable:
+        if attributes and attributes.quota and "throttled" not in unavailable and not self._splits_waits:
             unavailable["return of its quota"] = RETURN_UNKNOWN
         exited = ended and len(known) and known["exiting"][0]
         return TaskFrame(

@@ -13,6 +13,18 @@ from schedtop.sources.task.proc import RUNNABLE, RUNNING, SLEEPING, ThreadStat, 
 from schedtop.task import STATES, Column, Faults, Thread, thread_order
 
 
+def _never_less(times: tables.Times, before: tables.Times) -> tables.Times:
+    """What is shown of cumulative `times` after `before` was.
+
+    A wait counts as throttled until its end, which splits it: what was shown too much of that is missing in runnable
+    until as much has been throttled again. So the sum stays the time that has passed.
+    """
+    latest: tables.Times = np.maximum(times, before)
+    too_much = int(latest.sum() - times.sum())
+    latest[RUNNABLE] -= min(too_much, int(latest[RUNNABLE] - before[RUNNABLE]))
+    return latest
+
+
 class TaskThreads:
     """Those of the process `tgid`, as of `start_ns`. `times_faults`: whether the rows have the time of page faults.
 
@@ -43,7 +55,7 @@ class TaskThreads:
         total = np.zeros(len(STATES), np.int64)
         for tid, times in zip(threads["tid"].tolist(), tables.cumulative_states(threads, now_ns), strict=True):
             before = self._shown.get(tid)
-            latest = times if before is None else np.maximum(times, before)
+            latest = times if before is None else _never_less(times, before)
             total += latest if before is None else latest - before
             self._shown[tid] = latest
         duration, self.column_ns = now_ns - self.column_ns, now_ns
