@@ -125,10 +125,11 @@ static __always_inline bool is_queued(struct task_id *id, struct task_slot *slot
 	return slot->flags & TASK_RUNNING_NOW;
 }
 
-/* The first move after a wakeup, most likely. */
+/* The first move soon after a wakeup, most likely. One that has waited for longer is moved by the balancer. */
 static __always_inline bool is_being_woken(struct task_id *id, struct task_slot *slot)
 {
-	return slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu;
+	return slot->wait_kind == WAIT_WAKEUP && slot->queue_cpu == slot->last_cpu &&
+	       bpf_ktime_get_ns() - slot->wait_start_ns < LOOK_NS;
 }
 
 int tracepoint_sched_switch(void *ctx)

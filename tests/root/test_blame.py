@@ -378,6 +378,36 @@ hear()
             assert row["migrations"] == row["cache_migrations"] == row["numa_migrations"] == 12
 
 
+def test_a_wait_that_a_wakeup_began_and_that_moves_later_keeps_its_first_queue(watch, front_end) -> None:
+    """Through tracepoints each first move passed for the wakeup's choice: CPU 0, and nothing was to blame on CPU 1."""
+    controller = """
+time.sleep(0.05)
+for _ in range(6):
+    os.sched_setaffinity(TID['victim'], {1})
+    tell('victim')
+    time.sleep(0.010)
+    tell('here')
+    time.sleep(0.005)
+    tell('victim')
+    time.sleep(0.030)
+    os.sched_setaffinity(TID['victim'], {0})
+    time.sleep(0.030)
+hear()
+"""
+    roles = [
+        Role("victim", "while True:\n    hear()\n    burn(1)"),
+        Role("here", "while True:\n    hear()\n    burn(50)", cpu=1, fifo=10),
+        Role("controller", controller, cpu=0, fifo=20),
+    ]
+    for take in played(roles, 0.7, lambda _: watch(front_end, 5 * NS_PER_MS)):
+        with take:
+            rows = take.waits("victim")
+            rows = rows[rows["wait_ns"] > 25 * NS_PER_MS]
+            assert len(rows) >= 4
+            assert np.mean((rows["enqueue_cpu"] == 1) & (rows["cpu"] == 0)) >= 0.7
+            assert share(rows, take.cast.tids["here"]) >= 0.7
+
+
 def test_migrations_cross_what_the_topology_says(watch, front_end) -> None:
     wanderer = "for step in range(60):\n    os.sched_setaffinity(0, {step % 2})\n    burn(2)\nhear()"
     roles = [Role("wanderer", wanderer)]
