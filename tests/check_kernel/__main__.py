@@ -20,7 +20,8 @@ from contextlib import ExitStack
 from schedtop.model.frame import Frame
 from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
 from schedtop.sources.scheduler.source import LiveSource
-from tests.check_kernel.compare import differences
+from tests.check_kernel.compare import CpuCounts, cpu_differences, differences, kernel_switches
+from tests.check_kernel.cpu_switches import CpuSwitches
 from tests.check_kernel.mix import ACTIONS, started
 
 FRONT_ENDS = ("btf", BY_CLOCK, "tracepoint")
@@ -33,14 +34,18 @@ MOST_SHOWN = 12
 class Frames:
     """Collects the Frames of a block in a thread of its own: the last one begins after the block has ended."""
 
-    def __init__(self, source: LiveSource) -> None:
+    def __init__(self, source: LiveSource, counters: CpuSwitches) -> None:
         self.frames: list[Frame] = []
+        self.switches: list[CpuCounts] = []
+        """What the kernel's counters said right after each Frame."""
         self._source = source
+        self._counters = counters
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
         for frame in self._source.frames(self._stop):
+            self.switches.append(CpuCounts(self._counters.read(), kernel_switches()))
             self.frames.append(frame)
 
     def __enter__(self) -> Frames:
@@ -60,16 +65,23 @@ class Frames:
 def round_of(front_end: str, seed: int, seconds: float, actions: set[str]) -> tuple[str, list[str]]:
     """One mix: what it was, and what differs."""
     by_account = front_end == "btf" and any("RQ_CLOCK_OFFSET" in flag for flag in choose_front_end("btf").flags)
-    with ExitStack() as stack, LiveSource(INTERVAL_NS, THRESHOLD_NS, front_end) as source:
-        with Frames(source) as collector:
+    with ExitStack() as stack, LiveSource(INTERVAL_NS, THRESHOLD_NS, front_end) as source, CpuSwitches() as counters:
+        with Frames(source, counters) as collector:
             mix = stack.enter_context(started(random.Random(seed), actions))
             count = mix.play(seconds)
             truth = mix.settle()
         frames = collector.frames
     delay = sum(kernel.run_delay_ns for kernel in truth.values()) / 1e9
     unseen = sum(frame.loss.switches_unseen for frame in frames)
+    execs = sum(kernel.execs for kernel in truth.values())
     told = f"{count} actions, {len(truth)} live tasks, {delay:.1f} s of run delay, {unseen} switches unseen"
-    return told, list(differences(frames, truth, by_account))
+    told += f", {execs} execs by threads" if execs else ""
+    told += f", {counters.why_not}" if counters.why_not else ""
+    first, last = collector.switches[0], collector.switches[-1]
+    # The counter of a CPU that goes stays away when it comes back.
+    steady = {cpu for cpu in last.by_cpu if "hotplug" not in actions or cpu == 0}
+    wrong = [*differences(frames, truth, by_account), *cpu_differences(frames[1:], first, last, steady)]
+    return told, wrong
 
 
 def main() -> int:

@@ -7,15 +7,20 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.check_kernel.host import Quotas, all_online, cpu_controller, removable_cpus
+from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
+from tests.check_kernel.host import Quotas, all_online, removable_cpus
 
 WORKER = Path(__file__).with_name("worker.py")
+EXECS_VARIABLE = "SCHEDTOP_CHECK_EXECS"
+"""Tells workers the directory for what they write of execs by threads."""
+
 MOST_TASKS = 12
 """Started by us; each may have children of its own."""
 ACTION_S = 0.04
@@ -29,6 +34,8 @@ class Truth:
     """/proc/PID/task/TID/schedstat of a live task, and its name.
 
     `throttled_ns`: for no longer than this it was stopped by a quota. The kernel counts that as run delay.
+    `execs`: so often a thread of it has become its leader by an exec. The kernel's numbers are then that thread's; in
+    these are the former leader's, as in ours, instead of what the thread had before.
     """
 
     run_ns: int
@@ -36,6 +43,27 @@ class Truth:
     timeslices: int
     comm: str
     throttled_ns: int = 0
+    execs: int = 0
+
+
+def with_execs(truth: Truth, lines: list[str]) -> Truth | None:
+    """With what worker.py has written of execs by threads; `None` if one was under way at the end.
+
+    A line for each: run time, run delay and timeslices of the leader, then those of the thread; `done` once it was.
+    """
+    told = [line for line in lines if line != "done"]
+    if 2 * len(told) != len(lines):
+        return None
+    for line in told:
+        run_ns, delay_ns, slices, own_run_ns, own_delay_ns, own_slices = map(int, line.split())
+        truth = replace(
+            truth,
+            run_ns=truth.run_ns + run_ns - own_run_ns,
+            run_delay_ns=truth.run_delay_ns + delay_ns - own_delay_ns,
+            timeslices=truth.timeslices + slices - own_slices,
+            execs=truth.execs + 1,
+        )
+    return truth
 
 
 class Mix:
@@ -50,6 +78,7 @@ class Mix:
         self._leader = subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: os.setpgid(0, 0))
         self._group = self._leader.pid
         self._grouped: set[int] = set()
+        self._execs = tempfile.TemporaryDirectory()
         if not self._switches:
             actions = actions - {"hotplug"}
         known: dict[str, Callable[[], None]] = {name: getattr(self, f"_{name}") for name in ACTIONS if name in actions}
@@ -89,8 +118,14 @@ class Mix:
             if state == "T":
                 run_ns, run_delay_ns, timeslices = map(int, Path(f"/proc/{tid}/schedstat").read_text().split())
                 longest = throttled_ns if self._had_quota(tid) else 0
-                found[tid] = Truth(run_ns, run_delay_ns, timeslices, comm, longest)
+                truth = with_execs(Truth(run_ns, run_delay_ns, timeslices, comm, longest), self._exec_lines(tid))
+                if truth:
+                    found[tid] = truth
         return found
+
+    def _exec_lines(self, tid: int) -> list[str]:
+        file = Path(self._execs.name) / str(tid)
+        return file.read_text().splitlines() if file.exists() else []
 
     def _had_quota(self, tid: int) -> bool:
         """Whether a task, or what started it, was ever in a group; of an orphan nobody knows."""
@@ -113,6 +148,7 @@ class Mix:
             task.wait()
         while list(self._members()):
             time.sleep(0.02)
+        self._execs.cleanup()
 
     def _members(self) -> Iterator[tuple[int, str, str]]:
         """Tid, name and state of each task of the group."""
@@ -130,7 +166,9 @@ class Mix:
         if len(self._tasks) >= MOST_TASKS:
             return
         command = [sys.executable, "-I", "-S", str(WORKER), str(self._chance.random()), "0"]
-        self._tasks.append(subprocess.Popen(command, preexec_fn=self._joined, stdout=subprocess.DEVNULL))
+        environment = os.environ | {EXECS_VARIABLE: self._execs.name}
+        quiet = subprocess.DEVNULL
+        self._tasks.append(subprocess.Popen(command, preexec_fn=self._joined, stdout=quiet, env=environment))
 
     def _joined(self) -> None:
         os.setpgid(0, self._group)
@@ -176,7 +214,7 @@ class Mix:
 @contextmanager
 def started(chance: random.Random, actions: set[str]) -> Iterator[Mix]:
     """A mix whose tasks are gone at the end of the block, and the host as before."""
-    root = cpu_controller() if actions & {"quota", "regroup"} else None
+    root = cpu_hierarchy(read_mounts()) if actions & {"quota", "regroup"} else None
     with ExitStack() as stack:
         mix = Mix(chance, actions, stack.enter_context(Quotas(root)) if root else None)
         stack.callback(mix.close)

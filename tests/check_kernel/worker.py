@@ -69,11 +69,34 @@ def start_thread(chance: random.Random) -> None:
     threading.Thread(target=run, daemon=True).start()
 
 
+def exec_by_thread(chance: random.Random, depth: int) -> None:
+    """A thread becomes the leader of another program; what the two had by then is written down."""
+    leader, file = os.getpid(), f"{os.environ['SCHEDTOP_CHECK_EXECS']}/{os.getpid()}"
+    task = f"/proc/self/task/{leader}"
+
+    def read(path: str) -> str:
+        with open(path) as opened:
+            return opened.read()
+
+    def run() -> None:
+        spin(0.002)
+        while read(f"{task}/stat").rpartition(")")[2].split()[0] != "S":  # it waits for us
+            time.sleep(0.001)
+        with open(file, "a") as told:
+            told.write(f"{read(f'{task}/schedstat').strip()} {read('/proc/thread-self/schedstat').strip()}\n")
+        again = [sys.executable, "-I", "-S", __file__, str(chance.random()), str(depth), file]
+        os.execv(sys.executable, again)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
 def live(chance: random.Random, depth: int) -> None:
     """What a process does until it is killed."""
     families = 0
     while True:
-        match chance.choices(("work", "short", "family", "thread", "exec"), (90, 4, 2, 1, 1))[0]:
+        match chance.choices(("work", "short", "family", "thread", "exec", "exec by thread"), (90, 4, 2, 1, 1, 1))[0]:
             case "work":
                 work(chance)
             case "short":
@@ -83,10 +106,15 @@ def live(chance: random.Random, depth: int) -> None:
                 start_lasting(chance, depth)
             case "thread" if threading.active_count() < 3:
                 start_thread(chance)
+            case "exec by thread":
+                exec_by_thread(chance, depth)
             case "exec":
                 os.execv(sys.executable, [sys.executable, "-I", "-S", __file__, str(chance.random()), str(depth)])
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    if len(sys.argv) > 3:
+        with open(sys.argv[3], "a") as written:
+            written.write("done\n")
     live(random.Random(sys.argv[1]), int(sys.argv[2]))

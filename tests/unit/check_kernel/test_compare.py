@@ -9,8 +9,8 @@ from schedtop.model.counts import Loss
 from schedtop.model.frame import Frame
 from schedtop.model.rows import TASK_DTYPE
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
-from tests.check_kernel.compare import differences
-from tests.check_kernel.mix import Truth
+from tests.check_kernel.compare import CpuCounts, cpu_differences, differences
+from tests.check_kernel.mix import Truth, with_execs
 
 TRUTH = Truth(run_ns=10**9, run_delay_ns=2 * 10**9, timeslices=1000, comm="one")
 
@@ -51,3 +51,25 @@ def test_what_differs_is_told(made: Frame, truth: Truth, by_account: bool, words
     told = list(differences([made], {7: truth}, by_account))
     assert len(told) == len(words)
     assert all(word in line for word, line in zip(words, told, strict=True))
+
+
+def test_an_exec_by_a_thread_leaves_room_for_the_way_to_it() -> None:
+    truth = with_execs(replace(TRUTH, timeslices=400), ["5 6 700 3 2 100", "done"])
+    assert truth == replace(TRUTH, run_ns=10**9 + 2, run_delay_ns=2 * 10**9 + 4, execs=1)
+    assert not list(differences([frame(timeslices=1006)], {7: replace(TRUTH, execs=1)}, True))
+    assert list(differences([frame(timeslices=1007)], {7: replace(TRUTH, execs=1)}, True))
+    assert with_execs(TRUTH, ["5 6 700 3 2 100"]) is None, "it was under way"
+    assert with_execs(TRUTH, []) == TRUTH
+
+
+@pytest.mark.parametrize(("more", "apart", "found"), [(0, 0, 0), (101, 0, 1), (101, 50, 0), (151, 50, 1)])
+def test_switches_have_to_be_those_of_each_cpu(more: int, apart: int, found: int) -> None:
+    made = frame()
+    first = CpuCounts({0: 10, 1: 20}, 5)
+    ours = made.cpus.column("switches")
+    share = ours[1] // 1000
+    last = CpuCounts({0: 10 + int(ours[0]), 1: 20 + int(ours[1] - share) - more}, 5 + made.kernel_switches + apart)
+    told = list(cpu_differences([made], first, last, {0, 1}))
+    assert len(told) == found
+    assert all("CPU 1" in line for line in told)
+    assert not list(cpu_differences([made], first, last, {0}))
