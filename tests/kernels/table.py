@@ -15,6 +15,9 @@ _HEADER = (
 _KEY = ("CPUs", "front end", "compiled", "tests")
 """With the series of the kernel: what a row is of. No other run replaces it: others had other tests, fewer perhaps."""
 
+_MOST_NAMED = 8
+"""Of tests that there was no time for."""
+
 
 @dataclass
 class Result:
@@ -38,7 +41,8 @@ class Result:
         words += [f"skipped: {name} ({reason})" for name, reason in self.skipped.items()]
         words += [f"passed the second time: {name}" for name in self.repeated if name in self.passed]
         words += [f"booted again, because {why}" for why in self.boots_lost]
-        words += [f"no time for {len(self.left)}: {', '.join(self.left)}"] if self.left else []
+        named = f": {', '.join(self.left)}" if len(self.left) <= _MOST_NAMED else ""
+        words += [f"no time for {len(self.left)}{named}"] if self.left else []
         counts = {name: str(len(getattr(self, name))) for name in ("passed", "failed", "skipped")}
         return told | counts | {"what did not pass at once": "; ".join(words)}
 

@@ -83,6 +83,7 @@ def test_what_a_guest_had_no_time_for_is_run_by_the_next(tmp_path) -> None:
 
 def test_a_row_says_what_there_was_no_time_for() -> None:
     assert Result(["a"], left=["b", "c"]).row(TOLD)["what did not pass at once"] == "no time for 2: b, c"
+    assert Result(["a"], left=["b"] * 9).row(TOLD)["what did not pass at once"] == "no time for 9"
 
 
 def test_each_qemu_is_tried_once_with_as_many_threads(tmp_path) -> None:
