@@ -24,7 +24,7 @@ _SWITCHES_SHARE, _SWITCHES_MORE = 0.001, 100
 """The two counts are not read in the same instant."""
 
 _TIMESLICES_MORE = 2
-_EXEC_TIMESLICES, _EXEC_WAITS = 4, 3
+_EXEC_TIMESLICES, _EXEC_WAITS, _EXEC_NS = 10, 3, 20_000_000
 """An exec by a thread: the leader's way to its end and the thread's to the leader's number are in one of the counts."""
 
 _BY_CLOCK_SHARE, _BY_CLOCK_EACH_NS, _BY_CLOCK_MORE_NS = 0.05, 20_000, 2_000_000
@@ -86,7 +86,7 @@ def _of_task(name: str, row: np.void, kernel: Truth, by_account: bool, unseen: i
     allowed = _BY_CLOCK_SHARE * kernel.run_delay_ns + _BY_CLOCK_EACH_NS * kernel.timeslices + _BY_CLOCK_MORE_NS
     # With a hidden switch the whole wait before it is gone, which may be a long one.
     allowed = 0 if by_account else allowed + (2 * int(row["max_wait_ns"]) if unseen else 0)
-    allowed += _EXEC_WAITS * kernel.execs * int(row["max_wait_ns"])
+    allowed += kernel.execs * (_EXEC_WAITS * int(row["max_wait_ns"]) + _EXEC_NS)
     # What a task waits for its quota is no run delay of ours where the kernel tells one from the other.
     if not -allowed - kernel.throttled_ns <= delay - kernel.run_delay_ns <= allowed:
         more_ms = (delay - kernel.run_delay_ns) / 1e6

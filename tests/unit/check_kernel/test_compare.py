@@ -56,8 +56,8 @@ def test_what_differs_is_told(made: Frame, truth: Truth, by_account: bool, words
 def test_an_exec_by_a_thread_leaves_room_for_the_way_to_it() -> None:
     truth = with_execs(replace(TRUTH, timeslices=400), ["5 6 700 3 2 100", "done"])
     assert truth == replace(TRUTH, run_ns=10**9 + 2, run_delay_ns=2 * 10**9 + 4, execs=1)
-    assert not list(differences([frame(timeslices=1006)], {7: replace(TRUTH, execs=1)}, True))
-    assert list(differences([frame(timeslices=1007)], {7: replace(TRUTH, execs=1)}, True))
+    assert not list(differences([frame(timeslices=1012)], {7: replace(TRUTH, execs=1)}, True))
+    assert list(differences([frame(timeslices=1013)], {7: replace(TRUTH, execs=1)}, True))
     assert with_execs(TRUTH, ["5 6 700 3 2 100"]) is None, "it was under way"
     assert with_execs(TRUTH, []) == TRUTH
 
