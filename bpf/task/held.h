@@ -84,9 +84,11 @@ static __always_inline void split_wait(struct task_thread *thread, u64 task, u64
 	if (!is_noted(thread) || (s64)wait < 0)
 		return;
 	held = held_so_far(thread, task, now);
+	if (held > wait)
+		held = wait;
 	if (held)
-		account(thread, THREAD_THROTTLED, thread->since_ns + (held < wait ? held : wait));
-	thread->state = THREAD_RUNNABLE;
+		account(thread, THREAD_THROTTLED, thread->since_ns + held);
+	thread->state = held && held == wait ? THREAD_THROTTLED : THREAD_RUNNABLE;
 }
 
 #else
