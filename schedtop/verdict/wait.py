@@ -159,7 +159,8 @@ def _outranked(row: np.void, why: Reason) -> str:
     if why.cause is Cause.BEHIND_DEADLINE:
         return "Deadline tasks run before all others"
     which = int(np.argmax(np.where(row["blocker_weight"] > row["victim_weight"], row["blocker_ns"], -1)))
-    level = Level.known(int(row["blocker_level"][which])) or Level.TASK
+    levels = (Level.known(int(row[f"{role}_level"][which])) for role in ("victim", "blocker"))
+    level = next((each for each in levels if each), Level.TASK)
     whose = {Level.CGROUP: "Its cgroup", Level.AUTOGROUP: "Its session"}.get(level, "It")
     weights = int(row["victim_weight"][which]), int(row["blocker_weight"][which])
     return f"{whose} has a weight of {weights[0]} against {weights[1]}"

@@ -24,6 +24,8 @@ from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
 from schedtop.model.waits import Cause, Evidence
+from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares
+from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.host.throttling import read_statistics
 from schedtop.sources.proc.source import ProcSource
 from schedtop.sources.scheduler.causes import Mask
@@ -121,8 +123,7 @@ def watch(sources: dict[str, LiveSource], front_end: str) -> Watcher:
 def first() -> Iterator[Path]:
     """A cgroup of so much weight that hardly a task outside of it runs beside its own: others may use the machine."""
     with cgroup("first") as directory:
-        file = directory / "cpu.shares"
-        file.write_text("262144") if file.exists() else (directory / "cpu.weight").write_text("10000")
+        set_weight(directory, MOST_SHARES)
         yield directory
 
 
@@ -313,8 +314,7 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
 @BTF_AT_LEAST
 def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, first: Path) -> None:
     with cgroup("low", parent=first) as group, cgroup("high", parent=first) as other:
-        unified = not (group / "cpu.shares").exists()
-        (group / ("cpu.weight" if unified else "cpu.shares")).write_text("25" if unified else "256")
+        set_weight(group, 256)
         low, high = loop(group=group), loop(group=other)
         with ended(low, high):
             time.sleep(0.5)
@@ -327,6 +327,43 @@ def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, f
             time.sleep(5.5)  # as long as the old weight is believed
             after = watch.verdict(2, f"tid:{low.pid}")
             assert after.rule != "lower-weight", after
+
+
+def test_task_of_the_root_cgroup_is_raised_beside_a_group(watch: Watcher, front_end: str) -> None:
+    root = cpu_hierarchy(read_mounts())
+    if front_end != "btf" or root is None:
+        pytest.skip("seen once is enough, on a host with cgroups")
+    autogroups = Path("/proc/self/autogroup").exists()
+    with cgroup("high") as group:
+        set_weight(group, 8192)
+        low, high = loop(group=root, session=True), loop(group=group)
+        with ended(low, high):
+            time.sleep(0.5)
+            verdict = watch.verdict(3, f"tid:{low.pid}")
+            assert verdict.rule == "lower-weight", verdict
+            whose = "the weight of its session" if autogroups else "its weight"
+            assert verdict.headline.endswith(f": the cgroup of {named(high)} has 8 times {whose}"), verdict
+            command = f"echo -10 > /proc/{low.pid}/autogroup" if autogroups else f"renice -n -10 -p {low.pid}"
+            assert verdict.command == command
+            follow(verdict)
+            assert_even(low, high)
+
+
+def assert_even(one: subprocess.Popen[bytes], other: subprocess.Popen[bytes]) -> None:
+    """Both have the CPU alike, by the kernel's own account."""
+    before = [kernel_numbers(each.pid).run_ns for each in (one, other)]
+    time.sleep(1.5)
+    ran = [kernel_numbers(each.pid).run_ns - ns for each, ns in zip((one, other), before, strict=True)]
+    assert 0.35 < ran[0] / sum(ran) < 0.65
+
+
+def set_weight(group: Path, shares: int) -> None:
+    """In the unit of cpu.shares."""
+    file = group / "cpu.shares"
+    if file.exists():
+        file.write_text(str(shares))
+    else:
+        (group / "cpu.weight").write_text(str(cpu_weight_of_shares(shares)))
 
 
 def test_nice_is_no_help_in_a_session_with_less_weight(watch: Watcher, front_end: str) -> None:
@@ -344,10 +381,7 @@ def test_nice_is_no_help_in_a_session_with_less_weight(watch: Watcher, front_end
         assert verdict.headline.endswith(f": the session of {named(high)} has 9.3 times its weight")
         assert verdict.action == f"nice acts only inside of its session: echo -20 > /proc/{low.pid}/autogroup"
         follow(verdict)
-        before = [kernel_numbers(each.pid).run_ns for each in (low, high)]
-        time.sleep(1.5)
-        ran, other = (kernel_numbers(each.pid).run_ns - ns for each, ns in zip((low, high), before, strict=True))
-        assert 0.35 < ran / (ran + other) < 0.65
+        assert_even(low, high)
 
 
 def test_quota_for_four_tasks_is_raised_by_the_command(watch: Watcher, front_end: str, first: Path) -> None:

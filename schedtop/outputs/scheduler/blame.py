@@ -89,10 +89,13 @@ def _deadline(wait: dict[str, Any]) -> dict[str, int] | None:
 
 def _weights(wait: dict[str, Any], place: int) -> dict[str, Any]:
     """The weights of a blocker and its victim where they meet (1024 is nice 0, and a cgroup's if nothing is set)."""
-    level = LEVELS[wait["blocker_level"][place]] or None
-    names = {"weight_there": "blocker_weight", "victim_weight_there": "victim_weight"}
-    there = {name: int(wait[field][place]) if level else None for name, field in names.items()}
-    return {"weight_level": level, **there}
+    found: dict[str, Any] = {}
+    for role, prefix in (("blocker", ""), ("victim", "victim_")):
+        level = LEVELS[wait[f"{role}_level"][place]] or None
+        told = wait["blocker_level"][place]
+        found[f"{prefix}weight_level"] = level
+        found[f"{prefix}weight_there"] = int(wait[f"{role}_weight"][place]) if told else None
+    return found
 
 
 def _blockers(wait: dict[str, Any], row: np.void) -> list[dict[str, Any]]:

@@ -35,9 +35,11 @@ def made(victim: dict[str, Any], blocker: dict[str, Any], share: float = 0.95, *
     return rows
 
 
-def lighter(level: Level, own: int, against: int, **fields: Any) -> Rows:
+def lighter(level: Level, own: int, against: int, other: Level | None = None, **fields: Any) -> Rows:
+    """`level`: what of the victim is compared; `other`: what of the blocker, the same if not given."""
     rows = made(FAIR | fields, FAIR)
-    rows["blocker_level"][:, 0], rows["victim_weight"][:, 0], rows["blocker_weight"][:, 0] = level, own, against
+    rows["victim_level"][:, 0], rows["blocker_level"][:, 0] = level, level if other is None else other
+    rows["victim_weight"][:, 0], rows["blocker_weight"][:, 0] = own, against
     return rows
 
 
@@ -123,6 +125,43 @@ def test_command_for_a_cgroup_quotes_its_path() -> None:
     paths = {8: "/a\\x2d; reboot", 9: "/b"}
     verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=paths)
     assert verdict.command == "echo 400 > '/sys/fs/cgroup/a\\x2d; reboot/cpu.weight'"
+
+
+IN_ROOT = {1: "/", 9: "/b"}
+
+
+def test_victim_in_the_root_cgroup_is_raised_by_its_session() -> None:
+    rows = lighter(Level.AUTOGROUP, 1024, 4096, Level.CGROUP, cgroup_id=1, tgid=100)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.headline.endswith("up to 8.00 ms: the cgroup of hog (66) has 4 times the weight of its session")
+    assert verdict.action == "nice acts only inside of its session: echo -7 > /proc/100/autogroup"
+    assert "Its session has a weight of 1024 against 4096" in explain(rows[0], 2)
+
+
+def test_victim_in_no_group_is_raised_itself() -> None:
+    rows = lighter(Level.TASK, 1024, 4096, Level.CGROUP, cgroup_id=1)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.headline.endswith("up to 8.00 ms: the cgroup of hog (66) has 4 times its weight")
+    assert verdict.action == "Give it the same weight: renice -n -7 -p 101"
+    assert "It has a weight of 1024 against 4096" in explain(rows[0], 2)
+    most = judged(lighter(Level.TASK, 1024, 262144, Level.CGROUP, cgroup_id=1), cgroups=IN_ROOT)
+    assert most.action == "Give it the most weight that a task can have: renice -n -20 -p 101"
+
+
+def test_old_recording_does_not_tell_what_of_a_task_in_the_root_is_compared() -> None:
+    rows = lighter(Level.UNKNOWN, 1024, 4096, Level.CGROUP, cgroup_id=1)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.action == "See where it has less weight: schedtop task 101"
+    in_group = lighter(Level.UNKNOWN, 1024, 4096, Level.CGROUP, cgroup_id=8)
+    verdict = judged(in_group, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9))
+    assert verdict.command == "echo 400 > /sys/fs/cgroup/system.slice/web.service/cpu.weight"
+
+
+def test_group_beside_a_task_has_its_own_weight_raised() -> None:
+    rows = lighter(Level.CGROUP, 1024, 9548, Level.TASK, cgroup_id=9)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=1), cgroups=IN_ROOT)
+    assert verdict.headline.endswith(": hog (66) has 9.3 times the weight of its cgroup")
+    assert verdict.command == "echo 932 > /sys/fs/cgroup/b/cpu.weight"
 
 
 def test_idle_cpu_stays_evidence_beside_a_class() -> None:

@@ -315,7 +315,8 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
     wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
     first, second = wait["blockers"]
     treated = ("sched_class", "policy", "priority", "nice", "weight")
-    untold = dict.fromkeys((*treated, "slice_ns", "weight_level", "weight_there", "victim_weight_there"))
+    there = ("weight_level", "weight_there", "victim_weight_level", "victim_weight_there")
+    untold = dict.fromkeys((*treated, "slice_ns", *there))
     assert first == {"tid": 1, "comm": "a", "run_ns": 40} | untold
     assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
