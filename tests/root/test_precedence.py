@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import MOSTLY_BTF, NS_PER_MS, Collector
-from loads import ended, kernel_numbers, python
-from scenarios import cgroup
+from loads import ended, kernel_numbers, load_share, python
+from scenarios import cgroup, set_shares
 
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
@@ -24,7 +24,7 @@ from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
 from schedtop.model.waits import Cause, Evidence
-from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares
+from schedtop.model.weights import MOST_SHARES
 from schedtop.sources.host.cgroups import cpu_hierarchy, read_mounts
 from schedtop.sources.host.throttling import read_statistics
 from schedtop.sources.proc.source import ProcSource
@@ -33,7 +33,7 @@ from schedtop.sources.scheduler.source import LiveSource
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 
-INTERVAL_NS = 200 * NS_PER_MS
+INTERVAL_NS = (200 if load_share() == 1 else 1000) * NS_PER_MS
 LOOP = "while True: pass"
 PULSE = "import time\nwhile True: time.sleep(0.005)"
 
@@ -123,7 +123,7 @@ def watch(sources: dict[str, LiveSource], front_end: str) -> Watcher:
 def first() -> Iterator[Path]:
     """A cgroup of so much weight that hardly a task outside of it runs beside its own: others may use the machine."""
     with cgroup("first") as directory:
-        set_weight(directory, MOST_SHARES)
+        set_shares(directory, MOST_SHARES)
         yield directory
 
 
@@ -314,7 +314,7 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
 @BTF_AT_LEAST
 def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, first: Path) -> None:
     with cgroup("low", parent=first) as group, cgroup("high", parent=first) as other:
-        set_weight(group, 256)
+        set_shares(group, 256)
         low, high = loop(group=group), loop(group=other)
         with ended(low, high):
             time.sleep(0.5)
@@ -335,7 +335,7 @@ def test_task_of_the_root_cgroup_is_raised_beside_a_group(watch: Watcher, front_
         pytest.skip("seen once is enough, on a host with cgroups")
     autogroups = Path("/proc/self/autogroup").exists()
     with cgroup("high") as group:
-        set_weight(group, 8192)
+        set_shares(group, 8192)
         low, high = loop(group=root, session=True), loop(group=group)
         with ended(low, high):
             time.sleep(0.5)
@@ -355,15 +355,6 @@ def assert_even(one: subprocess.Popen[bytes], other: subprocess.Popen[bytes]) ->
     time.sleep(1.5)
     ran = [kernel_numbers(each.pid).run_ns - ns for each, ns in zip((one, other), before, strict=True)]
     assert 0.35 < ran[0] / sum(ran) < 0.65
-
-
-def set_weight(group: Path, shares: int) -> None:
-    """In the unit of cpu.shares."""
-    file = group / "cpu.shares"
-    if file.exists():
-        file.write_text(str(shares))
-    else:
-        (group / "cpu.weight").write_text(str(cpu_weight_of_shares(shares)))
 
 
 def test_nice_is_no_help_in_a_session_with_less_weight(watch: Watcher, front_end: str) -> None:
