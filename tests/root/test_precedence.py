@@ -21,6 +21,7 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
+from schedtop.model.kernels import has_fair_server
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment, treatment
 from schedtop.model.waits import Cause, Evidence
@@ -33,6 +34,8 @@ from schedtop.sources.scheduler.source import LiveSource
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 
+RT_RUNTIME = Path("/proc/sys/kernel/sched_rt_runtime_us")
+FAIR_SERVER = has_fair_server(os.uname().release)
 INTERVAL_NS = (200 if load_share() == 1 else 1000) * NS_PER_MS
 LOOP = "while True: pass"
 PULSE = "import time\nwhile True: time.sleep(0.005)"
@@ -215,7 +218,7 @@ def test_real_time_loop_is_named_with_what_it_leaves(watch: Watcher, front_end: 
 
 @BTF_AT_LEAST
 def test_throttled_real_time_loop_is_named(watch: Watcher, first: Path) -> None:
-    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
+    if not FAIR_SERVER and RT_RUNTIME.read_text().strip() == "-1":
         pytest.skip("real-time tasks are not limited here")
     hog, ordinary = loop(os.SCHED_RR, 7), loop(group=first)
     with ended(hog, ordinary):
@@ -224,9 +227,37 @@ def test_throttled_real_time_loop_is_named(watch: Watcher, first: Path) -> None:
         rows = waits_of(watch.frame, hog)
         assert share_ns(rows, rows["evidence"] == Evidence.RT_RUNTIME) > 0.8
         assert verdict.rule == "rt-runtime", verdict
-        assert "real-time tasks used up their 95 % of it" in verdict.headline
+        limit = "the fair server gives others 5 %" if FAIR_SERVER else "sched_rt_runtime_us allows 95 %"
+        assert verdict.headline.endswith(f": {limit} of it"), verdict
         follow(verdict)
         assert watch.verdict(2, f"tid:{hog.pid}").rule != "rt-runtime"
+
+
+@pytest.fixture
+def without_rt_runtime() -> Iterator[None]:
+    """Real-time tasks may have all, as far as this file says it."""
+    before = RT_RUNTIME.read_text()
+    RT_RUNTIME.write_text("-1")
+    yield
+    RT_RUNTIME.write_text(before)
+
+
+@pytest.mark.skipif(not FAIR_SERVER, reason="before 6.12 a CPU without that limit stands still")
+@pytest.mark.usefixtures("without_rt_runtime")
+def test_fair_server_keeps_its_share_without_the_runtime_limit(front_end: str, first: Path) -> None:
+    if front_end != "btf":
+        pytest.skip("seen once is enough")
+    hog, ordinary = loop(os.SCHED_FIFO, 50), loop(group=first)
+    with ended(hog, ordinary), LiveSource(INTERVAL_NS, 5 * NS_PER_MS, front_end) as source:  # which reads the limit
+        watch = Watcher(source)
+        before = kernel_numbers(ordinary.pid).run_ns, time.monotonic_ns()
+        verdict = watch.verdict(3, f"tid:{ordinary.pid}")
+        ran, took = kernel_numbers(ordinary.pid).run_ns - before[0], time.monotonic_ns() - before[1]
+        assert verdict.rule == "behind-rt", verdict
+        assert verdict.headline.endswith("; others get 5 %"), verdict
+        assert "ordinary tasks get the 5 % that the fair server keeps for them" in verdict.evidence
+        # What else is in the fair class there has a part of it.
+        assert 0.02 < ran / took < 0.07
 
 
 def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) -> None:

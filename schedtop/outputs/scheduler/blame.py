@@ -203,9 +203,12 @@ def woken_by(number: int, waker_tid: int) -> str | None:
 
 
 def _pair(row: np.void, role: str) -> dict[str, Any]:
-    return {
-        "victim": task_ref(int(row["victim_tid"]), row["victim_comm"]),
-        role: {"tid": None, "comm": text(row["other_interrupt"])}
-        if row["other_interrupt"]
-        else task_ref(int(row["other_tid"]), row["other_comm"]),
-    }
+    if row["other_interrupt"]:
+        return {"victim": _treated_ref(row, "victim"), role: {"tid": None, "comm": text(row["other_interrupt"])}}
+    return {"victim": _treated_ref(row, "victim"), role: _treated_ref(row, "other")}
+
+
+def _treated_ref(row: np.void, role: str) -> dict[str, Any] | None:
+    """One of a pair by its tid and name, with its class and what follows from that."""
+    task = task_ref(int(row[f"{role}_tid"]), row[f"{role}_comm"])
+    return task and task | treatment(row, f"{role}_").as_json()

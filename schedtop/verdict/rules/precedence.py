@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
+from schedtop.model.kernels import has_fair_server, rt_keeper
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
@@ -55,10 +56,12 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
     ran = f.run_share(top.tid)
     if ratio is None or ran is None or ran < RT_LIMIT_RATIO * ratio:
         return "", ()
+    kernel = f.view.host.kernel
     if ratio >= 1:
-        return "; others get nothing", ("nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)",)
+        off = "the fair server is off" if has_fair_server(kernel) else "sched_rt_runtime_us is -1"
+        return "; others get nothing", (f"nothing is kept for ordinary tasks ({off})",)
     left = percent(1 - ratio)
-    return f"; others get {left}", (f"ordinary tasks get the {left} that the kernel keeps for them",)
+    return f"; others get {left}", (f"ordinary tasks get the {left} that {rt_keeper(kernel)} keeps for them",)
 
 
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
@@ -181,15 +184,21 @@ def rt_runtime(f: Facts) -> Finding | None:
     if not f.slow.main_is(Explanation.RT_RUNTIME):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.RT_RUNTIME))
-    top, ratio = victims_of(rows)[0], f.view.host.rt_ratio
-    limit = f"their {percent(ratio)} of it" if ratio is not None and ratio < 1 else "their time"
-    headline = f"{top.words} is throttled on CPU {cpu}, {up_to_words(rows)}: real-time tasks used up {limit}"
-    others = blockers_of(rows)
+    top, others = victims_of(rows)[0], blockers_of(rows)
+    how = "taken off" if has_fair_server(f.view.host.kernel) else "throttled on"
+    headline = f"{top.words} is {how} CPU {cpu} for {up_to_words(rows)}: {_limit_words(f)}"
     ran = (f"meanwhile {others[0].words} ran for {format_ns(others[0].ns)}",) if others else ()
     evidence = (*ran, *slow_words(f, f.slow.of(Explanation.RT_RUNTIME)), *context_words(f))
-    command = f"chrt -o -p 0 {top.tid}"
-    action = f"Let it sleep more often, or make it an ordinary task: {command}"
-    return Finding(headline, evidence, action, command)
+    return Finding(headline, evidence, *typed("Make it an ordinary task", f"chrt -o -p 0 {top.tid}"))
+
+
+def _limit_words(f: Facts) -> str:
+    """What keeps real-time tasks from running on, and how much they may have."""
+    kernel, ratio = f.view.host.kernel, f.view.host.rt_ratio
+    told = ratio if ratio is not None and ratio < 1 else None
+    if has_fair_server(kernel):
+        return f"the fair server gives others {'their share' if told is None else f'{percent(1 - told)} of it'}"
+    return f"{rt_keeper(kernel)} allows {'no more' if told is None else f'{percent(told)} of it'}"
 
 
 def deadline_runtime(f: Facts) -> Finding | None:
