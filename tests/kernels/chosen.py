@@ -102,6 +102,7 @@ _MORE = {
     "test_entitlement": (
         "test_two_nice_values_on_one_cpu",
         "test_two_groups_of_one_and_four_times_the_weight",
+        "test_two_groups_are_entitled_by_their_weights",
         "test_a_nice_value_acts_only_inside_of_its_autogroup",
         "test_weight_policy_and_priority_are_the_kernels",
     ),

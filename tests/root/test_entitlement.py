@@ -21,6 +21,7 @@ from loads import ended, load_share, python
 from scenarios import cgroup, set_shares
 
 from schedtop.commands.task.command import _look as look_at
+from schedtop.commands.task.group import look_at_group, named_group
 from schedtop.entitlement.times import Times
 from schedtop.model.rows import TASK_DTYPE, Rows
 from schedtop.model.weights import MOST_SHARES
@@ -136,6 +137,37 @@ def test_two_groups_of_one_and_four_times_the_weight(heavy: Path) -> None:
             assert found["action"]["command"] == command
             expected = follow(found)
             assert undisturbed(mine, *others)["got_cpus"] == pytest.approx(expected, abs=0.05)
+
+
+def test_two_groups_are_entitled_by_their_weights(heavy: Path) -> None:
+    """With the weights of v2: 100 and 400."""
+    with cgroup("one", parent=heavy) as one, cgroup("four", parent=heavy) as four:
+        set_shares(four, 4096)
+        hogs = [hog(one), *(hog(four) for _ in range(3))]
+        with ended(*hogs):
+            time.sleep(0.3)
+            found = {group: answer_of_group(group) for group in (one, four)}
+            entitled, got = (sum(each[name] for each in found.values()) for name in ("entitled_cpus", "got_cpus"))
+            if got < 0.8:
+                pytest.skip(f"others have the CPU: the groups of this test had {got:.0%}")
+            for group, share in ((one, 0.2), (four, 0.8)):
+                assert found[group]["entitled_cpus"] / entitled == pytest.approx(share, abs=NEAR)
+                assert found[group]["got_cpus"] / got == pytest.approx(share, abs=NEAR)
+                assert found[group]["levels"][-1]["weights"] == 5120
+            assert found[one]["conclusion"] == "weights"
+            command = set_shares(one, 4096)
+            set_shares(one, 1024)
+            assert found[one]["action"]["command"] == command
+            expected = follow(found[one])
+            assert answer_of_group(one)["got_cpus"] == pytest.approx(expected, abs=0.05)
+
+
+def answer_of_group(group: Path) -> dict[str, Any]:
+    """What `schedtop task --cgroup` says of its weight."""
+    options = {"duration": 2_000_000_000, "program": (), "threshold": MS, "source": "auto", "format_name": "json"}
+    report = json.loads(look_at_group(named_group(str(group)), options, threading.Event()))
+    found: dict[str, Any] = report["entitlement"]
+    return found
 
 
 @pytest.mark.alone
