@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 @program_argument
 @click.option("--process/--thread", "whole_process", default=None,
               help="All threads of its process, or this alone.  [default: all, if TID is a process's]")  # fmt: skip
+@click.option("--cgroup", metavar="PATH",
+              help="Instead of a task: what the weight of a cgroup entitles it to, and what it got.")  # fmt: skip
 @click.option("--duration", type=Duration(NS_PER_S // 10, 3600 * NS_PER_S), metavar="TIME",
               help="How long to look, 0.1s to 1h.  [default: 5s, a COMMAND 1h]")  # fmt: skip
 @click.option("--interval", type=Duration(10 * NS_PER_MS, 10 * NS_PER_S), default=100 * NS_PER_MS, metavar="TIME",
@@ -39,7 +41,7 @@ def task(signals: Signals, /, **options: Any) -> int:
     States over time, waits and wakers, CPUs, system calls, page faults, reads and writes, network. TID is a thread's
     number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
     early and writes what there is. A COMMAND is started and looked at from its first instruction to its end; its exit
-    status is ours.
+    status is ours. Of a cgroup it tells its share of the CPUs alone.
     """
     from schedtop.commands.task.command import run  # late: --help and completion need only what stands above
 

@@ -47,6 +47,8 @@ def advise(competition: Competition, found: Entitlement) -> Advice | None:
         return _without_the_first(competition, found)
     if found.conclusion is not Conclusion.WEIGHTS:
         return None
+    if not found.levels:
+        return None
     held = min(reversed(found.levels), key=lambda level: level.ratio)
     if held.ratio >= _ALONE:
         return None
@@ -58,6 +60,7 @@ def idle_nice(found: Entitlement) -> bool:
     own = found.levels[-1] if found.levels else None
     return (
         own is not None
+        and not found.group
         and len(found.levels) > 1
         and any(one.nice for one in found.subject)
         and own.ratio >= _ALONE

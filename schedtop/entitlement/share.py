@@ -82,7 +82,7 @@ class Entitlement:
     `entitled`: of what it wanted; `limit`: if it always wanted more; `got`, `wanted`: it ran, ran or waited.
     `levels`: from the root to the subject; `rivals`: the largest shares first, `more_rivals`: how many are left out;
     `first`: real-time and deadline tasks on its CPUs, `first_used`: what they had of these, if they
-    were on all their CPUs alike.
+    were on all their CPUs alike. `group`: the key of the group that it is about; empty: it is about tasks.
     """
 
     interval_ns: int
@@ -98,6 +98,7 @@ class Entitlement:
     more_rivals: int = 0
     first: tuple[Rival, ...] = ()
     first_used: float = 0.0
+    group: str = ""
 
     @property
     def always_wanted(self) -> bool:
@@ -134,6 +135,17 @@ def entitlement(competition: Competition, tids: Collection[int]) -> Entitlement 
         first_too = any(one.policy in FIRST for one in subject)
         return replace(found, conclusion=Conclusion.FIRST if first_too else Conclusion.OTHER)
     return _by_weight(competition, fair, found)
+
+
+def group_entitlement(competition: Competition, key: str) -> Entitlement | None:
+    """Of all tasks in a group and below, those that share by weight, if there are any: the way ends at the group."""
+    inside = [one for one in competition.contenders if key in one.groups]
+    tids = {one.tid for one in inside if one.is_fair} or {one.tid for one in inside}
+    found = entitlement(competition, tids)
+    if found is None:
+        return None
+    keys = [level.key for level in found.levels]
+    return replace(found, group=key, levels=found.levels[: keys.index(key) + 1] if key in keys else ())
 
 
 def _by_weight(competition: Competition, fair: Sequence[Contender], found: Entitlement) -> Entitlement:

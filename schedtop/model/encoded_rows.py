@@ -35,6 +35,7 @@ _WORDS = {
     **{f"{role}sched_class": SCHED_CLASSES for role in _ROLES},
     **{f"{role}policy": POLICIES for role in _ROLES},
     "blocker_level": LEVELS,
+    "victim_level": LEVELS,
 }
 
 

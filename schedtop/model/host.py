@@ -42,7 +42,8 @@ class Host:
     """Which tasks alone are looked at (a filter in the kernel), in words; empty: all."""
 
     rt_ratio: float | None = None
-    """The share of each CPU that real-time tasks may use together (sched_rt_runtime_us); 1: all, `None`: not known."""
+    """The share of each CPU that real-time tasks may use together (fair server, before 6.12 sched_rt_runtime_us); 1:
+    all, `None`: not known."""
 
     weight_file: str = ""
     """Which file sets the weight of a cgroup, with `{}` for its path; empty: not known."""

@@ -135,10 +135,10 @@ SLOW_WAIT_DTYPE = np.dtype(
         ("idle_distance", "<i4"),
         *TREATMENT,
         *((f"blocker_{name}", kind, (BLOCKERS,)) for name, kind in TREATMENT),
+        ("victim_level", "u1", (BLOCKERS,)),
         ("blocker_level", "u1", (BLOCKERS,)),
         ("blocker_weight", "<u4", (BLOCKERS,)),
         ("victim_weight", "<u4", (BLOCKERS,)),
-        ("padding", "<u4"),
         ("dl_runtime_ns", "<i8"),
         ("dl_period_ns", "<i8"),
         ("dl_missed_ns", "<i8"),
@@ -160,10 +160,10 @@ although it was not the task's, at `idle_distance` from it. `woken_by`: a WokenB
 waker, except ksoftirqd.
 `allowed_cpus`: how many CPUs the affinity mask allows, 0 if unknown.
 TREATMENT of the task, and of each blocker as `blocker_...`. Where both are fair, `blocker_weight` and `victim_weight`
-are their weights at the level where they meet (`blocker_level`, a Level; 0: not known). `dl_runtime_ns` in each
-`dl_period_ns` is what a deadline task was granted (0: it is none, or not known), `dl_missed_ns` by how much it was past
-its deadline when the wait ended. `slice_ns`: for how long the fair class lets the task run at a time, asked for or the
-kernel's own (0: not known).
+are their weights where they meet, those of what `blocker_level` and `victim_level` say (a Level; 0: not known).
+`dl_runtime_ns` in each `dl_period_ns` is what a deadline task was granted (0: it is none, or not known), `dl_missed_ns`
+by how much it was past its deadline when the wait ended. `slice_ns`: for how long the fair class lets the task run at a
+time, asked for or the kernel's own (0: not known).
 `queue_length`, `fair_queue_length` (-1: unknown): how many tasks of all classes, and of the fair class, wait on `cpu`
 at the moment the wait ends; the task itself, which runs from then on, is not counted, one that had to leave is."""
 

@@ -45,12 +45,12 @@ class Policy(Labeled):
 
 
 class Level(Labeled):
-    """Where the weights of two tasks meet: fair scheduling compares those of siblings alone."""
+    """What of a task is compared where it meets another: fair scheduling compares the weights of siblings alone."""
 
     UNKNOWN = 0, ""
-    TASK = 1, "task"  # of one group: their own
-    AUTOGROUP = 2, "autogroup"  # those of their sessions
-    CGROUP = 3, "cgroup"  # those of the groups that they are in, below the innermost one around both
+    TASK = 1, "task"  # itself
+    AUTOGROUP = 2, "autogroup"  # its session
+    CGROUP = 3, "cgroup"  # the group that it is in, below the innermost one around both
 
 
 SCHED_CLASSES = tuple(each.label for each in SchedClass)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns, plural
+from schedtop.model.kernels import has_fair_server, rt_keeper, short_slice_first
 from schedtop.model.sched_class import Level, treatment
 from schedtop.model.waits import Beginning, Cause, Distance, Domain, Evidence, Reason, WokenBy, reason
 from schedtop.verdict.limits import KNOWN_RATIO, NOTABLE_SLICES
@@ -67,11 +68,22 @@ def cause_words(row: np.void) -> str:
     return f"{cause}?" if why.evidence is Evidence.INFERRED else cause or "unknown"
 
 
-def explain(row: np.void, cpus: int = 0) -> str:
-    """A row of SLOW_WAIT_DTYPE in one to five plain sentences; `cpus`: how many CPUs there are, 0 if unknown."""
+def explain(row: np.void, cpus: int = 0, kernel: str = "") -> str:
+    """A row of SLOW_WAIT_DTYPE in one to five plain sentences; `cpus`: how many CPUs there are, 0 if unknown.
+
+    `kernel`: its release, because some rules are not those of all; empty: not known.
+    """
     why = reason(row)
-    parts = (_beginning(row, why), _why(row, why, cpus), _blockers_ran(row, why), slice_words(row), _where(row, why))
+    rule = _why(row, why, cpus) if why.evidence is not Evidence.RT_RUNTIME else _rt_runtime(kernel)
+    parts = (_beginning(row, why), rule, _blockers_ran(row, why), slice_words(row, kernel), _where(row, why))
     return " ".join(part + "." for part in parts if part)
+
+
+def _rt_runtime(kernel: str) -> str:
+    """What took a real-time task off its CPU for fair ones."""
+    if has_fair_server(kernel):
+        return "It is a real-time task, and the fair server gave its CPU to ordinary ones, which get their share of it"
+    return f"It is a real-time task, and these had used up what {rt_keeper(kernel)} lets them have"
 
 
 def _blockers(row: np.void) -> Iterator[tuple[str, int]]:
@@ -132,8 +144,6 @@ def _why(row: np.void, why: Reason, cpus: int) -> str:
         runtime, period = (format_round_ns(int(row[f"dl_{name}_ns"])) for name in ("runtime", "period"))
         granted = f" of {runtime} in each {period}" if row["dl_runtime_ns"] else ""
         return f"It is a deadline task and had used up its runtime{granted}{missed}"
-    if why.evidence is Evidence.RT_RUNTIME:
-        return "It is a real-time task, and these had used up the time that they may have (sched_rt_runtime_us)"
     if why.cause in _OUTRANKED:
         beside = f". {_idle_cpu(row, why, cpus)}" if why.evidence in (Evidence.PINNED, Evidence.NOT_BALANCED) else ""
         return f"{_outranked(row, why)}{missed}{beside}"
@@ -159,7 +169,8 @@ def _outranked(row: np.void, why: Reason) -> str:
     if why.cause is Cause.BEHIND_DEADLINE:
         return "Deadline tasks run before all others"
     which = int(np.argmax(np.where(row["blocker_weight"] > row["victim_weight"], row["blocker_ns"], -1)))
-    level = Level.known(int(row["blocker_level"][which])) or Level.TASK
+    levels = (Level.known(int(row[f"{role}_level"][which])) for role in ("victim", "blocker"))
+    level = next((each for each in levels if each), Level.TASK)
     whose = {Level.CGROUP: "Its cgroup", Level.AUTOGROUP: "Its session"}.get(level, "It")
     weights = int(row["victim_weight"][which]), int(row["blocker_weight"][which])
     return f"{whose} has a weight of {weights[0]} against {weights[1]}"
@@ -208,10 +219,10 @@ def _blockers_ran(row: np.void, why: Reason) -> str:
     return "; ".join(part for part in (had, unknown) if part)
 
 
-def slice_words(row: np.void) -> str:
+def slice_words(row: np.void, kernel: str) -> str:
     """That the fair class gives the task and its main blocker slices of another length; empty: about the same.
 
-    How long a wait has to be does not follow from it (docs/decisions.md).
+    How long a wait has to be does not follow from it, and which is first only of some kernels (docs/decisions.md).
     """
     main = int(np.argmax(row["blocker_ns"]))
     own, other = int(row["slice_ns"]), int(row["blocker_slice_ns"][main])
@@ -219,7 +230,8 @@ def slice_words(row: np.void) -> str:
         return ""
     blocker = task_words(int(row["blocker_tid"][main]), row["blocker_comm"][main])
     words = f"Its time slice is {format_round_ns(own)}, that of {blocker} {format_round_ns(other)}"
-    return f"{words}: when woken, the task with the shorter one may take the CPU at once" if own > other else words
+    first = own > other and short_slice_first(kernel)
+    return f"{words}: when woken, the task with the shorter one may take the CPU at once" if first else words
 
 
 def _where(row: np.void, why: Reason) -> str:

@@ -104,6 +104,24 @@ _MORE = {
         "test_idle_time_is_no_tasks",
         "test_a_source_times_interrupts_only_while_it_is_asked",
     ),
+    "test_precedence": (
+        "test_real_time_loop_is_named_with_what_it_leaves",
+        "test_throttled_real_time_loop_is_named",
+        "test_deadline_task_without_runtime_is_named",
+        "test_nice_task_waits_because_of_its_weight",
+        "test_task_of_a_cgroup_with_less_weight_waits_because_of_it",
+        "test_task_of_the_root_cgroup_is_raised_beside_a_group",
+        "test_nice_is_no_help_in_a_session_with_less_weight",
+        "test_classes_of_tasks_are_those_of_the_kernel",
+        "test_kernel_threads_of_the_stop_class",
+    ),
+    "test_entitlement": (
+        "test_two_nice_values_on_one_cpu",
+        "test_two_groups_of_one_and_four_times_the_weight",
+        "test_two_groups_are_entitled_by_their_weights",
+        "test_a_nice_value_acts_only_inside_of_its_autogroup",
+        "test_weight_policy_and_priority_are_the_kernels",
+    ),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
 }
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _NOT_INSTALLED = "{} is not installed: `scripts/setup.sh packages kernels` says what is needed"
 _PYTHON = Path("/usr/bin/python3")
 _PACKAGES = Path("usr/lib/python3/dist-packages")
-_PROGRAMS = ("hackbench", "chrt", "taskset")
+_PROGRAMS = ("hackbench", "chrt", "taskset", "renice")
 # What schedtop and the tests import; the rest of the environment stays outside.
 _IMPORTED = (
     "_pytest", "click", "google", "iniconfig", "jinja2", "markdown_it", "markupsafe", "mdurl", "numpy", "packaging",

@@ -25,6 +25,7 @@ from loads import KernelNumbers, kernel_numbers
 
 from schedtop.model.frame import Frame, merge
 from schedtop.model.rows import Rows
+from schedtop.model.weights import cpu_weight_of_shares
 from schedtop.sources.host.cgroups import cpu_hierarchy
 
 TRIES = 3
@@ -315,6 +316,15 @@ def cgroup(name: str, quota: float | None = None, parent: Path | None = None) ->
         yield directory
     finally:
         _remove(directory)
+
+
+def set_shares(group: Path, shares: int) -> str:
+    """The weight of a cgroup in the unit of cpu.shares (v1); the command that sets it, as schedtop writes it."""
+    file = group / "cpu.shares"
+    if not file.exists():
+        file, shares = group / "cpu.weight", cpu_weight_of_shares(shares)
+    file.write_text(str(shares))
+    return f"echo {shares} > {file}"
 
 
 def _remove(directory: Path) -> None:

@@ -11,6 +11,7 @@ import click
 from schedtop.base.units import NS_PER_S
 from schedtop.commands.output import checked_output, write_output
 from schedtop.commands.program import duration_ns, end_with, with_program
+from schedtop.commands.task.group import look_at_group, named_group
 from schedtop.commands.task.waits import SlowWaits
 from schedtop.model.source import SourceError
 from schedtop.outputs.task.fields import to_json
@@ -32,12 +33,32 @@ from schedtop.sources.task.source import LiveTaskSource
 
 def run(signals: Signals, options: dict[str, Any]) -> int:
     """What the command does, by its options; gives the exit status."""
-    if (options["tid"] is None) is not bool(options["program"]):
-        raise click.UsageError("one task is looked at: give a TID, or a program behind --")
+    group = _asked(options)
+    output = checked_output(options)
+    if group:
+        return _report_on_group(signals, options, output, group)
+    return with_program(signals, options, lambda program: _report(signals, options, output, program))
+
+
+def _asked(options: dict[str, Any]) -> str:
+    """The cgroup that is asked for, empty for a task or a program. Raises click.UsageError."""
+    asked = [options["tid"] is not None, bool(options["program"]), options["cgroup"] is not None]
+    if sum(asked) != 1:
+        raise click.UsageError("one thing is looked at: give a TID, a program behind --, or --cgroup")
     if options["program"] and options["whole_process"] is False:
         raise click.UsageError("--thread: a program is looked at with all its threads")
-    output = checked_output(options)
-    return with_program(signals, options, lambda program: _report(signals, options, output, program))
+    if options["cgroup"] is None:
+        return ""
+    if options["whole_process"] is not None:
+        raise click.UsageError("--cgroup has all tasks of a cgroup: --process and --thread are for a TID")
+    return named_group(options["cgroup"])
+
+
+def _report_on_group(signals: Signals, options: dict[str, Any], output: Path | None, group: str) -> int:
+    with progress("looking at it"):
+        report = in_thread(lambda: look_at_group(group, options, signals.stop), signals)
+    in_thread(lambda: write_output(report, output, force=options["force"]), signals)
+    return 0
 
 
 def _report(signals: Signals, options: dict[str, Any], output: Path | None, program: Program | None) -> int:

@@ -163,7 +163,7 @@ def report(
     data = snapshot(replace(view, slow_waits=view.slow_waits[:top]), None if all_tasks else top)
     cpus = len(view.frame.cpus.ids)
     for wait, row in zip(data["slow_waits"] or (), view.slow_waits[:top], strict=False):
-        wait["words"] = explain(row, cpus)
+        wait["words"] = explain(row, cpus, gathered.host.kernel)
     if data["interrupts"]:
         data["interrupts"]["timed_ns"] = sum(point.timed_ns for point in gathered.points)
     counts = {"tasks": len(view.tasks), "slow_waits": sum(point.slow_waits for point in gathered.points)}

@@ -89,10 +89,13 @@ def _deadline(wait: dict[str, Any]) -> dict[str, int] | None:
 
 def _weights(wait: dict[str, Any], place: int) -> dict[str, Any]:
     """The weights of a blocker and its victim where they meet (1024 is nice 0, and a cgroup's if nothing is set)."""
-    level = LEVELS[wait["blocker_level"][place]] or None
-    names = {"weight_there": "blocker_weight", "victim_weight_there": "victim_weight"}
-    there = {name: int(wait[field][place]) if level else None for name, field in names.items()}
-    return {"weight_level": level, **there}
+    found: dict[str, Any] = {}
+    for role, prefix in (("blocker", ""), ("victim", "victim_")):
+        level = LEVELS[wait[f"{role}_level"][place]] or None
+        told = wait["blocker_level"][place]
+        found[f"{prefix}weight_level"] = level
+        found[f"{prefix}weight_there"] = int(wait[f"{role}_weight"][place]) if told else None
+    return found
 
 
 def _blockers(wait: dict[str, Any], row: np.void) -> list[dict[str, Any]]:
@@ -200,9 +203,12 @@ def woken_by(number: int, waker_tid: int) -> str | None:
 
 
 def _pair(row: np.void, role: str) -> dict[str, Any]:
-    return {
-        "victim": task_ref(int(row["victim_tid"]), row["victim_comm"]),
-        role: {"tid": None, "comm": text(row["other_interrupt"])}
-        if row["other_interrupt"]
-        else task_ref(int(row["other_tid"]), row["other_comm"]),
-    }
+    if row["other_interrupt"]:
+        return {"victim": _treated_ref(row, "victim"), role: {"tid": None, "comm": text(row["other_interrupt"])}}
+    return {"victim": _treated_ref(row, "victim"), role: _treated_ref(row, "other")}
+
+
+def _treated_ref(row: np.void, role: str) -> dict[str, Any] | None:
+    """One of a pair by its tid and name, with its class and what follows from that."""
+    task = task_ref(int(row[f"{role}_tid"]), row[f"{role}_comm"])
+    return task and task | treatment(row, f"{role}_").as_json()

@@ -15,9 +15,11 @@ RIVALS = 4
 
 def entitlement_text(task: TaskFrame) -> str:
     """What it is entitled to by its weights and got, beside which rivals, and what would change that."""
-    report = task.entitlement
-    if report is None:
-        return ""
+    return report_text(task.entitlement) if task.entitlement else ""
+
+
+def report_text(report: EntitlementReport) -> str:
+    """The same of any subject."""
     first, *rest = report_words(report, RIVALS)
     return "\n".join([first, *(f"  {words}" for words in rest)])
 

@@ -57,7 +57,7 @@ def to_text(task: TaskFrame, host: Host, threshold_ns: int | None, ended_early: 
         connections_text,
     )
     parts += [section(task) for section in sections]
-    parts += [_slow_waits(task, threshold_ns), _unavailable(task), _loss(task)]
+    parts += [_slow_waits(task, threshold_ns, host.kernel), _unavailable(task), _loss(task)]
     return blocks_text(parts)
 
 
@@ -92,11 +92,14 @@ def _one_thread(task: TaskFrame) -> str:
     return f"this thread{inside} alone" + (f": the process {' and '.join(facts)} (--process)" if facts else "")
 
 
-def _slow_waits(task: TaskFrame, threshold_ns: int | None) -> str:
+def _slow_waits(task: TaskFrame, threshold_ns: int | None, kernel: str) -> str:
     if threshold_ns is None or "slow waits" in task.unavailable:
         return ""
     rows = sorted(task.slow_waits, key=lambda row: -int(row["wait_ns"]))
-    lines = [f"  {format_clock_ms(int(row['time_ns']))}  {explain(row)}{_before(task, row)}" for row in rows[:WAITS]]
+    lines = [
+        f"  {format_clock_ms(int(row['time_ns']))}  {explain(row, kernel=kernel)}{_before(task, row)}"
+        for row in rows[:WAITS]
+    ]
     title = f"Waits of {format_round_ns(threshold_ns)} and more: {shown_of(len(lines), len(rows))}"
     return "\n".join([title, *lines])
 

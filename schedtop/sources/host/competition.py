@@ -69,6 +69,18 @@ class CompetitionReader:
         capacity = {cpu: max(0.0, 1.0 - small_ns.get(cpu, 0) / interval_ns) for cpu in times.cpus}
         return Competition(interval_ns, tuple(contenders), self._groups, capacity)
 
+    def key_of(self, path: str) -> str:
+        """The key of a cgroup below the mount in the Competition. Raises ValueError where its weight does not count."""
+        path = path if self._top == "/" else f"{self._top}{path}"
+        names = [name for name in path.split("/") if name]
+        if not names:
+            raise ValueError("the root cgroup has no weight: it has all that there is")
+        keys = self._cgroups(path)
+        if len(keys) < len(names):
+            last = f"/{'/'.join(names[: len(keys)])}"
+            raise ValueError(f"the cpu controller is not enabled for {path}: its tasks count one by one in {last}")
+        return keys[-1]
+
     def _contender(self, row: Any, interval_ns: int, autogroups: bool) -> Contender | None:
         tid, tgid = int(row["tid"]), int(row["tgid"])
         directory = self._proc / str(tgid) / "task" / str(tid)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from schedtop.base.units import NS_PER_S
 from schedtop.model.counts import Overhead, Pressure
 from schedtop.model.host import Host
+from schedtop.model.kernels import has_fair_server
 from schedtop.sources.host.cgroups import cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.topology import cpu_list
 
@@ -193,17 +194,37 @@ def identify_host(source: str, note: str = "") -> Host:
     )
 
 
-def rt_ratio(kernel: Path = Path("/proc/sys/kernel")) -> float | None:
+_FAIR_SERVER = Path("/sys/kernel/debug/sched/fair_server")
+_KEPT_BY_FAIR_SERVER = 0.05
+"""50 ms of each second if nothing is set: fair_server_init() of kernel/sched/fair.c."""
+
+
+def rt_ratio(
+    kernel: Path = Path("/proc/sys/kernel"), release: str = "", fair_server: Path = _FAIR_SERVER
+) -> float | None:
     """The share of a CPU that real-time tasks may use, `None` if it is not told; 1: there is no limit.
 
-    sched_rt_runtime_us of each sched_rt_period_us, Documentation/scheduler/sched-rt-group.rst. Kernel 6.12 and later
-    keep the same share for fair tasks with a deadline server, whatever these say.
+    Before 6.12 sched_rt_runtime_us of each sched_rt_period_us, Documentation/scheduler/sched-rt-group.rst; since then
+    what the fair server leaves, whatever these say.
     """
+    if has_fair_server(release or platform.release()):
+        return _beside_fair_server(fair_server)
     try:
         runtime, period = (int((kernel / f"sched_rt_{name}_us").read_text()) for name in ("runtime", "period"))
         return min(1.0, runtime / period) if runtime >= 0 else 1.0
     except (OSError, ValueError, ZeroDivisionError):
         return None
+
+
+def _beside_fair_server(directory: Path) -> float | None:
+    """The usual share where debugfs does not show it, `None` where CPUs have different ones."""
+    try:
+        kept = {int((cpu / "runtime").read_text()) / int((cpu / "period").read_text()) for cpu in directory.iterdir()}
+    except (OSError, ValueError, ZeroDivisionError):
+        kept = set()
+    if len(kept) > 1:
+        return None
+    return max(0.0, 1 - next(iter(kept), _KEPT_BY_FAIR_SERVER))
 
 
 def weight_file() -> str:

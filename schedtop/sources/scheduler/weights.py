@@ -1,15 +1,18 @@
 """Weights of a victim and its blockers where they meet: fair scheduling compares siblings alone, level by level.
 
-The levels from the root down: the cgroups of the cpu controller, in its root the autogroups (a session each, sched(7)),
-then the tasks themselves. Files are read for long waits only, and what they say holds for KEEP_NS.
+The levels from the root down: the cgroups as far as they have the cpu controller (v2 enables it for some alone), for
+tasks in none of them the autogroups (a session each, sched(7)), then the tasks themselves. Files are read for long
+waits only, and what they say holds for KEEP_NS.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +28,9 @@ KEEP_NS = 5 * NS_PER_S
 
 MOST_READ = 200
 """How many files are read for the waits of one interval; the weights of the others stay unknown until the next."""
+
+NO_LEVEL = -1
+"""Instead of a weight: v2 has not enabled the controller there, so that its tasks count in the group above."""
 
 _AUTOGROUP = re.compile(rb"/autogroup-([0-9]+) nice (-?[0-9]+)")
 
@@ -49,7 +55,7 @@ class WeightFiles:
         self._known = {key: known for key, known in self._known.items() if known[0] > now_ns - KEEP_NS}
 
     def of_group(self, path: str) -> int:
-        """The weight of a cgroup in units of cpu.shares, 0 if it is not known."""
+        """The weight of a cgroup in units of cpu.shares, 0 if it is not known, NO_LEVEL if it has none of its own."""
         return self._kept(path, lambda: (path, self._group(path)))[1]
 
     def of_session(self, tgid: int) -> tuple[str, int]:
@@ -65,7 +71,11 @@ class WeightFiles:
         return self._known[key][1]
 
     def _group(self, path: str) -> int:
-        return 0 if self._root is None else read_group_weight(f"{self._root}{path}", self._unified)
+        if self._root is None:
+            return 0
+        directory = f"{self._root}{path}"
+        ends = self._unified and not os.path.exists(f"{directory}/cpu.weight") and os.path.isdir(directory)
+        return NO_LEVEL if ends else read_group_weight(directory, self._unified)
 
     def _session(self, tgid: int) -> tuple[str, int]:
         try:
@@ -88,19 +98,23 @@ class Member:
     treatment: Treatment
 
 
-def meet(one: Member, other: Member, files: WeightFiles) -> tuple[Level, int, int]:
-    """The level at which two tasks meet, and the weights of both there; (UNKNOWN, 0, 0) where that cannot be told."""
-    steps, others = _steps(one, files), _steps(other, files)
-    unknown = (Level.UNKNOWN, 0, 0)
-    if not steps or not others:
-        return unknown
-    for step, against in zip(steps, others, strict=False):
+class Meeting(NamedTuple):
+    """What of each of two tasks is compared where they meet, and its weight; UNKNOWN and 0 where that is not known."""
+
+    own_level: Level = Level.UNKNOWN
+    own_weight: int = 0
+    level: Level = Level.UNKNOWN
+    weight: int = 0
+
+
+def meet(one: Member, other: Member, files: WeightFiles) -> Meeting:
+    """Where two tasks meet: the first step from the root down that they do not share."""
+    for step, against in zip(_steps(one, files), _steps(other, files), strict=False):
         if step[0] == against[0]:
             continue
-        if not step[1] or not against[1]:
-            return unknown
-        return max(step[2], against[2]), step[1], against[1]
-    return unknown
+        known = step[1] and against[1]
+        return Meeting(step[2], step[1], against[2], against[1]) if known else Meeting()
+    return Meeting()
 
 
 def _steps(member: Member, files: WeightFiles) -> list[Step]:
@@ -108,9 +122,14 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
     if not member.path or weight is None:
         return []
     names = [name for name in member.path.split("/") if name]
-    paths = ["/" + "/".join(names[: depth + 1]) for depth in range(len(names))]
-    steps = [(path, files.of_group(path), Level.CGROUP) for path in paths]
-    if not paths:
+    steps: list[Step] = []
+    for depth in range(len(names)):
+        path = "/" + "/".join(names[: depth + 1])
+        shares = files.of_group(path)
+        if shares == NO_LEVEL:
+            break
+        steps.append((path, shares, Level.CGROUP))
+    if not steps:  # task_wants_autogroup()
         session, shares = files.of_session(member.number)
         steps += [(session, shares, Level.AUTOGROUP)] if session else []
     return [*steps, (f"task {member.tid}", weight, Level.TASK)]
@@ -119,14 +138,14 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
 def note_weights(
     rows: Rows, blockers: Rows, paths: Mapping[int, str], inside: Callable[[int], int], files: WeightFiles
 ) -> None:
-    """Fills `blocker_level`, `blocker_weight` and `victim_weight` of slow waits where both tasks are fair.
+    """Fills `blocker_level`, `victim_level` and the weights there of slow waits where both tasks are fair.
 
     `blockers`: rows of TASK_NAME_DTYPE, shape (rows, BLOCKERS); `paths`: of cgroups by id; `inside`: what a process of
     the host is called in /proc (0: not at all).
     """
     fair = (rows["sched_class"] == SchedClass.FAIR)[:, None] & (rows["blocker_sched_class"] == SchedClass.FAIR)
     fair &= rows["blocker_ns"] > 0
-    met: dict[tuple[int, ...], tuple[Level, int, int]] = {}
+    met: dict[tuple[int, ...], Meeting] = {}
     for place, which in zip(*(each.tolist() for each in np.nonzero(fair)), strict=True):
         row, blocker = rows[place], blockers[place][which]
         told = treatment(row), treatment(blocker)
@@ -137,6 +156,6 @@ def note_weights(
                 for task, each in zip((row, blocker), told, strict=True)
             )
             met[key] = meet(one, other, files)
-        level, own, against = met[key]
-        rows["blocker_level"][place, which] = level
-        rows["victim_weight"][place, which], rows["blocker_weight"][place, which] = own, against
+        found = met[key]
+        rows["victim_level"][place, which], rows["blocker_level"][place, which] = found.own_level, found.level
+        rows["victim_weight"][place, which], rows["blocker_weight"][place, which] = found.own_weight, found.weight

@@ -17,7 +17,6 @@ from schedtop.verdict.words import (
     context_words,
     idle_words,
     move_words,
-    renice_words,
     share_words,
     slow_words,
     task_names,
@@ -54,9 +53,7 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
-    action, command = widen_words(f, victims)
-    action = f"{action}, or let {rival.words} wait: {renice_words(rival)}"
-    return Finding(headline, evidence, action, command)
+    return Finding(headline, evidence, *widen_words(f, victims))
 
 
 def not_balanced(f: Facts) -> Finding | None:
@@ -71,9 +68,9 @@ def not_balanced(f: Facts) -> Finding | None:
     distance = _main_distance(rows)
     headline += f" ({distance.words})" if distance else ""
     evidence = (*slow_words(f, f.slow.of(Explanation.NOT_BALANCED)), *blocker_words(rows), *context_words(f))
-    reason = "Check cpuset partitions, or move tasks by hand"
+    reason = "Move it by hand" if len(victims) == 1 else "Move one by hand"
     if distance is Distance.OTHER_NODE:
-        reason = "Tasks stay near their memory: move some by hand if waiting costs more"
+        reason = f"Tasks stay near their memory; if waiting costs more, {reason[0].lower()}{reason[1:]}"
     return Finding(headline, evidence, *typed(reason, move_words(f, victims[0].tid, cpu)))
 
 
@@ -91,6 +88,7 @@ def idle_elsewhere(f: Facts) -> Finding | None:
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.IDLE_CPU))
     victim = victims_of(rows)[0]
-    headline = f"CPU {cpu}: {victim.words} waits while another is idle; if it may run there is not known"
+    waits = f"waits {up_to_words(rows)} while another is idle"
+    headline = f"CPU {cpu}: {victim.words} {waits}; if it may run there is not known"
     evidence = (idle_words(f, rows), *slow_words(f, f.slow.of(Explanation.IDLE_CPU)), *context_words(f))
     return Finding(headline, evidence, *typed("Check its affinity", f"taskset -cp {victim.tid}"))

@@ -28,7 +28,7 @@ def rare(f: Facts) -> Finding | None:
     longest = format_ns(int(worst["wait_ns"]))
     headline = f"{counted(len(rows), 'slow wait')}, the longest {longest}: too few for a common cause"
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
-    return Finding(headline, (explain(worst).rstrip("."), *p99_words(f)), *action)
+    return Finding(headline, (explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action)
 
 
 def calm(f: Facts) -> Finding | None:

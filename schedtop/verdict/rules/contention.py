@@ -46,9 +46,7 @@ def one_blocker(f: Facts) -> Finding | None:
     headline = f"{top.words} had the CPU for {share} of {waits}"
     most = f"most of it: {victims_of(kept_waiting)[0].words}"
     evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    command = renice_words(top)
-    action = f"Let it wait instead: {command}, or give it a CPU of its own"
-    return Finding(headline, evidence, action, command)
+    return Finding(headline, evidence, *typed("Let it wait instead", renice_words(top)))
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -69,35 +67,35 @@ def one_waker(f: Facts) -> Finding | None:
         f"{top.words} wakes {victims} tasks that then wait for a CPU: {share} of the slow waits, {up_to_words(rows)}"
     )
     evidence = (*slow_words(f, rows), *blocker_words(rows), *p99_words(f), *context_words(f))
-    action = "Wake fewer tasks at a time, or use fewer workers; see what it wakes"
-    return Finding(headline, evidence, *typed(action, f"schedtop task {top.tid}"))
+    return Finding(headline, evidence, *typed("See what it wakes, and let it be fewer", f"schedtop task {top.tid}"))
 
 
 def saturated(f: Facts) -> Finding | None:
     """Every CPU is busy and tasks wait: counters alone tell, so that it does not matter how many waits were seen."""
     if not _is_saturated(f) or (f.slow.enough and f.slow.main is not Explanation.QUEUEING):
         return None
-    return _saturated(f, (*slow_words(f, f.slow.of(Explanation.QUEUEING)), *p99_words(f), *context_words(f)))
+    rows = f.slow.of(Explanation.QUEUEING)
+    return _saturated(f, up_to_words(rows) if len(rows) else "", (*slow_words(f, rows), *p99_words(f)))
 
 
 def saturated_by_sums(f: Facts) -> Finding | None:
     """The same by run delays."""
-    return None if not _is_saturated(f) else _saturated(f, (*context_words(f), *(f.sums.lacks if f.sums else ())))
+    return _saturated(f, "", (), f.sums.lacks if f.sums else ()) if _is_saturated(f) else None
 
 
 def _is_saturated(f: Facts) -> bool:
     return f.full and round(f.waiting) >= 1
 
 
-def _saturated(f: Facts, evidence: tuple[str, ...]) -> Finding:
+def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[str, ...] = ()) -> Finding:
     cpus = f"{counted(len(f.busy), 'CPU')} {verb(len(f.busy), 'is', 'are')}"
     busy = percent(sum(f.busy.values()) / len(f.busy))
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
-    headline = f"{cpus} {busy} busy and {tasks} on average: more work than CPUs"
+    average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
+    headline = f"{cpus} {busy} busy and {tasks} {average}: more work than CPUs"
     command = renice_biggest(f.tasks_there)
-    last = "let the biggest wait" if command else "find out who runs"
-    action = typed(f"Run less at a time, add CPUs, or {last}", command or LIST_RUNNERS)
-    return Finding(headline, (*biggest_words(f.tasks_there), *evidence), *action)
+    action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
+    return Finding(headline, (*biggest_words(f.tasks_there), *evidence, *context_words(f), *last), *action)
 
 
 def queueing(f: Facts) -> Finding | None:
@@ -133,9 +131,10 @@ def by_sched_ext(f: Facts) -> Finding | None:
     most = f"most of it: {victims[0].words}"
     ext = f.frame.sched_ext
     name = f"the sched_ext scheduler {ext.words}" if ext else "a sched_ext scheduler"
-    headline = f"{counted(len(victims), 'task')} waited in {name}, which decides when and on which CPU they run"
+    tasks = victims[0].words if len(victims) == 1 else counted(len(victims), "task")
+    headline = f"{tasks} waited {up_to_words(rows)} in {name}, which decides when and on which CPU they run"
     evidence = (most, *slow_words(f, rows), *p99_words(f), *context_words(f))
-    action = typed("Look at that scheduler's own statistics, or compare without it", UNLOAD_SCHED_EXT)
+    action = typed("Compare without that scheduler", UNLOAD_SCHED_EXT)
     return Finding(headline, evidence, *action)
 
 
@@ -155,7 +154,7 @@ def yielding(f: Facts) -> Finding | None:
         *slow_words(f, rows),
         *context_words(f),
     )
-    action = typed("Let it block on a futex instead; see where it yields", f"perf top -t {victim.tid}")
+    action = typed("See where it yields, and let it block there", f"perf top -t {victim.tid}")
     return Finding(headline, evidence, *action)
 
 
@@ -165,7 +164,9 @@ def mixed(f: Facts) -> Finding | None:
         return None
     largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
     shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
-    evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     most = next(iter(victims_of(f.slow.of(largest[0]))), None)
+    evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
+    waited = (f"most by the first: {most.words} waited {format_ns(most.ns)}",) if most else ()
+    headline = f"Mixed causes: {shares} of the slow waits, {up_to_words(f.slow.rows)}"
     action = typed("Start with the largest", f"schedtop task {most.tid}" if most else "")
-    return Finding(f"Mixed causes: {shares} of the slow waits", evidence, *action)
+    return Finding(headline, (*waited, *evidence), *action)

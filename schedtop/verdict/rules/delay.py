@@ -6,6 +6,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, text
+from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
 from schedtop.verdict.parts import waiters
@@ -108,7 +109,10 @@ def _turns_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
     pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
     if len(pairs) and int(pairs["blocked_ns"].sum()):
         row = pairs[int(np.argmax(pairs["blocked_ns"]))]
-        blocker, victim = (task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"]) for role in ("other", "victim"))
+        blocker, victim = (
+            task_words(int(row[f"{role}_tid"]), row[f"{role}_comm"], treatment(row, f"{role}_").words)
+            for role in ("other", "victim")
+        )
         blocker = text(row["other_interrupt"]) or blocker
         parts.append(f"{blocker} had the CPU for {format_ns(int(row['blocked_ns']))} of it while {victim} waited")
     return tuple(parts)

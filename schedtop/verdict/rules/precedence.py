@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
+from schedtop.model.kernels import has_fair_server, rt_keeper
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
-from schedtop.model.weights import cpu_weight_of_shares, nice_of_weight
+from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
@@ -55,10 +56,12 @@ def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
     ran = f.run_share(top.tid)
     if ratio is None or ran is None or ran < RT_LIMIT_RATIO * ratio:
         return "", ()
+    kernel = f.view.host.kernel
     if ratio >= 1:
-        return "; others get nothing", ("nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)",)
+        off = "the fair server is off" if has_fair_server(kernel) else "sched_rt_runtime_us is -1"
+        return "; others get nothing", (f"nothing is kept for ordinary tasks ({off})",)
     left = percent(1 - ratio)
-    return f"; others get {left}", (f"ordinary tasks get the {left} that the kernel keeps for them",)
+    return f"; others get {left}", (f"ordinary tasks get the {left} that {rt_keeper(kernel)} keeps for them",)
 
 
 def _behind_words(f: Facts, rows: Rows, why: Explanation) -> Iterator[str]:
@@ -107,41 +110,59 @@ def lower_weight(f: Facts) -> Finding | None:
     place, which = divmod(int(np.argmax(heavier)), heavier.shape[1])
     row = own[place]
     top = next(part for part in blockers_of(own) if part.tid == int(row["blocker_tid"][which]))
-    level, weights = Level.known(int(row["blocker_level"][which])), _weights(row, which)
+    levels, weights = _levels(f, row, which), _weights(row, which)
     ratio = weights[1] / max(1, weights[0])
-    whose = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}.get(level or Level.TASK, "")
     times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
     share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
-    headline = f"{victim.words} waits {up_to_words(own)}: {whose}{top.words} has {times} times its weight"
+    than = "its weight" if levels[0] is levels[1] else _ITS.get(levels[0], "its weight")
+    headline = f"{victim.words} waits {up_to_words(own)}: {_OF.get(levels[1], '')}{top.words} has {times} times {than}"
     others = len(victims_of(rows)) - 1
     also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
     had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
     evidence = (had, *also, *_behind_words(f, rows, Explanation.LOWER_WEIGHT))
-    reason, command = _raise_words(f, row, which, level)
-    return Finding(headline, (*evidence, *context_words(f)), *typed(reason, command))
+    return Finding(headline, (*evidence, *context_words(f)), *_raise_words(f, row, which, levels[0]))
+
+
+_OF = {Level.CGROUP: "the cgroup of ", Level.AUTOGROUP: "the session of "}
+_ITS = {Level.CGROUP: "the weight of its cgroup", Level.AUTOGROUP: "the weight of its session"}
+
+
+def _levels(f: Facts, row: np.void, which: int) -> tuple[Level, Level]:
+    """What is compared of the victim, and of its blocker."""
+    own, other = (Level.known(int(row[f"{role}_level"][which])) or Level.UNKNOWN for role in ("victim", "blocker"))
+    # Recordings before 2026-11-24 have one for both, the higher one; in the root the victim has no cgroup.
+    if own is Level.UNKNOWN and (other is not Level.CGROUP or f.frame.cgroups.get(int(row["cgroup_id"]), "") != "/"):
+        own = other
+    return own, other
 
 
 def _weights(row: np.void, which: int) -> tuple[int, int]:
     return int(row["victim_weight"][which]), int(row["blocker_weight"][which])
 
 
-def _raise_words(f: Facts, row: np.void, which: int, level: Level | None) -> tuple[str, str]:
-    """How to give the victim the weight of its blocker, and the command for it; empty: the file is not known."""
-    told, rival = treatment(row), treatment(row, "blocker_", which)
+def _raise_words(f: Facts, row: np.void, which: int, level: Level) -> tuple[str, str]:
+    """What gives the victim the weight of its blocker, at the level where it is compared, and the command for it."""
     tid, weight = int(row["tid"]), int(row["blocker_weight"][which])
+    nice = nice_of_weight(weight)
     if level is Level.AUTOGROUP:
-        nice = nice_of_weight(weight)
-        return "nice acts only inside of its session", f"echo {nice} > /proc/{int(row['tgid'])}/autogroup"
+        return typed("nice acts only inside of its session", f"echo {nice} > /proc/{int(row['tgid'])}/autogroup")
     if level is Level.CGROUP:
         path = _path_below(f, row, int(row["blocker_tid"][which]))
         file = f.view.host.weight_file
         if not path or not file:
-            return "Raise the weight of its cgroup (cpu.weight, or cpu.shares); what it has", f"schedtop task {tid}"
-        amount = weight if file.endswith("shares") else cpu_weight_of_shares(weight)
-        return "Give its cgroup the same weight", f"echo {amount} > {shlex.quote(file.replace('{}', path))}"
-    if told.policy is Policy.IDLE:
-        return "Its policy is for what may wait; make it an ordinary task", f"chrt -o -p 0 {tid}"
-    return "Give it the same weight", f"renice -n {rival.nice} -p {tid}"
+            reason = "Raise the weight of its cgroup (cpu.weight, or cpu.shares); what it has"
+            return typed(reason, f"schedtop task {tid}")
+        amount = min(weight, MOST_SHARES) if file.endswith("shares") else cpu_weight_of_shares(weight)
+        command = f"echo {amount} > {shlex.quote(file.replace('{}', path))}"
+        return typed("Give its cgroup the same weight", command)
+    if level is Level.UNKNOWN:
+        return typed("See where it has less weight", f"schedtop task {tid}")
+    if treatment(row).policy is Policy.IDLE:
+        return typed("Its policy is for what may wait; make it an ordinary task", f"chrt -o -p 0 {tid}")
+    reason = (
+        "Give it the same weight" if nice_weight(nice) >= weight else "Give it the most weight that a task can have"
+    )
+    return typed(reason, f"renice -n {nice} -p {tid}")
 
 
 def _path_below(f: Facts, row: np.void, rival: int) -> str:
@@ -151,7 +172,7 @@ def _path_below(f: Facts, row: np.void, rival: int) -> str:
     if not len(tasks) or not own:
         return ""
     other = f.frame.cgroups.get(int(tasks["cgroup_id"][0]), "").split("/")
-    names = own.split("/")
+    names = own.rstrip("/").split("/")
     for depth, name in enumerate(names):
         if depth >= len(other) or other[depth] != name:
             return "/".join(names[: depth + 1])
@@ -163,15 +184,21 @@ def rt_runtime(f: Facts) -> Finding | None:
     if not f.slow.main_is(Explanation.RT_RUNTIME):
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.RT_RUNTIME))
-    top, ratio = victims_of(rows)[0], f.view.host.rt_ratio
-    limit = f"their {percent(ratio)} of it" if ratio is not None and ratio < 1 else "their time"
-    headline = f"{top.words} is throttled on CPU {cpu}, {up_to_words(rows)}: real-time tasks used up {limit}"
-    others = blockers_of(rows)
+    top, others = victims_of(rows)[0], blockers_of(rows)
+    how = "taken off" if has_fair_server(f.view.host.kernel) else "throttled on"
+    headline = f"{top.words} is {how} CPU {cpu} for {up_to_words(rows)}: {_limit_words(f)}"
     ran = (f"meanwhile {others[0].words} ran for {format_ns(others[0].ns)}",) if others else ()
     evidence = (*ran, *slow_words(f, f.slow.of(Explanation.RT_RUNTIME)), *context_words(f))
-    command = f"chrt -o -p 0 {top.tid}"
-    action = f"Let it sleep more often, or make it an ordinary task: {command}"
-    return Finding(headline, evidence, action, command)
+    return Finding(headline, evidence, *typed("Make it an ordinary task", f"chrt -o -p 0 {top.tid}"))
+
+
+def _limit_words(f: Facts) -> str:
+    """What keeps real-time tasks from running on, and how much they may have."""
+    kernel, ratio = f.view.host.kernel, f.view.host.rt_ratio
+    told = ratio if ratio is not None and ratio < 1 else None
+    if has_fair_server(kernel):
+        return f"the fair server gives others {'their share' if told is None else f'{percent(1 - told)} of it'}"
+    return f"{rt_keeper(kernel)} allows {'no more' if told is None else f'{percent(told)} of it'}"
 
 
 def deadline_runtime(f: Facts) -> Finding | None:

@@ -37,7 +37,7 @@ def starving(f: Facts) -> Finding | None:
     evidence = (*_evidence(f, starved, row), *context_words(f))
     if f.queues_unknown:
         headline = f"{task} has been waiting for {waited} and still does not run"
-        reason = "Look at the loaded scheduler's own statistics, or compare without it"
+        reason = "Compare without the loaded scheduler"
         return Finding(headline, evidence, *typed(reason, UNLOAD_SCHED_EXT))
     if f.idle.get(int(row["last_cpu"]), 0.0) >= IDLE or f.frame.loss.tasks_untracked:
         headline = f"{task} seems to have waited for {waited}, but its CPU was idle or not every task was seen"

@@ -29,7 +29,7 @@ from schedtop.verdict.words import (
 )
 
 _ADVICE = "sudo schedtop advise --duration 30s"
-_ACTION = typed("Raise the quota or spread the work; by how much", _ADVICE)
+_ACTION = typed("See which quota would be enough", _ADVICE)
 
 
 def throttled(f: Facts) -> Finding | None:
@@ -76,7 +76,16 @@ def quota_by_sums(f: Facts) -> Finding | None:
 def _often_throttled(f: Facts, evidence: tuple[str, ...]) -> Finding | None:
     if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
         return None
-    return Finding(quota_words(*f.quotas[0]), evidence, *_action(f, f.quotas[0][0]))
+    path = f.quotas[0][0]
+    return Finding(f"{quota_words(*f.quotas[0])}{_held_words(f, path)}", evidence, *_action(f, path))
+
+
+def _held_words(f: Facts, path: str) -> str:
+    """For how long a group was throttled, summed over CPUs, if that is known."""
+    rows = f.frame.throttling
+    held = [row["throttled_ns"] for row in rows if path and f.frame.cgroups.get(int(row["cgroup_id"])) == path]
+    held_ns = int(sum(held))
+    return f", {format_ns(held_ns)} in {format_ns(f.frame.interval_ns)}" if held_ns else ""
 
 
 def _action(f: Facts, path: str) -> tuple[str, str]:

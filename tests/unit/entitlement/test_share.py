@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.entitlement.competition import Competition
-from schedtop.entitlement.share import MOST_RIVALS, Conclusion, Entitlement, entitlement
+from schedtop.entitlement.competition import Competition, Contender
+from schedtop.entitlement.report import report_on_group
+from schedtop.entitlement.share import MOST_RIVALS, Conclusion, Entitlement, entitlement, group_entitlement
 from tests.unit.entitlement.contenders import autogroup, cgroup, compete, contender
 
 
@@ -130,3 +131,52 @@ def test_a_hundred_tasks_on_sixteen_cpus_are_shared_out_whole() -> None:
     tasks = [contender(tid, tid % 5, (tid % 16,) if tid % 3 else range(16), used=0.1) for tid in range(1, 101)]
     found = found_of(compete(*tasks, cpus=16), *range(1, 101))
     assert found.entitled == pytest.approx(16, rel=0.01)
+
+
+def weighed(*more: Contender, busy: float = 0.2) -> Competition:
+    """One loop in a group of weight 100, four in groups inside of one of 400, on one CPU."""
+    groups = {"a": cgroup("/a", 1024), "b": cgroup("/b", 4096), "b/1": cgroup("/b/1"), "b/2": cgroup("/b/2")}
+    inside = [contender(tid, groups=("b", f"b/{tid % 2 + 1}"), used=0.2) for tid in range(2, 6)]
+    return compete(contender(1, groups=("a",), used=busy), *inside, *more, groups=groups)
+
+
+def test_groups_of_weight_100_and_400_are_entitled_to_20_and_80_percent() -> None:
+    for key, share in (("a", 0.2), ("b", 0.8)):
+        report = report_on_group(weighed(), key)
+        assert report is not None
+        found = report.found
+        assert (found.entitled, found.got) == (pytest.approx(share), pytest.approx(share))
+        assert (found.group, found.conclusion) == (key, Conclusion.WEIGHTS)
+        assert [(level.key, level.weights) for level in found.levels] == [(key, 5120)]
+    one = report_on_group(weighed(), "a")
+    assert one is not None and one.advice is not None
+    assert one.advice.command == "echo 4096 > /sys/fs/cgroup/cpu/a/cpu.shares"
+    assert one.advice.expected == pytest.approx(0.5)
+
+
+def test_a_group_inside_of_another_has_all_levels_up_to_itself() -> None:
+    found = group_entitlement(weighed(), "b/1")
+    assert found is not None
+    assert [level.key for level in found.levels] == ["b", "b/1"]
+    assert found.entitled == pytest.approx(0.4)
+
+
+def test_nice_values_inside_of_a_group_are_no_matter_of_the_group() -> None:
+    groups = {"a": cgroup("/a", 1024), "b": cgroup("/b", 4096)}
+    tasks = contender(1, -10, groups=("a",), used=0.2), contender(2, groups=("b",), used=0.8)
+    report = report_on_group(compete(*tasks, groups=groups), "a")
+    assert report is not None and report.advice is not None
+    assert not report.nice_is_idle and not report.advice.reason
+
+
+def test_real_time_tasks_of_a_group_have_no_part_in_its_weight() -> None:
+    first = contender(9, groups=("a",), used=0.5, policy="fifo")
+    found = group_entitlement(weighed(first, busy=0.1), "a")
+    assert found is not None
+    assert [one.tid for one in found.subject] == [1]
+    assert found.entitled == pytest.approx(0.1)
+    assert [rival.contender.tid for rival in found.first] == [9]
+
+
+def test_a_group_without_a_task_that_wanted_a_cpu_has_no_answer() -> None:
+    assert group_entitlement(weighed(), "c") is None

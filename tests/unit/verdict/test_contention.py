@@ -16,7 +16,10 @@ def test_two_causes_of_similar_weight_are_both_named() -> None:
     both = np.concatenate((pinned(25), waits(25, "throttled", wait_ns=7 * MS)))
     verdict = judged(frame(both))
     assert verdict.rule == "mixed"
-    assert verdict.headline == "Mixed causes: affinity beside an idle CPU 53 %, quotas 47 % of the slow waits"
+    assert (
+        verdict.headline
+        == "Mixed causes: affinity beside an idle CPU 53 %, quotas 47 % of the slow waits, up to 8.00 ms"
+    )
     assert judged(frame(np.concatenate((pinned(25), waits(16, "throttled", wait_ns=8 * MS))))).rule == "pinned"
 
 
@@ -87,7 +90,7 @@ def test_more_work_than_cpus() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
     verdict = judged(made)
     assert (verdict.level, verdict.rule) == ("alarm", "saturated")
-    assert verdict.headline == "2 CPUs are 98 % busy and 2 tasks wait on average: more work than CPUs"
+    assert verdict.headline == "2 CPUs are 98 % busy and 2 tasks wait on average, up to 8.00 ms: more work than CPUs"
     assert verdict.evidence[0] == "biggest: ffmpeg (900) ran 900 ms"
     assert judged(frame(waits(300), busy=(0.89, 0.98))).rule == "queueing"
     assert judged(frame(waits(40), busy=(0.98, 0.98))).rule == "queueing"
@@ -128,8 +131,10 @@ def test_waits_of_a_sched_ext_scheduler_are_its_own_choice() -> None:
     verdict = judged(replace(made, sched_ext=ExtScheduler("rusty")))
     assert verdict.rule == "sched-ext"
     decides = "which decides when and on which CPU they run"
-    assert verdict.headline == f"2 tasks waited in the sched_ext scheduler rusty, {decides}"
-    assert judged(made).headline == f"2 tasks waited in a sched_ext scheduler, {decides}", "of an older recording"
+    assert verdict.headline == f"2 tasks waited up to 8.00 ms in the sched_ext scheduler rusty, {decides}"
+    assert judged(made).headline == f"2 tasks waited up to 8.00 ms in a sched_ext scheduler, {decides}", (
+        "of an older recording"
+    )
 
 
 def test_a_verdict_says_that_a_sched_ext_scheduler_is_loaded() -> None:

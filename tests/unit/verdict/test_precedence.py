@@ -10,6 +10,7 @@ import pytest
 
 from schedtop.history.history import History
 from schedtop.history.view import ViewSettings
+from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.model.sched_class import Level, Policy, SchedClass
 from schedtop.model.waits import Cause, Evidence
@@ -35,9 +36,11 @@ def made(victim: dict[str, Any], blocker: dict[str, Any], share: float = 0.95, *
     return rows
 
 
-def lighter(level: Level, own: int, against: int, **fields: Any) -> Rows:
+def lighter(level: Level, own: int, against: int, other: Level | None = None, **fields: Any) -> Rows:
+    """`level`: what of the victim is compared; `other`: what of the blocker, the same if not given."""
     rows = made(FAIR | fields, FAIR)
-    rows["blocker_level"][:, 0], rows["victim_weight"][:, 0], rows["blocker_weight"][:, 0] = level, own, against
+    rows["victim_level"][:, 0], rows["blocker_level"][:, 0] = level, level if other is None else other
+    rows["victim_weight"][:, 0], rows["blocker_weight"][:, 0] = own, against
     return rows
 
 
@@ -58,7 +61,7 @@ def test_real_time_task_is_named_with_what_it_leaves_to_others() -> None:
         "hog (66, fifo 50) is a real-time task: it had CPU 1 for 95 % of the waits of 2 tasks, up to 8.00 ms; "
         "others get 5 %",
     )
-    assert verdict.evidence[0] == "ordinary tasks get the 5 % that the kernel keeps for them"
+    assert verdict.evidence[0] == "ordinary tasks get the 5 % that the fair server keeps for them"
     assert (verdict.action, verdict.command) == ("Make it an ordinary task: chrt -o -p 0 66", "chrt -o -p 0 66")
 
 
@@ -69,10 +72,22 @@ def test_nothing_is_said_of_the_limit_that_is_not_reached_or_known(ran_ms: int, 
     assert verdict.headline.endswith("up to 8.00 ms")
 
 
-def test_real_time_tasks_without_a_limit() -> None:
-    verdict = judged(made(FAIR, FIFO), replace(HOST, rt_ratio=1.0), tasks=tasks(tid=66, comm=b"hog", run_ns=990 * MS))
+OLDER = replace(LIMITED, kernel="6.1.0-50-amd64")
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [(LIMITED, "the fair server is off"), (OLDER, "sched_rt_runtime_us is -1")],
+)
+def test_real_time_tasks_without_a_limit(host: Host, why: str) -> None:
+    verdict = judged(made(FAIR, FIFO), replace(host, rt_ratio=1.0), tasks=tasks(tid=66, comm=b"hog", run_ns=990 * MS))
     assert verdict.headline.endswith("others get nothing")
-    assert verdict.evidence[0] == "nothing is kept for ordinary tasks (sched_rt_runtime_us is -1)"
+    assert verdict.evidence[0] == f"nothing is kept for ordinary tasks ({why})"
+
+
+def test_older_kernels_keep_a_share_by_the_runtime() -> None:
+    verdict = judged(made(FAIR, FIFO), OLDER, tasks=tasks(tid=66, comm=b"hog", run_ns=950 * MS))
+    assert verdict.evidence[0] == "ordinary tasks get the 5 % that sched_rt_runtime_us keeps for them"
 
 
 def test_interrupt_thread_is_not_made_an_ordinary_task() -> None:
@@ -125,6 +140,43 @@ def test_command_for_a_cgroup_quotes_its_path() -> None:
     assert verdict.command == "echo 400 > '/sys/fs/cgroup/a\\x2d; reboot/cpu.weight'"
 
 
+IN_ROOT = {1: "/", 9: "/b"}
+
+
+def test_victim_in_the_root_cgroup_is_raised_by_its_session() -> None:
+    rows = lighter(Level.AUTOGROUP, 1024, 4096, Level.CGROUP, cgroup_id=1, tgid=100)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.headline.endswith("up to 8.00 ms: the cgroup of hog (66) has 4 times the weight of its session")
+    assert verdict.action == "nice acts only inside of its session: echo -7 > /proc/100/autogroup"
+    assert "Its session has a weight of 1024 against 4096" in explain(rows[0], 2)
+
+
+def test_victim_in_no_group_is_raised_itself() -> None:
+    rows = lighter(Level.TASK, 1024, 4096, Level.CGROUP, cgroup_id=1)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.headline.endswith("up to 8.00 ms: the cgroup of hog (66) has 4 times its weight")
+    assert verdict.action == "Give it the same weight: renice -n -7 -p 101"
+    assert "It has a weight of 1024 against 4096" in explain(rows[0], 2)
+    most = judged(lighter(Level.TASK, 1024, 262144, Level.CGROUP, cgroup_id=1), cgroups=IN_ROOT)
+    assert most.action == "Give it the most weight that a task can have: renice -n -20 -p 101"
+
+
+def test_old_recording_does_not_tell_what_of_a_task_in_the_root_is_compared() -> None:
+    rows = lighter(Level.UNKNOWN, 1024, 4096, Level.CGROUP, cgroup_id=1)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9), cgroups=IN_ROOT)
+    assert verdict.action == "See where it has less weight: schedtop task 101"
+    in_group = lighter(Level.UNKNOWN, 1024, 4096, Level.CGROUP, cgroup_id=8)
+    verdict = judged(in_group, tasks=tasks(tid=66, comm=b"hog", cgroup_id=9))
+    assert verdict.command == "echo 400 > /sys/fs/cgroup/system.slice/web.service/cpu.weight"
+
+
+def test_group_beside_a_task_has_its_own_weight_raised() -> None:
+    rows = lighter(Level.CGROUP, 1024, 9548, Level.TASK, cgroup_id=9)
+    verdict = judged(rows, tasks=tasks(tid=66, comm=b"hog", cgroup_id=1), cgroups=IN_ROOT)
+    assert verdict.headline.endswith(": hog (66) has 9.3 times the weight of its cgroup")
+    assert verdict.command == "echo 932 > /sys/fs/cgroup/b/cpu.weight"
+
+
 def test_idle_cpu_stays_evidence_beside_a_class() -> None:
     rows = made(FAIR, FIFO)
     rows["idle_cpu"], rows["idle_cpu_ns"], rows["evidence"] = 0, rows["wait_ns"], Evidence.PINNED
@@ -137,15 +189,41 @@ def test_idle_cpu_stays_evidence_beside_a_class() -> None:
     assert cause_of(unused) is Cause.IDLE_CPU
 
 
-def test_real_time_task_that_is_taken_off_for_fair_ones_is_throttled() -> None:
+@pytest.mark.parametrize(
+    ("host", "how", "limit", "words"),
+    [
+        (
+            LIMITED,
+            "taken off",
+            "the fair server gives others 5 % of it",
+            "the fair server gave its CPU to ordinary ones",
+        ),
+        (OLDER, "throttled on", "sched_rt_runtime_us allows 95 % of it", "used up what sched_rt_runtime_us lets them"),
+        (
+            replace(OLDER, kernel="own"),
+            "throttled on",
+            "the fair server, or before 6.12 sched_rt_runtime_us, allows 95 % of it",
+            "used up what the fair server, or before 6.12 sched_rt_runtime_us, lets them",
+        ),
+    ],
+)
+def test_real_time_task_that_is_taken_off_for_fair_ones_is_throttled(
+    host: Host, how: str, limit: str, words: str
+) -> None:
     rows = made(FIFO, FAIR, wait_ns=50 * MS, count=5)
-    verdict = judged(rows)
+    verdict = judged(rows, host)
     assert verdict.rule == "rt-runtime"
-    assert verdict.headline == (
-        "app (101, fifo 50) is throttled on CPU 1, up to 50.0 ms: real-time tasks used up their 95 % of it"
-    )
+    assert verdict.headline == f"app (101, fifo 50) is {how} CPU 1 for up to 50.0 ms: {limit}"
+    assert verdict.action == "Make it an ordinary task: chrt -o -p 0 101"
+    assert words in explain(rows[0], kernel=host.kernel)
     assert cause_words(rows[0]) == "throttled, rt"
     assert cause_of(made(FIFO, FAIR, cause="wakeup")) is Cause.WAKEUP  # the kernel could not be preempted
+
+
+def test_limit_that_is_not_known_has_no_number() -> None:
+    untold = replace(LIMITED, rt_ratio=None)
+    verdict = judged(made(FIFO, FAIR, wait_ns=50 * MS, count=5), untold)
+    assert verdict.headline.endswith(": the fair server gives others their share")
 
 
 def test_deadline_task_that_has_used_up_its_runtime() -> None:

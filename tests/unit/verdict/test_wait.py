@@ -220,5 +220,13 @@ def test_a_wait_in_a_queue_of_sched_ext_has_no_blocker() -> None:
 def test_slices_of_another_length_are_told(own_ms: int, other_ms: int, words: str) -> None:
     row = blocked(wait(slice_ns=own_ms * MS), (66, b"hog", 5 * MS), (67, b"cc1", 2 * MS))
     row["blocker_slice_ns"][0] = other_ms * MS
-    assert words in explain(row)
+    assert words in explain(row, kernel="6.18.44-amd64")
     assert ("time slice" in explain(row)) == bool(words)
+
+
+@pytest.mark.parametrize("kernel", ["6.12.117+deb13-amd64", "7.3.4", ""])
+def test_which_slice_is_first_is_said_only_where_it_was_measured(kernel: str) -> None:
+    row = blocked(wait(slice_ns=100 * MS), (66, b"hog", 5 * MS))
+    row["blocker_slice_ns"][0] = 3 * MS
+    assert "Its time slice is 100 ms, that of hog (66) 3 ms" in explain(row, kernel=kernel)
+    assert "at once" not in explain(row, kernel=kernel)

@@ -28,9 +28,12 @@ def wait_title(row: np.void) -> str:
     return f"{steady(text(row['comm']))} ({int(row['tid'])}) waited {format_ns(int(row['wait_ns']))}"
 
 
-def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int) -> Iterable[Spans]:
-    """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has."""
-    yield from paragraph(steady(explain(row, cpus)), width)
+def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int, *, kernel: str = "") -> Iterable[Spans]:
+    """All that is known of a row of SLOW_WAIT_DTYPE, in lines of `width` cells; `cpus`: how many the machine has.
+
+    `kernel`: its release, empty if it is not known.
+    """
+    yield from paragraph(steady(explain(row, cpus, kernel)), width)
     yield []
     # A throttled task was on no run queue: no task kept a CPU from it.
     if reason(row).began is not Beginning.THROTTLED:

@@ -89,8 +89,8 @@ class Details:
     def on_slow_waits_pane_details_requested(self, event: SlowWaitsPane.DetailsRequested) -> None:
         """All about one slow wait."""
         if self._shown.view is not None:
-            frame = self._shown.view.frame
-            lines = partial(wait_lines, event.row, frame.cgroups, len(frame.cpus.ids))
+            frame, kernel = self._shown.view.frame, self._shown.view.host.kernel
+            lines = partial(wait_lines, event.row, frame.cgroups, len(frame.cpus.ids), kernel=kernel)
             self._screen.app.push_screen(TextScreen(wait_title(event.row), lines))
 
     def on_short_lived_pane_details_requested(self, event: ShortLivedPane.DetailsRequested) -> None:

@@ -20,6 +20,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, THROTTLING_DTYPE, WAIT_KINDS
+from schedtop.model.sched_class import Policy, SchedClass
 from schedtop.outputs.scheduler.csv import to_csv
 from schedtop.outputs.scheduler.snapshot import snapshot, to_json
 from schedtop.outputs.scheduler.text import to_text
@@ -315,11 +316,15 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
     wait = snapshot(replace(view(), slow_waits=rows))["slow_waits"][0]
     first, second = wait["blockers"]
     treated = ("sched_class", "policy", "priority", "nice", "weight")
-    untold = dict.fromkeys((*treated, "slice_ns", "weight_level", "weight_there", "victim_weight_there"))
+    there = ("weight_level", "weight_there", "victim_weight_level", "victim_weight_there")
+    untold = dict.fromkeys((*treated, "slice_ns", *there))
     assert first == {"tid": 1, "comm": "a", "run_ns": 40} | untold
     assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
     assert wait["blockers_cover_ratio"] == 0.9
+
+
+UNTREATED = dict.fromkeys(("sched_class", "policy", "priority", "nice", "weight"))
 
 
 def test_pairs_are_listed_by_preemptor_and_by_blocker() -> None:
@@ -328,15 +333,27 @@ def test_pairs_are_listed_by_preemptor_and_by_blocker() -> None:
     pairs["preemptions"], pairs["preempted_ns"] = [2, 0, 1], [12, 0, 90]
     pairs["waits"], pairs["blocked_ns"] = [3, 1, 0], [11, 50, 0]
     data = snapshot(replace(view(), pairs=pairs))
-    victim, other = {"tid": 1, "comm": ""}, {"tid": 2, "comm": "b"}
+    victim, other = {"tid": 1, "comm": ""} | UNTREATED, {"tid": 2, "comm": "b"} | UNTREATED
     assert data["preemptions"] == [
-        {"victim": {"tid": 3, "comm": ""}, "preemptor": other, "count": 1, "wait_ns": 90},
+        {"victim": {"tid": 3, "comm": ""} | UNTREATED, "preemptor": other, "count": 1, "wait_ns": 90},
         {"victim": victim, "preemptor": other, "count": 2, "wait_ns": 12},
     ]
     assert data["blockings"] == [
-        {"victim": victim, "blocker": {"tid": 4, "comm": "d"}, "count": 1, "blocked_ns": 50},
+        {"victim": victim, "blocker": {"tid": 4, "comm": "d"} | UNTREATED, "count": 1, "blocked_ns": 50},
         {"victim": victim, "blocker": other, "count": 3, "blocked_ns": 11},
     ]
+
+
+def test_pairs_tell_the_classes_of_both() -> None:
+    pairs = np.zeros(1, PAIR_DTYPE)
+    pairs["victim_tid"], pairs["other_tid"], pairs["waits"], pairs["blocked_ns"] = 1, 2, 3, 11
+    pairs["victim_sched_class"], pairs["victim_policy"], pairs["victim_nice"] = SchedClass.FAIR, Policy.BATCH, 5
+    pairs["other_sched_class"], pairs["other_policy"], pairs["other_priority"] = SchedClass.RT, Policy.FIFO, 50
+    (pair,) = snapshot(replace(view(), pairs=pairs))["blockings"]
+    fair = {"sched_class": "fair", "policy": "batch", "priority": None, "nice": 5, "weight": 335}
+    fifo = {"sched_class": "rt", "policy": "fifo", "priority": 50, "nice": None, "weight": None}
+    assert pair["victim"] == {"tid": 1, "comm": ""} | fair
+    assert pair["blocker"] == {"tid": 2, "comm": ""} | fifo
 
 
 def test_an_interrupt_that_blocked_has_a_name_and_no_tid() -> None:
@@ -344,7 +361,7 @@ def test_an_interrupt_that_blocked_has_a_name_and_no_tid() -> None:
     pairs["victim_tid"], pairs["waits"], pairs["blocked_ns"], pairs["other_interrupt"] = 1, 3, 11, b"softirq NET_RX"
     data = snapshot(replace(view(), pairs=pairs))
     blocker = {"tid": None, "comm": "softirq NET_RX"}
-    victim = {"tid": 1, "comm": ""}
+    victim = {"tid": 1, "comm": ""} | UNTREATED
     assert data["blockings"] == [{"victim": victim, "blocker": blocker, "count": 3, "blocked_ns": 11}]
     assert not data["preemptions"]
 

@@ -202,3 +202,32 @@ def test_a_kernel_without_pressure_has_none_among_the_open_files(tmp_path: Path)
     files = proc.HostFiles(1, tmp_path)
     assert files.pressure() is None
     files.close()
+
+
+@pytest.fixture
+def limits(tmp_path: Path) -> Path:
+    """The files of a kernel that keeps 5 % of the CPU for others."""
+    (tmp_path / "sched_rt_runtime_us").write_text("950000\n")
+    (tmp_path / "sched_rt_period_us").write_text("1000000\n")
+    return tmp_path
+
+
+def test_real_time_runtime_is_the_limit_before_6_12(limits: Path) -> None:
+    assert proc.rt_ratio(limits, "6.11.2-amd64") == 0.95
+    (limits / "sched_rt_runtime_us").write_text("-1\n")
+    assert proc.rt_ratio(limits, "6.11.2-amd64") == 1
+    assert proc.rt_ratio(limits / "none", "6.11.2-amd64") is None
+
+
+def test_fair_server_keeps_its_share_whatever_the_runtime_is(limits: Path) -> None:
+    (limits / "sched_rt_runtime_us").write_text("-1\n")
+    assert proc.rt_ratio(limits, "6.12.0", limits / "not-mounted") == pytest.approx(0.95)
+    for cpu in ("cpu0", "cpu1"):
+        (limits / "fair" / cpu).mkdir(parents=True)
+        (limits / "fair" / cpu / "runtime").write_text("200000000\n")
+        (limits / "fair" / cpu / "period").write_text("1000000000\n")
+    assert proc.rt_ratio(limits, "7.0.1", limits / "fair") == pytest.approx(0.8)
+    (limits / "fair" / "cpu1" / "runtime").write_text("0\n")
+    assert proc.rt_ratio(limits, "7.0.1", limits / "fair") is None
+    (limits / "fair" / "cpu0" / "runtime").write_text("0\n")
+    assert proc.rt_ratio(limits, "7.0.1", limits / "fair") == 1

@@ -8,7 +8,9 @@ import pytest
 
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
 from schedtop.sources.host.weights import read_group_weight
-from schedtop.sources.scheduler.weights import KEEP_NS, MOST_READ, Member, WeightFiles, meet
+from schedtop.sources.scheduler.weights import KEEP_NS, MOST_READ, Meeting, Member, WeightFiles, meet
+
+UNKNOWN = Meeting()
 
 
 def fair(nice: int = 0, policy: Policy = Policy.OTHER) -> Treatment:
@@ -38,35 +40,75 @@ def files(root: Path, tmp_path: Path) -> WeightFiles:
     return made
 
 
+def both(level: Level, own: int, against: int) -> Meeting:
+    """The same kind of thing is compared of both."""
+    return Meeting(level, own, level, against)
+
+
 def test_tasks_of_one_group_meet_by_their_own_weights(files: WeightFiles) -> None:
     one, other = Member(10, 1, "/low", fair(19)), Member(11, 2, "/low", fair())
-    assert meet(one, other, files) == (Level.TASK, 15, 1024)
-    assert meet(Member(10, 1, "/", fair(5)), Member(11, 2, "/", fair(policy=Policy.IDLE)), files) == (
-        Level.TASK,
-        335,
-        3,
-    )
+    assert meet(one, other, files) == both(Level.TASK, 15, 1024)
+    idle = Member(11, 2, "/", fair(policy=Policy.IDLE))
+    assert meet(Member(10, 1, "/", fair(5)), idle, files) == both(Level.TASK, 335, 3)
 
 
 def test_tasks_of_two_groups_meet_by_those_of_the_groups(files: WeightFiles) -> None:
     one, other = Member(10, 1, "/low", fair(-20)), Member(11, 2, "/high/inner", fair(19))
-    assert meet(one, other, files) == (Level.CGROUP, 512, 4096)
+    assert meet(one, other, files) == both(Level.CGROUP, 512, 4096)
     # A task beside a group: its own weight against that of the group.
-    assert meet(Member(10, 1, "/high", fair(19)), other, files) == (Level.CGROUP, 15, 1024)
+    beside = Member(10, 1, "/high", fair(19))
+    assert meet(beside, other, files) == Meeting(Level.TASK, 15, Level.CGROUP, 1024)
+    assert meet(other, beside, files) == Meeting(Level.CGROUP, 1024, Level.TASK, 15)
 
 
 def test_tasks_of_two_sessions_meet_by_their_autogroups(files: WeightFiles) -> None:
     one, other = Member(10, 1, "/", fair(19)), Member(11, 3, "/", fair())
-    assert meet(one, other, files) == (Level.AUTOGROUP, 1024, 335)
-    assert meet(one, Member(12, 2, "/", fair()), files) == (Level.TASK, 15, 1024)
-    assert meet(one, Member(13, 9, "/", fair()), files)[0] is Level.AUTOGROUP  # a kernel thread is in none
+    assert meet(one, other, files) == both(Level.AUTOGROUP, 1024, 335)
+    assert meet(one, Member(12, 2, "/", fair()), files) == both(Level.TASK, 15, 1024)
+    kernel_thread = Member(13, 9, "/", fair())  # in no session
+    assert meet(one, kernel_thread, files) == Meeting(Level.AUTOGROUP, 1024, Level.TASK, 1024)
+
+
+def test_a_task_of_the_root_meets_a_group_by_its_session(files: WeightFiles) -> None:
+    group = Member(11, 2, "/high", fair())
+    assert meet(Member(10, 3, "/", fair(-5)), group, files) == Meeting(Level.AUTOGROUP, 335, Level.CGROUP, 4096)
+    kernel_thread = Member(13, 9, "/", fair(-20))
+    assert meet(kernel_thread, group, files) == Meeting(Level.TASK, 88761, Level.CGROUP, 4096)
+
+
+def test_levels_end_where_the_controller_is_not_enabled(files: WeightFiles, root: Path) -> None:
+    for path in ("high/one.service", "high/two.service/deeper", "session.scope"):
+        (root / path).mkdir(parents=True)
+    one, other = (Member(tid, tid, f"/high/{name}.service", fair(19 * tid)) for tid, name in ((0, "one"), (1, "two")))
+    assert meet(one, other, files) == both(Level.TASK, 1024, 15)
+    deeper = Member(12, 3, "/high/two.service/deeper", fair(19))
+    assert meet(one, deeper, files) == both(Level.TASK, 1024, 15)
+    assert meet(deeper, Member(13, 3, "/low", fair()), files) == both(Level.CGROUP, 4096, 512)
+
+
+def test_sessions_count_where_no_group_has_the_controller(files: WeightFiles, root: Path) -> None:
+    for path in ("user/one", "user/two"):
+        (root / path).mkdir(parents=True)
+    one, other = Member(10, 1, "/user/one", fair(19)), Member(11, 3, "/user/one", fair())
+    assert meet(one, other, files) == both(Level.AUTOGROUP, 1024, 335)
+    assert meet(one, Member(12, 2, "/user/two", fair()), files) == both(Level.TASK, 15, 1024)
+
+
+def test_version_1_has_the_controller_everywhere(root: Path, tmp_path: Path) -> None:
+    files = WeightFiles(root, False, tmp_path / "proc")
+    files.begin(KEEP_NS)
+    assert meet(Member(10, 1, "/low", fair()), Member(11, 2, "/high", fair()), files) == UNKNOWN
+    (root / "low/cpu.shares").write_text("512\n")
+    (root / "high/cpu.shares").write_text("2048\n")
+    files.begin(3 * KEEP_NS)
+    assert meet(Member(10, 1, "/low", fair()), Member(11, 2, "/high", fair()), files) == both(Level.CGROUP, 512, 2048)
 
 
 def test_nothing_is_said_of_what_is_not_known(files: WeightFiles, tmp_path: Path) -> None:
     one = Member(10, 1, "/low", fair())
-    assert meet(one, Member(11, 2, "", fair()), files) == (Level.UNKNOWN, 0, 0)
-    assert meet(one, Member(11, 2, "/gone", fair()), files) == (Level.UNKNOWN, 0, 0)
-    assert meet(one, Member(11, 2, "/low", Treatment(SchedClass.RT, Policy.FIFO, 1)), files)[0] is Level.UNKNOWN
+    assert meet(one, Member(11, 2, "", fair()), files) == UNKNOWN
+    assert meet(one, Member(11, 2, "/gone", fair()), files) == UNKNOWN
+    assert meet(one, Member(11, 2, "/low", Treatment(SchedClass.RT, Policy.FIFO, 1)), files) == UNKNOWN
 
 
 def test_files_are_read_anew_after_a_while_and_not_without_end(files: WeightFiles, root: Path) -> None:
