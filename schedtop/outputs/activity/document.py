@@ -8,10 +8,11 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.activity import PARTS
-from schedtop.activity.activity import Activity, Call
+from schedtop.activity.activity import Activity
 from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
-from schedtop.activity.rows import IO_KINDS, grouped, merge_threads
 from schedtop.base.units import iso_time
+from schedtop.model.activity import Call
+from schedtop.model.activity_rows import IO_KINDS, grouped, merge_threads
 from schedtop.model.containers import container_label
 from schedtop.model.rows import Rows, text
 from schedtop.outputs.activity.asked import ASKED, Asked

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from schedtop.activity import PARTS
-from schedtop.activity.activity import ActivityLoss
 from schedtop.activity.fields import NUMBERS
-from schedtop.activity.rows import GROUPS
 from schedtop.activity.view import ActivitySettings, view_of
 from schedtop.base.units import NS_PER_MS
+from schedtop.model.activity import ActivityLoss
+from schedtop.model.activity_rows import GROUPS
 from schedtop.panes.activity.columns import ALL, ORDERS, ActivityRows, columns_of, orders_of
 from schedtop.panes.activity.header import loss_words
 from schedtop.panes.activity.tcp import matrix, pairs
