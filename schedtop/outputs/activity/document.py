@@ -10,6 +10,7 @@ from schedtop import __version__
 from schedtop.activity import PARTS
 from schedtop.activity.activity import Activity
 from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
+from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import iso_time
 from schedtop.model.activity import Call
 from schedtop.model.activity_rows import IO_KINDS, grouped, merge_threads
@@ -29,6 +30,7 @@ def document(activity: Activity, asked: Asked = ASKED) -> dict[str, Any]:
     shown = rows[: asked.most(0)]
     return {
         **about(activity, asked),
+        "standing_out": [asdict(fact) for fact in standing_out(activity)],
         "row_count": len(rows),
         "totals": totals(activity),
         "rows": shown,
