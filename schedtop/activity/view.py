@@ -90,7 +90,8 @@ def row_names(rows: Rows, by: str, activity: Activity) -> list[str]:
     if by == "comm":
         return [text(name) or NO_TASK for name in rows["comm"].tolist()]
     return [
-        text(name) if tgid else NO_TASK for name, tgid in zip(rows["comm"].tolist(), rows["tgid"].tolist(), strict=True)
+        text(name) or ("" if tgid else NO_TASK)
+        for name, tgid in zip(rows["comm"].tolist(), rows["tgid"].tolist(), strict=True)
     ]
 
 

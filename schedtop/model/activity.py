@@ -39,7 +39,7 @@ class ActivityLoss:
     `events_untracked`: of tasks that found no place. `tasks_evicted`: whose number went to another task before their
     last counts were read. `errors_untracked`: calls that failed, without their error. `connections_untracked`: nothing
     that happens to them is told. `events_missed`: that the kernel kept from our programs. `negative_times`: by the
-    clocks of two CPUs.
+    clocks of two CPUs. `processes_folded`: of an interval that was recorded; they are in one row, sums are exact.
     """
 
     events_untracked: int = 0
@@ -49,6 +49,7 @@ class ActivityLoss:
     flows_untracked: int = 0
     events_missed: int = 0
     negative_times: int = 0
+    processes_folded: int = 0
 
     def __add__(self, other: ActivityLoss) -> ActivityLoss:
         return ActivityLoss(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))

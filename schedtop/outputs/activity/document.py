@@ -81,7 +81,7 @@ def totals(activity: Activity) -> dict[str, Any]:
     absent = absent_fields(activity)
     if not len(rows):
         return {name: None if name in absent else 0 for name in NUMBERS if name != "tcp_rtt_ns"} | {"tcp_rtt_ns": None}
-    rows["tgid"] = 0
+    rows["tgid"], rows["start_ns"] = 0, 0
     return _numbers(_data(grouped(rows, "process", {}))[0], absent)
 
 

@@ -120,6 +120,7 @@ class SyntheticActivity:
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
         self._pace_s = pace_s
         self._selected = 0
+        self._read = 0
 
     def __enter__(self) -> Self:
         return self
@@ -130,6 +131,11 @@ class SyntheticActivity:
     def select(self, tgid: int) -> None:
         """Of any process there are a third of the calls."""
         self._selected = tgid
+
+    def latest(self) -> Activity:
+        """The next second, at once."""
+        self._read += 1
+        return self._second(self._read)
 
     def frames(self, stop: threading.Event) -> Iterator[Activity]:
         """A second each time."""
