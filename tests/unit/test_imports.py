@@ -23,7 +23,7 @@ BELOW = {
     "history": {"model"},
     "entitlement": {"model"},
     "quota": {"model"},
-    "verdict": {"history", "path", "entitlement", "quota"},
+    "verdict": {"history", "path", "entitlement", "quota", "activity"},
     "offcpu": {"model"},
     "capture": {"model"},
     "task": {"entitlement"},
