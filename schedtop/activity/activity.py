@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from types import MappingProxyType
@@ -13,64 +13,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from schedtop.activity import PARTS
-from schedtop.activity.rows import ROW_DTYPE, merge_threads
+from schedtop.model.activity import ActivityLoss, Call, merged_calls
+from schedtop.model.activity_rows import ROW_DTYPE, merge_threads
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One system call of all tasks that are measured. `errors`: how often it failed with what."""
-
-    name: str
-    count: int
-    failed: int
-    total_ns: int
-    max_ns: int
-    errors: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-
-    def __add__(self, other: Call) -> Call:
-        errors = dict(self.errors)
-        for name, count in other.errors.items():
-            errors[name] = errors.get(name, 0) + count
-        return Call(
-            self.name,
-            self.count + other.count,
-            self.failed + other.failed,
-            self.total_ns + other.total_ns,
-            max(self.max_ns, other.max_ns),
-            MappingProxyType(errors),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ActivityLoss:
-    """What was not seen or found no room, counted. All zero means: nothing was lost.
-
-    `events_untracked`: of tasks that found no place. `tasks_evicted`: whose number went to another task before their
-    last counts were read. `errors_untracked`: calls that failed, without their error. `connections_untracked`: nothing
-    that happens to them is told. `events_missed`: that the kernel kept from our programs. `negative_times`: by the
-    clocks of two CPUs.
-    """
-
-    events_untracked: int = 0
-    tasks_evicted: int = 0
-    errors_untracked: int = 0
-    connections_untracked: int = 0
-    flows_untracked: int = 0
-    events_missed: int = 0
-    negative_times: int = 0
-
-    def __add__(self, other: ActivityLoss) -> ActivityLoss:
-        return ActivityLoss(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
-
-    def __sub__(self, other: ActivityLoss) -> ActivityLoss:
-        return ActivityLoss(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(self)))
-
-    @property
-    def any(self) -> bool:
-        """Whether anything at all was lost."""
-        return any(getattr(self, each.name) for each in fields(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +41,7 @@ class Activity:
     transitions: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    loss: ActivityLoss = ActivityLoss()
+    loss: ActivityLoss = field(default_factory=ActivityLoss)
 
     def __add__(self, later: Activity) -> Activity:
         """Both intervals as one; gauges are the later one's."""
@@ -140,9 +86,9 @@ def total(intervals: Sequence[Activity]) -> Activity:
         rows=merge_threads([each.rows for each in intervals]),
         only=first.only,
         connections=last.connections,
-        syscalls=_merged(each.syscalls for each in intervals),
+        syscalls=merged_calls(each.syscalls for each in intervals),
         selected_tgid=last.selected_tgid,
-        selected_syscalls=_merged(
+        selected_syscalls=merged_calls(
             each.selected_syscalls for each in intervals if each.selected_tgid == last.selected_tgid
         ),
         transitions=MappingProxyType(transitions),
@@ -150,17 +96,3 @@ def total(intervals: Sequence[Activity]) -> Activity:
         unavailable=last.unavailable,
         loss=reduce(add, (each.loss for each in intervals)),
     )
-
-
-def _merged(tables: Iterable[Sequence[Call]]) -> tuple[Call, ...]:
-    """Calls merged by name, in order."""
-    calls: dict[str, Call] = {}
-    for table in tables:
-        for call in table:
-            calls[call.name] = calls[call.name] + call if call.name in calls else call
-    return in_order(calls.values())
-
-
-def in_order(calls: Iterable[Call]) -> tuple[Call, ...]:
-    """System calls by time, longest first."""
-    return tuple(sorted(calls, key=lambda call: (-call.total_ns, -call.count, call.name)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from schedtop.activity import PARTS
 from schedtop.activity.activity import Activity
-from schedtop.activity.rows import ROW_DTYPE, reads, writes
+from schedtop.model.activity_rows import ROW_DTYPE, reads, writes
 from schedtop.model.rows import Rows
 
 FIELDS = {

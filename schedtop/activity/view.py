@@ -10,8 +10,8 @@ import numpy as np
 
 from schedtop.activity.activity import Activity, total
 from schedtop.activity.fields import SUMMED_DTYPE, absent_fields, with_sums
-from schedtop.activity.rows import grouped, merge_threads
 from schedtop.base.units import NS_PER_S
+from schedtop.model.activity_rows import grouped, merge_threads
 from schedtop.model.containers import cgroup_label, container_label
 from schedtop.model.filters import Filter
 from schedtop.model.rows import Rows, text
@@ -32,7 +32,7 @@ NAME, NUMBER = "name", "number"
 
 @dataclass(frozen=True, slots=True)
 class ActivitySettings:
-    """`by`: one of `rows.GROUPS`; `sort`: NAME, NUMBER or a field of VIEW_DTYPE; `window_ns`: what numbers are of."""
+    """`by`: one of GROUPS; `sort`: NAME, NUMBER or a field of VIEW_DTYPE; `window_ns`: what numbers are of."""
 
     by: str = "process"
     sort: str = "syscalls"
@@ -83,14 +83,15 @@ def view_of(intervals: Sequence[Activity], settings: ActivitySettings, behind_ns
 
 
 def row_names(rows: Rows, by: str, activity: Activity) -> list[str]:
-    """What rows are called that are grouped by one of `rows.GROUPS`."""
+    """What rows are called that are grouped by one of GROUPS."""
     if by in ("cgroup", "container"):
         label = cgroup_label if by == "cgroup" else container_label
         return [label(activity.cgroups.get(number, "")) for number in rows["cgroup_id"].tolist()]
     if by == "comm":
         return [text(name) or NO_TASK for name in rows["comm"].tolist()]
     return [
-        text(name) if tgid else NO_TASK for name, tgid in zip(rows["comm"].tolist(), rows["tgid"].tolist(), strict=True)
+        text(name) or ("" if tgid else NO_TASK)
+        for name, tgid in zip(rows["comm"].tolist(), rows["tgid"].tolist(), strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schedtop.run.signals import Signals
 
 _GROUPS = ("process", "thread", "comm", "cgroup", "container")
-"""`activity.rows.GROUPS`; its module would bring numpy with it."""
+"""`model.activity_rows.GROUPS`; its module would bring numpy with it."""
 
 
 def _parts(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:

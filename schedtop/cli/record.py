@@ -26,6 +26,8 @@ MAX_BYTES = 1 << 30
               help="The length of an interval, 0.2s to 60s.  [default: 1s]")  # fmt: skip
 @click.option("--max-size", type=Size(64 << 10, 1 << 49), default=MAX_BYTES, metavar="SIZE",
               help="End, with status 1, before the file gets larger than this.  [default: 1GiB]")  # fmt: skip
+@click.option("--activity", is_flag=True,
+              help="Keep also what tasks do: system calls, files, memory, network.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @condition_option
 @source_options

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--format", "format_name", type=click.Choice(["text", "json", "csv", "html"]), default="text",
               help="What to write.  [default: text]")  # fmt: skip
-@click.option("--table", type=click.Choice(["series", "tasks", "waits", "interrupts"]), default=None,
+@click.option("--table", type=click.Choice(["series", "tasks", "waits", "interrupts", "activity"]), default=None,
               help="With csv: which table.  [default: series, of a snapshot tasks]")  # fmt: skip
 @click.option("--from", "begin", type=Moment(), metavar="T",
               help="Begin there: 90s or 2m (from the beginning), 14:03:10, or a full time.")  # fmt: skip

@@ -22,7 +22,8 @@ VARIABLE = "_SCHEDTOP_COMPLETE"
 """Names the shell that asks; SCHEDTOP_LINE has what is before the cursor, SCHEDTOP_WORD what is to be replaced."""
 
 METRICS = ("p50", "p90", "p99", "p99.9", "max", "slow_waits", "run_delay", "queue_length", "switches",
-           "involuntary_switches", "busy", "steal", "throttled", "throttled_p99", "pressure", "lost")  # fmt: skip
+           "involuntary_switches", "busy", "steal", "throttled", "throttled_p99", "pressure", "syscalls",
+           "syscall_errors", "major_faults", "tcp_failures", "retransmits", "lost")  # fmt: skip
 """`triggers.metrics.METRICS`; its module would bring numpy with it."""
 
 ACTIONS = ("freeze", "export", "record", "path", "run")

@@ -35,7 +35,9 @@ def run(context: click.Context, options: dict[str, Any]) -> int:
     check_screen(export_dir if chosen_dir else None)
     return show(
         signals,
-        source_of(options, options["interval"], sampled=False, quiet=True),
+        source_of(
+            options, options["interval"], sampled=False, quiet=True, activity=plan is not None and plan.needs_activity
+        ),
         opening=opening_words(options["source"]),
         settings=preferred(settings_of(options), config),
         export_dir=export_dir,

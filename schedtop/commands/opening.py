@@ -55,13 +55,19 @@ def _own_tgid(source: str) -> int:
 
 
 def source_of(
-    options: dict[str, Any], interval_ns: int, *, paced: bool = True, sampled: bool = True, quiet: bool = False
+    options: dict[str, Any],
+    interval_ns: int,
+    *,
+    paced: bool = True,
+    sampled: bool = True,
+    quiet: bool = False,
+    activity: bool = False,
 ) -> Source:
     """The source that the options ask for, not yet open; `sampled`: with samples of the run queues.
 
-    `quiet`: there is a screen that says what is missing.
+    `quiet`: there is a screen that says what is missing; `activity`: Frames have what all tasks do.
     """
-    return make_source(
+    source = make_source(
         options["source"],
         interval_ns,
         options["threshold"],
@@ -73,3 +79,9 @@ def source_of(
         interrupts=options["interrupts"],
         **({} if quiet else {"say": complain}),
     )
+    if not activity:
+        return source
+    # Late: most Frames are without.
+    from schedtop.commands.beside import with_activity
+
+    return with_activity(source, options, scope_of(options))

@@ -49,7 +49,12 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     duration_ns = options["duration"]
     interval_ns = min(options["interval"], duration_ns or options["interval"])
     work = Work(
-        source_of(options, interval_ns, paced=options["source"] == "synthetic" and not duration_ns),
+        source_of(
+            options,
+            interval_ns,
+            paced=options["source"] == "synthetic" and not duration_ns,
+            activity=options["activity"] or any(condition.needs_activity for condition in conditions),
+        ),
         settings_of(options),
         path,
         duration_ns=duration_ns,

@@ -16,7 +16,8 @@ from schedtop.outputs.files import OutputError, check_directory
 from schedtop.run.opening import is_proc
 from schedtop.run.priority import STARTED_NICE
 from schedtop.triggers.grammar import Comparison, Condition
-from schedtop.triggers.metrics import METRICS, Argument, Metric
+from schedtop.triggers.measured import Argument
+from schedtop.triggers.metrics import METRICS, Metric
 from schedtop.triggers.plan import LastSeconds, Plan, parse_actions
 
 

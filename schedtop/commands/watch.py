@@ -43,7 +43,12 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     if count == 0:
         raise click.BadParameter("0 firings need no waiting", param_hint="'--count'")
     plan = plan_of(options, screen=False)
-    source = source_of(options, options["interval"], paced=options["source"] == "synthetic" and not options["duration"])
+    source = source_of(
+        options,
+        options["interval"],
+        paced=options["source"] == "synthetic" and not options["duration"],
+        activity=plan.needs_activity,
+    )
     work = Vigil(source, settings_of(options), plan, count, options["duration"])
     fired = in_thread(lambda: work.run(signals.stop, opening_words(options["source"])), signals)
     return signals.status or (0 if fired >= (count or 1) or not options["duration"] else NOT_FIRED)

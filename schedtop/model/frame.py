@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from schedtop.model.activity_table import ActivityTable
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure
 from schedtop.model.cpus import CpuTable
 from schedtop.model.ext_scheduler import ExtScheduler
@@ -34,10 +35,10 @@ class Frame:
 
     `start_time_ns` is wall-clock time, `end_ns` is CLOCK_MONOTONIC (it orders Frames), `interval_ns` the true length.
     `tasks` has TASK_DTYPE rows, `slow_waits` SLOW_WAIT_DTYPE rows in order of time, `pairs` PAIR_DTYPE,
-    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups`, `queue` and `interrupts` are
-    `None` unless the source was asked for them. `sched_ext` is the scheduler of that class, `None`: there is none, or
-    it is not known. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable`
-    maps a part (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
+    `throttling` THROTTLING_DTYPE, `short_lived` SHORT_LIVED_DTYPE rows; `groups`, `queue`, `interrupts` and `activity`
+    are `None` unless the source was asked for them. `sched_ext` is the scheduler of that class, `None`: there is none,
+    or it is not known. `kernel_switches` is the change of `ctxt` in /proc/stat. `unavailable` maps a part
+    (`latency`, `tasks`, `steal`, `pressure`, `migrations`, ...) to why.
     """
 
     parts: ClassVar[tuple[Part[Any], ...]] = PARTS
@@ -62,6 +63,7 @@ class Frame:
     groups: GroupLatency | None = None
     queue: QueueTable | None = None
     interrupts: InterruptTable | None = None
+    activity: ActivityTable | None = None
     sched_ext: ExtScheduler | None = None
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -17,6 +17,14 @@ import numpy as np
 
 from schedtop.base.limits import REASONS, TEXT_CHARS
 from schedtop.base.units import printable
+from schedtop.model.activity_table import (
+    activity_bytes,
+    claimed_activity,
+    decode_activity,
+    encode_activity,
+    merge_activity,
+    thin_activity,
+)
 from schedtop.model.counts import (
     Attribution,
     Loss,
@@ -215,6 +223,16 @@ PARTS: tuple[Part[Any], ...] = (
         thin=lambda table, keep: Thinned(thin_interrupts(table)),
         size=lambda table: 0 if table is None else table.cells.nbytes + table.raised.nbytes,
         claims=claimed_interrupts,
+    ),
+    Part(
+        "activity",
+        merge_activity,
+        encode=encode_activity,
+        decode=decode_activity,
+        missing="",
+        thin=thin_activity,
+        size=activity_bytes,
+        claims=claimed_activity,
     ),
     Part("sched_ext", merge_ext, encode=encode_ext, decode=decode_ext, missing=""),
     Part(

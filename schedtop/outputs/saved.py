@@ -25,8 +25,11 @@ _ONLY_REPORTS: dict[str, Any] = {
     "worst": None,
     "heat": None,
     "interrupts": None,
+    "activity": None,
     **{name: [] for name in _ROWS_OVER_TIME},
 }
+
+_ACTIVITY_TEXTS = ("comm", "process", "cgroup", "container", "io")
 
 Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What comes of plain objects that are not what their schema says."""
@@ -81,6 +84,8 @@ def _checked(data: dict[str, Any]) -> dict[str, Any]:
         _expect(key, value, int)
     if data["interrupts"] is not None:
         _expect_interrupts(data["interrupts"])
+    if data["activity"] is not None:
+        _expect_activity(data["activity"])
     if data["recording"] is not None:
         _expect("recording", data["recording"], dict)
     for wait in data["slow_waits"] or ():
@@ -114,6 +119,29 @@ def _expect_interrupts(found: Any) -> None:
         _expect("kind", row["kind"], str)
         _expect_rows("raised_by", row.get("raised_by", []))
     _expect_numbers("interrupts", [found.get("timed_ns")])
+
+
+def _expect_activity(found: Any) -> None:
+    _expect("activity", found, dict)
+    for key in ("measured_ns", "row_count"):
+        _expect(key, found[key], int)
+    if found["measured_ns"] <= 0:
+        raise ValueError("measured_ns is not positive")
+    _expect("totals", found["totals"], dict)
+    _expect_numbers("totals", found["totals"].values())
+    for key in ("standing_out", "rows", "syscalls"):
+        _expect_rows(key, found[key] if found[key] is not None else [])
+    for fact in found["standing_out"]:
+        _expect("words", fact["words"], str)
+    for row in found["rows"]:
+        _expect_numbers("rows", (value for name, value in row.items() if name not in _ACTIVITY_TEXTS))
+        if not all(row[name] is None or isinstance(row[name], str) for name in _ACTIVITY_TEXTS if name != "io"):
+            raise TypeError("a name of a process is no text")
+    for call in found["syscalls"] or ():
+        _expect("name", call["name"], str)
+        _expect("errnos", call["errnos"], dict)
+        _expect_numbers("errnos", call["errnos"].values())
+        _expect_numbers("syscalls", (call[name] for name in ("count", "errors", "total_ns", "max_ns")))
 
 
 def _expect(key: str, value: Any, wanted: type) -> None:

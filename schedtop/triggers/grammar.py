@@ -17,7 +17,9 @@ from typing import NoReturn
 from schedtop.base.units import NS_PER_S, exact_duration, parse_duration
 from schedtop.model.filters import Filter
 from schedtop.model.rows import WAIT_KINDS
-from schedtop.triggers.metrics import ALIASES, COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE, Argument, Metric
+from schedtop.triggers.activity import FIELDS as ACTIVITY
+from schedtop.triggers.measured import Argument
+from schedtop.triggers.metrics import ALIASES, COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE, Metric
 
 MOST_FOR_NS = 3600 * NS_PER_S
 MOST_TEXT = 500
@@ -69,6 +71,11 @@ class Condition:
 
     comparisons: tuple[Comparison, ...]
     for_ns: int = 0
+
+    @property
+    def needs_activity(self) -> bool:
+        """Whether it is about what tasks do: Frames must have it."""
+        return any(part.metric.name in ACTIVITY for part in self.comparisons)
 
     def __str__(self) -> str:
         """Text that `parse` reads back to the same."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 
-from schedtop.base.units import NS_PER_S, exact_duration, format_count, format_ns, format_rate, format_ratio, rate
+from schedtop.base.units import exact_duration, format_count, format_ns, format_rate, format_ratio, rate
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Rows
 from schedtop.model.waits import Cause
-
-PRESSURE_SPAN_NS = 10 * NS_PER_S
-"""The kernel brings /proc/pressure up to date every 2 s: shorter spans jump."""
+from schedtop.triggers.activity import activity_rate
+from schedtop.triggers.measured import PRESSURE_SPAN_NS, Argument, Measure, Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,40 +38,6 @@ TIME_RATE = Unit(
     lambda value: f"{exact_duration(int(value))}/s",
 )
 COUNT = Unit("count", "4", "", format_count, lambda value: f"{value.normalize():f}")
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What of a metric is meant: waits of one kind, one CPU, or some tasks or cgroups. Nothing given: all of it."""
-
-    kind: str | None = None
-    cpu: int | None = None
-    tasks: Filter = field(default_factory=Filter)
-    cgroup: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.kind or self.cpu is not None or self.tasks or self.cgroup)
-
-    def __str__(self) -> str:
-        """As it is written between brackets."""
-        return self.kind or self.cgroup or (str(self.tasks) if self.cpu is None else f"cpu:{self.cpu}")
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A metric in one interval, in ns, as a ratio (0..1), per second, or as a count.
-
-    `value` is `None` where there is none: `why` says what is not available; empty: nothing happened that has a value.
-    `matched`: whether anything in the interval was what the argument names.
-    """
-
-    value: float | None
-    why: str = ""
-    matched: bool = True
-
-
-Measure = Callable[[Sequence[Frame], Argument], Measured]
-"""Measures the last of consecutive Frames, the others reach at most PRESSURE_SPAN_NS back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +256,16 @@ _ALL = (
         (),
         "time in which some task waited, of the last 10 s: the kernel brings it up to date every 2 s only",
         _pressure,
+    ),
+    *(
+        Metric(name, RATE, ("tasks",), meaning, activity_rate(name))
+        for name, meaning in (
+            ("syscalls", "system calls of processes"),
+            ("syscall_errors", "system calls of processes that failed, whatever the error"),
+            ("major_faults", "page faults of processes that read from the disk"),
+            ("tcp_failures", "connects of processes that came to nothing after their first packet"),
+            ("retransmits", "TCP segments that were sent again"),
+        )
     ),
     Metric("lost", RATE, (), "what schedtop itself lost: dropped, untracked, evicted, late", _lost),
 )

@@ -75,6 +75,11 @@ class Plan:
         """Whether it writes files."""
         return self.export or self.record or self.last_seconds is not None
 
+    @property
+    def needs_activity(self) -> bool:
+        """Whether a condition is about what tasks do."""
+        return any(condition.needs_activity for condition in self.conditions)
+
 
 def parse_actions(texts: Sequence[str]) -> tuple[frozenset[str], tuple[tuple[str, ...], ...]]:
     """The names among ACTIONS, and the words of the commands. Raises ValueError with a sentence for the user."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from schedtop.base.units import NS_PER_S, iso_time
 from schedtop.model.frame import Frame
 from schedtop.triggers.grammar import Comparison, Condition
-from schedtop.triggers.metrics import PRESSURE_SPAN_NS, Measured
+from schedtop.triggers.measured import PRESSURE_SPAN_NS, Measured
 
 PAUSE_NS = 10 * NS_PER_S
 """The same trigger fires at most once in this time: what comes and goes each second is one thing, not sixty."""

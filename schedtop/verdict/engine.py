@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from schedtop.base.units import format_ns
 from schedtop.history.view import View
+from schedtop.verdict.elsewhere import with_activity
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS
 from schedtop.verdict.rule import BY_LOAD, Rule
@@ -62,7 +63,7 @@ RULES: Sequence[Rule] = (
     Rule("rare", "notice", calm.rare),
     Rule("pressure", "notice", delay.pressure, delay.pressure_by_sums),
     Rule("few", "unknown", evidence.few),
-    Rule("calm", "ok", calm.calm, calm.calm_by_sums),
+    Rule("calm", "ok", with_activity(calm.calm), with_activity(calm.calm_by_sums)),
     Rule("undecided", "unknown", evidence.undecided, evidence.undecided),
 )
 

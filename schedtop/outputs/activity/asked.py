@@ -12,7 +12,7 @@ TOP = 20
 class Asked:
     """Options of the command that every format knows.
 
-    `by`: one of `rows.GROUPS`; `sort`: a field of a row; `top`: how many rows (0: all; `None`: as many as is usual).
+    `by`: one of GROUPS; `sort`: a field of a row; `top`: how many rows (0: all; `None`: as many as is usual).
     """
 
     by: str = "process"

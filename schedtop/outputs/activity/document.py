@@ -8,10 +8,12 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.activity import PARTS
-from schedtop.activity.activity import Activity, Call
+from schedtop.activity.activity import Activity
 from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
-from schedtop.activity.rows import IO_KINDS, grouped, merge_threads
+from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import iso_time
+from schedtop.model.activity import Call
+from schedtop.model.activity_rows import IO_KINDS, grouped, merge_threads
 from schedtop.model.containers import container_label
 from schedtop.model.rows import Rows, text
 from schedtop.outputs.activity.asked import ASKED, Asked
@@ -28,6 +30,7 @@ def document(activity: Activity, asked: Asked = ASKED) -> dict[str, Any]:
     shown = rows[: asked.most(0)]
     return {
         **about(activity, asked),
+        "standing_out": [asdict(fact) for fact in standing_out(activity)],
         "row_count": len(rows),
         "totals": totals(activity),
         "rows": shown,
@@ -78,7 +81,7 @@ def totals(activity: Activity) -> dict[str, Any]:
     absent = absent_fields(activity)
     if not len(rows):
         return {name: None if name in absent else 0 for name in NUMBERS if name != "tcp_rtt_ns"} | {"tcp_rtt_ns": None}
-    rows["tgid"] = 0
+    rows["tgid"], rows["start_ns"] = 0, 0
     return _numbers(_data(grouped(rows, "process", {}))[0], absent)
 
 

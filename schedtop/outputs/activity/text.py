@@ -7,6 +7,7 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.activity.activity import Activity
+from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import format_bytes, format_count, format_ns, format_ratio, iso_time, printable
 from schedtop.outputs.activity.asked import ASKED, TOP, Asked
 from schedtop.outputs.activity.document import row_data, sorted_by, transitions
@@ -75,7 +76,7 @@ _HEADERS = {"tgid": "pid"}
 
 def to_text(activity: Activity, asked: Asked = ASKED) -> str:
     """A report to read."""
-    blocks = [_origin(activity), _rows(activity, asked)]
+    blocks = [_origin(activity), _standing_out(activity), _rows(activity, asked)]
     if "syscalls" in activity.only:
         blocks.append(_calls(activity))
     if "network" in activity.only:
@@ -88,6 +89,13 @@ def _origin(activity: Activity) -> str:
     parts = [f"schedtop {__version__}", f"host {host.name}", f"kernel {host.kernel}", f"source {host.source}"]
     parts += [iso_time(activity.start_time_ns), f"over {format_ns(activity.interval_ns)}"]
     return "  ".join([*parts, printable(f"only {host.scope}") if host.scope else "all tasks"])
+
+
+def _standing_out(activity: Activity) -> str:
+    facts = standing_out(activity)
+    if not facts:
+        return "Nothing stands out."
+    return "\n".join(["What stands out", *(f"  {printable(fact.words)}" for fact in facts)])
 
 
 def _rows(activity: Activity, asked: Asked) -> str:

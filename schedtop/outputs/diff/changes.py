@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import log2
+from dataclasses import replace
 from typing import Any
 
 from schedtop import __version__
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, format_rate, format_ratio, printable
 from schedtop.model.interrupts import SourceName
+from schedtop.outputs.diff.activity import activity_changes
+from schedtop.outputs.diff.change import Change, change_of
 from schedtop.outputs.diff.tasks import TaskSum, cgroups_of, is_complete, tasks_of
 from schedtop.outputs.diff.warnings import warnings_of
 from schedtop.outputs.report.interrupts import timed_ns
@@ -19,9 +20,6 @@ SCHEMA = "schedtop.diff/1"
 
 NOTABLE = 0.5
 """Below this score nothing is said in the headline: about a factor of 1.4 with full weight and many events."""
-
-ENOUGH = 20
-"""With so many events a change counts half; one alone counts a twentieth."""
 
 TICK_NS = 10 * NS_PER_MS
 """The step of /proc/stat, and of what is waited for: a tick is one event of a share of time."""
@@ -49,41 +47,11 @@ _RATIOS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A number before and after: `unit` is `ns`, `ratio`, `per_second` or `ns_per_second`; `score`: how much it says.
-
-    `family`: the headline names one of each. `status` is `both`, `appeared`, `vanished` or `not listed`.
-    """
-
-    name: str
-    label: str
-    unit: str
-    family: str
-    before: float | None
-    after: float | None
-    score: float
-    status: str = "both"
-
-    @property
-    def factor(self) -> float | None:
-        """After as a multiple of before, `None` without both or from zero."""
-        return round(self.after / self.before, 4) if self.before and self.after is not None else None
-
-
-def score(before: float, after: float, floor: float, weight: float, events: float) -> float:
-    """How much a change says: `weight * |log2((after + floor) / (before + floor))| * events / (events + ENOUGH)`.
-
-    `floor` is what does not matter (it keeps 2 µs against 20 µs, or 0 against 3, from being a large change);
-    `events`: how many things that happened the less certain of the two numbers rests on.
-    """
-    return weight * abs(log2((after + floor) / (before + floor))) * events / (events + ENOUGH)
-
-
 def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, str], top: int) -> dict[str, Any]:
     """The comparison as plain objects, from two reports with all their tasks; lists are at most `top` long."""
     changes = [*_latencies(before, after), *_rates(before, after), *_ratios(before, after)]
     interrupts = _interrupts(before, after)
+    activity = activity_changes(before, after)
     tasks = _sums(before, after, tasks_of, "task")
     cgroups = _sums(before, after, cgroups_of, "cgroup")
     sides = [_side(data, name) for data, name in zip((before, after), names, strict=True)]
@@ -91,7 +59,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, 
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
-        "headline": _headline(before, after, [*changes, *tasks, *(interrupts or ())]),
+        "headline": _headline(before, after, [*changes, *tasks, *(interrupts or ()), *(activity or ())]),
         "warnings": warnings,
         "before": sides[0],
         "after": sides[1],
@@ -99,6 +67,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, 
         "tasks": [_fields(change) for change in _ordered(tasks)[:top]],
         "cgroups": [_fields(change) for change in _ordered(cgroups)[:top]],
         "interrupts": None if interrupts is None else [_fields(change) for change in _ordered(interrupts)[:top]],
+        "activity": None if activity is None else [_fields(change) for change in _ordered(activity)[:top]],
     }
 
 
@@ -176,14 +145,6 @@ def _side(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     }
 
 
-def _change(
-    name: str, label: str, unit: str, family: str, values: tuple[Any, Any], floor: float, weight: float, events: float
-) -> Change:
-    old, new = values
-    known = old is not None and new is not None
-    return Change(name, label, unit, family, old, new, score(old, new, floor, weight, events) if known else 0.0)
-
-
 def _latencies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     changes = []
     for kind, kind_weight in _KINDS.items():
@@ -197,7 +158,7 @@ def _latencies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Chan
             values = old.get(name), new.get(name)
             key = f"runqueue_latency.{kind}.{name}"
             weight = _WEIGHTS[name] * kind_weight
-            changes.append(_change(key, label, "ns", "latency", values, LATENCY_FLOOR_NS, weight, beyond))
+            changes.append(change_of(key, label, "ns", "latency", values, LATENCY_FLOOR_NS, weight, beyond))
     return changes
 
 
@@ -221,7 +182,7 @@ def _rate(
     ]
     events = max((count for count in counts if count is not None), default=0)
     values = per_second[0], per_second[1]
-    return _change(f"{name}_per_second", f"{label} a second", "per_second", "rates", values, floor, weight, events)
+    return change_of(f"{name}_per_second", f"{label} a second", "per_second", "rates", values, floor, weight, events)
 
 
 def _slow_waits(data: Mapping[str, Any]) -> int | None:
@@ -235,7 +196,7 @@ def _ratios(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
     changes = []
     for name, (label, weight) in _RATIOS.items():
         values = _ratio(before, name), _ratio(after, name)
-        changes.append(_change(name, label, "ratio", "ratios", values, RATIO_FLOOR, weight, ticks))
+        changes.append(change_of(name, label, "ratio", "ratios", values, RATIO_FLOOR, weight, ticks))
     return changes
 
 
@@ -271,7 +232,7 @@ def _sums(before: Mapping[str, Any], after: Mapping[str, Any], of: Any, family: 
             status = "vanished" if is_complete(after) else "not listed"
         events = max(total.events for total in (one, two) if total)
         label = f"run delay of {key}"
-        change = _change(key, label, "ns_per_second", "tasks", (values[0], values[1]), DELAY_FLOOR_NS, 0.9, events)
+        change = change_of(key, label, "ns_per_second", "tasks", (values[0], values[1]), DELAY_FLOOR_NS, 0.9, events)
         changes.append(replace(change, status=status, name=f"{family}:{key}"))
     return changes
 
@@ -289,7 +250,7 @@ def _interrupts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Cha
             for row, data in ((old, before), (new, after))
         ]
         events = max(row["count"] for row in (old, new) if row)
-        change = _change(
+        change = change_of(
             f"interrupt:{key}", f"time of {key}", "ns_per_second", "interrupts", (values[0], values[1]),
             INTERRUPT_FLOOR_NS, 0.9, events,
         )  # fmt: skip

@@ -42,6 +42,7 @@ def to_text(data: Mapping[str, Any], top: int, latencies: tuple[Latency, Latency
     blocks += [_table("Run delay by task, what changed most", "run delay of ", data["tasks"][:top])]
     blocks += [_table("Run delay by cgroup, what changed most", "run delay of ", data["cgroups"][:top])]
     blocks += [_table("Time of interrupts by source, what changed most", "time of ", (data["interrupts"] or ())[:top])]
+    blocks += [_table("Activity, what changed most", "", (data["activity"] or ())[:top])]
     return blocks_text(blocks)
 
 

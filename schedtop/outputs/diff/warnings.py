@@ -43,6 +43,8 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
         yield f"thresholds differ, so slow waits are not compared: {both}"
     if bool(before["interrupts"]) != bool(after["interrupts"]):
         yield f"interrupts were timed only {'before' if before['interrupts'] else 'after'}, so they are not compared"
+    if bool(before["activity"]) != bool(after["activity"]):
+        yield f"activity was measured only {'before' if before['activity'] else 'after'}, so it is not compared"
     spans = [data["interval_ns"] for data in (before, after)]
     if max(spans) > UNLIKE * min(spans):
         yield f"lengths differ: {format_ns(spans[0])} and {format_ns(spans[1])}; the longest waits are not comparable"

@@ -9,10 +9,11 @@ from types import MappingProxyType
 import numpy as np
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from schedtop.activity.activity import Activity, ActivityLoss
+from schedtop.activity.activity import Activity
 from schedtop.activity.fields import absent_fields
-from schedtop.activity.rows import reads, writes
 from schedtop.base.units import NS_PER_S, printable
+from schedtop.model.activity import ActivityLoss
+from schedtop.model.activity_rows import reads, writes
 from schedtop.model.rows import Integers, Rows
 from schedtop.outputs.metrics.groups import GroupCounts, GroupTotals
 from schedtop.outputs.metrics.labels import labels_of

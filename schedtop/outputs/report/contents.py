@@ -23,6 +23,7 @@ from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 from schedtop.outputs.plain import json_text
+from schedtop.outputs.report.activity import activity_fields
 from schedtop.outputs.report.points import HEAT, Point, merge_points, point_of, series_row, width_for
 from schedtop.outputs.scheduler.snapshot import snapshot
 from schedtop.outputs.schemas import REPORT
@@ -171,6 +172,7 @@ def report(
         counts[name] = len(data[name] or ())
         data[name] = data[name] and data[name][:top]
     points = gathered.points
+    data["activity"] = activity_fields(view.frame, view.host, top)
     end_ns = points[-1].start_time_ns + points[-1].interval_ns
     return {
         **data,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from schedtop.activity.fields import NUMBERS
+from schedtop.outputs.activity.document import NAMES
 from schedtop.outputs.report.points import SERIES_FIELDS
 from schedtop.outputs.report.words import (
     Data,
@@ -43,7 +45,7 @@ INTERRUPT_FIELDS = ("kind", "name", "count", "total_ns", "max_ns", "raised_by")
 
 
 def to_csv(data: Data, name: str) -> str:
-    """One table of the report: `series`, `tasks`, `waits` or `interrupts`."""
+    """One table of the report: `series`, `tasks`, `waits`, `interrupts` or `activity`."""
     recording = data["recording"] or {}
     more = {"end_time": data["end_time"]} if data["end_time"] else {}
     more |= {"file": recording["file"], "recorded_by": recording["tool_version"]} if recording else {}
@@ -56,6 +58,9 @@ def to_csv(data: Data, name: str) -> str:
     if name == "interrupts":
         sources = data["interrupts"]["by_source"] if data["interrupts"] else ()
         return preamble + csv_rows(INTERRUPT_FIELDS, map(_source_cells, sources))
+    if name == "activity":
+        processes = data["activity"]["rows"] if data["activity"] else ()
+        return preamble + csv_rows((*NAMES, *NUMBERS), processes)
     fields = (*SERIES_FIELDS, "events")
     return preamble + csv_rows(fields, _with_events(data))
 

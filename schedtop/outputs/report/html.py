@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from schedtop.base.units import format_count, format_ns, format_ratio, rate
 from schedtop.outputs.report import words
+from schedtop.outputs.report.activity import CALL_HEAD, PROCESS_HEAD, activity_cells
 from schedtop.outputs.report.interrupts import CPU_HEAD, SOURCE_HEAD, interrupt_cells
 from schedtop.outputs.report.words import (
     Data,
@@ -69,6 +70,8 @@ def to_html(data: Data, top: int) -> str:
         "zone": moment(data["start_time"]).astimezone().tzname(),
         "interrupts": interrupt_cells(data, top),
         "interrupt_heads": (list(SOURCE_HEAD), list(CPU_HEAD)),
+        "activity": activity_cells(data, top),
+        "activity_heads": (list(PROCESS_HEAD), list(CALL_HEAD)),
         "percentiles": {name: name.removesuffix("_ns").replace("p999", "p99.9") for name in PERCENTILES},
         "cpus": _busiest(data, top),
         "per_second": lambda count: format_count(rate(count, data["interval_ns"])),

@@ -10,6 +10,7 @@ import numpy as np
 
 from schedtop.base.histogram import Histogram
 from schedtop.base.units import NS_PER_S, iso_time
+from schedtop.model.activity_table import ActivityTable
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
@@ -32,6 +33,9 @@ HEAT = ("involuntary_switches", "busy_ns", "accounted_ns")
 INTERRUPT_SUMS = ("interrupts", *(f"{kind}_ns" for kind in INTERRUPT_KINDS))
 """How many there were, and the time of each kind."""
 
+ACTIVITY_SUMS = ("syscalls", "syscall_errors", "major_faults", "tcp_failures", "tcp_retransmits")
+"""What processes did, added up."""
+
 SERIES_FIELDS = (
     "start_time",
     "offset_ns",
@@ -53,6 +57,7 @@ SERIES_FIELDS = (
     "throttled_ns",
     "pressure_ns",
     *INTERRUPT_SUMS,
+    *ACTIVITY_SUMS,
     "queue_length",
     "lost",
 )
@@ -67,7 +72,8 @@ class Point:
 
     `counters`: shape (len(CPU_COUNTERS),); `heat`: shape (cpus, len(HEAT)); `delays`: run delay in nanoseconds by tid
     and start time; `pressure_ns` and `queue_length` (the longest one) are `None` where they are not known;
-    `interrupts`: INTERRUPT_SUMS, over `timed_ns` of the interval; `missing`: fields that are not available.
+    `interrupts`: INTERRUPT_SUMS, over `timed_ns` of the interval; `activity`: ACTIVITY_SUMS,
+    if all of it `has_activity`; `missing`: fields that are not available.
     """
 
     start_time_ns: int
@@ -86,6 +92,8 @@ class Point:
     delays: dict[tuple[int, int], int]
     interrupts: Integers = field(default_factory=lambda: np.zeros(len(INTERRUPT_SUMS), np.int64))
     timed_ns: int = 0
+    activity: Integers = field(default_factory=lambda: np.zeros(len(ACTIVITY_SUMS), np.int64))
+    has_activity: bool = False
     missing: frozenset[str] = frozenset()
 
 
@@ -132,8 +140,17 @@ def point_of(frame: Frame, chosen: Filter, offset_ns: int) -> Point:
         delays=dict(zip(keys, worst["run_delay_ns"].tolist(), strict=True)),
         interrupts=_interrupts(interrupts.chosen(cpus) if interrupts and chosen.cpus else interrupts),
         timed_ns=frame.interval_ns if interrupts else 0,
+        activity=_activity(frame.activity),
+        has_activity=frame.activity is not None,
         missing=frozenset(missing),
     )
+
+
+def _activity(table: ActivityTable | None) -> Integers:
+    """ACTIVITY_SUMS."""
+    if table is None:
+        return np.zeros(len(ACTIVITY_SUMS), np.int64)
+    return np.array([table.rows[name].sum() for name in ACTIVITY_SUMS], np.int64)
 
 
 def _interrupts(table: InterruptTable | None) -> Integers:
@@ -167,6 +184,8 @@ def merge_points(points: Sequence[Point], tasks: int = KEEP_TASKS) -> Point:
         counters=np.sum([point.counters for point in points], axis=0, dtype=np.int64),
         latency=sum((point.latency for point in points), Histogram.empty()),
         interrupts=np.sum([point.interrupts for point in points], axis=0, dtype=np.int64),
+        activity=np.sum([point.activity for point in points], axis=0, dtype=np.int64),
+        has_activity=all(point.has_activity for point in points),
         pressure_ns=sum(known) if len(known) == len(points) else None,
         queue_length=max((point.queue_length for point in points if point.queue_length is not None), default=None),
         heat=heat,
@@ -198,6 +217,7 @@ def series_row(point: Point) -> dict[str, Any]:
         "throttled_ns": point.throttled_ns,
         "pressure_ns": point.pressure_ns,
         **dict(zip(INTERRUPT_SUMS, point.interrupts.tolist(), strict=True)),
+        **dict(zip(ACTIVITY_SUMS, point.activity.tolist(), strict=True)),
         "queue_length": point.queue_length,
         "lost": point.lost,
     }
@@ -210,4 +230,6 @@ def series_row(point: Point) -> dict[str, Any]:
         unknown |= {"throttled_periods", "throttled_ns"}
     if point.timed_ns < point.interval_ns:
         unknown |= {*INTERRUPT_SUMS}
+    if not point.has_activity:
+        unknown |= {*ACTIVITY_SUMS}
     return row | dict.fromkeys(unknown)

@@ -20,6 +20,7 @@ from schedtop.base.units import (
 from schedtop.charts.text import Piece, trends_text
 from schedtop.charts.trends import values_of_row
 from schedtop.outputs.plain import blocks_text
+from schedtop.outputs.report.activity import CALL_HEAD, PROCESS_HEAD, activity_cells
 from schedtop.outputs.report.interrupts import CPU_HEAD, SOURCE_HEAD, interrupt_cells
 from schedtop.outputs.report.words import (
     Data,
@@ -49,7 +50,7 @@ def to_text(data: Data, top: int) -> str:
     """The report as text, ending with a newline; tables have at most `top` rows, those over time all of them."""
     parts: tuple[Callable[[Data, int], str], ...] = (
         *(_head, _verdict, _over_time, _trends, _latency, _histogram, _cpus, _tasks, _groups, _short_lived),
-        *(_slow_waits, _blockings, _preemptions, _interrupts, _quotas, _events),
+        *(_slow_waits, _blockings, _preemptions, _interrupts, _activity, _quotas, _events),
     )
     blocks = [part(data, top) for part in parts]
     return blocks_text((*blocks, _prose(f"Cost of schedtop: {overhead_words(data)}.")))
@@ -243,6 +244,19 @@ def _interrupts(data: Data, top: int) -> str:
     head = (*SOURCE_HEAD[:mean], *SOURCE_HEAD[mean + 1 :])
     sources = table(head, rows, left=("source", "raised by, most"), gap=" ")
     return f"{found.title}\n{sources}\n{found.cpu_title}\n" + table(CPU_HEAD, found.cpus)
+
+
+def _activity(data: Data, top: int) -> str:
+    found = activity_cells(data, top)
+    if not found:
+        return ""
+    processes = [(_cut(row[0], 16), *row[1:]) for row in found.processes]
+    calls = [(*(_cut(cell, 16) for cell in row[:-1]), _cut(row[-1], 32)) for row in found.calls]
+    blocks = [found.title, table(PROCESS_HEAD, processes, left=("process",), gap=" ")]
+    if calls:
+        blocks.append(table(CALL_HEAD, calls, left=("system call", "errnos"), gap=" "))
+    words = "; ".join(found.standing_out)
+    return "\n".join([*blocks, _prose(words or "nothing", "Stands out: ", "  ")])
 
 
 def _quotas(data: Data, top: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schedtop.activity.activity import Call
 from schedtop.activity.view import ActivityView
 from schedtop.base.units import format_ns, format_rate, rate
+from schedtop.model.activity import Call
 from schedtop.panes.pane import Pane
 from schedtop.panes.task.syscalls import errors_text
 from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines

@@ -10,9 +10,9 @@ import numpy as np
 
 from schedtop.activity import PARTS
 from schedtop.activity.fields import FIELDS
-from schedtop.activity.rows import IO_KINDS
 from schedtop.activity.view import NAME, NUMBER, ActivityView
 from schedtop.base.units import format_bytes, format_count, format_ns, format_rate, rate
+from schedtop.model.activity_rows import IO_KINDS
 from schedtop.model.rows import Rows, text
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar

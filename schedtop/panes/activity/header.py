@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.standing_out import standing_out
 from schedtop.activity.view import ActivityView
 from schedtop.base.units import (
     format_bytes,
@@ -16,16 +17,16 @@ from schedtop.base.units import (
     rate,
 )
 from schedtop.widgets.canvas import Canvas
-from schedtop.widgets.strips import Span, Spans, steady, whole_parts
+from schedtop.widgets.strips import Span, Spans, clip, steady, whole_parts
 
 SEPARATOR: Span = ("  ", "text")
 
 
 class ActivityHeader(Canvas, can_focus=False):
-    """Two lines, as many whole parts of them as fit."""
+    """Three lines, as many whole parts of them as fit: the state, the sums, what stands out."""
 
     DEFAULT_CSS = """
-    ActivityHeader { height: 2; padding: 0 1; background: $panel; }
+    ActivityHeader { height: 3; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -58,7 +59,18 @@ class ActivityHeader(Canvas, can_focus=False):
         lost = loss_words(activity)
         second = [*extra, *([[("lost: ", "notice"), (lost, "notice")]] if lost else []), *_sums(self._view)]
         second += [] if lost else [[("nothing lost", "dim")]]
-        self.put([whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
+        third = standing_out_words(activity, width)
+        self.put([whole_parts(line, width, SEPARATOR) for line in (first, second, third)])
+
+
+def standing_out_words(activity: Activity, width: int) -> list[Spans]:
+    """What stands out, a part of the line each; the first one is cut where it does not fit."""
+    facts = standing_out(activity)
+    if not facts:
+        return [[("nothing stands out", "dim")]]
+    title = "stands out "
+    words = [clip(steady(fact.words), width - len(title)) for fact in facts]
+    return [[(title, "dim"), (words[0], "notice")], *([(word, "notice")] for word in words[1:])]
 
 
 def loss_words(activity: Activity) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
-from schedtop.activity.rows import GROUPS
 from schedtop.activity.view import NAME, NUMBER, ActivityView
 from schedtop.base.units import format_round_ns
+from schedtop.model.activity_rows import GROUPS
 from schedtop.model.rows import Rows
 from schedtop.panes.activity.columns import ALL, NAME_COLUMNS, ORDERS, PART_COLUMNS, ActivityRows, columns_of
 from schedtop.panes.pane import Pane

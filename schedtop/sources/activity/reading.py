@@ -9,8 +9,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.activity.activity import ActivityLoss, Call, in_order
-from schedtop.activity.rows import ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
+from schedtop.model.activity import ActivityLoss, Call, in_order
+from schedtop.model.activity_rows import ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
 from schedtop.model.rows import Rows
 from schedtop.sources.activity.programs import ActivityPrograms
 from schedtop.sources.kernel.constants import ACTIVITY

@@ -50,6 +50,7 @@ LOST = (
     "queue_length",
     "queue",
     "interrupts",
+    "activity",
     "short_lived",
     "exits",
     "exit_codes",

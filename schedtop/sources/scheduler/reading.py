@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
 from schedtop.base.units import NS_PER_S
+from schedtop.model.activity_table import ActivityTable
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure, subtract
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
 from schedtop.model.ext_scheduler import ExtScheduler
@@ -69,7 +70,8 @@ class SinceLast:
 
     `tasks`, `slow_waits`, `short_lived` and `pairs` are rows as in a Frame, `small_pairs_ns` what the pairs that were
     too many had,
-    `caused` what is known of the waits that schedtop caused.
+    `caused` what is known of the waits that schedtop caused; `activity` comes from a source of its own
+    (sources/activity/beside.py).
     """
 
     tasks: Rows = field(default_factory=lambda: np.zeros(0, TASK_DTYPE))
@@ -78,6 +80,7 @@ class SinceLast:
     pairs: Rows = field(default_factory=lambda: np.zeros(0, PAIR_DTYPE))
     small_pairs_ns: int = 0
     caused: Caused | None = None
+    activity: ActivityTable | None = None
 
 
 @dataclass(slots=True, eq=False)

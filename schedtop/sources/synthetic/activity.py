@@ -10,9 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.activity.activity import Activity, ActivityLoss, Call
-from schedtop.activity.rows import IO_KINDS, ROW_DTYPE
+from schedtop.activity.activity import Activity
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.activity import ActivityLoss, Call
+from schedtop.model.activity_rows import IO_KINDS, ROW_DTYPE
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 
@@ -119,6 +120,7 @@ class SyntheticActivity:
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
         self._pace_s = pace_s
         self._selected = 0
+        self._read = 0
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +131,11 @@ class SyntheticActivity:
     def select(self, tgid: int) -> None:
         """Of any process there are a third of the calls."""
         self._selected = tgid
+
+    def latest(self) -> Activity:
+        """The next second, at once."""
+        self._read += 1
+        return self._second(self._read)
 
     def frames(self, stop: threading.Event) -> Iterator[Activity]:
         """A second each time."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.activity.activity import Activity, ActivityLoss, Call
-from schedtop.activity.rows import IO_KINDS, ROW_DTYPE
+from schedtop.activity.activity import Activity
+from schedtop.model.activity import ActivityLoss, Call
+from schedtop.model.activity_rows import IO_KINDS, ROW_DTYPE
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.activity.activity import Activity, Call, total
+from schedtop.activity.activity import Activity, total
 from schedtop.activity.history import KEEP_NS, ActivityHistory
 from schedtop.activity.view import ActivitySettings
 from schedtop.base.units import NS_PER_S
+from schedtop.model.activity import Call
 from tests.unit.activity.made import activity, row
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.activity.rows import GROUPS
 from schedtop.activity.view import NAME, NO_TASK, NUMBER, ActivitySettings, ActivityView, view_of
+from schedtop.model.activity_rows import GROUPS
 from schedtop.model.filters import Filter
 from tests.unit.activity.made import activity, io, row
 

@@ -20,6 +20,7 @@ from schedtop.base.units import NS_PER_S, format_elapsed, parse_size
 from schedtop.cli.types import Moment
 from schedtop.commands.place import Place
 from schedtop.commands.recorded import number_at, place_of
+from schedtop.model import rows as model_rows
 from schedtop.recording.lines import Entry
 from schedtop.sources.replay.recorded import Recording
 
@@ -298,3 +299,20 @@ def test_record_refuses_a_wrong_size(text: str) -> None:
 
 def test_elapsed() -> None:
     assert [format_elapsed(second * NS_PER_S) for second in (0, 7, 725, 3723)] == ["0:00", "0:07", "12:05", "1:02:03"]
+
+
+def test_record_keeps_activity_if_it_is_asked_for(tmp_path: Path) -> None:
+    with_it, without, by_condition = (tmp_path / name for name in ("with.rec", "without.rec", "condition.rec"))
+    usual = ("--duration", "0.4s", "--interval", "0.2s")
+    assert run(*usual, "--activity", "-o", str(with_it)).returncode == 0
+    assert run(*usual, "-o", str(without)).returncode == 0
+    assert run(*usual, "--on", "syscall_errors(comm:nginx) > 100/s", "-o", str(by_condition)).returncode == 0
+    with Recording(with_it) as recording:
+        first = recording.frame(0)
+        assert first.activity is not None
+        assert "nginx" in [model_rows.text(comm) for comm in first.activity.rows["comm"].tolist()]
+    with Recording(without) as recording:
+        assert recording.frame(0).activity is None
+    with Recording(by_condition) as recording:
+        assert recording.frame(0).activity is not None
+        assert [event.kind for event in recording.events] == ["trigger"]

@@ -32,6 +32,12 @@ def test_a_line_for_each_firing_and_nothing_else() -> None:
     ]
 
 
+def test_a_condition_about_activity_has_it_measured() -> None:
+    done = run("--on", "syscall_errors(comm:nginx) > 100/s", "--on", "retransmits > 1000/s", "--duration", "20s")
+    assert [line.split("\t")[1] for line in done.stdout.splitlines()] == ["syscall_errors(comm:nginx) > 100/s"]
+    assert "not available" not in done.stderr
+
+
 def test_watch_reports_its_actions_on_stderr(tmp_path: Path) -> None:
     then = ["--then", "export", "--then", "record", "--around", "5s", "--then", "run false"]
     done = run("--on", "p99 > 1ms", *then, "--once", "--duration", "5m", "--export-dir", str(tmp_path))

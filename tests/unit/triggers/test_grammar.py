@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from schedtop.base.units import exact_duration, parse_duration
 from schedtop.model.filters import Filter
 from schedtop.triggers.grammar import Comparison, Condition, TriggerError, parse
-from schedtop.triggers.metrics import COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE, Argument
+from schedtop.triggers.measured import Argument
+from schedtop.triggers.metrics import COUNT, METRICS, RATE, SHARE, TIME, TIME_RATE
 
 
 @pytest.mark.parametrize(

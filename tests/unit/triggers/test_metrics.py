@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from schedtop.activity.recorded import table_of
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.counts import Loss, Pressure
 from schedtop.model.frame import Frame
 from schedtop.model.waits import Cause
 from schedtop.triggers.grammar import parse
-from schedtop.triggers.metrics import METRICS, Measured
+from schedtop.triggers.measured import Measured
+from schedtop.triggers.metrics import METRICS
+from tests.unit.activity.made import activity
 from tests.unit.triggers.frames import cpus, frame, latency, slow_waits, tasks, throttling
 
 WAITS = [("wakeup", 0, 1 * NS_PER_MS)] * 98 + [("preemption", 1, 40 * NS_PER_MS)] * 2
@@ -129,7 +132,7 @@ def test_pressure_is_that_of_ten_seconds() -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_a_quiet_host_has_values_or_nothing_but_no_reason(name: str) -> None:
-    result = measured(name, *(frame(number) for number in range(10)))
+    result = measured(name, *(frame(number, activity=table_of(activity())) for number in range(10)))
     assert not result.why
     assert result.value == (None if name in ("p50", "p90", "p99", "p99.9", "max", "throttled_p99") else 0)
 

@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from schedtop.activity import PARTS
-from schedtop.activity.rows import GROUPS
 from schedtop.activity.view import EVERYTHING, NAME, NUMBER
+from schedtop.model.activity_rows import GROUPS
 from schedtop.model.filters import Filter
 from schedtop.panes.activity.columns import ALL, ORDERS, orders_of
 from schedtop.panes.activity.table import ActivityPane

@@ -28,6 +28,7 @@ from schedtop.ui.screens.activity.shown import ActivityShown
 from schedtop.ui.screens.activity.three_panes import ThreePanes
 from schedtop.ui.screens.attached import AttachedScreen
 from schedtop.ui.screens.closing import close
+from schedtop.ui.screens.dashboard.task_opener import Clock
 from schedtop.ui.screens.dashboard.time_keys import TimeKeys
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.help.topics import topics_of
@@ -109,15 +110,17 @@ class ActivityScreen(AttachedScreen[Activity]):
         open_path: Callable[[PathSubject], None],
         *,
         wanted: Filter,
+        clock: Clock | None = None,
     ) -> None:
-        """`wanted`: the filter that holds at first, as far as it filters here."""
+        """`wanted`: the filter that holds at first, as far as it filters here; `clock`: what moves through time, if it
+        is not the screen's own."""
         self._source = make_source()
         super().__init__(self._source)
         self.panes = ThreePanes(self)
         known = replace(wanted, cpus=(), classes=(), pid_namespaces=())
         self.shown = ActivityShown(ActivitySettings(filter=known), self.show_state)
         self.listing = Listing(self, self.shown, self.panes.table)
-        self.time_keys = TimeKeys(self, self.shown, self._show_keys)
+        self.time_keys = clock or TimeKeys(self, self.shown, self._show_keys)
         self.search = Search(self, lambda: self.panes.focused)
         self.action_list = ActionList(self, self.search.target)
         self._make_source = make_source
@@ -135,7 +138,7 @@ class ActivityScreen(AttachedScreen[Activity]):
         self.panes.focus(self.panes.table)
         self._show_keys()
         self.show_state()
-        self.set_interval(1, self._show_header)
+        self.set_interval(1, self.show_header)
 
     def on_resize(self, event: events.Resize) -> None:
         tiny = is_tiny(event.size)
@@ -168,12 +171,17 @@ class ActivityScreen(AttachedScreen[Activity]):
             self.panes.show(self.shown.view)
         else:
             self.panes.table.draw()
-        self._show_header()
+        self.show_header()
 
-    def _show_header(self) -> None:
+    def show_header(self) -> None:
+        """Shows the header anew: time goes by."""
         view = self.shown.view
-        state = self.state_words(self.shown.live.latest_ns if view else None, frozen=self.time_keys.stands_still)
-        self.query_one(ActivityHeader).show(state, view, self._extra_words())
+        self.query_one(ActivityHeader).show(self.state(), view, self._extra_words())
+
+    def state(self) -> Span:
+        """Whether it is live, in words."""
+        latest_ns = self.shown.live.latest_ns if self.shown.view else None
+        return self.state_words(latest_ns, frozen=self.time_keys.stands_still)
 
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown.view else []

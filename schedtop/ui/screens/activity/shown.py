@@ -39,6 +39,10 @@ class ActivityShown:
         elif self.view is not None:
             self.view = replace(self.view, behind_ns=self.live.latest_ns - self.timeline.end_ns)
 
+    def refresh(self) -> None:
+        """Makes the view of the moment anew: the history has changed."""
+        self._make()
+
     def forget(self) -> None:
         """Drops all: it is counted anew."""
         self.live = ActivityHistory()

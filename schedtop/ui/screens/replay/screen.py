@@ -15,6 +15,7 @@ from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.keys.bindings import KeyRow, in_bar_order, together
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.screens.dashboard.screen import Dashboard
+from schedtop.ui.screens.replay.activity import ActivityOpener
 from schedtop.ui.screens.replay.fired import FiredList
 from schedtop.ui.screens.replay.not_recorded import NotRecorded
 from schedtop.ui.screens.replay.player import Player, speed_words
@@ -38,7 +39,12 @@ NEEDED = 7
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
 
-PARTS = {"time_keys": PlayerKeys, "fired_list": FiredList, "not_recorded": NotRecorded}
+PARTS = {
+    "time_keys": PlayerKeys,
+    "fired_list": FiredList,
+    "not_recorded": NotRecorded,
+    "activity_opener": ActivityOpener,
+}
 
 
 @made_of(PARTS)
@@ -51,9 +57,7 @@ class ReplayDashboard(Dashboard):
     """
 
     BINDINGS = keys_of(PARTS)
-    NO_USE = frozenset(
-        ("record", "capture", "off-cpu", "activity", "overhead", "interrupts", "threshold-up", "threshold-down")
-    )
+    NO_USE = frozenset(("record", "capture", "off-cpu", "overhead", "interrupts", "threshold-up", "threshold-down"))
     ALSO = (KeyRow("the track", "Track", READING, "", False, "track"),)
 
     def __init__(
@@ -73,6 +77,7 @@ class ReplayDashboard(Dashboard):
         super().__init__(source, settings, export_dir, own_pid, on_demand=on_demand, shown=shown, time_keys=time_keys)
         self.fired_list = FiredList(self, source, watched)
         self.not_recorded = NotRecorded(self)
+        self.activity_opener = ActivityOpener(self, shown, source, self.task_opener, time_keys, self._state)
         self._player = source
         self._bar = PlayerBar(source.entries, source.events, source.gaps, id="player")
         self._seek_bar = SeekBar(place_of, id="seek-bar")

@@ -135,3 +135,15 @@ def test_text_of_one_part_has_only_its_columns() -> None:
     assert "retrans" in text
     assert "calls/s" not in text
     assert "System calls" not in text
+
+
+def test_what_stands_out_is_in_json_and_text() -> None:
+    slow = activity(row(9, 9, process=b"pg_dump", fsync_ns=620_000_000), syscalls=())
+    (fact,) = document(slow)["standing_out"]
+    assert fact == {
+        "kind": "fsync", "value": 0.62, "tgid": 9, "comm": "pg_dump",
+        "words": "pg_dump (9): 62.0 % of its time waiting for the disk (fsync)",
+    }  # fmt: skip
+    assert f"What stands out\n  {fact['words']}\n" in FORMATS["text"](slow, Asked())
+    assert document(activity(IDLE, syscalls=()))["standing_out"] == []
+    assert "Nothing stands out." in FORMATS["text"](activity(IDLE, syscalls=()), Asked())

@@ -15,7 +15,8 @@ import pytest
 from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
-from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff, score
+from schedtop.outputs.diff.change import score
+from schedtop.outputs.diff.changes import NOTABLE, SCHEMA, diff
 from schedtop.outputs.diff.tasks import is_complete, task_name
 from schedtop.outputs.diff.text import to_text
 from schedtop.outputs.recording.recorder import Recorder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedtop.activity.rows import IO_KINDS
+from schedtop.model.activity_rows import IO_KINDS
 from schedtop.outputs.metrics.activity import (
     ENTRY_EVENTS,
     METRICS,

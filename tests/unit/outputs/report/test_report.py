@@ -28,7 +28,7 @@ from schedtop.outputs.report import contents as report_module
 from schedtop.outputs.report.contents import SERIES, STRETCHES, Gatherer, report, to_json, view_of
 from schedtop.outputs.report.csv import to_csv
 from schedtop.outputs.report.html import to_html
-from schedtop.outputs.report.points import INTERRUPT_SUMS, SERIES_FIELDS, width_for
+from schedtop.outputs.report.points import ACTIVITY_SUMS, INTERRUPT_SUMS, SERIES_FIELDS, width_for
 from schedtop.outputs.report.text import to_text
 from schedtop.outputs.saved import read_saved
 from schedtop.outputs.scheduler.snapshot import snapshot
@@ -166,7 +166,7 @@ def test_report_keeps_unavailable_parts_unavailable(tmp_path: Path) -> None:
     row = data["series"][0]
     assert {name for name in row if row[name] is None} == {
         *("steal_ratio", "waits", "p50_ns", "p99_ns", "max_ns", "slow_waits", "slow_wait_ns", "pressure_ns", "wakeups"),
-        *("throttled_periods", "throttled_ns", "queue_length", *INTERRUPT_SUMS),
+        *("throttled_periods", "throttled_ns", "queue_length", *INTERRUPT_SUMS, *ACTIVITY_SUMS),
     }
     assert "not available  steal, latency, " in (told := to_text(data, 5)) and told.count("this kernel cannot") == 1
     assert "this kernel cannot" in to_html(data, 5)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from schedtop.activity import PARTS
-from schedtop.activity.activity import ActivityLoss
 from schedtop.activity.fields import NUMBERS
-from schedtop.activity.rows import GROUPS
 from schedtop.activity.view import ActivitySettings, view_of
 from schedtop.base.units import NS_PER_MS
+from schedtop.model.activity import ActivityLoss
+from schedtop.model.activity_rows import GROUPS
 from schedtop.panes.activity.columns import ALL, ORDERS, ActivityRows, columns_of, orders_of
-from schedtop.panes.activity.header import loss_words
+from schedtop.panes.activity.header import loss_words, standing_out_words
 from schedtop.panes.activity.tcp import matrix, pairs
 from schedtop.widgets.columns import Column, place
 from tests.unit.activity.made import activity, io, row
@@ -102,3 +102,14 @@ def test_loss_names_the_largest() -> None:
     loss = ActivityLoss(events_untracked=2, errors_untracked=7, negative_times=1)
     assert loss_words(activity(loss=loss)) == "errors untracked 7, events untracked 2"
     assert loss_words(activity(loss=ActivityLoss())) == ""
+
+
+def test_header_says_what_stands_out_and_cuts_it_where_it_does_not_fit() -> None:
+    slow = activity(row(9, 9, process=b"pg_dump", fsync_ns=620_000_000, major_faults=100), syscalls=())
+    first, second = standing_out_words(slow, 80)
+    assert first == [
+        ("stands out ", "dim"), ("pg_dump (9): 62.0 % of its time waiting for the disk (fsync)", "notice"),
+    ]  # fmt: skip
+    assert second[0][0].startswith("pg_dump (9): 100 major faults")
+    assert sum(len(words) for words, _ in standing_out_words(slow, 40)[0]) == 40
+    assert standing_out_words(activity(syscalls=()), 80) == [[("nothing stands out", "dim")]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.activity.rows import IO_KINDS
+from schedtop.model.activity_rows import IO_KINDS
 from schedtop.model.rows import Rows
 from schedtop.sources.activity.reading import ConnectionCounts, _difference, _same_of, _was_read
 

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from schedtop.activity.activity import Activity
-from schedtop.activity.rows import GROUPS
+from schedtop.model.activity_rows import GROUPS
 from schedtop.model.filters import Filter
 from schedtop.model.source import SourceError
 from schedtop.panes.activity.columns import columns_of

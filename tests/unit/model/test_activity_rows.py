@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.activity.rows import IO_KINDS, ROW_DTYPE, SUMS, grouped, merge_threads, reads, writes
+from schedtop.model.activity_rows import IO_KINDS, ROW_DTYPE, SUMS, grouped, merge_threads, reads, writes
 from schedtop.sources.kernel.constants import TASK
 from tests.unit.activity.made import activity, io, row
 

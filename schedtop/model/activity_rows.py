@@ -83,7 +83,8 @@ def grouped(rows: Rows, by: str, cgroups: Mapping[int, str]) -> Rows:
     rows = rows.copy()
     if by == "process":
         rows["comm"] = rows["process"]
-        return _merged(rows, [rows["tgid"]])
+        # Those without a process: connections of no known task, and all others of a recording.
+        return _merged(rows, [rows["tgid"], np.where(rows["tid"] == 0, rows["start_ns"], 0)])
     if by == "comm":
         rows["comm"] = rows["process"]
         return _merged(rows, [_numbers(rows["comm"])])
