@@ -19,6 +19,7 @@ import pytest
 from loads import ended, python
 from scenarios import cgroup
 
+from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import SWITCH, WAKING
 from schedtop.model.waits import WokenBy
@@ -30,6 +31,8 @@ from schedtop.path.timeline import NOT_SEEN
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.capture.window import Window
+from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.path.traits import with_traits
 
 SPIN = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
 
@@ -167,6 +170,26 @@ def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None
     assert running / (running + ours) == pytest.approx(1 / 3, abs=0.05)
     assert ours > 0.8 * queued
     assert not any(episode.same_chain for episode in episodes)
+
+
+def test_the_command_of_an_inversion_gives_the_holder_its_cpu(chain: Chain) -> None:
+    """Typed as it stands: the hog is bound to the holder's CPU, and then to all others."""
+    started = chain("mutex")
+    with hogs(1) as (hog,), favoured("path-remedy", started.process, hog):
+        before = recorded(Targets(tids=(started.late,)))
+        found = with_traits(before.inversion)
+        assert found and found.behind[0].tid == hog.pid
+        assert found.command == f"taskset -cp {cpus_text(set(online_cpus()) - {1})} {hog.pid}"
+        subprocess.run(found.command, shell=True, check=True, stdout=subprocess.DEVNULL)
+        after = recorded(Targets(tids=(started.late,)))
+    assert after.inversion is None
+    shares = []
+    for paths in (before, after):
+        episodes = whole(paths, "futex")
+        parts = [part for one in episodes for segment in one.segments for part in segment.behind]
+        shares.append(sum(part.time_ns for part in parts if part.tid == hog.pid) / total(episodes))
+    print(f"behind the hog: {shares[0]:.0%} before, {shares[1]:.0%} after")
+    assert shares[0] > 0.3 and shares[1] < 0.05
 
 
 def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
