@@ -12,7 +12,6 @@ import click
 from schedtop.base.units import NS_PER_MS, printable
 from schedtop.capture.events import Capture
 from schedtop.commands.output import checked_output, write_output
-from schedtop.commands.path_interrupts import PathInterrupts
 from schedtop.outputs.path.formats import FORMATS
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.targets import Targets
@@ -22,6 +21,7 @@ from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.kernel.members import members_of
+from schedtop.sources.path.interrupts import PathInterrupts
 from schedtop.sources.path.traits import with_traits
 from schedtop.sources.scope import Scope, find_scope
 

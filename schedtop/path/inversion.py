@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from schedtop.base.units import format_ns, printable
 from schedtop.capture.events import SWITCH, Capture
 from schedtop.path.profile import Task, Tids
+from schedtop.path.remedy import Remedy, remedy
 from schedtop.path.segments import QUEUED, Behind, Episode, Segment, summed
 from schedtop.path.traits import Traits
 
@@ -34,6 +35,7 @@ Urgency = Callable[[int], int | None]
 class Inversion:
     """`holder` holds what `late` waits for (`through`: by way of these), and was queued meanwhile for `time_ns`, behind
     tasks that are no more urgent than `late`: `behind`, most time first. `late_ns`: how long all late tasks were late.
+    `traits`: how the scheduler is told to treat them, by tid; `online`: the CPUs that there are, if that was asked.
     """
 
     late: Task
@@ -45,6 +47,7 @@ class Inversion:
     late_ns: int
     episodes: int
     traits: Mapping[int, Traits] = field(default_factory=dict)
+    online: tuple[int, ...] = ()
 
     @property
     def share(self) -> float:
@@ -89,14 +92,18 @@ class Inversion:
 
     @property
     def action(self) -> str:
-        """What to do about it."""
-        first = self.behind[0]
-        traits = self.traits.get(first.tid)
-        moved = "give it other CPUs" if traits and traits.cpus else "keep it off the holder's CPU"
-        return (
-            f"Give {printable(self.holder.comm)} a CPU: a priority like that of {printable(self.late.comm)} or a lock "
-            f"with priority inheritance; or {moved}: {printable(first.comm)}"
-        )
+        """What to do about it, with the command in it."""
+        found = self._remedy
+        return f"{found.reason}, or use a lock with priority inheritance: {found.command}"
+
+    @property
+    def command(self) -> str:
+        """The part of `action` that can be typed."""
+        return self._remedy.command
+
+    @property
+    def _remedy(self) -> Remedy:
+        return remedy(self.late, self.holder, self.behind, self.traits, self.online)
 
     def _named(self, comm: str, tid: int | None) -> str:
         traits = self.traits.get(tid) if tid is not None else None

@@ -27,4 +27,5 @@ def with_path(verdict: Verdict, inversion: Inversion | None, duration_ns: int) -
         f"{of_second} a second were lost so, over {format_ns(duration_ns)}",
         f"it does not wait for a CPU itself: {verdict.headline}",
     )
-    return Verdict("alarm" if load >= ALARM_LOAD else "notice", RULE, inversion.headline, evidence, inversion.action)
+    level = "alarm" if load >= ALARM_LOAD else "notice"
+    return Verdict(level, RULE, inversion.headline, evidence, inversion.action, inversion.command)

@@ -1,6 +1,6 @@
 """Which tests run inside the guests: the contract, and our numbers against the kernel's own.
 
-Left out is what needs a tool that the guests do not have (a C compiler, bpftrace, perf, systemd), what asks for a speed
+Left out is what needs a tool that the guests do not have (bpftrace, perf, systemd), what asks for a speed
 or for short waits (an emulated processor has neither), and what concerns the screen and files: those are the same on
 all kernels.
 """
@@ -42,7 +42,14 @@ _MORE = {
         "test_a_softirqs_wakeup_is_marked_in_a_capture",
         "test_a_cpu_that_comes_up_later_is_in_the_capture",
     ),
-    "test_path": ("test_a_ping_pong_has_its_system_calls_and_its_wakers",),
+    "test_path": (
+        "test_a_ping_pong_has_its_system_calls_and_its_wakers",
+        "test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu",
+        "test_a_chain_over_pipes_leads_to_what_computes",
+        "test_a_holder_that_sleeps_is_blocked_by_its_timer",
+        "test_a_timer_ends_the_walk",
+    ),
+    "test_path_interrupts": ("test_what_packets_take_from_the_holder_of_a_lock_is_a_segment_of_its_own",),
     "test_limits": (
         "test_two_live_tasks_in_one_slot_stay_exact",
         "test_a_full_overflow_map_is_counted",

@@ -154,11 +154,17 @@ def tree(place: Path, request: dict[str, Any]) -> Path:
         for name in ("schedtop", "bpf", "tests"):
             shutil.copytree(ROOT / name, Path(directory) / name, ignore=ignored)
         shutil.copy(ROOT / "pyproject.toml", directory)
+        _compile(Path(directory) / "tests/root/chains.c")
         (Path(directory) / REQUEST).write_text(json.dumps(request))
         _byte_compile(Path(directory) / "schedtop")
         with tarfile.open(archive, "w") as tar:
             tar.add(directory, ".")
     return archive
+
+
+def _compile(source: Path) -> None:
+    """A program of the tests, which the guest cannot compile; its libraries are those of here. Raises Unavailable."""
+    _run(_program("gcc"), "-O1", "-pthread", "-o", source.with_suffix(""), source)
 
 
 def _byte_compile(directory: Path) -> None:

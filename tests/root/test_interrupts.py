@@ -24,7 +24,6 @@ from test_blame import assert_reconciled
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import WAKEUP_NEW, WAKING
-from schedtop.commands.path_interrupts import PathInterrupts
 from schedtop.model.frame import merge
 from schedtop.model.interrupts import InterruptTable, SourceName
 from schedtop.model.waits import WokenBy
@@ -35,6 +34,7 @@ from schedtop.sources.interrupts import front_end as interrupts_front_end
 from schedtop.sources.interrupts.names import device_names
 from schedtop.sources.interrupts.reader import InterruptReader, difference
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
+from schedtop.sources.path.interrupts import PathInterrupts
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.verdict.wait import explain
 

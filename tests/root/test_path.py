@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loads import ended, python
+from loads import ended, load_share, python
 from scenarios import cgroup
 
+from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import SWITCH, WAKING
 from schedtop.model.waits import WokenBy
@@ -26,10 +27,12 @@ from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import EVERY_TASK, Targets
-from schedtop.path.timeline import NOT_SEEN
+from schedtop.path.timeline import NO_WAKEUP, NOT_SEEN
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.capture.window import Window
+from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.path.traits import with_traits
 
 SPIN = "import os\nos.sched_setaffinity(0, {1})\nwhile True: pass"
 
@@ -42,6 +45,15 @@ while True: os.read(a[0], 1); os.write(b[1], b"x")
 """
 
 Chain = Callable[[str], "Started"]
+
+CLOSE = 0.05 if load_share() == 1 else 0.2
+"""What the known answer may be off by: an emulated processor stands still now and then."""
+
+
+def tells_calls(front_end: str = "btf") -> bool:
+    """Whether a switch tells the system call, which it does not before 5.15."""
+    flags = choose_capture_front_end(front_end, path=True).flags
+    return any(flag.startswith("-DREGS_SYSCALL_OFFSET") for flag in flags)
 
 
 class Started:
@@ -56,6 +68,9 @@ class Started:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = Path(__file__).with_name("chains")
+    if built.exists():  # in a guest, which has no compiler
+        return built
     compiler = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
     if not compiler:
         pytest.skip("there is no C compiler")
@@ -99,8 +114,8 @@ def recorded(targets: Targets, duration_ns: int = NS_PER_S, source: str = "btf",
 def whole(paths: Paths, where: str) -> list[Episode]:
     """The episodes that are there from the first to the last moment, and began in such a place."""
     found = [one for one in paths.episodes if one.ended and not one.began_before and where in one.where]
-    # Some guests hide a switch now and then (docs/capture.md): such an episode says so, and has no known answer.
-    seen = [one for one in found if NOT_SEEN not in {segment.reason for segment in one.segments}]
+    # Some guests hide an event now and then (docs/capture.md): such an episode says so, and has no known answer.
+    seen = [one for one in found if not {NOT_SEEN, NO_WAKEUP} & {segment.reason for segment in one.segments}]
     assert seen, [one.where for one in paths.episodes]
     assert len(found) - len(seen) <= 3
     return seen
@@ -152,10 +167,10 @@ def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None
         paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
     episodes = whole(paths, "futex")
     running = time_of(episodes, "holder", "running")
-    assert running == pytest.approx(40 * NS_PER_MS * len(episodes), rel=0.05)
+    assert running == pytest.approx(40 * NS_PER_MS * len(episodes), rel=CLOSE)
     queued = time_of(episodes, "holder", "queued")
     itself = time_of(episodes, "late", "queued")
-    assert running + queued + itself == pytest.approx(total(episodes), rel=0.05)
+    assert running + queued + itself == pytest.approx(total(episodes), rel=CLOSE)
     behind: dict[int, int] = {}
     for episode in episodes:
         for segment in episode.segments:
@@ -164,9 +179,29 @@ def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None
     ours = sum(behind.get(process.pid, 0) for process in others)
     print(f"holder ran {running / (running + queued):.1%}; {ours / queued:.1%} of its queueing was behind the hogs")
     # A third each; what else the machine does takes a little.
-    assert running / (running + ours) == pytest.approx(1 / 3, abs=0.05)
+    assert running / (running + ours) == pytest.approx(1 / 3, abs=CLOSE)
     assert ours > 0.8 * queued
     assert not any(episode.same_chain for episode in episodes)
+
+
+def test_the_command_of_an_inversion_gives_the_holder_its_cpu(chain: Chain) -> None:
+    """Typed as it stands: the hog is bound to the holder's CPU, and then to all others."""
+    started = chain("mutex")
+    with hogs(1) as (hog,), favoured("path-remedy", started.process, hog):
+        before = recorded(Targets(tids=(started.late,)))
+        found = with_traits(before.inversion)
+        assert found and found.behind[0].tid == hog.pid
+        assert found.command == f"taskset -cp {cpus_text(set(online_cpus()) - {1})} {hog.pid}"
+        subprocess.run(found.command, shell=True, check=True, stdout=subprocess.DEVNULL)
+        after = recorded(Targets(tids=(started.late,)))
+    assert after.inversion is None
+    shares = []
+    for paths in (before, after):
+        episodes = whole(paths, "futex")
+        parts = [part for one in episodes for segment in one.segments for part in segment.behind]
+        shares.append(sum(part.time_ns for part in parts if part.tid == hog.pid) / total(episodes))
+    print(f"behind the hog: {shares[0]:.0%} before, {shares[1]:.0%} after")
+    assert shares[0] > 0.3 and shares[1] < 0.05
 
 
 def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
@@ -174,7 +209,7 @@ def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
     paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
     episodes = whole(paths, "pipe")
     worker = time_of(episodes, "worker", "running")
-    assert worker == pytest.approx(120 * NS_PER_MS * len(episodes), rel=0.05)
+    assert worker == pytest.approx(120 * NS_PER_MS * len(episodes), rel=CLOSE)
     assert {len(segment.via) for one in episodes for segment in one.segments if segment.comm == "worker"} == {2}
     vias = {tuple(hop.comm for hop in segment.via) for one in episodes for segment in one.segments}
     assert ("late", "middle") in vias
@@ -187,10 +222,10 @@ def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
     with favoured("path", started.process):
         episodes = whole(recorded(Targets(tids=(started.late,))), "futex")
     asleep = time_of(episodes, "holder", "blocked")
-    assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=0.05)
+    assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=CLOSE)
     found = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {segment.woken_by for segment in found} == {"timer"}
-    assert {segment.where for segment in found} == {"clock_nanosleep: timer"}
+    assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}
 
 
 def test_a_holder_that_syncs_a_file_leads_to_the_disk(chain: Chain) -> None:
@@ -210,12 +245,13 @@ def test_a_holder_that_syncs_a_file_leads_to_the_disk(chain: Chain) -> None:
 def test_a_timer_ends_the_walk(chain: Chain) -> None:
     started = chain("timer")
     paths = recorded(Targets(tids=(started.late,)))
-    episodes = whole(paths, "clock_nanosleep")
+    episodes = whole(paths, "clock_nanosleep" if tells_calls() else "timer")
     asleep = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {(one.woken_by, one.for_work) for one in asleep} == {("timer", True)}
-    assert sum(one.time_ns for one in asleep) == pytest.approx(20 * NS_PER_MS * len(episodes), rel=0.05)
+    assert sum(one.time_ns for one in asleep) == pytest.approx(20 * NS_PER_MS * len(episodes), rel=CLOSE)
     late = time_of(episodes, "late", "queued")
-    assert sum(one.time_ns for one in asleep) + late == total(episodes)
+    others = {(one.state, one.where, one.woken_by, one.reason) for each in episodes for one in each.segments}
+    assert sum(one.time_ns for one in asleep) + late == total(episodes), others
 
 
 def test_a_quota_in_the_middle_is_told(chain: Chain) -> None:
@@ -226,7 +262,7 @@ def test_a_quota_in_the_middle_is_told(chain: Chain) -> None:
     episodes = [one for one in paths.episodes if one.ended and "pipe" in one.where]  # those cut by the start, too
     running = time_of(episodes, "worker", "running")
     throttled = time_of(episodes, "worker", "throttled")
-    assert throttled / (throttled + running) == pytest.approx(0.8, abs=0.05)
+    assert throttled / (throttled + running) == pytest.approx(0.8, abs=CLOSE)
 
 
 def test_lost_events_cut_paths_and_say_so(chain: Chain) -> None:
@@ -273,9 +309,7 @@ def test_a_ping_pong_has_its_system_calls_and_its_wakers(front_end: str) -> None
     assert (woken["other_tid"] == sum(pair) - woken["tid"]).mean() > 0.99
     slept = events[(events["kind"] == SWITCH) & (events["prev_state"] == 1)]
     calls = {capture.calls.get(int(number) - 1, "") for number in np.unique(slept["syscall"])}
-    flags = choose_capture_front_end(front_end, path=True).flags
-    tells_calls = any(flag.startswith("-DREGS_SYSCALL_OFFSET") for flag in flags)  # not before 5.15
-    assert calls == ({"read"} if tells_calls else {""})
+    assert calls == ({"read"} if tells_calls(front_end) else {""})
 
 
 def test_command_writes_every_format_and_counts_what_it_leaves_out(chain: Chain, tmp_path: Path) -> None:

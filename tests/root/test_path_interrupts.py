@@ -18,7 +18,6 @@ from test_path import Chain, chain, favoured, program
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import WAKING, Capture
-from schedtop.commands.path_interrupts import PathInterrupts
 from schedtop.model.waits import WokenBy
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import INTERRUPT_TID, Segment
@@ -27,6 +26,7 @@ from schedtop.path.timeline import Timeline
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.host.proc import possible_cpus
 from schedtop.sources.interrupts.reader import InterruptReader
+from schedtop.sources.path.interrupts import PathInterrupts
 
 __all__ = ["chain", "program"]  # fixtures
 

@@ -93,6 +93,8 @@ def _inversion(found: Inversion | None) -> dict[str, Any] | None:
     return {
         "headline": found.headline,
         "evidence": list(found.evidence),
+        "action": found.action,
+        "command": found.command,
         "late": _scheduled(found, found.late.tid, found.late.comm),
         "holder": _scheduled(found, found.holder.tid, found.holder.comm),
         "through": list(found.through),

@@ -22,8 +22,8 @@ _POLICIES = {
 
 
 def with_traits(found: Inversion | None) -> Inversion | None:
-    """The same with those of its tasks that are still there."""
-    return found and replace(found, traits=MappingProxyType(traits_of(found.tids)))
+    """The same with those of its tasks that are still there, and with the CPUs that there are."""
+    return found and replace(found, traits=MappingProxyType(traits_of(found.tids)), online=tuple(online_cpus()))
 
 
 def traits_of(tids: Iterable[int]) -> dict[int, Traits]:

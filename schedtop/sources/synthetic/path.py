@@ -108,4 +108,4 @@ def _capture(host: Host, seconds: int, tid: int) -> Capture:
 
 
 def _with_traits(found: Inversion | None) -> Inversion | None:
-    return found and replace(found, traits=MappingProxyType({_HOG_TID: Traits(nice=10, cpus=(1,))}))
+    return found and replace(found, traits=MappingProxyType({_HOG_TID: Traits(nice=10, cpus=(1,))}), online=(0, 1))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
+from schedtop.model.filters import Filter
+from schedtop.model.rows import TASK_DTYPE, Rows
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import QUIET_NS
 from schedtop.verdict.phrases import counted
@@ -16,7 +20,8 @@ from schedtop.verdict.words import (
     typed,
 )
 
-_ACTION = typed("Look elsewhere, at locks, I/O, the network", "sudo schedtop activity")
+_ANY = typed("Look at locks, I/O (key P on a late task)", "sudo schedtop activity")
+_KNOWN = "See its path (key P) or activity (a)"
 
 
 def rare(f: Facts) -> Finding | None:
@@ -42,7 +47,7 @@ def calm(f: Facts) -> Finding | None:
         headline = f"Nothing waits: p99 is {format_ns(f.p99_ns)}"
     else:
         headline = f"No wait is slow: p99 is {format_ns(f.p99_ns)}, slow is {format_round_ns(f.frame.threshold_ns)}"
-    return Finding(headline, context_words(f), *_ACTION)
+    return Finding(headline, context_words(f), *_elsewhere(f))
 
 
 def calm_by_sums(f: Facts) -> Finding | None:
@@ -54,4 +59,48 @@ def calm_by_sums(f: Facts) -> Finding | None:
     which = "all tasks" if f.sums.sees_all else "all visible tasks"
     which = "what the filter shows" if f.names_tasks else which
     headline = f"Little waiting: {a_second}, of {which} together"
-    return Finding(headline, (*context_words(f), *f.sums.lacks), *_ACTION)
+    return Finding(headline, (*context_words(f), *f.sums.lacks), *_elsewhere(f))
+
+
+def _elsewhere(f: Facts) -> tuple[str, str]:
+    """What keeps it that is not the scheduler: the path of the task or service that is looked at, else all activity."""
+    late = "" if f.view.host.recorded_source else _selected(f) or _filtered(f)
+    return typed(_KNOWN, f"sudo schedtop path {late}") if late else _ANY
+
+
+def _selected(f: Facts) -> str:
+    """The option for the selected task or process; empty: none is, or it is not shown any more."""
+    key, kind = f.view.settings.selected_task, f.view.settings.group
+    field, option = {"thread": ("tid", "--tid"), "process": ("tgid", "--pid")}.get(kind, ("", ""))
+    if not key or not key[0] or not field or not np.any(f.view.tasks[field] == key[0]):
+        return ""
+    return f"{option} {key[0]}"
+
+
+def _filtered(f: Facts) -> str:
+    """The option for what the filter, or else the scope, leaves: a task, a process, a cgroup, a name; empty: more."""
+    wanted = f.view.settings.filter if f.names_tasks else _scope(f.view.host.scope)
+    if not wanted.names_tasks:
+        return ""
+    rows, cgroups = wanted.rows(f.view.tasks, "", f.frame.cgroups), f.frame.cgroups
+    if wanted.tids and (tid := _only(rows, "tid")):
+        return f"--tid {tid}"
+    if tgid := _only(rows, "tgid"):
+        return f"--pid {tgid}"
+    if wanted.cgroups and (path := cgroups.get(_only(rows, "cgroup_id"), "")):
+        return f"--cgroup {shlex.quote(path)}"
+    comm = wanted.comms[0] if len(wanted.comms) == 1 else ""
+    return f"--comm {shlex.quote(comm)}" if 0 < len(comm.encode()) < TASK_DTYPE["comm"].itemsize else ""
+
+
+def _scope(words: str) -> Filter:
+    try:
+        return Filter.parse(words)
+    except ValueError:  # a name or path with spaces in it
+        return Filter()
+
+
+def _only(rows: Rows, field: str) -> int:
+    """The one value that all these rows have; 0: there are several, or none."""
+    found = np.unique(rows[field])
+    return int(found[0]) if len(found) == 1 else 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 
-from schedtop.model.rows import Rows, text
+from schedtop.base.cpu_lists import cpus_text
+from schedtop.model.rows import SLOW_WAIT_DTYPE, Rows, text
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.parts import on_worst_cpu, victims_of
@@ -25,7 +27,12 @@ _ACTIONS = (
     ("softirq BLOCK", "Spread the disk's interrupts over CPUs, or move the tasks away"),
     ("irq ", "Move the device's interrupts to other CPUs (irqbalance does it, too)"),
 )
-_TASK = re.compile(r"\((\d+)\)$")
+_TASK = re.compile(r"^(?!irq ).*\((\d+)\)$")
+"""What a raiser is that is a task; `irq ACPI:Ged (24)` is the line of a device whose name another line has as well."""
+
+_LINE = re.compile(r"^(?:irq |.* \()(\d+)\)?$")
+"""The name of a device that has the number of its line in it, as sources/interrupts/names.py makes it."""
+
 _OWN = "No device asks for this, {} does: give it less to do, or move it away"
 _ELSE = "Move the tasks off this CPU, or see which interrupts it has (key I)"
 
@@ -56,9 +63,7 @@ def interrupted(f: Facts) -> Finding | None:
     name = sources[0][0] if sources else ""
     _, cpu = on_worst_cpu(rows)
     action = next((words for prefix, words in _ACTIONS if name.startswith(prefix)), _ELSE)
-    command = move_words(f, victims_of(rows)[0].tid, cpu)
-    if name.startswith("irq "):
-        command = irq_words(f, name.split()[1], cpu)
+    command = device_words(f, name, cpu) or move_words(f, victims_of(rows)[0].tid, cpu)
     if found := _TASK.search(raiser):
         action, command = _OWN.format(raiser), move_words(f, int(found[1]), cpu)
     return Finding(headline, evidence, *typed(action, command))
@@ -72,3 +77,21 @@ def _sums(rows: Rows, field: str) -> list[tuple[str, int]]:
             if ns and name:
                 sums[text(name)] += ns
     return sums.most_common()
+
+
+def device_words(f: Facts, name: str, cpu: int) -> str:
+    """The command that has the interrupts of a device (`irq eth0`) handled elsewhere; empty: it is none, or not known.
+
+    A line has a directory for each device that it is for (register_handler_proc() in kernel/irq/proc.c).
+    """
+    kind, _, device = name.partition("irq ")
+    if kind or not device or device == "others":
+        return ""
+    if found := _LINE.match(device):
+        return irq_words(f, found[1], cpu)
+    others = [each for each in f.frame.cpus.ids if each != cpu]
+    first, *more = device.split(", ")
+    cut = "" if more or len(name.encode()) < SLOW_WAIT_DTYPE["interrupt"].base.itemsize else "*"
+    return (
+        f"echo {cpus_text(others)} | tee /proc/irq/*/{shlex.quote(first)}{cut}/../smp_affinity_list" if others else ""
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -57,7 +58,40 @@ def test_what_is_known_of_priorities_and_cpus_is_named() -> None:
         "Priority inversion: flusher (SCHED_IDLE) holds what rpc-worker waits for, and is itself queued behind backup "
         "(nice 10, pinned to CPU 1)"
     )
-    assert "give it other CPUs: backup" in told.action
+
+
+BOUND = Traits(cpus=(1,))
+FIFO = Traits(policy="SCHED_FIFO", rt_priority=50)
+
+
+@pytest.mark.parametrize(
+    ("late", "holder", "hog", "reason", "command"),
+    [
+        (FIFO, Traits(), Traits(), "Run flusher like rpc-worker", f"chrt -f -p 50 {HOLDER}"),
+        (Traits(policy="SCHED_RR", rt_priority=9), Traits(policy="SCHED_FIFO", rt_priority=2), Traits(),
+         "Run flusher like rpc-worker", f"chrt -r -p 9 {HOLDER}"),
+        (Traits(nice=-5), Traits(nice=5), Traits(), "Run flusher like rpc-worker", f"renice -n -5 -p {HOLDER}"),
+        (Traits(), Traits(policy="SCHED_IDLE"), Traits(), "Run flusher like rpc-worker", f"chrt -o -p 0 {HOLDER}"),
+        (FIFO, FIFO, BOUND, "Move backup to other CPUs", f"taskset -cp 0,2-3 {HOG}"),
+        (Traits(), Traits(), BOUND, "Move backup to other CPUs", f"taskset -cp 0,2-3 {HOG}"),
+        (FIFO, FIFO, FIFO, "Make backup an ordinary task", f"chrt -o -p 0 {HOG}"),
+        (Traits(), Traits(), Traits(), "Give backup less weight", f"renice -n 10 -p {HOG}"),
+        (Traits(), Traits(), Traits(nice=10), "Give backup less weight", f"renice -n 19 -p {HOG}"),
+        (Traits(), Traits(), Traits(cpus=(0, 1, 2, 3)), "Give backup less weight", f"renice -n 10 -p {HOG}"),
+        (Traits(), Traits(), Traits(nice=19), "Give flusher more weight", f"renice -n -10 -p {HOLDER}"),
+        (Traits(), Traits(), Traits(policy="SCHED_IDLE"), "Give flusher more weight", f"renice -n -10 -p {HOLDER}"),
+        (Traits(nice=5), Traits(), None, "Give backup less weight", "renice -n 10 -p $(pgrep -wx backup)"),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_the_tasks_chooses_the_command(
+    late: Traits, holder: Traits, hog: Traits | None, reason: str, command: str
+) -> None:
+    found = found_in(held_lock())
+    assert found
+    known = {LATE: late, HOLDER: holder} | ({HOG: hog} if hog else {})
+    told = replace(found, traits=known, online=(0, 1, 2, 3))
+    assert told.command == command
+    assert told.action == f"{reason}, or use a lock with priority inheritance: {command}"
 
 
 @pytest.mark.parametrize(
@@ -154,8 +188,9 @@ def test_a_chain_of_locks_names_what_is_between() -> None:
 
 
 def test_names_from_outside_hold_no_control_characters() -> None:
-    recording = held_lock().name(HOG, "x\x1b[31m").name(HOLDER, "a\nb")
+    recording = held_lock().name(HOG, "x\x1b[31m;$(id)").name(HOLDER, "a\nb")
     found = found_in(recording)
     assert found
+    assert shlex.split(found.command.partition("$(")[2].rstrip(")"))[:2] == ["pgrep", "-wx"]
     for words in (found.headline, found.action, *found.evidence):
         assert words.isprintable()

@@ -1,6 +1,20 @@
 """Few slow waits, or none."""
 
-from tests.unit.verdict.frames import MS, frame, judged, pinned, tasks
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.model.host import Host
+from schedtop.model.rows import Rows
+from schedtop.panes.header import verdict_band
+from schedtop.verdict.engine import judge
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import HOST, MS, frame, judged, pinned, tasks
 
 
 def test_verdict_without_waits_is_quiet() -> None:
@@ -29,3 +43,80 @@ def test_a_few_slow_waits_have_no_common_cause() -> None:
     assert "the affinity mask" in verdict.evidence[0]
     assert judged(frame(pinned(5))).rule == "pinned"
     assert judged(frame(pinned(2, wait_ns=60 * MS))).rule == "pinned"
+
+
+ANY = "sudo schedtop activity"
+
+
+def service() -> Rows:
+    """Two processes of one cgroup, the first with two threads; and a task of another one."""
+    rows = np.concatenate([tasks(tid=tid, tgid=tgid) for tid, tgid in ((70, 70), (71, 70), (80, 80), (90, 90))])
+    rows["comm"], rows["cgroup_id"] = (b"web", b"web-log", b"web", b"cron"), (7, 7, 7, 9)
+    return rows
+
+
+def calm(host: Host = HOST, words: str = "", **settings: object) -> Verdict:
+    made = frame(tasks=service(), end_ns=NS_PER_S)
+    found = judge(History(host, [made]).view(ViewSettings(filter=Filter.parse(words), **settings)))  # type: ignore[arg-type]
+    assert found.rule == "calm" and found.command in found.action
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("", ANY),
+        ("cpu:1", ANY),
+        ("tid:71", "sudo schedtop path --tid 71"),
+        ("pid:70", "sudo schedtop path --pid 70"),
+        ("80", "sudo schedtop path --pid 80"),
+        ("web-log", "sudo schedtop path --pid 70"),
+        ("web", "sudo schedtop path --comm web"),
+        ("cgroup:web.service pid:70,80", "sudo schedtop path --cgroup /system.slice/web.service"),
+        ("pid:70,90", ANY),
+    ],
+)
+def test_where_nothing_waits_the_path_of_what_is_filtered_is_next(words: str, command: str) -> None:
+    assert calm(words=words).command == command
+
+
+@pytest.mark.parametrize(
+    ("group", "key", "command"),
+    [
+        ("thread", (71, 1), "sudo schedtop path --tid 71"),
+        ("process", (70,), "sudo schedtop path --pid 70"),
+        ("cgroup", (7,), ANY),
+        ("thread", (4711, 1), ANY),
+    ],
+)
+def test_where_nothing_waits_the_path_of_what_is_selected_is_next(
+    group: str, key: tuple[int, ...], command: str
+) -> None:
+    assert calm(group=group, selected_task=key).command == command
+    # The selection says more than the filter.
+    assert calm(words="comm:web,cron", group=group, selected_task=key).command == command
+
+
+def test_where_nothing_waits_the_scope_says_whose_path_is_next() -> None:
+    assert calm(replace(HOST, scope="pid:70")).command == "sudo schedtop path --pid 70"
+    assert calm(replace(HOST, scope="comm:a b:c")).command == ANY
+
+
+def test_a_name_of_a_filter_is_quoted_and_one_that_no_task_can_have_is_not_offered() -> None:
+    made = frame(tasks=np.concatenate([tasks(tid=tid, tgid=tid, comm=b"a;reboot") for tid in (1, 2)]))
+    assert judged(made, "comm:a;reboot").command == "sudo schedtop path --comm 'a;reboot'"
+
+
+def test_of_a_recording_no_task_is_there_to_be_followed() -> None:
+    assert calm(replace(HOST, recorded_source="btf"), "pid:70").command == ANY
+
+
+@pytest.mark.parametrize("pid", ["", "70", "4194304"])
+def test_the_next_step_fits_into_two_lines_of_a_narrow_screen(pid: str) -> None:
+    """With the key that says why, but for the longest numbers."""
+    verdict = calm(words="pid:70" if pid else "")
+    action = verdict.action.replace("--pid 70", f"--pid {pid}")
+    made = replace(verdict, action=action, headline="x" * 60, evidence=("p99 is 40 us",))
+    second = "".join(text for text, *_ in verdict_band(made, 78, "v")[1])
+    assert action in second
+    assert "v why" in second or len(pid) == 7

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from schedtop.base.units import NS_PER_S
-from schedtop.verdict.path import NOTHING_WAITS, with_path
+from schedtop.verdict.path import NOTHING_WAITS, RULE, with_path
 from schedtop.verdict.verdict import Verdict
+from tests import ROOT
 from tests.unit.path.test_walk import LATE, held_lock
 
 CALM = Verdict("ok", "calm", "Nothing waits: p99 is 20 µs")
@@ -25,7 +28,8 @@ def test_where_nothing_waits_an_inversion_is_the_verdict(rule: str) -> None:
     )
     assert "it does not wait for a CPU itself: Nothing waits" in found.evidence
     assert "300 µs a second were lost so, over 1.00 s" in found.evidence
-    assert found.action
+    assert found.command == "renice -n 10 -p $(pgrep -wx backup)"
+    assert found.action == f"Give backup less weight, or use a lock with priority inheritance: {found.command}"
 
 
 def test_half_of_the_time_is_an_alarm() -> None:
@@ -39,3 +43,10 @@ def test_a_verdict_that_has_a_cause_stays() -> None:
 
 def test_without_an_inversion_it_stays() -> None:
     assert with_path(CALM, None, NS_PER_S) is CALM
+
+
+def test_the_documentation_has_it_with_its_levels() -> None:
+    text = (ROOT / "docs/blame.md").read_text(encoding="utf-8")
+    assert f"| `{RULE}` | notice, alarm |" in text
+    told = text.partition("in place of ")[2].partition(":")[0]
+    assert set(re.findall(r"`([\w-]+)`", told)) == set(NOTHING_WAITS) - {"measuring"}

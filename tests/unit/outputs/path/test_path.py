@@ -42,7 +42,9 @@ def test_an_inversion_is_the_first_line_and_a_field() -> None:
     )
     assert lines[1] == sentence(summary_of(known))
     assert "  a futex may be a condition: then flusher holds nothing, but is to signal it" in lines
+    assert f"  {known.inversion.action}" in lines and known.inversion.command in known.inversion.action
     data = document(known)["inversion"]
+    assert (data["action"], data["command"]) == (known.inversion.action, known.inversion.command)
     assert data["headline"] == lines[0] and data["evidence"][0].startswith("flusher was ready to run and had no CPU")
     assert data["late"] == {"tid": LATE, "comm": "rpc-worker", "nice": 0, "policy": None, "cpus": []}
     assert data["holder"] == {"tid": HOLDER, "comm": "flusher", "nice": None, "policy": None, "cpus": None}
