@@ -371,7 +371,7 @@ def test_all_tasks_at_once_with_short_lived_ones(front_end: str) -> None:
 def test_measurement_counts_blocks_that_find_no_room() -> None:
     with ended(python(STORM), python("import time\nwhile True: time.sleep(0.001)")):
         with LiveOffCpu(limits=Limits(stacks=8)) as source:
-            few_stacks = source.take(NS_PER_S // 4, threading.Event())
+            few_stacks = source.take(NS_PER_S // 2, threading.Event())
             # What meets another one in the first table is found in the second one.
             rows = source._programs.rows()
             seen = {stack for side in ("user_stack", "kernel_stack") for stack in rows[side].tolist()}

@@ -281,13 +281,15 @@ def test_deadline_task_without_runtime_is_named(watch: Watcher, front_end: str) 
 def test_missed_deadlines_are_told_as_late_as_they_were(watch: Watcher) -> None:
     """Two jobs a CPU whose deadlines are earlier, of 9 ms each, so that a third can begin 18 ms after they all woke."""
     repeat_s, deadline_ns = 0.1, 13 * NS_PER_MS
-    # A period that is over for certain when the next job wakes.
-    common: dict[str, Any] = {"period_ns": 90 * NS_PER_MS, "code": JOBS_AT_ONCE, "repeat_s": repeat_s}
+    common: dict[str, Any] = {"code": JOBS_AT_ONCE, "repeat_s": repeat_s}
     with ExitStack() as stack:
         for rival in range(2 * (os.cpu_count() or 1)):
             earlier_ns = (11 + rival // (os.cpu_count() or 1)) * NS_PER_MS
-            stack.enter_context(deadline_job(0.009, 10 * NS_PER_MS, deadline_ns=earlier_ns, **common))
-        late = stack.enter_context(deadline_job(0.001, 5 * NS_PER_MS, deadline_ns=deadline_ns, **common))
+            # A period that is over for certain when the next job wakes.
+            rivals = {"deadline_ns": earlier_ns, "period_ns": 90 * NS_PER_MS}
+            stack.enter_context(deadline_job(0.009, 10 * NS_PER_MS, **rivals, **common))
+        # With a longer period it would be throttled when it moves after its deadline (dl_check_constrained_dl()).
+        late = stack.enter_context(deadline_job(0.001, 5 * NS_PER_MS, period_ns=deadline_ns, **common))
         verdict = watch.verdict(3, f"tid:{late.pid}")
         rows, end_s, window_s = waits_of(watch.frame, late), watch.frame.end_ns / 1e9, watch.frame.duration_s
         follow(verdict)
