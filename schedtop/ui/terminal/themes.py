@@ -16,6 +16,7 @@ from schedtop.ui.terminal.ink import Depth
 _COLOURED = {
     "faint-style": "none",
     "notice-style": "bold",
+    "level-style": "none",
     "alarm-style": "bold",
     "frozen-style": "bold",
     "cursor-style": "bold",
@@ -173,6 +174,7 @@ TERMINAL = Theme(
         "frozen-background": _OWN,
         "faint-style": "none",
         "notice-style": "bold",
+        "level-style": "bold",
         # Reversed, the terminal's own background is the text: readable on a dark one and on a light one.
         "alarm-style": "bold reverse",
         "frozen-style": "bold reverse",
@@ -204,6 +206,7 @@ MONO = Theme(
         **dict.fromkeys(("frozen-foreground", "frozen-background"), _OWN),
         "faint-style": "dim",
         "notice-style": "bold",
+        "level-style": "bold",
         "alarm-style": "bold reverse",
         "frozen-style": "bold reverse",
         "cursor-style": "reverse",

@@ -88,19 +88,20 @@ class LatencyPane(Pane[View]):
     LEAST = Size(38, 9)
     PARTS = ("latency",)
     READING = (
-        "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
-        "when a sleeping task is woken; a preemption wait starts when a running task is preempted; "
-        "a fork wait is that of a new task until it first runs. "
-        "In the histogram wakeup and fork waits grow upwards, preemption waits hang downwards; both axes are "
-        "logarithmic (log), with counts at 1, 10, 100, and waits right of the mark `slow` are over the threshold. A "
-        "percentile is dim where the waits are too few for it: p99 takes a hundred. p99 = 10 ms: one wait in a hundred "
-        "is longer. While a task is selected, or a group of them (g), its waits alone are shown, of all kinds together."
+        "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait "
+        "starts when a sleeping task is woken; a preemption wait starts when a running task is preempted; a "
+        "fork wait is that of a new task until it first runs. In the histogram wakeup and fork waits grow "
+        "upwards, preemption waits hang downwards; both axes are logarithmic (log), with counts at 1, 10, 100, "
+        "and waits right of the mark `slow` are over the threshold. A percentile is amber from the threshold "
+        "on, and dim where the waits are too few for it: p99 takes a hundred. While a task is selected, or a "
+        "group of them (g), its waits alone are shown, of all kinds together."
     )
-    ADVICE = (
-        "A service feels its wakeup waits: p99 of some milliseconds is what its users feel, too; look at slow waits "
-        "for who. Long fork waits: more new tasks than the CPUs can start. High preemption waits with low wakeup "
-        "waits: many tasks that compute, as it should be in batch work. "
-        "A second hump right of the first: a part of the tasks waits for whole time slices."
+    SIGNS = (
+        ("wakeup p99 of some ms", "users of the service feel it", "Slow waits say which task was late, and why"),
+        ("long preemption, short wakeup", "many tasks that compute", "nothing, if it is batch work"),
+        ("long fork waits", "more new tasks than the CPUs can start", "Short-lived: what starts them"),
+        ("a second hump on the right", "some tasks wait for whole time slices", "Tasks by run delay (s): which"),
+        ("max far above p99", "rare, but long: a quota, a pinned task, steal", "the cause in Slow waits"),
     )
     COLUMN_HELP = (("Columns", FORMS[0]),)
 
