@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -269,13 +270,22 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
 
 def _clauses(headline: str, room: int, below: int) -> tuple[str, str]:
     """As many whole clauses of a headline as fit in two lines, the first of `room` cells and the second of `below`."""
-    kept = headline
-    while at := max(kept.rfind(", "), kept.rfind("; "), 0):
-        kept = kept[:at]
-        first, rest = broken(f"{kept} …", room)
-        if width_of(rest) <= below:
+    for end in reversed(list(_ends(headline))):
+        first, rest = broken(f"{headline[:end]} …", room)
+        if not rest or width_of(rest) <= below:
             return first, rest
     return clip(headline, room), ""
+
+
+def _ends(headline: str) -> Iterator[int]:
+    """Where a headline may end: before a clause, before what stands in parentheses, and behind that."""
+    depth = 0
+    for at, char in enumerate(headline):
+        if not depth and headline.startswith((", ", "; ", " ("), at):
+            yield at
+        depth += (char == "(") - (char == ")")
+        if char == ")" and not depth:
+            yield at + 1
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Generic, TypeVar
 
 from schedtop.widgets.strips import Span, fit
@@ -100,7 +101,7 @@ def header_spans(placed: Placed[C], sort: str | None) -> list[Span]:
 
 def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     """The lines of the visible rows, neighbouring cells of one style joined to one span."""
-    runs: list[tuple[Sequence[str], list[list[str]]]] = []
+    runs: list[tuple[str | list[str], list[list[str]]]] = []
     for column, width in placed:
         cells = column.cells(context)
         texts = [fit(text, width, column.right) for text in cells]
@@ -112,8 +113,9 @@ def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     gap = " " * GAP
     lines: list[list[Span]] = [[] for _ in range(count)]
     for styles, columns in runs:
-        for line, cells, style in zip(lines, zip(*columns, strict=True), styles, strict=True):
-            text = gap.join(cells) + gap
+        texts = [gap.join(cells) + gap for cells in zip(*columns, strict=True)]
+        each: Iterable[str] = repeat(styles) if isinstance(styles, str) else styles
+        for line, text, style in zip(lines, texts, each, strict=False):
             if line and line[-1][1] == style:
                 line[-1] = (line[-1][0] + text, style)
             else:
@@ -121,14 +123,14 @@ def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     return lines
 
 
-def _cell_styles(column: Column[C], context: C, cells: Sequence[str]) -> Sequence[str]:
-    """The style of each cell."""
+def _cell_styles(column: Column[C], context: C, cells: Sequence[str]) -> str | list[str]:
+    """The style of all cells, or of each."""
     style = column.style
-    if column.level is not None:
-        levels = column.level(context)
+    levels: Sequence[str] = column.level(context) if column.level is not None else ()
+    if any(levels):
         return [level or ("dim" if cell in NOTHING else style) for cell, level in zip(cells, levels, strict=True)]
     if column.named or style in UNDIMMED or NOTHING.isdisjoint(cells):
-        return [style] * len(cells)
+        return style
     return ["dim" if cell in NOTHING else style for cell in cells]
 
 

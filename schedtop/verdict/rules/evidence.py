@@ -26,7 +26,7 @@ def too_short(f: Facts) -> Finding | None:
     if f.frame.interval_ns >= SHORTEST_NS:
         return None
     span = format_ns(f.frame.interval_ns)
-    return Finding(f"{span} are too short to judge", (), *typed("Choose a longer window (w) or interval", _LONGER))
+    return Finding(f"{span} are too short to judge", (), *typed("Choose a longer window or interval", _LONGER))
 
 
 def unavailable(f: Facts) -> Finding | None:
@@ -43,7 +43,7 @@ def nothing_passes(f: Facts) -> Finding | None:
     if not f.names_tasks or len(f.view.tasks) or len(f.slow.rows):
         return None
     headline = "Nothing passes the filter: no task to judge"
-    action = typed("Check the filter (f), or see all that runs", LIST_RUNNERS)
+    action = typed("Check the filter, or see all that runs", LIST_RUNNERS)
     if "tasks" in f.frame.unavailable:
         headline = f"Nothing slow passes the filter, and tasks are not known: {f.frame.unavailable['tasks']}"
     return Finding(headline, context_words(f), *action)
@@ -55,7 +55,7 @@ def contradiction(f: Facts) -> Finding | None:
     if not evidence:
         return None
     headline = "The evidence contradicts itself: why tasks wait is not known"
-    return Finding(headline, (*evidence, *context_words(f)), *typed("Look at a longer window (w)", _LONGER))
+    return Finding(headline, (*evidence, *context_words(f)), *typed("Look at a longer window", _LONGER))
 
 
 def _too_much_steal(f: Facts) -> Iterator[str]:
@@ -90,7 +90,7 @@ def incomplete(f: Facts) -> Finding | None:
     command = f"sudo schedtop --threshold {exact_duration(2 * f.frame.threshold_ns)}"
     headline = f"Why tasks wait is not known: {percent(f.missing)} of the slow waits were not seen"
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, *typed("Raise the threshold (+) until all are seen", command))
+    return Finding(headline, evidence, *typed("Raise the threshold until all are seen", command))
 
 
 def few(f: Facts) -> Finding | None:
@@ -99,7 +99,7 @@ def few(f: Facts) -> Finding | None:
     if f.slow.enough or f.names_tasks or count >= FEW_WAITS:
         return None
     headline = f"Nothing is slow, but only {counted(count, 'wait')} ended: too little to judge"
-    return Finding(headline, context_words(f), *typed("Choose a longer window (w)", _LONGER))
+    return Finding(headline, context_words(f), *typed("Choose a longer window", _LONGER))
 
 
 def undecided(_: Facts) -> Finding:

@@ -66,9 +66,12 @@ async def test_an_alarm_in_a_replay(size: Size, request: pytest.FixtureRequest) 
     )
     async with paused(ALARM, size) as (pilot, app):
         await until(pilot, lambda: "ALARM" in text_of(app)[0])
+        assert text_of(app)[1].endswith("v why")
         await snapshots.compare(f"{ALARM}-overview", pilot, lambda: text_of(app))
         assert_widths(app)
         await pilot.press("5", "down")
+        if size.width > 80:
+            await until(pilot, lambda: "q Quit  Enter Task" in text_of(app)[-1])
         await snapshots.compare(f"{ALARM}-task", pilot, lambda: text_of(app))
     snapshots.check()
 

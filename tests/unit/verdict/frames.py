@@ -114,7 +114,7 @@ def assert_told_whole(verdict: Verdict, width: int = 78) -> None:
     if taken + WORD_BREAK <= 2 * width:
         assert verdict.headline in shown, band
     else:
-        clauses = [verdict.headline[: found.start()] for found in re.finditer("[,;] ", verdict.headline)]
+        clauses = [verdict.headline[: found.start()] for found in re.finditer(r"[,;] | \(|(?<=\))", verdict.headline)]
         assert verdict.headline in shown or any(f"{clause} …" in shown for clause in clauses), band
 
 

@@ -22,6 +22,7 @@ from schedtop.base.units import (
 )
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
+from schedtop.panes.levels import wait_style
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,
@@ -142,8 +143,9 @@ class OverTimePane(Pane[View]):
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
         quota_ns = max(throttled_ns(view.frame, cpus), default=0)
+        level = wait_style(longest[-1], view.frame.threshold_ns)
         quota: Spans = [(f" {THROTTLED_MARK}{format_brief_ns(quota_ns)}", "throttled")] if quota_ns else []
-        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), "strong"), *quota]
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), level or "strong"), *quota]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

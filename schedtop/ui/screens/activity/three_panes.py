@@ -14,12 +14,7 @@ from schedtop.panes.activity.table import ActivityPane
 from schedtop.panes.activity.tcp import TcpPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.keys.bindings import key
-
-STEP = 4
-"""The height of the table follows its number of rows in steps of so many: the panes below shall not jump."""
-
-TABLE_FRAME = 3
-"""Lines of the table that are no rows: the border and the header."""
+from schedtop.ui.layout.fitted import Fitted
 
 
 class ThreePanes:
@@ -41,8 +36,7 @@ class ThreePanes:
         self.below = Horizontal(self.calls, self.tcp, id="below")
         self.box = Vertical(self.table, self.below, id="activity")
         self._screen = screen
-        self._rows = 0
-        """Rows that the table has room for at most."""
+        self._fitted = Fitted(self.table)
 
     @property
     def every(self) -> tuple[Pane[ActivityView], ...]:
@@ -61,16 +55,9 @@ class ThreePanes:
 
     def show(self, view: ActivityView) -> None:
         """Shows another moment in all."""
-        rows = max(1, len(view.rows))
-        if not self._rows - 2 * STEP < rows <= self._rows:
-            self._rows = -(-rows // STEP) * STEP
-            self._bound_table()
         for pane in self.every:
             pane.show(view)
-
-    def _bound_table(self) -> None:
-        """The table is no higher than its rows need, unless it is alone: the panes below get the rest."""
-        self.table.styles.max_height = None if self.is_zoomed or not self._rows else self._rows + TABLE_FRAME
+        self._fitted.fit(self.table.total_rows, alone=self.is_zoomed)
 
     def forget(self) -> None:
         """Shows nothing in all."""
@@ -98,7 +85,7 @@ class ThreePanes:
     def action_zoom(self) -> None:
         """The pane with the focus alone, or all."""
         self.box.toggle_class("zoomed")
-        self._bound_table()
+        self._fitted.fit(self.table.total_rows, alone=self.is_zoomed)
         self.focus(self.focused)
 
     def action_next_pane(self, step: int) -> None:

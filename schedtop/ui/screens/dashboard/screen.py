@@ -21,7 +21,6 @@ from schedtop.model.source import Source
 from schedtop.panes.header import HeaderPane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.queue.pane import QueuePane
-from schedtop.panes.task.past import Subject
 from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
@@ -29,7 +28,7 @@ from schedtop.ui.keys.bindings import KeyRow, in_bar_order, key
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
-from schedtop.ui.screens.dashboard.chosen import chosen_subject
+from schedtop.ui.screens.dashboard.chosen import first_key, task_keys
 from schedtop.ui.screens.dashboard.details import Details
 from schedtop.ui.screens.dashboard.exporter import Exporter
 from schedtop.ui.screens.dashboard.hint import Hint
@@ -53,9 +52,6 @@ COMPACT = Size(80, 20)
 
 IN_FRONT = 6
 """How many keys stand before those of panes."""
-
-OF_TASK = ("open", "path")
-"""What is done with a task: it stands in the bar while one is selected."""
 
 NEEDED = 3
 """So many keys are always in the bar: the tabs of the presets give way to them."""
@@ -275,7 +271,7 @@ class Dashboard(Screen[None]):
         words = {"freeze": "Thaw"} if frozen else {}
         words |= {"record": "Stop rec"} if recording else {}
         own = self.action_list.of_screen()
-        self.query_one(HeaderPane).why_key = next((row.first_key for row in own if row.name == "verdict"), "")
+        self.query_one(HeaderPane).why_key = first_key(own, "verdict")
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in in_bar_order(own)]
         needed = NEEDED
         if frozen:
@@ -283,12 +279,9 @@ class Dashboard(Screen[None]):
             keys.insert(NEEDED, (" ".join(row.first_key for row in steps), "Step", "step(-1)"))
             # With the key that ends it.
             needed += 2
-        if isinstance(chosen_subject(self.pane_layout.current, self.shown.view), Subject):
-            # What else to see of it is found where one looks for it.
-            of_task = [row for row in own if row.name in OF_TASK]
-            keys = [*keys[:needed], *((row.first_key, row.word, row.action) for row in of_task), *keys[needed:]]
-            keys = [key for at, key in enumerate(keys) if key not in keys[:at]]
-            needed += len(of_task)
+        of_task = task_keys(self.pane_layout.current, self.shown.view, own)
+        keys = [*keys[:needed], *of_task, *(key for key in keys[needed:] if key not in of_task)]
+        needed += len(of_task)
         if recording:
             keys.sort(key=lambda shown: shown[2] != "record")
             needed += 1

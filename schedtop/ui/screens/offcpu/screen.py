@@ -183,6 +183,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         else:
             words = self.listing.list(self.shown.lines)
             self.panes.threads.take(self.listing.listed, self.listing.order, words)
+            self.panes.fit()
             self._show_stacks()
         self._show_header()
 
