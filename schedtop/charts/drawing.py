@@ -78,8 +78,9 @@ def _draw(figure: Any, line: Line, colour: int, scale: Scale, columns: int) -> N
 
 
 def _tick_words(chart: Chart, value: float) -> str:
-    """A value of the scale, without needless zeros: `1ms`, `25k`, `50%`."""
-    return _ZEROS.sub("", chart.format(value).replace(" ", ""))
+    """A value of the scale, without needless zeros: `1 ms`, `25k`, `50 %`; without the blank if that is too long."""
+    words = _ZEROS.sub("", chart.format(value))
+    return words if len(words) < MARGIN else words.replace(" ", "")
 
 
 def _spans(line: str, styles: dict[int, str]) -> list[Span]:

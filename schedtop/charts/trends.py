@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.histogram import Histogram
-from schedtop.base.units import NS_PER_S, format_count, format_ratio, format_short_ns, rate
+from schedtop.base.units import NS_PER_S, format_brief_ns, format_count, format_ratio, rate
 from schedtop.charts.chart import Chart, Line
 from schedtop.model.frame import Frame
 
@@ -50,8 +50,8 @@ TRENDS = (
     Trend(
         "latency",
         "Runqueue latency",
-        (("max_ns", "max", "slow"), ("p99_ns", "p99", "preemption"), ("p50_ns", "p50", "wakeup")),
-        format_short_ns,
+        (("max_ns", "max", "text"), ("p99_ns", "p99", "preemption"), ("p50_ns", "p50", "wakeup")),
+        format_brief_ns,
         "latency",
         by_cpu="max_ns",
         logarithmic=True,
@@ -72,7 +72,7 @@ TRENDS = (
     Trend(
         "pressure",
         "CPU pressure (PSI)",
-        (("some", "some", "preemption"), ("full", "full", "slow")),
+        (("some", "some", "preemption"), ("full", "full", "text")),
         format_ratio,
         "pressure",
         least_high=0.05,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -145,10 +146,10 @@ class HeaderPane(Canvas, can_focus=False):
 
     def _state_line(self, view: View, width: int) -> list[Span]:
         state, clock = self._state(view), self._clock(view)
-        recording: Parts = [[(self.recording, "alarm")]] if self.recording else []
+        recording: Parts = [[(self.recording, "frozen")]] if self.recording else []
         ext = view.frame.sched_ext
         # Which scheduler it is matters more than all that follows.
-        other: Parts = [[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "notice")]] if ext else []
+        other: Parts = [[("sched_ext ", "dim"), (clip(steady(ext.words), 30), "key")]] if ext else []
         first, room = [state, *recording, *other], width - spans_width(clock) - 1
         shown = self._shown(view, room - parts_width([*first, []]))
         line = whole_parts([*first, *shown, *self._host(view)], room, SEPARATOR)
@@ -198,12 +199,12 @@ class HeaderPane(Canvas, can_focus=False):
             parts.append(threshold)
         parts += _loss_parts(frame.loss, loss_level)
         if view.host.scope:
-            parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "notice")])
+            parts.append([("only ", "dim"), (clip(steady(view.host.scope), 30), "key")])
         if settings.selects:
             offline = "" if view.cpu_ids else ", offline"
-            parts.append([("selected ", "dim"), (clip(view.cpus_words, 34) + offline, "notice")])
+            parts.append([("selected ", "dim"), (clip(view.cpus_words, 34) + offline, "key")])
         if settings.filter:
-            parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "notice")])
+            parts.append([("filter ", "dim"), (clip(steady(str(settings.filter)), 30), "key")])
         if self.triggers:
             parts.append(self.triggers)
         steal = frame.ratio("steal_ns", view.cpu_ids)
@@ -229,7 +230,7 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     """Two lines in the colour of the level: headline and action; then evidence where there is room for it.
 
     The action goes on where the headline ends if it needs to. Of an action that does not fit only the command is shown,
-    and before that is cut, the headline is. What does not fit at all ends with an ellipsis.
+    and before that is cut, the headline loses its last clauses. What does not fit at all ends with an ellipsis.
     """
     if verdict is None:
         return [[], []]
@@ -251,7 +252,9 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     if command and width_of(below) > width - 1:
         below = "   ".join(filter(None, (rest, command)))
         if rest and width_of(below) > width - 1:
-            first, below = clip(headline, room), action if width_of(action) < width else command
+            first, rest = _clauses(headline, room, width - 1 - width_of(command) - 3)
+            whole = action if not rest and width_of(action) < width else command
+            below = "   ".join(filter(None, (rest, whole)))
     room = max(1, width - 1)
     if width_of(below) <= room - spans_width(why):
         room -= spans_width(why)
@@ -260,11 +263,29 @@ def verdict_band(verdict: Verdict | None, width: int, why_key: str = "") -> list
     parts: Parts = [[(clip(below, room), plain)]] if below else []
     second = whole_parts([*parts, *evidence], room, (SEPARATOR[0], plain if banded else SEPARATOR[1]))
     lines: list[list[Span]] = [[(head, level.style), (" ", plain), (first, strong)], [(" ", plain), *second]]
-    gap = width - spans_width(lines[1]) - spans_width(why)
-    if gap > 0:
-        lines[1] += [(" " * gap, plain), *why]
+    lines[1] += [(" " * max(0, width - spans_width(lines[1]) - spans_width(why)), plain), *why]
     lines[0].append((" " * max(0, width - spans_width(lines[0])), plain))
     return lines
+
+
+def _clauses(headline: str, room: int, below: int) -> tuple[str, str]:
+    """As many whole clauses of a headline as fit in two lines, the first of `room` cells and the second of `below`."""
+    for end in reversed(list(_ends(headline))):
+        first, rest = broken(f"{headline[:end]} …", room)
+        if not rest or width_of(rest) <= below:
+            return first, rest
+    return clip(headline, room), ""
+
+
+def _ends(headline: str) -> Iterator[int]:
+    """Where a headline may end: before a clause, before what stands in parentheses, and behind that."""
+    depth = 0
+    for at, char in enumerate(headline):
+        if not depth and headline.startswith((", ", "; ", " ("), at):
+            yield at
+        depth += (char == "(") - (char == ")")
+        if char == ")" and not depth:
+            yield at + 1
 
 
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:

@@ -48,7 +48,9 @@ class Pane(Canvas, Generic[Moment]):
     READING: ClassVar[str] = ""
     """How to read the pane, for the help screen."""
     ADVICE: ClassVar[str] = ""
-    """What to do about what it shows, if READING does not say."""
+    """What to do about what it shows, if neither READING nor SIGNS say."""
+    SIGNS: ClassVar[Sequence[tuple[str, str, str]]] = ()
+    """What to see in it, what that means, and what to do."""
     COLUMN_HELP: ClassVar[Sequence[tuple[str, Sequence[Column[Any]]]]] = ()
     """Its columns, under a title for each set of them."""
 

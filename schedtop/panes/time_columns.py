@@ -95,14 +95,19 @@ class TimeColumns:
         """Drops what is kept of Frames."""
         self.placed = None
 
-    def place(self, view: View, margin: int, width: int, pitch: int = 0) -> Placed:
-        """The Frames of a View in `width` columns from the cell `margin` on, again after each `pitch` cells."""
+    def place(self, view: View, margin: int, width: int, pitch: int = 0, cells: int = 1) -> Placed:
+        """The Frames of a View in `width` columns from the cell `margin` on, again after each `pitch` cells.
+
+        `cells`: how wide a column of several intervals is.
+        """
         frames = (*view.series, *view.later)
         spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
         grid = self._keeper.grid(spans, self.per_column)
         if self._widens and self.per_column == 1:
             held = grid.column(frames[-1].end_ns) - grid.column(frames[0].end_ns - frames[0].interval_ns)
             grid = replace(grid, cells=cells_of(held, width))
+        elif cells > 1:
+            grid = replace(grid, cells=cells)
         newest, now = grid.column(frames[-1].end_ns), view.frame.end_ns
         at = grid.column(now)
         right = self._edge.column(grid, newest, at, width)
@@ -149,7 +154,7 @@ class TimeColumns:
             words = f" {format_round_ns(round(view.frame.interval_ns, -8) or view.frame.interval_ns)} "
             start = (len(mark) - len(words)) // 2
             mark = mark[:start] + words + mark[start + len(words) :]
-        return [(margin, "head"), (text[:begin], "head"), (mark, "notice"), (text[end + 1 :], "head")]
+        return [(margin, "head"), (text[:begin], "head"), (mark, "key"), (text[end + 1 :], "head")]
 
     @property
     def scale_words(self) -> str:

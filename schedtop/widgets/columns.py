@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Generic, TypeVar
 
 from schedtop.widgets.strips import Span, fit
@@ -12,6 +13,12 @@ C = TypeVar("C")
 
 GAP = 1
 """Cells between two columns."""
+
+NOTHING = frozenset(("0", "0 ", "0.0", "0.00", "0 ns", "0 B", "0/s"))
+"""What cells say of which there is nothing. A dot is faint as it is, and its colour would have to be sent."""
+
+UNDIMMED = frozenset(("strong", "dim"))
+"""The styles of columns of names, and of those that are dim anyway."""
 
 AIR_MOST = 5
 """Cells of air that a column gets at most where the width is larger than all columns can use."""
@@ -24,7 +31,8 @@ class Column(Generic[C]):
     `cells` gives one text a visible row; `rank` says how early the column goes when the width does not suffice
     (0 stays longest); `grow` is the most that it takes beyond `width`; `sort` is the key that sorts by it;
     `meaning` is what the help says of it; `part` the part of a Frame without which it is empty; `quiet` the field of
-    a row that it tells, if a table may leave it out while that is zero everywhere.
+    a row that it tells, if a table may leave it out while that is zero everywhere. `level` gives the style of each
+    cell by its value, empty for that of the column; cells of NOTHING are dim, unless `named`: numbers are then names.
     """
 
     header: str
@@ -38,6 +46,8 @@ class Column(Generic[C]):
     meaning: str = ""
     part: str = ""
     quiet: str = ""
+    level: Callable[[C], Sequence[str]] | None = None
+    named: bool = False
 
 
 def explained(columns: Sequence[Column[C]], meanings: Mapping[str, str]) -> tuple[Column[C], ...]:
@@ -91,16 +101,37 @@ def header_spans(placed: Placed[C], sort: str | None) -> list[Span]:
 
 def row_lines(placed: Placed[C], context: C, count: int) -> list[list[Span]]:
     """The lines of the visible rows, neighbouring cells of one style joined to one span."""
-    runs: list[tuple[str, list[list[str]]]] = []
+    runs: list[tuple[str | list[str], list[list[str]]]] = []
     for column, width in placed:
-        texts = [fit(text, width, column.right) for text in column.cells(context)]
-        if runs and runs[-1][0] == column.style:
+        cells = column.cells(context)
+        texts = [fit(text, width, column.right) for text in cells]
+        styles = _cell_styles(column, context, cells)
+        if runs and runs[-1][0] == styles:
             runs[-1][1].append(texts)
         else:
-            runs.append((column.style, [texts]))
+            runs.append((styles, [texts]))
     gap = " " * GAP
-    joined = [(style, [gap.join(cells) + gap for cells in zip(*texts, strict=True)]) for style, texts in runs]
-    return [[(texts[row], style) for style, texts in joined] for row in range(count)]
+    lines: list[list[Span]] = [[] for _ in range(count)]
+    for styles, columns in runs:
+        texts = [gap.join(cells) + gap for cells in zip(*columns, strict=True)]
+        each: Iterable[str] = repeat(styles) if isinstance(styles, str) else styles
+        for line, text, style in zip(lines, texts, each, strict=False):
+            if line and line[-1][1] == style:
+                line[-1] = (line[-1][0] + text, style)
+            else:
+                line.append((text, style))
+    return lines
+
+
+def _cell_styles(column: Column[C], context: C, cells: Sequence[str]) -> str | list[str]:
+    """The style of all cells, or of each."""
+    style = column.style
+    levels: Sequence[str] = column.level(context) if column.level is not None else ()
+    if any(levels):
+        return [level or ("dim" if cell in NOTHING else style) for cell, level in zip(cells, levels, strict=True)]
+    if column.named or style in UNDIMMED or NOTHING.isdisjoint(cells):
+        return style
+    return ["dim" if cell in NOTHING else style for cell in cells]
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

@@ -54,7 +54,7 @@ class ActivityHeader(Canvas, can_focus=False):
         first: list[Spans] = [*title, [(format_clock(activity.start_time_ns + activity.interval_ns), "strong")]]
         first += [[(f"{format_elapsed(behind_ns)} behind", "notice")]] if behind_ns else []
         first.append([("window ", "dim"), (format_round_ns(self._view.settings.window_ns), "strong")])
-        first.append([(f"only {steady(scope)}", "notice") if scope else ("all tasks", "text")])
+        first.append([(f"only {steady(scope)}", "key") if scope else ("all tasks", "text")])
         first += [[(part, "notice")] for part in (_untold(activity),) if part]
         lost = loss_words(activity)
         second = [*extra, *([[("lost: ", "notice"), (lost, "notice")]] if lost else []), *_sums(self._view)]

@@ -42,7 +42,7 @@ class TcpPane(Pane[ActivityView]):
     WAITING = ""
     READING = (
         "How often TCP connections of the host went from one state (the row) to another (the column) in the window, "
-        "whatever the filter; only states that occurred are there. Many from SYN_SENT to CLOSED: nobody listens there, "
+        "whatever the filter; only states that occurred are there. Many from SYN_SENT to CLOSED: nothing listens, "
         "or it does not answer. More to CLOSE_WAIT than from it: a program does not close what its peer has closed. "
         "The first line: connections open now, the smoothed round-trip time, and what was sent again (retransmits)."
     )

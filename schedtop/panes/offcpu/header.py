@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from schedtop.base.units import format_clock, format_count, format_counted, format_elapsed, format_ns, format_round_ns
+from schedtop.base.units import (
+    format_clock,
+    format_count,
+    format_counted,
+    format_elapsed,
+    format_ns,
+    format_ratio,
+    format_round_ns,
+)
 from schedtop.offcpu.loss import OffCpuLoss
 from schedtop.offcpu.measurement import OffCpu
+from schedtop.offcpu.threads import ThreadLine
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, clip, spans_width, steady, whole_parts, width_of
 
@@ -15,10 +24,10 @@ LEAST_EXTRA = 12
 
 
 class OffCpuHeader(Canvas, can_focus=False):
-    """Two lines, as many whole parts of them as fit."""
+    """What is held up most and what to do; two lines on the measurement, as many whole parts of them as fit."""
 
     DEFAULT_CSS = """
-    OffCpuHeader { height: 2; padding: 0 1; background: $panel; }
+    OffCpuHeader { height: 3; padding: 0 1; background: $panel; }
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -27,15 +36,21 @@ class OffCpuHeader(Canvas, can_focus=False):
         self._offcpu: OffCpu | None = None
         self._min_ns = 0
         self._extra: list[Span] = []
+        self._worst: ThreadLine | None = None
 
-    def show(self, state: Span, offcpu: OffCpu | None, min_ns: int, extra: list[Span]) -> None:
-        """Shows another measurement, if there is one; `min_ns` is asked for, `extra` words say what else holds."""
-        self._state, self._offcpu, self._min_ns, self._extra = state, offcpu, min_ns, extra
+    def show(
+        self, state: Span, offcpu: OffCpu | None, min_ns: int, extra: list[Span], worst: ThreadLine | None = None
+    ) -> None:
+        """Shows another measurement, if there is one; `min_ns` is asked for, `extra` words say what else holds.
+
+        `worst`: the thread that is held up most, if any is.
+        """
+        self._state, self._offcpu, self._min_ns, self._extra, self._worst = state, offcpu, min_ns, extra, worst
         self.draw()
 
     def on_unmount(self) -> None:
         # The framework may keep the widget for a while, but nothing needs the measurement any more.
-        self._offcpu = None
+        self._offcpu = self._worst = None
 
     def draw(self) -> None:
         width = self.inner.width
@@ -43,11 +58,11 @@ class OffCpuHeader(Canvas, can_focus=False):
             return
         title: list[Span] = [("Off-CPU time", "key")]
         if self._offcpu is None:
-            self.put([whole_parts([title, [self._state], minimum_words(None, self._min_ns)], width, SEPARATOR)])
+            self.put([[], whole_parts([title, [self._state], minimum_words(None, self._min_ns)], width, SEPARATOR)])
             return
         offcpu = self._offcpu
         first: list[list[Span]] = [title, [self._state], _since(offcpu), minimum_words(offcpu, self._min_ns)]
-        first += [[(f"only {steady(offcpu.host.scope)}", "notice")] if offcpu.host.scope else [("all threads", "text")]]
+        first += [[(f"only {steady(offcpu.host.scope)}", "key")] if offcpu.host.scope else [("all threads", "text")]]
         second: list[list[Span]] = [[("blocked ", "dim"), (format_ns(offcpu.blocked_ns), "strong")]]
         second.append([("run delay ", "dim"), (format_ns(offcpu.runnable_ns), "strong")])
         lost = bool(offcpu.loss.lost)
@@ -55,7 +70,22 @@ class OffCpuHeader(Canvas, can_focus=False):
         second += [[(steady(note), "notice")] for note in offcpu.notes]
         second += [] if lost else [[("nothing lost", "dim")]]
         second += [[(words, "dim")] for words in _without_names(offcpu.loss)]
-        self.put([whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
+        headline = headline_spans(self._worst, offcpu.duration_ns, width)
+        self.put([headline, whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)])
+
+
+def headline_spans(worst: ThreadLine | None, duration_ns: int, width: int) -> list[Span]:
+    """Which thread is held up most and where, and the command that follows it; that is whole before the rest is."""
+    if worst is None or not duration_ns:
+        return [("No thread is held up: each ran, or waited for work to do", "strong")]
+    name, share = steady(worst.thread.comm), format_ratio(min(1.0, worst.held_ns / duration_ns))
+    number = f" ({worst.thread.tid})" if worst.thread.tid else ""
+    where = f", mostly in {steady(worst.place)}" if worst.place else ""
+    command = f"   → P, or schedtop path --tid {worst.thread.tid}" if worst.thread.tid else ""
+    for words in (f"{name}{number} is held up {share} of the time{where}", f"{name}{number} is held up {share}{where}"):
+        if width_of(words) + width_of(command) <= width:
+            break
+    return [(clip(words, max(0, width - width_of(command))), "strong"), (command, "text")]
 
 
 def _without_names(loss: OffCpuLoss) -> list[str]:

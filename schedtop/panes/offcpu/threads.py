@@ -140,10 +140,11 @@ class ThreadsPane(Pane[Any], KeyedTable[ThreadRows]):
         " the time come last: they may be stuck, but mostly nothing waits for them; but a lock of a file, or an "
         "uninterruptible wait, that lasts all the time is at its place: no thread waits for work there."
     )
-    ADVICE = (
-        "Take the thread on top and read its stacks: the first name says what it waits for, a lock (futex, mutex), a "
-        "disk (D), a socket, a pipe. woken by names what it waited for. Much run delay: it waits for a CPU, which is "
-        "for the dashboard's panes to explain."
+    SIGNS = (
+        ("futex, mutex on top", "it waits for a lock", "woken by names the task that held it; P follows it"),
+        ("Unintr., a disk", "it waits for I/O", "a faster disk, fewer fsync"),
+        ("a socket, a pipe", "it waits for another task or host", "P: its path across tasks"),
+        ("much run delay", "it waits for a CPU", "Esc: the panes of the dashboard explain that"),
     )
     COLUMN_HELP = (("Columns", COLUMNS),)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedtop.base.units import NS_PER_S, format_clock, format_elapsed, format_ns, format_round_ns
-from schedtop.panes.header import VERDICT_LEVELS
+from schedtop.panes.header import VERDICT_LINES, verdict_band
 from schedtop.path.live import PathFrame
 from schedtop.path.subject import PathSubject
 from schedtop.path.words import sentence
@@ -14,7 +14,7 @@ from schedtop.widgets.strips import Span, Spans, clip, steady, whole_parts, wrap
 SEPARATOR: Span = ("  ", "text")
 
 LEAST_LINES, MOST_LINES = 4, 8
-"""How high it is: two lines and the sentences."""
+"""How high it is: the verdict if there is one, two lines and the sentences."""
 
 LONG_NS = NS_PER_S
 """A task that is held up for longer and still is stands out."""
@@ -24,7 +24,7 @@ LOW, ROOM = 20, 3
 
 
 class PathHeader(Canvas, can_focus=False):
-    """Two lines, as many whole parts of them as fit, and the sentences, as many lines as they need."""
+    """The verdict in its band, if the path makes one; two lines, as many whole parts of them as fit; the sentence."""
 
     DEFAULT_CSS = """
     PathHeader { height: 4; padding: 0 1; background: $panel; }
@@ -54,7 +54,9 @@ class PathHeader(Canvas, can_focus=False):
         """As high as the sentences need: they seldom change their number of lines."""
         height = self.app.size.height
         most = LEAST_LINES if height < LOW else min(MOST_LINES, height // ROOM)
-        wanted = min(most, max(LEAST_LINES, 2 + len(self._sentences(max(20, self.app.size.width - 2)))))
+        wanted = min(
+            most, max(LEAST_LINES, 2 + self._band_lines + len(self._sentences(max(20, self.app.size.width - 2))))
+        )
         now = self.styles.height
         if now is None or now.value != wanted:
             self.styles.height = wanted
@@ -71,23 +73,25 @@ class PathHeader(Canvas, can_focus=False):
             first.append([("episodes ≥ ", "dim"), (format_round_ns(frame.min_ns), "strong")])
             second = _second(frame)
         second += [[word] for word in self._extra]
-        lines: list[Spans] = [whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)]
+        band = verdict_band(self._verdict, width) if self._band_lines else []
+        lines: list[Spans] = [*band, whole_parts(first, width, SEPARATOR), whole_parts(second, width, SEPARATOR)]
         self.put([*lines, *self._sentences(width)][:height])
+
+    @property
+    def _band_lines(self) -> int:
+        return VERDICT_LINES if self._verdict is not None and self._frame is not None else 0
 
     def _sentences(self, width: int) -> list[Spans]:
         frame = self._frame
         if frame is None:
             return []
-        found: list[Spans] = []
-        if frame.inversion is not None:
-            level = VERDICT_LEVELS[self._verdict.level if self._verdict else "notice"]
-            head = f" {level.sign} {level.word} "
-            for line in wrapped(steady(frame.inversion.headline), width - len(head) - 1):
-                first: Span = (" " * len(head), "text") if found else (head, level.style)
-                found.append([first, (" ", "text"), (line, "strong")])
         words = sentence(frame.summary) if frame.summary.episodes else _nothing(frame)
-        found += [[(clip(line, width), "text" if found else "strong")] for line in wrapped(steady(words), width)]
-        return found
+        style = "text" if self._verdict is not None else "strong"
+        if frame.inversion is not None and (
+            self._verdict is None or self._verdict.headline != frame.inversion.headline
+        ):
+            words = f"{frame.inversion.headline}. {words}"
+        return [[(clip(line, width), style)] for line in wrapped(steady(words), width)]
 
 
 def _since(frame: PathFrame) -> str:

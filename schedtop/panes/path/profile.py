@@ -80,10 +80,11 @@ class ProfilePane(Pane[PathFrame], KeyedTable[ProfileRows]):
         "and behind which task it was queued. Waits for work (a server in epoll_wait) are no delay: they are left out "
         "unless there is nothing else, and i shows them."
     )
-    ADVICE = (
-        "Take the first row. queued behind: that task has the CPU; lower its priority, or move it. running: what holds "
-        "the late task up computes. blocked: look at what ends it, a disk or a timer. Woken by is not caused by: a "
-        "waker may merely be the one that signals."
+    SIGNS = (
+        ("queued behind", "that task has the CPU", "lower its priority, or move it"),
+        ("running", "what holds the late task up computes", "make that work shorter, or do it elsewhere"),
+        ("blocked", "what ends it: a disk, a timer, another host", "look at what it waits for: o"),
+        ("woken by", "that task signalled; it need not be the cause", "read the rows below it"),
     )
     COLUMN_HELP = (("Columns", COLUMNS),)
 

@@ -22,7 +22,7 @@ class Block:
 
     title: str
     lines: Sequence[Spans]
-    empty: str = "nobody"
+    empty: str = "none"
     whole: int = 0
 
 

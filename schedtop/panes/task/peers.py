@@ -75,7 +75,7 @@ def blocks(scene: Scene, cells: int, most: int) -> list[Block]:
 
 def _peers(title: str, peers: Sequence[Peer], cells: int, most: int, reason: str) -> Block:
     lines = [_line(peer_text(peer), peer.count, peer.wait_ns, cells) for peer in peers[:most]]
-    return Block(title, lines, reason or "nobody yet", len(peers))
+    return Block(title, lines, reason or "none yet", len(peers))
 
 
 def peer_text(peer: Peer) -> str:
@@ -91,7 +91,7 @@ def _pairs(
         name = steady(text(row["other_interrupt"])) if role == "other" else ""
         name = name or task_text(int(row[f"{role}_tid"]), row[f"{role}_comm"], treatment(row, f"{role}_").words)
         lines.append(_line(name, int(row[fields[0]]), int(row[fields[1]]), cells))
-    return Block(title, lines, f"not available: {reason}" if reason else "nobody", len(rows))
+    return Block(title, lines, f"not available: {reason}" if reason else "none", len(rows))
 
 
 def _line(name: str, count: int, ns: int, cells: int) -> Spans:

@@ -72,11 +72,12 @@ MEANINGS = {
 }
 
 COLUMNS: tuple[Column[ThreadRows], ...] = explained((
-    Column("tid", 7, lambda context: list(map(str, context.rows["tid"].tolist()))),
+    Column("tid", 7, lambda context: list(map(str, context.rows["tid"].tolist())), named=True),
     Column("thread", 15, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False,
            grow=6, style="strong"),
     Column("state", 15, lambda context: [text(name) for name in context.rows["state"].tolist()], right=False, rank=2),
-    Column("CPU", 3, lambda context: [str(cpu) if cpu >= 0 else "·" for cpu in context.rows["cpu"].tolist()], rank=4),
+    Column("CPU", 3, lambda context: [str(cpu) if cpu >= 0 else "·" for cpu in context.rows["cpu"].tolist()], rank=4,
+           named=True),
     Column("run time", 8, lambda context: [format_ns(ns) for ns in context.rows["run_ns"].tolist()], rank=3),
     Column("run %", 6, lambda context: context.shares("run_ns")),
     Column("wait %", 6, lambda context: context.shares("run_delay_ns")),

@@ -65,12 +65,12 @@ def arrange(
 
 def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None = None) -> dict[str, Region]:
     """Where each pane of the plan is, in so many cells without the strip; `cpus`: how many, if known."""
-    heights = _shares(
-        size.height,
-        [_row_height(row, least) for row in plan],
-        [row.weight for row in plan],
-        [row.most_lines(cpus) for row in plan],
-    )
+    lowest, weights = [_row_height(row, least) for row in plan], [row.weight for row in plan]
+    heights = _shares(size.height, lowest, weights, [row.most_lines(cpus) for row in plan])
+    filled = [max(low, row.filled_lines(height, cpus)) for row, low, height in zip(plan, lowest, heights, strict=True)]
+    if filled != heights:
+        bounds = [one if one < height else row.most for row, one, height in zip(plan, filled, heights, strict=True)]
+        heights = _shares(size.height, lowest, weights, bounds)
     placed: dict[str, Region] = {}
     y = 0
     for row, height in zip(plan, heights, strict=True):

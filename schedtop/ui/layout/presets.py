@@ -19,8 +19,8 @@ WIDE_IN_STRIP = frozenset({SLOW_WAITS})
 
 FEW_CPUS = 4
 
-CPU_LINES, CPU_FRAME = 3, 7
-"""Lines that a pane can fill for each CPU, and around them."""
+CPU_LINES, CPU_FRAME = 3, 3
+"""Lines that a pane can fill for each CPU and for all of them together, and around those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,12 @@ class Row:
 
     def most_lines(self, cpus: int | None) -> int:
         """No more lines than these, on a host with so many CPUs (`None`: not known yet)."""
-        return self.most if cpus is None or not self.of_cpus else min(self.most, CPU_LINES * cpus + CPU_FRAME)
+        return self.most if cpus is None or not self.of_cpus else min(self.most, CPU_LINES * (cpus + 1) + CPU_FRAME)
+
+    def filled_lines(self, height: int, cpus: int | None) -> int:
+        """How many of so many lines its panes can fill: of CPUs each has as many lines as the others."""
+        each = (height - CPU_FRAME) // (cpus + 1) if self.of_cpus and cpus is not None else 0
+        return CPU_FRAME + each * (cpus + 1) if each and cpus is not None else height
 
 
 Plan = tuple[Row, ...]
@@ -94,7 +99,7 @@ PRESETS = (
     Preset(
         1,
         "Overview",
-        "Is it the scheduler, and who is to blame? A little of everything",
+        "Is it the scheduler, and which task is to blame? A little of everything",
         OVER_TIME,
         (
             (
@@ -217,7 +222,7 @@ PRESETS = (
     Preset(
         5,
         "Tasks",
-        "Who runs, who waits, who is preempted, who comes and goes",
+        "Which tasks run, wait, are preempted, are short-lived",
         TASKS,
         (
             (

@@ -51,7 +51,7 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
     """The same where they wait behind one task, which may run elsewhere or not."""
     tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
-    headline = f"CPU {cpu}: {tasks} pinned behind {rival.words}, which had the CPU for {waits}; {idle_words(f, rows)}"
+    headline = f"CPU {cpu}: {tasks} pinned behind {rival.words} for {waits}; {idle_words(f, rows)}"
     evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
     return Finding(headline, evidence, *widen_words(f, victims))
 

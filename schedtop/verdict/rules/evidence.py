@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from schedtop.base.units import format_ns
+from schedtop.base.units import exact_duration, format_ns
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import CLOCK_NS, FEW_WAITS, SHORTEST_NS
 from schedtop.verdict.phrases import counted, percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, p99_words, slow_words
+from schedtop.verdict.words import LIST_RUNNERS, context_words, p99_words, slow_words, typed
+
+_LONGER = "schedtop snapshot --duration 10s --format text"
+"""Ten seconds in one window: enough for all that a rule needs."""
 
 _NEEDED = (("latency", "How long"), ("slow_waits", "Why"), ("switches", "How long"))
 
@@ -23,7 +26,7 @@ def too_short(f: Facts) -> Finding | None:
     if f.frame.interval_ns >= SHORTEST_NS:
         return None
     span = format_ns(f.frame.interval_ns)
-    return Finding(f"{span} are too short to judge", (), "Choose a longer window or interval")
+    return Finding(f"{span} are too short to judge", (), *typed("Choose a longer window or interval", _LONGER))
 
 
 def unavailable(f: Facts) -> Finding | None:
@@ -31,7 +34,7 @@ def unavailable(f: Facts) -> Finding | None:
     for part, words in _NEEDED:
         if part in f.frame.unavailable:
             headline = f"{words} tasks wait is not known: {f.frame.unavailable[part]}"
-            return Finding(headline, context_words(f), "Use another source or kernel")
+            return Finding(headline, context_words(f), *typed("See what this kernel lacks", "schedtop doctor"))
     return None
 
 
@@ -39,10 +42,11 @@ def nothing_passes(f: Facts) -> Finding | None:
     """What is notable of the host alone is no verdict on tasks that are not there."""
     if not f.names_tasks or len(f.view.tasks) or len(f.slow.rows):
         return None
-    headline, action = "Nothing passes the filter: no task to judge", "Check the filter, or choose a longer window"
+    headline = "Nothing passes the filter: no task to judge"
+    action = typed("Check the filter, or see all that runs", LIST_RUNNERS)
     if "tasks" in f.frame.unavailable:
         headline = f"Nothing slow passes the filter, and tasks are not known: {f.frame.unavailable['tasks']}"
-    return Finding(headline, context_words(f), action)
+    return Finding(headline, context_words(f), *action)
 
 
 def contradiction(f: Facts) -> Finding | None:
@@ -51,7 +55,7 @@ def contradiction(f: Facts) -> Finding | None:
     if not evidence:
         return None
     headline = "The evidence contradicts itself: why tasks wait is not known"
-    return Finding(headline, (*evidence, *context_words(f)), "Look at a longer window")
+    return Finding(headline, (*evidence, *context_words(f)), *typed("Look at a longer window", _LONGER))
 
 
 def _too_much_steal(f: Facts) -> Iterator[str]:
@@ -83,9 +87,10 @@ def incomplete(f: Facts) -> Finding | None:
     """Most slow waits were not seen."""
     if f.mostly_seen:
         return None
+    command = f"sudo schedtop --threshold {exact_duration(2 * f.frame.threshold_ns)}"
     headline = f"Why tasks wait is not known: {percent(f.missing)} of the slow waits were not seen"
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, "Raise the threshold, or look at who blocks whom")
+    return Finding(headline, evidence, *typed("Raise the threshold until all are seen", command))
 
 
 def few(f: Facts) -> Finding | None:
@@ -94,9 +99,9 @@ def few(f: Facts) -> Finding | None:
     if f.slow.enough or f.names_tasks or count >= FEW_WAITS:
         return None
     headline = f"Nothing is slow, but only {counted(count, 'wait')} ended: too little to judge"
-    return Finding(headline, context_words(f), "Choose a longer window")
+    return Finding(headline, context_words(f), *typed("Choose a longer window", _LONGER))
 
 
 def undecided(_: Facts) -> Finding:
     """No other rule applies: the causes were written by a later version."""
-    return Finding("Why tasks wait is unknown")
+    return Finding("Why tasks wait is unknown", (), *typed("Use the version that wrote this", "schedtop --version"))

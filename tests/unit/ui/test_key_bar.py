@@ -76,3 +76,20 @@ async def test_titles_name_the_keys_that_change_what_they_say() -> None:
         await until(pilot, lambda: title("blame") == "Blame: who took the CPU (b)")
         await pilot.press("g")
         await until(pilot, lambda: title("blame").endswith("(b) · by process (g)"))
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+async def test_a_selected_task_has_its_keys_in_the_bar(width: int) -> None:
+    source = GivenSource(slow_waits=4)
+    async with SchedtopApp(source).run_test(size=(width, 40)) as pilot:
+        dashboard = await collected(pilot, source, 2)
+        await pilot.press("5")
+        assert "P Path" not in words(pilot)
+        await pilot.press("down")
+        await until(pilot, lambda: "v Why q Quit Enter Task P Path" in words(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "P Path" not in words(pilot))
+        await pilot.press("down")
+        await to_pane(pilot, "cpus")
+        await until(pilot, lambda: "P Path" not in words(pilot))
+        assert dashboard.pane_layout.current.id == "cpus"

@@ -1,5 +1,6 @@
 """Frames made for the verdict: slow waits of one cause, CPUs, quotas, tasks; and the verdict on them."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,13 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, Rows
 from schedtop.model.short_lived import SHORT_LIVED_DTYPE
 from schedtop.model.waits import BEGINNINGS, CAUSES, EVIDENCE
+from schedtop.panes.header import VERDICT_LEVELS, verdict_band
 from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
 
 MS = 1_000_000
+WORD_BREAK = 16
+"""Cells that may stay empty where a line breaks between words."""
 HOST = Host("test", "6.18.0", "synthetic")
 START = 1_000 * NS_PER_S
 GROUPS = {
@@ -90,9 +94,28 @@ def judged(made: Frame, words: str = "", seconds: int = 1) -> Verdict:
     """The verdict on the last of `seconds` such Frames. Whatever needs an action has one that a person can type."""
     frames = [replace(made, end_ns=second * NS_PER_S) for second in range(1, seconds + 1)]
     verdict = judge(History(HOST, frames).view(ViewSettings(filter=Filter.parse(words))))
-    assert verdict.level not in ("notice", "alarm") or verdict.command, verdict
+    assert verdict.level not in ("notice", "alarm", "unknown") or verdict.command, verdict
     assert verdict.command in verdict.action
+    assert_told_whole(verdict)
     return verdict
+
+
+def assert_told_whole(verdict: Verdict, width: int = 78) -> None:
+    """Headline and command are whole in the two lines of 80 columns, if these have the cells for both.
+
+    Else the headline ends behind a clause.
+    """
+    band = ["".join(text for text, _ in line) for line in verdict_band(verdict, width, "v")]
+    shown = " ".join(" ".join(band).split())
+    assert all(len(line) == width for line in band), band
+    assert verdict.command in shown, band
+    level = VERDICT_LEVELS[verdict.level]
+    taken = len(f" {level.sign} {level.word}  → ") + len(verdict.headline) + len(verdict.command)
+    if taken + WORD_BREAK <= 2 * width:
+        assert verdict.headline in shown, band
+    else:
+        clauses = [verdict.headline[: found.start()] for found in re.finditer(r"[,;] | \(|(?<=\))", verdict.headline)]
+        assert verdict.headline in shown or any(f"{clause} …" in shown for clause in clauses), band
 
 
 def quota(group: int = 7, throttled: int = 4, periods: int = 10) -> Rows:

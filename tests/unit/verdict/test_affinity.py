@@ -38,14 +38,11 @@ def test_pinned_behind_one_that_is_not() -> None:
 
     verdict = behind(1.0, tid=101)
     assert verdict.headline == (
-        "CPU 1: app (101) is pinned behind cc1 (55), which had the CPU for 100 % of its waits, up to 8.00 ms; "
-        "CPU 0 is 94 % idle"
+        "CPU 1: app (101) is pinned behind cc1 (55) for 100 % of its waits, up to 8.00 ms; CPU 0 is 94 % idle"
     )
     assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
     assert not any("had the CPU" in part for part in verdict.evidence)
-    assert "app (101) and app (102) are pinned behind cc1 (55), which had the CPU for 61 % of their" in (
-        behind(0.61).headline
-    )
+    assert "app (101) and app (102) are pinned behind cc1 (55) for 61 % of their" in (behind(0.61).headline)
     assert "pinned to it" in behind(0.59).headline
     # Of what is known: a lower bound, and nothing if that is little.
     assert "at least 52 % of their waits" in behind(0.52, 0.6).headline

@@ -34,26 +34,35 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     PARTS = ("pairs", "latency")
     KEY = ("victim_id", "other_id")
     READING = (
-        "Each line is a victim and a task that kept it waiting. b changes between two questions. Who held the CPU: "
-        "while the victim waited, the other ran on its CPU; waited is for how long, waits in how many waits. Who took "
-        "the CPU: the other preempted the victim; waited is the whole wait that began so, even if others ran "
-        "then. share is of all waits that ended in the window. The faint lines at the end are the waits that no "
-        "pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are only summed up. "
-        "g groups by process, cgroup, container or pid namespace; `itself` is another task of the same group."
+        "Each line is a victim and a task that kept it waiting. b changes between two questions. Held the CPU: "
+        "while the victim waited, the other ran on its CPU; waited is for how long, waits in how many waits. "
+        "Took the CPU: the other preempted the victim; waited is the whole wait that began so, even if others "
+        "ran then. share is of all waits that ended in the window. The faint lines at the end are the waits "
+        "that no pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are "
+        "only summed up. g groups by process, cgroup, container or pid namespace."
     )
-    ADVICE = (
-        "The first line is the pair to separate: give one of them other CPUs (cpusets, taskset), a lower priority to "
-        "the one that may wait, or a lower cpu.weight to its cgroup. itself on top: the process has more threads than "
-        "CPUs, so run fewer. A task that stands in many lines keeps all of them waiting. Grouped by cgroup or "
-        "container (g) it says which service costs which."
+    SIGNS = (
+        (
+            "a large first line",
+            "this pair costs most",
+            "other CPUs for one (cpusets, taskset), or a lower priority or cpu.weight for the one that may wait",
+        ),
+        ("itself on top", "the process has more threads than CPUs", "run fewer threads"),
+        ("one task in many lines", "it keeps all of them waiting", "look at that task first: s in Tasks, Enter"),
+        (
+            "faint lines on top",
+            "most waits are short, or the CPU was idle",
+            "no task is to blame: look at the causes of the slow waits",
+        ),
+        ("pairs of services (g)", "which service costs which", "move one to another host, or limit it by cpu.max"),
     )
     COLUMN_HELP = (
-        ("Columns, who held the CPU", columns_for("blocker")),
-        ("Columns, who took it (b)", columns_for("preemptor")),
+        ("Columns, held the CPU", columns_for("blocker")),
+        ("Columns, took it (b)", columns_for("preemptor")),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "mode", "Blame", show=False, id="blame-mode", tooltip="In Blame: who had the CPU, or who took it"),
+        Binding("b", "mode", "Blame", show=False, id="blame-mode", tooltip="In Blame: held the CPU, or took it"),
     ]
 
     class ModeRequested(Message):

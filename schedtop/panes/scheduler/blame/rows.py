@@ -139,10 +139,10 @@ def _bars(context: PairRows) -> list[str]:
 
 
 MEANINGS = {
-    "victim": "who waited",
-    "held the CPU": "who ran on the CPU while the victim waited; itself: another thread of the same group; while they "
+    "victim": "the task that waited",
+    "held the CPU": "what ran on the CPU while the victim waited; itself: another thread of the same group; while they "
     "are timed (I), also what interrupts had of it (softirq NET_RX)",
-    "took the CPU": "who came onto the CPU when the victim was preempted (b changes between the two)",
+    "took the CPU": "the task that came onto the CPU when the victim was preempted (b changes between the two)",
     "waited": "how long, all such waits together",
     "waits": "in how many waits",
     "times": "how often",

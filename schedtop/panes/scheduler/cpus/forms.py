@@ -17,6 +17,7 @@ from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.cpus.order import (
     CELL_VALUE,
     SHORT_WORDS,
+    VALUE_CELLS,
     full_text,
     grid_size,
     label_width,
@@ -166,7 +167,7 @@ def gridded(picture: Picture) -> Form:
         now = measure.values(view.frame)[order].tolist()
         marked = [f"{picture.mark((cpu,))}{cpu}" for cpu in order]
         names = [f"{text:>{label - 1}} " for text in marked]
-        values = [fit(measure.format(None if value != value else value), CELL_VALUE - 1, right=True) for value in now]
+        values = [fit(value_text(measure, value), VALUE_CELLS, right=True) for value in now]
         strips = [""] * len(order)
         if history:
             shares = trend(measure, view.series[-history:], len(view.frame.cpus.online))

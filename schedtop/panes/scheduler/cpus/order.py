@@ -23,6 +23,7 @@ FORMS = {
 """The forms to choose from, with their words."""
 
 CELL_VALUE = 6
+VALUE_CELLS = CELL_VALUE - 1
 CELL_HISTORIES = (8, 4, 0)
 """Cells of history beside each CPU where several share a line: the longest that lets all be seen."""
 
@@ -89,8 +90,9 @@ def worst_cpu(ranking: Values, cpus: Sequence[int]) -> int | None:
 
 
 def value_text(measure: Measure, value: float) -> str:
-    """A value of a measure in at most five characters."""
-    return measure.format(None if np.isnan(value) else float(value))
+    """A value of a measure, NaN: none, in at most VALUE_CELLS characters: a time that is longer has no blank."""
+    text = measure.format(None if np.isnan(value) else float(value))
+    return text if len(text) <= VALUE_CELLS else text.replace(" ", "")
 
 
 def full_text(measure: Measure, value: float) -> str:

@@ -31,14 +31,24 @@ class CpusPane(Pane[View]):
     READING = (
         "The strip on the right is the recent past of what m chooses, the newest at its right end. Where there "
         "are more CPUs than lines, several share a line, each with the measure of m alone; where they are more "
-        "than that, they are folded: a row a core, a last-level cache or a NUMA node, with its sums, each of its "
-        "CPUs as a character (a full block: 100 %, or the largest value), and the worst of its CPUs by name. The "
-        "worst has the largest value of what the CPUs are sorted by (s, or a click on a header; again: by "
-        "number), or of the measure of m while they stand by number. u chooses another form; what does not fit "
-        "scrolls. Enter, or a double click, selects the CPU under the cursor, or all of a fold: the other panes "
-        "then show these alone, here they carry ▸ (+: some of a fold); Enter again, or Esc, shows all. What to "
-        "do: one hot CPU among idle ones is affinity (taskset, cpusets, interrupts); a hot node or cache beside "
-        "an idle one is work that was never spread; all hot is too much work."
+        "than that, they are folded: a row a core, a last-level cache or a NUMA node, with its sums, each of "
+        "its CPUs as a character (a full block: 100 %, or the largest value), and the worst of its CPUs by "
+        "name. The worst has the largest value of what the CPUs are sorted by (s, or a click on a header; "
+        "again: by number), or of the measure of m while they stand by number. u chooses another form; what "
+        "does not fit scrolls. Enter, or a double click, selects the CPU under the cursor, or all of a fold: "
+        "the other panes then show these alone, here they carry ▸ (+: some of a fold); Enter again, or Esc, "
+        "shows all."
+    )
+    SIGNS = (
+        (
+            "one hot CPU, others idle",
+            "affinity: work is pinned there",
+            "widen the mask: taskset, cpusets, smp_affinity of interrupts",
+        ),
+        ("a hot node beside an idle one", "work was never spread", "start the program with another numactl or cpuset"),
+        ("all hot", "more work than CPUs", "run less, or add CPUs"),
+        ("steal 5 % or more, with !", "the hypervisor runs other guests", "ask for a host that is less full"),
+        ("high inv %", "more tasks want this CPU than it can run", "move some of them"),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -95,7 +105,7 @@ class CpusPane(Pane[View]):
         picture = Picture.of(view, ids, self._measure_of(view), (0, 0), -1)
         spans: list[Span] = [(f"{mean_busy(view.frame, ids)} %", "busy")]
         if (worst := picture.worst) is not None and len(ids) > 1:
-            spans.append((f" CPU{worst} {value_text(picture.ranking, picture.values[worst])}", "text"))
+            spans.append((f" CPU {worst} {value_text(picture.ranking, picture.values[worst])}", "text"))
         return spans
 
     def view_lines(self, view: View) -> Sequence[Spans]:

@@ -12,7 +12,7 @@ from schedtop.base.units import format_brief_ns, format_count, format_rate, rate
 from schedtop.history.view import View
 from schedtop.model.cpus import CPU_COUNTERS
 from schedtop.model.rows import Integers
-from schedtop.panes.levels import Level, steal_level
+from schedtop.panes.levels import Level, busy_styles, cell_style, steal_level, wait_styles
 from schedtop.panes.percent import percent
 from schedtop.widgets.columns import Column, explained, row_lines
 from schedtop.widgets.strips import Span
@@ -33,6 +33,7 @@ class CpuRows:
     longest_ns: Integers
     interval_ns: int
     unavailable: Mapping[str, str]
+    threshold_ns: int
 
     @classmethod
     def of(
@@ -61,6 +62,7 @@ class CpuRows:
             longest_ns=np.maximum.reduceat(longest[cpus], starts),
             interval_ns=frame.interval_ns,
             unavailable=frame.unavailable,
+            threshold_ns=frame.threshold_ns,
         )
 
     def column(self, counter: str) -> list[int]:
@@ -93,6 +95,11 @@ class CpuRows:
     def steals(self) -> list[str]:
         """Steal with the sign of its level."""
         return [f"{percent(share)}{steal_level(share).sign or ' '}" for share in self.shares("steal")]
+
+    @property
+    def steal_levels(self) -> list[str]:
+        """The style of each steal by its level."""
+        return [cell_style(steal_level(share)) for share in self.shares("steal")]
 
     @property
     def queues(self) -> list[str]:
@@ -144,10 +151,13 @@ COLUMNS: tuple[Column[CpuRows], ...] = explained((
            style="preemption", part="switches"),
     Column("inv %", 5, lambda rows: _percents(rows.involuntary_shares), rank=3, sort="share", style="preemption",
            part="switches"),
-    Column("busy %", 6, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy"),
-    Column("steal %", 7, lambda rows: rows.steals, rank=1, sort="steal", style="steal"),
+    Column("busy %", 6, lambda rows: _percents(rows.shares("busy")), sort="busy", style="busy",
+           level=lambda rows: busy_styles(rows.shares("busy"))),
+    Column("steal %", 7, lambda rows: rows.steals, rank=1, sort="steal", style="steal",
+           level=lambda rows: rows.steal_levels),
     Column("queue", 5, lambda rows: rows.queues, rank=2, sort="queue", part="queue_length"),
-    Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup", part="latency"),
+    Column("longest", 7, lambda rows: rows.longest, rank=3, sort="wait", style="wakeup", part="latency",
+           level=lambda rows: wait_styles(rows.longest_ns.tolist(), rows.threshold_ns)),
     Column("in/s", 5, lambda rows: rows.rates("migrations_in", "migrations"), rank=4, part="migrations"),
     Column("out/s", 5, lambda rows: rows.rates("migrations_out", "migrations"), rank=4, part="migrations"),
     Column("cache", 5, lambda rows: rows.rates("cache_migrations", "migrations"), rank=5, style="dim",

@@ -12,6 +12,7 @@ from textual.geometry import Size
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.panes.pane import TITLE_FRAME, Pane
+from schedtop.panes.scheduler.cpus.order import full_text
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values, next_measure
 from schedtop.panes.time_columns import Placed, TimeColumns, with_cursor
 from schedtop.widgets.bars import tall_bars
@@ -43,13 +44,20 @@ class CpuStripsPane(Pane[View]):
     SHORT = "CPU strips"
     LEAST = Size(40, 5)
     READING = (
-        "One measure of every CPU over the last minutes, an interval a cell, the newest at the right, its value now "
-        "behind it; m chooses the measure, and the title says what a full cell is. Full strips on a few CPUs beside "
-        "empty ones: work that is pinned, or cannot be spread; look at affinity masks. A full stretch that moves from "
-        "CPU to CPU: one task that migrates. Full columns through all CPUs: everything at once, such as a timer, or "
-        "the hypervisor (steal). Much involuntary % where busy is full: more tasks than CPU there. Where not all CPUs "
-        "fit, those with most over this time come first, the others by scrolling; selected CPUs carry ▸. A click on a "
-        "column shows that interval in all panes; x shows more time in each column."
+        "One measure of every CPU over the last minutes, an interval a cell, the newest at the right, its "
+        "value now behind it; m chooses the measure, and the title says what a full cell is. Where not all "
+        "CPUs fit, those with most over this time come first, the others by scrolling; selected CPUs carry ▸. "
+        "A click on a column shows that interval in all panes; x shows more time in each column."
+    )
+    SIGNS = (
+        ("full strips beside empty ones", "work that is pinned, or cannot be spread", "look at affinity masks"),
+        ("a full stretch that moves", "one task that migrates", "pin it, if it suffers (cache in Tasks)"),
+        (
+            "full columns through all CPUs",
+            "everything at once: a timer, or the hypervisor",
+            "m until steal: it tells which",
+        ),
+        ("much involuntary % where busy is full", "more tasks than CPU there", "move some of them"),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF, KEYS)
@@ -92,8 +100,8 @@ class CpuStripsPane(Pane[View]):
         if not ids:
             return [("n/a", "dim")]
         worst = max(ids, key=lambda cpu: values[cpu])
-        value = measure.format(float(values[worst]))
-        return [(f"cpu{worst} ", "strong"), (f"{measure.key} ", "dim"), (value, measure.style)]
+        value = full_text(measure, float(values[worst]))
+        return [(f"CPU {worst} ", "strong"), (f"{measure.key} ", "dim"), (value, measure.style)]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.base.units import format_count, format_rate, format_short_ns
+from schedtop.base.units import format_brief_ns, format_count, format_rate
 from schedtop.model.frame import Frame
 from schedtop.panes.percent import percent
 
@@ -86,7 +86,7 @@ MEASURES = (
     Measure("share", "involuntary %", involuntary_share, percent, 1.0, ("switches",), "preemption"),
     Measure("queue", "queue length", _queue, format_count, 0.0, ("queue_length", "latency"), "wakeup"),
     Measure("steal", "steal %", _share("steal_ns"), percent, 1.0, ("steal",), "steal"),
-    Measure("wait", "longest wait", _longest_wait, format_short_ns, 0.0, ("latency",), "wakeup"),
+    Measure("wait", "longest wait", _longest_wait, format_brief_ns, 0.0, ("latency",), "wakeup"),
 )
 """What the history strips can show; the first is the default."""
 

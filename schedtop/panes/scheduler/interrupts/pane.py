@@ -41,15 +41,28 @@ class InterruptsPane(Pane[View]):
     LEAST = Size(40, 7)
     PARTS = ("interrupts",)
     READING = (
-        "Time that the CPUs spent in interrupts instead of tasks; measured while the key I (or --interrupts) has it "
-        "timed, at the beginning and end of each. Left: the sources, the most time first. A device's interrupt has "
-        "the name of its driver; softirqs do the work that interrupts leave (NET_RX: packets that came, BLOCK: disk "
-        "requests that are done, TIMER, RCU) and may have been raised by a task, such as one that sends packets to "
-        "this host; vectors are the CPU's own (local_timer: the tick and high-resolution timers; "
-        "reschedule and call_function: other CPUs). Right: the CPUs. A softirq's time is without the "
-        "interrupts that came meanwhile, so that times add up. Tasks have irq % then (what was taken from each), "
-        "and the slow waits, whose blockers may be interrupts. Much on one CPU: spread the device's interrupts "
-        "(irqbalance, /proc/irq/N/smp_affinity, RSS or RPS of a network card), or keep latency-critical tasks off it."
+        "Time that the CPUs spent in interrupts instead of tasks; measured while the key I (or --interrupts) "
+        "has it timed, at the beginning and end of each. Left: the sources, the most time first. A device's "
+        "interrupt has the name of its driver; softirqs do the work that interrupts leave (NET_RX: packets "
+        "that came, BLOCK: disk requests that are done, TIMER, RCU) and may have been raised by a task, such "
+        "as one that sends packets to this host; vectors are the CPU's own (local_timer: the tick and "
+        "high-resolution timers; reschedule and call_function: other CPUs). Right: the CPUs. A softirq's time "
+        "is without the interrupts that came meanwhile, so that times add up. Tasks have irq % then (what was "
+        "taken from each), and blockers of slow waits may be interrupts."
+    )
+    SIGNS = (
+        (
+            "much on one CPU",
+            "one CPU serves a busy device",
+            "spread it: irqbalance, /proc/irq/N/smp_affinity, RSS or RPS of a network card",
+        ),
+        ("NET_RX raised by a task", "it sends packets to this host", "fewer, larger packets; or another CPU for it"),
+        ("a long longest", "tasks on that CPU stood still so long", "keep latency-critical tasks off it"),
+        (
+            "much local_timer",
+            "many timers, or a high tick rate",
+            "look for tasks that wake up often (invol/s, switch/s)",
+        ),
     )
     COLUMN_HELP = (("Columns, by source", SOURCE_COLUMNS), ("Columns, by CPU", CPU_COLUMNS))
 

@@ -22,6 +22,7 @@ from schedtop.base.units import (
 )
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
+from schedtop.panes.levels import wait_style
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,
@@ -91,18 +92,27 @@ class OverTimePane(Pane[View]):
     LEAST = Size(40, 8)
     PARTS = ("latency",)
     READING = (
-        "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), the more "
-        "waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ the 99th "
-        "percentile, ≡ both; under them the ground is as bright as the cell is dense. ▶ and the dotted line are the "
-        "threshold of slow waits, at which a row begins; all above it has another colour. ◆ are waits for a quota: "
-        "they are not in the histogram, nor in max. "
-        "One dense band low down: all is well. Two bands (bimodal): some tasks run at once and others wait for whole "
-        "time slices; look in Tasks (s) which, and in Blame behind what. ═ climbs while ━ stays: the CPUs are "
-        "short of time now and then; both climb: there is always more work than CPUs. Single dots far above: a quota, "
-        "a pinned task, or the hypervisor; the slow waits say which. A pattern that comes back each few seconds is "
-        "a timer, or a quota's period. Click on a column, or Space and then ← →: all panes show that interval, and ▲ "
-        "marks it (├─▲ the window of w). x shows more time in each column. Old intervals that were put together to "
-        "save room are as wide as they were long, and their waits are spread over them."
+        "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), "
+        "the more waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ "
+        "the 99th percentile, ≡ both; under them the ground is as bright as the cell is dense. ▶ and the "
+        "dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
+        "◆ are waits for a quota: they are not in the histogram, nor in max. Click on a column, or Space and "
+        "then ← →: all panes show that interval, and ▲ marks it (├─▲ the window of w). x shows more time in "
+        "each column. Old intervals that were put together to save room are as wide as they were long, and "
+        "their waits are spread over them."
+    )
+    SIGNS = (
+        ("one dense band low down", "all is well", "nothing"),
+        (
+            "two bands",
+            "some tasks run at once, others wait for whole time slices",
+            "Tasks (s): which; Blame: behind what",
+        ),
+        ("═ climbs, ━ stays", "the CPUs are short of time now and then", "Space and ← → to such a moment, then Blame"),
+        ("both climb", "there is always more work than CPUs", "run less, or add CPUs"),
+        ("single dots far above", "a quota, a pinned task, or the hypervisor", "the cause in Slow waits"),
+        ("a pattern every few seconds", "a timer, or the period of a quota", "x, and compare with cron and cpu.max"),
+        ("◆", "a quota keeps a task waiting", "raise cpu.max of its cgroup"),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF)
@@ -133,8 +143,9 @@ class OverTimePane(Pane[View]):
         low, high = GLANCE_DECADES
         shares = np.clip((np.log10(np.maximum(longest, 1)) - low) / (high - low), 0, 1)
         quota_ns = max(throttled_ns(view.frame, cpus), default=0)
+        level = wait_style(longest[-1], view.frame.threshold_ns)
         quota: Spans = [(f" {THROTTLED_MARK}{format_brief_ns(quota_ns)}", "throttled")] if quota_ns else []
-        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), "strong"), *quota]
+        return [(bars(shares), "heat"), (" max ", "dim"), (format_brief_ns(longest[-1]), level or "strong"), *quota]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -267,7 +278,7 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, thro
     words = format_round_ns(round(span_ns, -8) if span_ns >= NS_PER_S // 5 else max(span_ns, 1))
     parts: list[list[Span]] = [[("last ", "dim"), (words, "strong")]]
     if clock:
-        parts = [[(f"▲ {clock}", "notice"), (f" {words}", "dim")]]
+        parts = [[(f"▲ {clock}", "key"), (f" {words}", "dim")]]
     for mark, name, ratio in PERCENTILES:
         parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
     parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
@@ -280,7 +291,7 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, thro
 
 def _short_numbers(waits: Histogram, clock: str, throttled_ns: int) -> list[list[Span]]:
     """The same for a narrow pane."""
-    parts: list[list[Span]] = [[(f"▲{clock}", "notice")]] if clock else []
+    parts: list[list[Span]] = [[(f"▲{clock}", "key")]] if clock else []
     for mark, name, ratio in PERCENTILES:
         text = format_brief_ns(waits.percentile_ns(ratio))
         parts.append([(mark, "strong"), ("" if clock else name, "dim"), (f" {text}" if not clock else text, "strong")])

@@ -12,6 +12,7 @@ from schedtop.base.units import format_brief_ns, format_counted, format_ns, form
 from schedtop.history.view import View
 from schedtop.model.groups import group_members
 from schedtop.model.rows import GROUPS, WAIT_KINDS
+from schedtop.panes.levels import wait_style
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.latency.plot import LatencyPlot
 from schedtop.panes.scheduler.latency.throttled import throttled_ns, throttled_words
@@ -88,19 +89,20 @@ class LatencyPane(Pane[View]):
     LEAST = Size(38, 9)
     PARTS = ("latency",)
     READING = (
-        "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait starts "
-        "when a sleeping task is woken; a preemption wait starts when a running task is preempted; "
-        "a fork wait is that of a new task until it first runs. "
-        "In the histogram wakeup and fork waits grow upwards, preemption waits hang downwards; both axes are "
-        "logarithmic (log), with counts at 1, 10, 100, and waits right of the mark `slow` are over the threshold. A "
-        "percentile is dim where the waits are too few for it: p99 takes a hundred. p99 = 10 ms: one wait in a hundred "
-        "is longer. While a task is selected, or a group of them (g), its waits alone are shown, of all kinds together."
+        "How long tasks that were ready to run waited for a CPU, every single wait counted. A wakeup wait "
+        "starts when a sleeping task is woken; a preemption wait starts when a running task is preempted; a "
+        "fork wait is that of a new task until it first runs. In the histogram wakeup and fork waits grow "
+        "upwards, preemption waits hang downwards; both axes are logarithmic (log), with counts at 1, 10, 100, "
+        "and waits right of the mark `slow` are over the threshold. A percentile is amber from the threshold "
+        "on, and dim where the waits are too few for it: p99 takes a hundred. While a task is selected, or a "
+        "group of them (g), its waits alone are shown, of all kinds together."
     )
-    ADVICE = (
-        "A service feels its wakeup waits: p99 of some milliseconds is what its users feel, too; look at slow waits "
-        "for who. Long fork waits: more new tasks than the CPUs can start. High preemption waits with low wakeup "
-        "waits: many tasks that compute, as it should be in batch work. "
-        "A second hump right of the first: a part of the tasks waits for whole time slices."
+    SIGNS = (
+        ("wakeup p99 of some ms", "users of the service feel it", "Slow waits say which task was late, and why"),
+        ("long preemption, short wakeup", "many tasks that compute", "nothing, if it is batch work"),
+        ("long fork waits", "more new tasks than the CPUs can start", "Short-lived: what starts them"),
+        ("a second hump on the right", "some tasks wait for whole time slices", "Tasks by run delay (s): which"),
+        ("max far above p99", "rare, but long: a quota, a pinned task, steal", "the cause in Slow waits"),
     )
     COLUMN_HELP = (("Columns", FORMS[0]),)
 
@@ -117,7 +119,8 @@ class LatencyPane(Pane[View]):
         return chosen.name, groups.histogram(members, chosen.max_wait_ns)
 
     def view_glance(self, view: View) -> Spans:
-        return [("p99 ", "dim"), (format_ns(view.latency().percentile_ns(0.99)), "strong")]
+        p99_ns = view.latency().percentile_ns(0.99)
+        return [("p99 ", "dim"), (format_ns(p99_ns), wait_style(p99_ns, view.frame.threshold_ns) or "strong")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -133,7 +136,8 @@ class LatencyPane(Pane[View]):
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]
         for name, (_, one, _), spans in zip(names, kinds, row_lines(placed, kinds, len(kinds)), strict=True):
-            lines.append(sure_spans("".join(text for text, _ in spans), placed, one.count, STYLE_OF[name]))
+            text = "".join(text for text, _ in spans)
+            lines.append(sure_spans(text, placed, one, STYLE_OF[name], view.frame.threshold_ns))
         if height - len(lines) > AIRY_PLOT_HEIGHT:
             lines.append([])
         room = height - len(lines)
@@ -155,21 +159,36 @@ class LatencyPane(Pane[View]):
         return [*lines, *self._plot.lines(waits, Histogram.empty(), width, room, threshold_ns, "all")]
 
 
-def sure_spans(text: str, placed: Placed[Kinds], count: int, style: str) -> Spans:
-    """A row with the percentiles dim that so few waits do not bear: p99 of less than a hundred is the longest one."""
+def sure_spans(text: str, placed: Placed[Kinds], waits: Histogram, style: str, threshold_ns: int) -> Spans:
+    """A row with the times from the threshold on in the colour of their level, and those percentiles dim that so few
+    waits do not bear: p99 of less than a hundred is the longest one."""
+    levels = _levels(waits, threshold_ns)
     least = {name: 1 / (1 - ratio) for name, ratio, _ in PERCENTILES}
     spans: list[Span] = []
     start = 0
     for column, width in placed:
         end = start + width + GAP
-        doubtful = count + 1e-6 < least.get(column.header, 0)
-        name = "dim" if doubtful else style
+        doubtful = waits.count + 1e-6 < least.get(column.header, 0)
+        name = "dim" if doubtful else levels.get(column.header) or style
         if spans and spans[-1][1] == name:
             spans[-1] = (spans[-1][0] + text[start:end], name)
         else:
             spans.append((text[start:end], name))
         start = end
     return spans
+
+
+def _levels(waits: Histogram, threshold_ns: int) -> dict[str, str]:
+    """The style of each time that is not ordinary, by its column."""
+    if not waits.count or waits.max_ns < threshold_ns:
+        return {}
+    levels = {"max": wait_style(waits.max_ns, threshold_ns)}
+    for name, ratio, _ in reversed(PERCENTILES):
+        if not (style := wait_style(waits.percentile_ns(ratio), threshold_ns)):
+            # Those of less are shorter still.
+            break
+        levels[name] = style
+    return levels
 
 
 @lru_cache(4)

@@ -35,17 +35,28 @@ class QueuePane(Pane[View]):
     LEAST = Size(40, 7)
     PARTS = ("queue",)
     READING = (
-        "How many tasks wait for a CPU, looked at 99 times a second on each CPU, only while this pane is shown (or a "
-        "recording runs). The task that runs is not counted, and an idle CPU has 0; a task that sleeps but has not "
-        "left its queue yet is not counted either. Left: in which share of the samples so many tasks waited, of all "
-        "classes and of the fair class (SCHED_OTHER, BATCH, IDLE) alone; where the two differ, real-time tasks wait. "
-        "Right: the CPUs, the longest average first where not all fit: average, the same of the fair class, p99, "
-        "longest, and the share of samples in which any task waited. Long on every CPU: there is more work than CPUs; "
-        "run less or add CPUs. Long on a few while others have 0: look for affinity masks (taskset, cpusets) and at "
-        "the tasks on those CPUs. Short queues but slow waits: who has the CPU keeps it for long, or it is steal or a "
-        "quota: the slow waits say which. not empty: the share of samples in which any task waited; of them fair: how "
-        "many of the waiting tasks are of the fair class. Samples are missing where a CPU kept its interrupts off, or "
-        "the hypervisor had the CPU."
+        "How many tasks wait for a CPU, looked at 99 times a second on each CPU, only while this pane is shown "
+        "(or a recording runs). The task that runs is not counted, and an idle CPU has 0; a task that sleeps "
+        "but has not left its queue yet is not counted either. Left: in which share of the samples so many "
+        "tasks waited, of all classes and of the fair class (SCHED_OTHER, BATCH, IDLE) alone. Right: the CPUs, "
+        "the longest average first where not all fit: average, the same of the fair class, p99, longest, and "
+        "the share of samples in which any task waited. not empty: that share of all CPUs; of them fair: how "
+        "many of the waiting tasks are of the fair class. Samples are missing where a CPU kept its interrupts "
+        "off, or the hypervisor had the CPU."
+    )
+    SIGNS = (
+        ("long on every CPU", "more work than CPUs", "run less, or add CPUs"),
+        (
+            "long on a few, others 0",
+            "tasks are pinned to these",
+            "look for affinity masks (taskset, cpusets) of the tasks there",
+        ),
+        (
+            "short, but slow waits",
+            "a task keeps its CPU for long, or steal, or a quota",
+            "the causes of the slow waits say which",
+        ),
+        ("all and fair differ", "real-time tasks wait, too", "look at classes in Tasks"),
     )
     COLUMN_HELP = (("Columns, by CPU", COLUMNS),)
 

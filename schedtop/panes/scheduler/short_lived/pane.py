@@ -30,16 +30,23 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
     PARTS = ("short_lived",)
     KEY = ("name_low", "name_high", "is_thread", "is_folded")
     READING = (
-        "Processes (and threads, in lines of their own) that ended and had lived no longer than one interval: they "
-        "come and go between two looks at a list of tasks. Every one is counted: `sh ×1,200/s` are 1,200 a second. "
-        "A command is the name at the end, so after an exec; started by is the process that forked most of them, "
-        "`+2`: two other names did, too; i, Enter or a double click names all of them and every exit code. "
-        "run % is what they took of one CPU together, run delay how long they waited "
-        "for one, each is the mean of one, lived its life from fork to end. ended: how many had another exit status "
-        "than 0, or were killed by a signal. "
-        "Thousands a second that run for a millisecond each are work that mostly starts and ends processes: have the "
-        "one that starts them do more in one process, keep workers, or start fewer; many failed ones are a loop that "
-        "tries again and again."
+        "Processes (and threads, in lines of their own) that ended and had lived no longer than one interval: "
+        "they come and go between two looks at a list of tasks. Every one is counted: `sh ×1,200/s` are 1,200 "
+        "a second. A command is the name at the end, so after an exec; started by is the process that forked "
+        "most of them, `+2`: two other names did, too; i, Enter or a double click names all of them and every "
+        "exit code. run % is what they took of one CPU together, run delay how long they waited for one, each "
+        "is the mean of one, lived its life from fork to end. ended: how many had another exit status than 0, "
+        "or were killed by a signal."
+    )
+    SIGNS = (
+        (
+            "thousands a second, each 1 ms",
+            "the work is mostly to start and end processes",
+            "have the task in started by do more in one process, keep workers, or start fewer",
+        ),
+        ("many failed", "a loop that tries again and again", "i: exit codes and signals"),
+        ("large run %", "they take whole CPUs together", "run them on other CPUs, or with a lower priority"),
+        ("long run delay", "they wait longer than they run", "fewer at once: make -j, xargs -P"),
     )
     COLUMN_HELP = (("Columns", COLUMNS),)
 
@@ -50,7 +57,7 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
             "Command",
             show=False,
             id="details",
-            tooltip="In Short-lived: who started the selected command, how they ended, what they took",
+            tooltip="In Short-lived: what started the selected command, how they ended, what they took",
         ),
         Binding("enter", "details_of_selected", "Command", show=False, id="open", tooltip="In Short-lived: the same"),
     ]

@@ -66,7 +66,7 @@ def endings_words(succeeded: int, failed: int, killed: int) -> str:
 MEANINGS = {
     "command": "what it called itself last; (threads): single threads of a process",
     "how often": "how many of them came and went, a second",
-    "started by": "who started most of them: look here first",
+    "started by": "the process that started most of them: look here first",
     "run %": "what all of them ran, in percent of one CPU",
     "each": "the column before it, for one of them on average",
     "run delay": "how long all of them waited for a CPU",

@@ -47,10 +47,10 @@ def command_lines(
     """All that is known of a command, in lines of `width` cells; `rows`: its rows of SHORT_LIVED_DTYPE."""
     yield from paragraph(_summary(command, interval_ns), width)
     if command["is_folded"]:
-        yield from paragraph("Too many commands to be told apart: who started these is not known.", width, "dim")
+        yield from paragraph("Too many commands to be told apart: what started these is not known.", width, "dim")
     else:
         yield []
-        yield [("Who started them", "key")]
+        yield [("Started by", "key")]
         parents = [
             (f"{text(parent.comm) or '?'}{f' ({parent.tgid})' if parent.tgid else ''}", parent.count)
             for parent in by_parent(rows)

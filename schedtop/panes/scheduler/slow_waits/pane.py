@@ -16,7 +16,7 @@ from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import Pane
-from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WaitRows, columns_for, held_by
+from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WaitRows, columns_for, reason_spans
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, steady
@@ -30,18 +30,30 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     PARTS = ("slow_waits",)
     KEY = ("time_ns", "tid")
     READING = (
-        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all about the "
-        "selected one. cause says why it was slow. `preempted by` is the task that took the CPU from it; a dot: the "
-        "wait began with a wakeup. `blocked by` is what had the CPU longest meanwhile, after its share of the wait; "
-        "`+2`: two more had it. `~`: less than 90 % of the wait is known. `woken by` is the task that woke it (cause "
-        "fork: that started it), previous the one that ran last before it got the CPU (on its own that misleads: it "
-        "may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1. Names have their tids where there is room."
+        "One line for each wait over the threshold (`+` and `-` change it); i, or a double click, tells all "
+        "about the selected one. cause says why it was slow. `preempted by` is the task that took the CPU from "
+        "it; a dot: the wait began with a wakeup. `blocked by` is what had the CPU longest meanwhile, after "
+        "its share of the wait; `+2`: two more had it. `~`: less than 90 % of the wait is known. `woken by` is "
+        "the task that woke it (cause fork: that started it), previous the one that ran last before it got the "
+        "CPU (on its own that misleads: it may be the last of many). `3→1`: queued on CPU 3, ran on CPU 1. "
+        "Names have their tids where there is room. P shows what the selected task waited for, across tasks."
     )
-    ADVICE = (
-        "Look at causes first: throttled: a larger quota (cpu.max) or less work in that cgroup; stolen: another host; "
-        "behind rt or deadline: chrt -o for who went first; lower weight: renice, or the weight of the cgroup; "
-        "idle CPU, pinned: a wider affinity mask; wakeup, fork and preemption: who had the CPU is the one to move, to "
-        "slow down or to split. Enter opens the task view on the victim, P its path across tasks."
+    SIGNS = (
+        ("throttled", "its cgroup used up its quota", "a larger cpu.max, or less work in that cgroup"),
+        ("stolen", "the hypervisor had the CPU", "another host, or CPUs of your own"),
+        (
+            "behind rt or deadline",
+            "a task of a higher class went first",
+            "chrt -o for that task, if it can be an ordinary one",
+        ),
+        ("lower weight", "it has less right to the CPU", "renice, or the cpu.weight of its cgroup"),
+        (
+            "idle CPU, pinned",
+            "a CPU was idle, but not one that it may use",
+            "a wider affinity mask: taskset -cp, cpuset",
+        ),
+        ("wakeup, fork, preemption", "other tasks had the CPU", "move, slow down or split the task in blocked by"),
+        ("the victim holds a lock", "others wait for it, too", "P: its path across tasks"),
     )
     COLUMN_HELP = (("Columns", (*columns_for("thread", "wait_ns"), columns_for("process", "wait_ns")[3])),)
 
@@ -100,8 +112,7 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
         return [
             (format_ns(int(longest["wait_ns"])), "strong"),
             (f" {steady(text(longest['comm']))}", "text"),
-            (" ← ", "dim"),
-            (held_by(longest), "preemption"),
+            *reason_spans(longest),
             (f" · {format_count(len(view.slow_waits))} in all" if len(view.slow_waits) > 1 else "", "dim"),
         ]
 

@@ -12,10 +12,12 @@ from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatment, treatments
 from schedtop.model.waits import WAKERS, Beginning, reason
+from schedtop.panes.levels import wait_styles
+from schedtop.verdict.limits import STARVED_NS
 from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
 from schedtop.widgets.columns import Column, explained
-from schedtop.widgets.strips import steady
+from schedtop.widgets.strips import Span, steady
 
 COVERED_RATIO = 0.9
 """With less of a wait known, what is known of it carries the sign UNSURE."""
@@ -106,14 +108,15 @@ def _blocker_text(wait_ns: int, covered_ns: int, blockers: list[tuple[str, int]]
     return f"{sign + f'{ns / wait_ns * 100:.0f} %':>6} {name}{rest}"
 
 
-def held_by(row: np.void) -> str:
-    """The name of the task that preempted the victim; else of the one that had the CPU longest; else the cause."""
+def reason_spans(row: np.void) -> list[Span]:
+    """Why the victim waited, in a few words: `← ` the preemptor; without one, `behind ` the task that had the CPU
+    longest; else the cause."""
     if row["preemptor_tid"]:
-        return task_text(int(row["preemptor_tid"]), row["preemptor_comm"], tids=False)
+        return [(" ← ", "dim"), (task_text(int(row["preemptor_tid"]), row["preemptor_comm"], tids=False), "preemption")]
     # A throttled task was on no run queue: no task kept a CPU from it.
     if reason(row).began is not Beginning.THROTTLED and (blockers := blockers_of(row, tids=False)):
-        return blockers[0][0]
-    return steady(cause_words(row))
+        return [(" behind ", "dim"), (blockers[0][0], "text")]
+    return [(f" · {steady(cause_words(row))}", "dim")]
 
 
 def _groups(context: WaitRows) -> list[str]:
@@ -130,8 +133,9 @@ _TIME: Column[WaitRows] = Column(
     style="dim",
 )
 _WAIT: Column[WaitRows] = Column(
-    "wait", 7, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns"
-)
+    "wait", 7, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns",
+    level=lambda context: wait_styles(context.rows["wait_ns"].tolist(), STARVED_NS),
+)  # fmt: skip
 _TASK: Column[WaitRows] = Column(
     "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,
     style="strong",
@@ -143,7 +147,7 @@ _CLASS: Column[WaitRows] = Column(
     "class", 8, lambda context: [each.words or "·" for each in treatments(context.rows)], right=False, rank=4, grow=4
 )
 _GROUP: Column[WaitRows] = Column("group", 12, _groups, right=False, rank=3, grow=16, style="dim")
-_CPU: Column[WaitRows] = Column("CPU", 4, _cpus, rank=6, grow=3)
+_CPU: Column[WaitRows] = Column("CPU", 4, _cpus, rank=6, grow=3, named=True)
 _QUEUE: Column[WaitRows] = Column("queue", 5, _queues, rank=8)
 
 TIDS_LEAST = 88
@@ -169,7 +173,7 @@ def _reasons(tids: bool) -> tuple[Column[WaitRows], ...]:
 MEANINGS = {
     "time": "when the task got its CPU at last",
     "wait": "how long it had waited: the row's size",
-    "task": "who waited",
+    "task": "the task that waited",
     "tid": "its number",
     "class": "what is not ordinary of class, policy, priority or nice; gone while all are fair with nice 0",
     "group": "its process, cgroup, container or pid namespace",
@@ -179,8 +183,8 @@ MEANINGS = {
     "preempted by": "the task that took the CPU from it, if the wait began so",
     "blocked by": "what had the CPU longest meanwhile, a task or an interrupt, and its share of the wait; "
     "+2: two more; ~: not all is known",
-    "woken by": "who woke it, or started it if it is new (cause fork), if the wait began so",
-    "previous on CPU": "who ran last before it: on its own this misleads, it may be the last of many",
+    "woken by": "the task that woke it, or started it if it is new (cause fork), if the wait began so",
+    "previous on CPU": "the task that ran last before it: on its own this misleads, it may be the last of many",
 }
 
 

@@ -37,7 +37,7 @@ def wait_lines(row: np.void, cgroups: Mapping[int, str], cpus: int, width: int, 
     yield []
     # A throttled task was on no run queue: no task kept a CPU from it.
     if reason(row).began is not Beginning.THROTTLED:
-        yield [("Who had the CPU meanwhile", "key")]
+        yield [("What had the CPU meanwhile", "key")]
         yield from _blocker_lines(row, width)
         yield []
     for term, meaning in _facts(row, cgroups):

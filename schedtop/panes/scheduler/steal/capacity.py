@@ -82,9 +82,9 @@ def _time_scale(most: float) -> float:
 
 STEAL = Series("steal", _stolen, format_ratio, _ratio_scale, "steal", (STEAL_NOTICE, STEAL_ALARM))
 QUOTA = Series("quota", _throttled, format_ratio, _ratio_scale, "throttled")
-SERIES = (STEAL, QUOTA, Series("PSI", _pressure, format_ratio, _ratio_scale, "busy"), Series(
-    "p99", _p99, format_brief_ns, _time_scale, "wakeup"
-))  # fmt: skip
+PRESSURE = Series("PSI", _pressure, format_ratio, _ratio_scale, "busy")
+P99 = Series("p99", _p99, format_brief_ns, _time_scale, "wakeup")
+SERIES = (STEAL, QUOTA, PRESSURE, P99)
 
 
 class Past:

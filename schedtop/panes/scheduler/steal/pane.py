@@ -11,10 +11,12 @@ from textual.geometry import Size
 
 from schedtop.history.view import View
 from schedtop.model.groups import group_name
-from schedtop.panes.levels import NORMAL, Level, steal_level
+from schedtop.panes.levels import NORMAL, NOTICE, Level, pressure_level, quota_level, steal_level
 from schedtop.panes.pane import Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.steal.capacity import (
+    P99,
+    PRESSURE,
     QUOTA,
     SERIES,
     SPAN_NS,
@@ -48,17 +50,26 @@ class StealPane(Pane[View]):
     LEAST = Size(40, 7)
     COLUMN_HELP = (("Columns, of cgroups", COLUMNS),)
     READING = (
-        "Four things over the same five minutes, the newest at the right. steal: the share of time in which a CPU of "
-        "this virtual machine had work, but the hypervisor ran another guest; nothing inside this machine can mend "
-        "it. Marked `!` high from 5 % and `!!` very high from 10 %. quota: the share of periods in which the worst "
-        "cgroup had used up its CPU quota (throttled), even if CPUs were idle. PSI: the share of time in which at "
-        "least one task waited for a CPU. p99: one wait in a hundred was longer. Where p99 rises together with one "
-        "of the others, that is its likely cause. CPU 0 5.2: steal of each CPU in percent, if any has some."
+        "Four things over the same five minutes, the newest at the right. steal: the share of time in which a "
+        "CPU of this virtual machine had work, but the hypervisor ran another guest. Marked `!` high from 5 % "
+        "and `!!` very high from 10 %. quota: the share of periods in which the worst cgroup had used up its "
+        "CPU quota (throttled), even if CPUs were idle; marked from 10 %. PSI: the share of time in which at "
+        "least one task waited for a CPU; marked from 20 %. p99: one wait in a hundred was longer; marked from "
+        "the threshold on. CPU 0 5.2: steal of each CPU in percent, if any has some."
     )
-    ADVICE = (
-        "steal: ask for a host that is less full, or for CPUs of your own; less work here helps little. quota: raise "
-        "cpu.max of the cgroup that is named, give it a longer period, or run fewer threads in it. PSI high and "
-        "neither of the two: there is more work than CPUs."
+    SIGNS = (
+        (
+            "p99 rises with steal",
+            "the hypervisor; nothing inside this machine can mend it",
+            "ask for a host that is less full, or for CPUs of your own",
+        ),
+        (
+            "p99 rises with quota",
+            "a limit, even if CPUs are idle",
+            "raise cpu.max of the cgroup that is named, give it a longer period, or run fewer threads in it",
+        ),
+        ("p99 rises with PSI alone", "more work than CPUs", "run less, or add CPUs"),
+        ("PSI high, p99 low", "batch work fills the CPUs", "nothing, if it is meant"),
     )
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -112,7 +123,7 @@ class StealPane(Pane[View]):
     def _now(self, view: View, series: Series, mark: int) -> list[Span]:
         """Name, value and mark, the latter in as many cells as it gets."""
         value = series.value(view.frame, _cpus(view))
-        level = _level(series, value)
+        level = _level(series, value, view)
         sign = f" {level.sign} {level.word}" if mark > MARK else f" {level.sign}"
         style = level.style if level.sign else series.style
         return [
@@ -130,7 +141,7 @@ class StealPane(Pane[View]):
         columns = width - MARGIN
         lines: list[Spans] = []
         for series, values in zip(SERIES, self._past.table(view.series, max(1, columns), _cpus(view)), strict=True):
-            marked = _level(series, series.value(view.frame, _cpus(view))).sign
+            marked = _level(series, series.value(view.frame, _cpus(view)), view).sign
             line = self._now(view, series, WORDED_MARK if marked else MARK)
             words = _words(view, series)
             room = width - spans_width(line)
@@ -157,8 +168,13 @@ class StealPane(Pane[View]):
         return []
 
 
-def _level(series: Series, value: float | None) -> Level:
-    return steal_level(value) if series is STEAL else NORMAL
+LEVELS = {STEAL.word: steal_level, QUOTA.word: quota_level, PRESSURE.word: pressure_level}
+
+
+def _level(series: Series, value: float | None, view: View) -> Level:
+    if series is P99:
+        return NOTICE if value is not None and value >= view.frame.threshold_ns else NORMAL
+    return LEVELS[series.word](value)
 
 
 def time_axis(end_ns: int, marks: Sequence[int], columns: int) -> list[Span]:

@@ -10,6 +10,7 @@ import numpy as np
 from schedtop.base.units import format_count, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, take_rows
+from schedtop.panes.levels import cell_style, quota_level
 from schedtop.panes.percent import percent
 from schedtop.widgets.columns import Column, explained, header_spans, place, row_lines
 from schedtop.widgets.strips import Spans, steady
@@ -23,9 +24,14 @@ class QuotaRows:
     cgroups: Mapping[int, str]
 
 
-def _shares(context: QuotaRows) -> list[str]:
+def _ratios(context: QuotaRows) -> list[float | None]:
+    """The share of its periods in which each was throttled."""
     pairs = zip(context.rows["throttled_periods"].tolist(), context.rows["periods"].tolist(), strict=True)
-    return [percent(throttled / periods if periods else None) for throttled, periods in pairs]
+    return [throttled / periods if periods else None for throttled, periods in pairs]
+
+
+def _shares(context: QuotaRows) -> list[str]:
+    return list(map(percent, _ratios(context)))
 
 
 def _names(context: QuotaRows) -> list[str]:
@@ -42,7 +48,8 @@ MEANINGS = {
 
 COLUMNS: tuple[Column[QuotaRows], ...] = explained((
     Column("cgroup with a quota", 12, _names, right=False, grow=28, style="strong"),
-    Column("throttled %", 11, _shares, style="throttled"),
+    Column("throttled %", 11, _shares, style="throttled",
+           level=lambda context: [cell_style(quota_level(share)) for share in _ratios(context)]),
     Column("periods", 7, lambda context: list(map(format_count, context.rows["periods"].tolist())), rank=2),
     Column("throttled", 9, lambda context: list(map(format_ns, context.rows["throttled_ns"].tolist())), rank=1),
     Column("PSI some", 9, lambda context: list(map(format_ns, context.rows["pressure_ns"].tolist())), rank=3),

@@ -31,19 +31,26 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
     LEAST = Size(60, 6)
     PARTS = ("tasks",)
     READING = (
-        "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest single "
-        "wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the times a "
-        "second that it was preempted although it wanted to go on: much of it together with run delay means "
-        "too many tasks for the CPUs they may use. run % is of one CPU, over the window. moves are migrations "
-        "between CPUs, cache and numa those of them to another cache or NUMA node. g groups tasks by process, "
-        "cgroup, container or pid namespace; p99 is then the wait that one in a hundred exceeds, and the latency "
-        "pane shows the waits of the selected group."
+        "Run delay is the sum of the time that a task was ready to run but had no CPU, longest the longest "
+        "single wait that ended in the window; `▶` marks a task that is still waiting now. invol/s counts the "
+        "times a second that it was preempted although it wanted to go on. run % is of one CPU, over the "
+        "window. moves are migrations between CPUs, cache and numa those of them to another cache or NUMA "
+        "node. g groups tasks by process, cgroup, container or pid namespace; p99 is then the wait that one in "
+        "a hundred exceeds, and the latency pane shows the waits of the selected group. Amber run delay is a "
+        "tenth of the time or more; amber waits are over the threshold."
     )
-    ADVICE = (
-        "Sorted by run delay the victims are on top: Enter on one opens the task view, who kept it waiting stands in "
-        "Blame. Sorted by run time (s) the culprits are: fewer threads, a lower priority (nice, cpu.weight) or CPUs "
-        "of their own help the others. High invol/s without run delay is harmless. Much waiting with few switches: a "
-        "quota (Causes), or a pinned task; compare with taskset -p. Many moves, many of them to another cache: pin it."
+    SIGNS = (
+        ("a large run delay", "this task lost most", "Enter: its task view; Blame: what kept it waiting"),
+        (
+            "a large run % (s)",
+            "this task takes the CPU",
+            "fewer threads, a lower priority (nice, cpu.weight), or CPUs of its own",
+        ),
+        ("invol/s and run delay", "more tasks than the CPUs they may use", "run fewer, or widen their masks"),
+        ("invol/s, no run delay", "it is preempted, but loses nothing", "nothing: this is harmless"),
+        ("run delay, few switches", "a quota, or a pinned task", "the cause in Slow waits; taskset -cp TID"),
+        ("many moves to other caches", "its data has to come along each time", "pin it"),
+        ("it hardly runs, hardly waits", "it waits for something else", "P: its path across tasks; o: off-CPU time"),
     )
     COLUMN_HELP = (("Columns, of single tasks", COLUMNS), ("Columns, of groups (g)", GROUP_COLUMNS))
 
@@ -80,6 +87,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             self._kind,
             frame.cgroups,
             longest_ns,
+            frame.threshold_ns,
         )
 
     def show(self, view: View) -> None:

@@ -10,6 +10,7 @@ from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatments
+from schedtop.panes.levels import delay_styles, wait_styles
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
@@ -37,6 +38,7 @@ class TaskRows:
     """Their paths by id."""
     longest_ns: int = 0
     """The largest run delay of all rows, for the bars."""
+    threshold_ns: int = 0
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
@@ -79,6 +81,17 @@ def _unit(path: str) -> str:
 def _delay_bars(context: TaskRows) -> list[str]:
     longest = max(1, context.longest_ns)
     return [thin_bar(ns / longest, BAR_CELLS) for ns in context.rows["run_delay_ns"].tolist()]
+
+
+def _delay_levels(context: TaskRows) -> list[str]:
+    """Run delay by level; of groups it is the sum of many tasks, and says little of one."""
+    if context.kind != "thread":
+        return [""] * len(context.rows)
+    return delay_styles(context.rows["run_delay_ns"].tolist(), context.interval_ns)
+
+
+def _wait_levels(field: str) -> Callable[[TaskRows], list[str]]:
+    return lambda context: wait_styles(context.rows[field].tolist(), context.threshold_ns)
 
 
 def _numbers(field: str) -> Column[TaskRows]:
@@ -167,7 +180,7 @@ MEANINGS = {
     "p99": "one wait in a hundred is longer",
     "switch/s": "context switches a second, voluntary and involuntary",
     "invol/s": "how often a second it was preempted although it wanted to go on",
-    "run %": "its run time, in percent of one CPU: who is on top of this takes the time",
+    "run %": "its run time, in percent of one CPU: the task on top of this takes the time",
     "irq %": "of it, what interrupts took, while they are timed (I)",
     "moves": "migrations between CPUs in the window",
     "cache": "those of them to a CPU with another last-level cache: its data has to come along",
@@ -175,9 +188,18 @@ MEANINGS = {
 }
 
 _LOST: tuple[Column[TaskRows], ...] = (
-    Column("run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns"),
-    Column("", BAR_CELLS, _delay_bars, right=False, rank=4, style="preemption", part="run_delay"),
-    Column("longest", 8, lambda context: context.durations("max_wait_ns"), sort="max_wait_ns", part="latency"),
+    Column(
+        "run delay", 10, lambda context: context.durations("run_delay_ns"), sort="run_delay_ns", level=_delay_levels
+    ),
+    Column("", BAR_CELLS, _delay_bars, right=False, rank=2, style="preemption", part="run_delay"),
+    Column(
+        "longest",
+        8,
+        lambda context: context.durations("max_wait_ns"),
+        sort="max_wait_ns",
+        part="latency",
+        level=_wait_levels("max_wait_ns"),
+    ),
 )
 _REST: tuple[Column[TaskRows], ...] = (
     Column("invol/s", 8, lambda context: context.rates("involuntary_switches"), sort="involuntary_switches"),
@@ -196,9 +218,9 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         _numbers("tid"),
         Column("process or unit", 15, _processes, right=False, rank=3, grow=14, style="dim"),
         Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
-        Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1),
+        Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1, named=True),
         *_LOST,
-        Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns"),
+        Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels("waiting_ns")),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
         *_REST[:2],
         Column("irq %", 5, _of_cpu("interrupted_ns"), rank=3, part="interrupts"),

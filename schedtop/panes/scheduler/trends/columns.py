@@ -12,7 +12,7 @@ from schedtop.model.frame import Frame
 from schedtop.panes.time_columns import Placed
 
 CPU_LINES = 5
-CPU_STYLES = ("slow", "preemption", "steal", "wakeup", "text")
+CPU_STYLES = ("throttled", "preemption", "steal", "wakeup", "text")
 """Of so many CPUs there is a line, each in another style."""
 
 

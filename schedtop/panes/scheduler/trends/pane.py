@@ -27,8 +27,12 @@ from schedtop.widgets.strips import Span, Spans, fitted, wrapped
 PERIOD_S = 0.95
 """The charts are drawn anew at most once in so long, however quickly Frames arrive. The cursor moves at once."""
 
-FITTED = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 60, 120, 300, 600)
-"""How many intervals a column has while the charts fit themselves to the history: less in steps than `x` offers."""
+FITTED = (
+    *((1, 1), (3, 2), (2, 1), (5, 2), (3, 1), (7, 2)),
+    *((many, 1) for many in (4, 5, 6, 8, 10, 12, 15, 20, 30, 60, 120, 300, 600)),
+)
+"""How many intervals a column has while the charts fit themselves to the history, and how many cells: less in steps
+than `x` offers. One of a single interval is as wide as there is room."""
 
 CHOSEN, MARKED = "▸", "●"
 
@@ -72,24 +76,31 @@ class TrendsPane(Pane[View]):
     TITLE = "Trends"
     LEAST = Size(40, 8)
     READING = (
-        "Charts over all that is kept, time to the right: the longest wait with p99 and p50 (logarithmic), context "
-        "switches and the involuntary ones among them, tasks that wait for a CPU, steal, pressure (PSI: the share of "
-        "time in which some task waited), and time that a quota kept tasks off the CPU. Beside each line stand its "
-        "name and its value: at the newest interval, or at the moment that the cursor marks. Lines that climb together "
-        "belong together: p99 with steal is the hypervisor; p99 with quota is a limit; p99 with involuntary switches "
-        "and the queue is too much work. ↑ ↓ choose a chart, Enter marks it (●), m shows the marked ones alone, two "
-        "side by side where there is room; C draws a line for each of the five CPUs with most. x shows more time in a "
-        "column; until you press it, a column is as long as the history needs. A click shows that moment in all panes."
+        "Charts over all that is kept, time to the right: the longest wait with p99 and p50 (logarithmic), "
+        "context switches and the involuntary ones among them, tasks that wait for a CPU, steal, pressure "
+        "(PSI: the share of time in which some task waited), and time that a quota kept tasks off the CPU. "
+        "Beside each line stand its name and its value: at the newest interval, or at the moment that the "
+        "cursor marks. ↑ ↓ choose a chart, Enter marks it (●), m shows the marked ones alone, two side by side "
+        "where there is room; C draws a line for each of the five CPUs with most. x shows more time in a "
+        "column; until you press it, a column is as long as the history needs. A click shows that moment in "
+        "all panes."
+    )
+    SIGNS = (
+        ("p99 climbs with steal", "it is the hypervisor", "ask for a host that is less full"),
+        ("p99 climbs with quota", "it is a limit", "schedtop advise --cgroup NAME"),
+        ("p99 climbs with invol and queue", "too much work", "Tasks by run time (s): what to move"),
+        ("p99 climbs alone", "a class, a weight or an affinity mask", "the cause in Slow waits"),
+        ("one step up, and it stays", "a deploy, or a new task", "click on the step: all panes show that moment"),
     )
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(MADE_OF, KEYS)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.time = TimeColumns(self)
+        self.time = TimeColumns(self, widens=True)
         self._columns = TrendColumns()
         self._body: Body | None = None
-        self._own_scale = self.time.per_column
+        self._own_scale, self._cells = self.time.per_column, 1
         self._chosen = 0
         self._marked: frozenset[str] = frozenset()
         self._alone = self._by_cpu = self._is_waiting = False
@@ -174,7 +185,7 @@ class TrendsPane(Pane[View]):
         """The charts, drawn anew if there are others to show, or newer data and it was not just done."""
         cpus = view.settings.shown_filter.cpus or None
         self._scale_to(view, grid)
-        placed = self.time.place(view, MARGIN, grid.columns, grid.width)
+        placed = self.time.place(view, MARGIN, grid.columns, grid.width, self._cells)
         frozen = (view.frozen, placed.first) if view.frozen else False
         shape = (grid, trends, self._by_cpu, cpus, self.time.per_column, frozen)
         data = (placed.grid, placed.first, [id(frame) for _, _, frame in placed.frames])
@@ -210,12 +221,14 @@ class TrendsPane(Pane[View]):
     def _scale_to(self, view: View, grid: Grid) -> None:
         """A column as long as the whole history needs, until the user has chosen."""
         if self.time.per_column != self._own_scale:
+            self._cells = 1
             return
         newest = view.later[-1] if view.later else view.series[-1]
         span_ns = newest.end_ns - view.series[0].end_ns + view.series[0].interval_ns
         column_ns = max(1, newest.interval_ns) * grid.columns
-        fits = (many for many in FITTED if many * column_ns >= span_ns)
-        self.time.per_column = self._own_scale = next(fits, FITTED[-1])
+        fits = (fitted for fitted in FITTED if fitted[0] * column_ns >= span_ns * fitted[1])
+        self.time.per_column, self._cells = next(fits, FITTED[-1])
+        self._own_scale = self.time.per_column
 
     def _draw_later(self, wait_s: float) -> None:
         if not self._is_waiting:

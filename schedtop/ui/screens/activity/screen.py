@@ -186,7 +186,7 @@ class ActivityScreen(AttachedScreen[Activity]):
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown.view else []
         wanted = self.shown.settings.filter
-        return words + ([(f"filter {steady(str(wanted))}", "notice")] if wanted else [])
+        return words + ([(f"filter {steady(str(wanted))}", "key")] if wanted else [])
 
     def _show_keys(self) -> None:
         frozen = self.time_keys.stands_still

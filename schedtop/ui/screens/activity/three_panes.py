@@ -14,6 +14,7 @@ from schedtop.panes.activity.table import ActivityPane
 from schedtop.panes.activity.tcp import TcpPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.keys.bindings import key
+from schedtop.ui.layout.fitted import Fitted
 
 
 class ThreePanes:
@@ -35,6 +36,7 @@ class ThreePanes:
         self.below = Horizontal(self.calls, self.tcp, id="below")
         self.box = Vertical(self.table, self.below, id="activity")
         self._screen = screen
+        self._fitted = Fitted(self.table)
 
     @property
     def every(self) -> tuple[Pane[ActivityView], ...]:
@@ -55,6 +57,7 @@ class ThreePanes:
         """Shows another moment in all."""
         for pane in self.every:
             pane.show(view)
+        self._fitted.fit(self.table.total_rows, alone=self.is_zoomed)
 
     def forget(self) -> None:
         """Shows nothing in all."""
@@ -82,6 +85,7 @@ class ThreePanes:
     def action_zoom(self) -> None:
         """The pane with the focus alone, or all."""
         self.box.toggle_class("zoomed")
+        self._fitted.fit(self.table.total_rows, alone=self.is_zoomed)
         self.focus(self.focused)
 
     def action_next_pane(self, step: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from schedtop.history.view import View
 from schedtop.model.rows import text
 from schedtop.panes.pane import Pane
@@ -9,7 +11,12 @@ from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.slow_waits.pane import SlowWaitsPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.panes.task.past import Subject
+from schedtop.ui.bars.keys import Key
+from schedtop.ui.keys.bindings import KeyRow
 from schedtop.widgets.strips import steady
+
+OF_TASK = ("open", "path")
+"""What is done with a task: it stands in the key bar while one is selected."""
 
 NEITHER = "the task view is for tasks and processes: g groups by thread or process"
 
@@ -30,6 +37,18 @@ def chosen_subject(pane: Pane[View], view: View | None) -> Subject | str | None:
     if kind == "process":
         return _process(view, key[0])
     return _thread(view, key[0], key[1] if isinstance(pane, TasksPane) else 0)
+
+
+def task_keys(pane: Pane[View], view: View | None, rows: Sequence[KeyRow], names: Sequence[str] = OF_TASK) -> list[Key]:
+    """What of the keys of a screen stands in the bar while a task or process is selected; none without one."""
+    if not isinstance(chosen_subject(pane, view), Subject):
+        return []
+    return [(row.first_key, row.word, row.action) for row in rows if row.name in names]
+
+
+def first_key(rows: Sequence[KeyRow], name: str) -> str:
+    """The first key of an action, by its name; empty if it has none."""
+    return next((row.first_key for row in rows if row.name == name), "")
 
 
 def _thread(view: View, tid: int, start_ns: int = 0) -> Subject:

@@ -28,6 +28,7 @@ from schedtop.ui.keys.bindings import KeyRow, in_bar_order, key
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
+from schedtop.ui.screens.dashboard.chosen import first_key, task_keys
 from schedtop.ui.screens.dashboard.details import Details
 from schedtop.ui.screens.dashboard.exporter import Exporter
 from schedtop.ui.screens.dashboard.hint import Hint
@@ -137,7 +138,7 @@ class Dashboard(Screen[None]):
             self, self.search.target, no_use=self.NO_USE, more=self.pane_keys.by_name, also=self.ALSO
         )
         self.source_keys = SourceKeys(self, shown, source, self.show_header)
-        self.view_keys = ViewKeys(self, shown, layout, self.source_keys)
+        self.view_keys = ViewKeys(self, shown, layout, self.source_keys, self.show_keys)
         self.recorder = Recorder(self, shown, export_dir, self.recordings_changed)
         self.exporter = Exporter(self, shown, export_dir, on_demand)
         self.details = details = Details(self, shown, layout, self.action_list, on_demand, export_dir)
@@ -270,7 +271,7 @@ class Dashboard(Screen[None]):
         words = {"freeze": "Thaw"} if frozen else {}
         words |= {"record": "Stop rec"} if recording else {}
         own = self.action_list.of_screen()
-        self.query_one(HeaderPane).why_key = next((row.first_key for row in own if row.name == "verdict"), "")
+        self.query_one(HeaderPane).why_key = first_key(own, "verdict")
         keys = [(row.first_key, words.get(row.action, row.word), row.action) for row in in_bar_order(own)]
         needed = NEEDED
         if frozen:
@@ -278,6 +279,9 @@ class Dashboard(Screen[None]):
             keys.insert(NEEDED, (" ".join(row.first_key for row in steps), "Step", "step(-1)"))
             # With the key that ends it.
             needed += 2
+        of_task = task_keys(self.pane_layout.current, self.shown.view, own)
+        keys = [*keys[:needed], *of_task, *(key for key in keys[needed:] if key not in of_task)]
+        needed += len(of_task)
         if recording:
             keys.sort(key=lambda shown: shown[2] != "record")
             needed += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -39,11 +40,15 @@ class ViewKeys:
         key("w", "window", "Window", "The window of all numbers: 1 s, 10 s, 60 s", shown=True),
     ]
 
-    def __init__(self, screen: Screen[Any], shown: Shown, layout: PaneLayout, source: SourceKeys) -> None:
+    def __init__(
+        self, screen: Screen[Any], shown: Shown, layout: PaneLayout, source: SourceKeys, show_keys: Callable[[], None]
+    ) -> None:
+        """`show_keys`: shows the key bar anew."""
         self._screen = screen
         self._shown = shown
         self._layout = layout
         self._source = source
+        self._show_keys = show_keys
 
     def action_window(self) -> None:
         """The next window."""
@@ -90,6 +95,7 @@ class ViewKeys:
     def on_keyed_table_selected(self) -> None:
         """Another row is selected: the latency is shown of it alone, if it is one of the tasks."""
         self._shown.select(self._screen.query_one(TasksPane).selected_key)
+        self._show_keys()
         view = self._shown.view
         if view is not None:
             self._source.set_grouping(grouping_of(view.settings, selected=selected_group(view) is not None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from schedtop.panes.header import VERDICT_LEVELS
@@ -12,7 +13,11 @@ from schedtop.ui.keys.bindings import KeyRow
 from schedtop.ui.layout.presets import PRESETS
 from schedtop.verdict.wait import CAUSE_MEANINGS
 from schedtop.widgets.prose import entry, paragraph
-from schedtop.widgets.strips import Spans, steady
+from schedtop.widgets.strips import Spans, fit, steady, wrapped
+
+SIGN_TITLES, SIGN_STYLES = ("You see", "It means", "Do"), ("strong", "text", "text")
+SIGN_SHARES, SIGN_GAP = (28, 34, 38), 2
+"""How the three columns share the width, and the cells between them."""
 
 INDENT = 16
 """Cells for a term; a longer one has a line of its own."""
@@ -92,7 +97,7 @@ def topics_of(
         *(_pane_topic(pane, rows_of_pane(pane)) for pane in panes),
         Topic("Filters", lambda width: _terms("Filters: only tasks (or CPUs) that pass are shown", FILTERS, width)),
         Topic("Presets", lambda width: _terms("Presets: panes for a job", _presets(), width)),
-        Topic("Verdict", lambda width: _terms("Levels of the verdict, in the third line", _levels(), width)),
+        Topic("Verdict", lambda width: _terms("Levels of the verdict, in the first line", _levels(), width)),
         Topic("Causes", lambda width: _terms("Causes of slow waits: the first that holds", _causes(), width)),
         Topic("Words", lambda width: _terms("Words", WORDS, width)),
         Topic("Files", lambda width: _terms("Files", FILES, width)),
@@ -130,6 +135,9 @@ def _pane_topic(pane: Pane[Any], keys: Sequence[KeyRow]) -> Topic:
     def lines(width: int) -> Iterable[Spans]:
         yield [(pane.TITLE, "key")]
         yield from paragraph(pane.READING, width)
+        if pane.SIGNS:
+            yield []
+            yield from _signs(pane.SIGNS, width)
         if pane.ADVICE:
             yield []
             yield [("What to do about it", "key")]
@@ -143,6 +151,17 @@ def _pane_topic(pane: Pane[Any], keys: Sequence[KeyRow]) -> Topic:
             yield from _terms("Keys of this pane", _keys(keys), width)
 
     return Topic(pane.SHORT or pane.TITLE, lines)
+
+
+def _signs(signs: Sequence[tuple[str, str, str]], width: int) -> Iterable[Spans]:
+    """Rows of what one sees, what it means, and what to do, in three columns."""
+    shares = [width * share // sum(SIGN_SHARES) for share in SIGN_SHARES]
+    yield [(fit(title, cells), "key") for title, cells in zip(SIGN_TITLES, shares, strict=True)]
+    for sign in signs:
+        cells = [wrapped(steady(text), cells - SIGN_GAP) for text, cells in zip(sign, shares, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            texts = [fit(text, cells) for text, cells in zip(line, shares, strict=True)]
+            yield [*zip(texts, SIGN_STYLES, strict=True)]
 
 
 def _notes(notes: Sequence[str], width: int) -> Iterable[Spans]:

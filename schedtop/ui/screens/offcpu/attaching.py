@@ -31,7 +31,7 @@ class Attaching:
     BINDINGS: ClassVar[list[BindingType]] = [
         key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter waits: attaches anew"),
         key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every wait: attaches anew"),
-        key("W", "waker_stacks", "Wakers", "Who woke with stacks, or names alone (cheaper): attaches anew"),
+        key("W", "waker_stacks", "Wakers", "Wakers with stacks, or names alone (cheaper): attaches anew"),
         key("x", "anew", "Anew", "Forgets what was measured: attaches anew", shown=True),
     ]
 

@@ -61,6 +61,12 @@ class Listing:
         words += f" of {len(lines)}" if self.filter else ""
         return words + (f" · {hidden} idle hidden, i shows them" if hidden else "")
 
+    @property
+    def worst(self) -> ThreadLine | None:
+        """The listed thread that is held up most, other than those that slept all the time."""
+        held = [line for line in self.listed if line.held_ns and not line.slept]
+        return max(held, key=lambda line: line.held_ns, default=None)
+
     def action_sort(self, step: int) -> None:
         """The next order of the threads."""
         names = [*ORDERS]

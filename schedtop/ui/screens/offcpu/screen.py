@@ -183,6 +183,7 @@ class OffCpuScreen(AttachedScreen[Measured]):
         else:
             words = self.listing.list(self.shown.lines)
             self.panes.threads.take(self.listing.listed, self.listing.order, words)
+            self.panes.fit()
             self._show_stacks()
         self._show_header()
 
@@ -200,14 +201,14 @@ class OffCpuScreen(AttachedScreen[Measured]):
     def _show_header(self) -> None:
         offcpu = self.shown.offcpu if self.shown else None
         state = self.state_words(None if offcpu is None else offcpu.end_ns, frozen=self._frozen)
-        self.query_one(OffCpuHeader).show(state, offcpu, self.attaching.min_ns, self._extra_words())
+        self.query_one(OffCpuHeader).show(state, offcpu, self.attaching.min_ns, self._extra_words(), self.listing.worst)
 
     def _extra_words(self) -> list[Span]:
         words: list[Span] = [(steady(self.failure), "notice")] if self.failure and self.shown else []
         if self.attaching.wakers is Wakers.STACKS:
-            words.append(("with wakers' stacks (W)", "notice"))
+            words.append(("with wakers' stacks (W)", "key"))
         if self.listing.filter:
-            words.append((f"filter {steady(str(self.listing.filter))}", "notice"))
+            words.append((f"filter {steady(str(self.listing.filter))}", "key"))
         return words
 
     def _show_keys(self) -> None:

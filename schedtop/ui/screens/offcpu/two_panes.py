@@ -12,6 +12,7 @@ from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane
 from schedtop.panes.pane import Pane
 from schedtop.ui.keys.bindings import key
+from schedtop.ui.layout.fitted import Fitted
 
 
 class TwoPanes:
@@ -30,6 +31,7 @@ class TwoPanes:
         self.threads = ThreadsPane(id="threads")
         self.stacks = StacksPane(id="stacks")
         self.box = Vertical(self.threads, self.stacks, id="offcpu")
+        self._fitted = Fitted(self.threads)
         self._screen = screen
 
     @property
@@ -41,6 +43,10 @@ class TwoPanes:
     def focused(self) -> Pane[Any]:
         """The one with the focus."""
         return self.threads if self._screen.focused is self.threads else self.stacks
+
+    def fit(self) -> None:
+        """The threads get no more room than they need."""
+        self._fitted.fit(self.threads.total_rows)
 
     def focus_first(self) -> None:
         """Gives the focus to the threads, or to the stacks while they are alone."""

@@ -90,7 +90,7 @@ class PathScreen(AttachedScreen[PathFrame]):
     PathScreen { layout: vertical; }
     PathScreen > #path {
         height: 1fr;
-        & > #profile { width: 100%; height: 2fr; min-height: 6; max-height: 13; }
+        & > #profile { width: 100%; height: 2fr; min-height: 6; }
         & > #episodes { width: 100%; height: 3fr; }
         &.zoomed > Pane { display: none; }
         &.zoomed > .current { display: block; height: 1fr; max-height: 100%; }

@@ -13,6 +13,10 @@ from schedtop.panes.path.episodes import ORDERS, EpisodesPane
 from schedtop.panes.path.profile import ProfilePane
 from schedtop.path.live import PathFrame
 from schedtop.ui.keys.bindings import key
+from schedtop.ui.layout.fitted import Fitted
+
+PROFILE_MOST = 13
+"""Lines of the profile: the episodes need more."""
 
 
 class PathPanes:
@@ -33,6 +37,7 @@ class PathPanes:
         self.profile = ProfilePane(id="profile")
         self.episodes = EpisodesPane(id="episodes")
         self.box = Vertical(self.profile, self.episodes, id="path")
+        self._fitted = Fitted(self.profile, PROFILE_MOST)
         self._screen = screen
 
     @property
@@ -54,6 +59,7 @@ class PathPanes:
         """Shows another moment in both."""
         for pane in self.both:
             pane.show(frame)
+        self._fitted.fit(self.profile.total_rows, alone=self.is_zoomed)
 
     def forget(self) -> None:
         """Shows nothing in both."""
@@ -88,6 +94,7 @@ class PathPanes:
     def action_zoom(self) -> None:
         """The pane with the focus alone, or both."""
         self.box.toggle_class("zoomed")
+        self._fitted.fit(self.profile.total_rows, alone=self.is_zoomed)
         self.focus(self.focused)
 
     def action_next_pane(self) -> None:

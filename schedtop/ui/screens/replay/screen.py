@@ -14,6 +14,7 @@ from schedtop.ui.bars.filter import FilterBar
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.keys.bindings import KeyRow, in_bar_order, together
 from schedtop.ui.on_demand import NOTHING, OnDemand
+from schedtop.ui.screens.dashboard.chosen import first_key, task_keys
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.replay.activity import ActivityOpener
 from schedtop.ui.screens.replay.fired import FiredList
@@ -121,7 +122,12 @@ class ReplayDashboard(Dashboard):
         return (" END " if player.position == len(player.entries) - 1 else " PAUSED ", "frozen")
 
     def show_keys(self) -> None:
-        keys = [(row.first_key, row.word, row.action) for row in in_bar_order(self.action_list.of_screen())]
+        own = self.action_list.of_screen()
+        self.query_one(HeaderPane).why_key = first_key(own, "verdict")
+        of_task = task_keys(self.pane_layout.current, self.shown.view, own, ("open",))
+        keys = [(row.first_key, row.word, row.action) for row in in_bar_order(own)]
+        before = NEEDED - 1 - len(PAIRS)
+        keys = [*keys[:before], *of_task, *(key for key in keys[before:] if key not in of_task)]
         pairs = [(together(self.app, names), word, action) for names, word, action in PAIRS]
         play = (together(self.app, {"freeze": "Space"}), "Pause" if self._player.playing else "Play", "freeze")
         shown = (play, *pairs, *keys, *self.pane_keys.in_bar)

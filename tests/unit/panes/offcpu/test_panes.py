@@ -12,7 +12,7 @@ from schedtop.offcpu.loss import OffCpuLoss
 from schedtop.offcpu.measurement import OffCpu, OffCpuRow, Times
 from schedtop.offcpu.places import place_of
 from schedtop.offcpu.threads import measured
-from schedtop.panes.offcpu.header import loss_words, lost_and_extra
+from schedtop.panes.offcpu.header import headline_spans, loss_words, lost_and_extra
 from schedtop.panes.offcpu.lines import ORDERS, chosen
 from schedtop.panes.offcpu.stacks import StacksPane
 from schedtop.panes.offcpu.threads import ThreadsPane, state_bar
@@ -249,3 +249,16 @@ def test_the_synthetic_source_is_one() -> None:
     assert second.duration_ns == 2 * first.duration_ns and second.blocked_ns == 2 * first.blocked_ns
     short = scene(HOST, 1, NS_PER_MS)
     assert short.below_count and short.min_ns == NS_PER_MS
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_header_leads_with_the_thread_held_up_most_and_a_whole_command(width: int) -> None:
+    lines = measured(offcpu(row(7, 4000), row(8, 9000))).lines
+    worst = max(lines, key=lambda line: line.held_ns)
+    told = "".join(text for text, _ in headline_spans(worst, 10 * NS_PER_S, width))
+    assert told.startswith("task8 (8) is held up 90.0 %")
+    assert told.endswith("schedtop path --tid 8") and len(told) <= width
+
+
+def test_header_says_that_no_thread_is_held_up() -> None:
+    assert headline_spans(None, NS_PER_S, 80)[0][0].startswith("No thread is held up")

@@ -89,16 +89,26 @@ def test_the_plot_says_that_its_counts_are_logarithmic_and_has_ticks() -> None:
     assert {"10", "100"} <= {label.removesuffix(" ┤") for label in found[middle:]}
 
 
-def test_percentiles_of_too_few_waits_are_dim() -> None:
-    columns = columns_for(60)
-    placed = place(columns, 60)
+def columns_in(style: str, waits: Histogram, threshold_ns: int = 5_000_000) -> list[str]:
+    """Which columns of a row have the style."""
+    placed = place(columns_for(60), 60)
+    ((line),) = row_lines(placed, [("all", waits, "1")], 1)
+    spans = sure_spans("".join(text for text, _ in line), placed, waits, "strong", threshold_ns)
+    marked = "".join(text if name == style else "\0" * len(text) for text, name in spans)
+    ends = np.cumsum([width + GAP for _, width in placed])
+    return [column.header for (column, _), end in zip(placed, ends, strict=True) if marked[end - 2] != "\0"]
 
+
+def test_percentiles_from_the_threshold_on_have_the_colour_of_their_level() -> None:
+    waits = Histogram.of([1_000] * 1990 + [8_000_000] * 30 + [2_000_000_000])
+    assert columns_in("raised", waits) == ["p99", "p99.9"]
+    assert columns_in("grave", waits) == ["max"]
+    assert columns_in("raised", waits, 10_000_000_000) == []
+
+
+def test_percentiles_of_too_few_waits_are_dim() -> None:
     def dim(count: int) -> list[str]:
-        ((line),) = row_lines(placed, [("all", Histogram.of([1_000] * count), "1")], 1)
-        spans = sure_spans("".join(text for text, _ in line), placed, count, "strong")
-        dimmed = "".join(text if style == "dim" else "\0" * len(text) for text, style in spans)
-        ends = np.cumsum([width + GAP for _, width in placed])
-        return [column.header for (column, _), end in zip(placed, ends, strict=True) if dimmed[end - 2] != "\0"]
+        return columns_in("dim", Histogram.of([1_000] * count))
 
     assert dim(1) == ["p50", "p90", "p99", "p99.9"]
     assert dim(9) == ["p90", "p99", "p99.9"]

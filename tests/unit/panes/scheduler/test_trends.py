@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 
@@ -167,3 +168,24 @@ async def test_a_grid_fits(width: int, charts: int) -> None:
         grid = grid_of(charts, width, height)
         assert sum(grid.heights) <= max(1, height - 1) and grid.width * grid.across <= width
         assert (grid.down - 1) * grid.across < charts
+
+
+@pytest.mark.parametrize("frames", [10, 20, 40, 60, 90, 200])
+async def test_charts_are_filled_however_short_the_history_is(frames: int, make_view: MakeView) -> None:
+    app = OnePane(TrendsPane())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.pane.show(make_view(frames=frames))
+        await pilot.pause()
+        placed = app.pane.time.placed
+        assert placed is not None
+        columns = [column for begin, last, _ in placed.frames for column in range(max(begin, 0), last + 1)]
+        assert len({*columns}) >= 0.5 * placed.width
+
+
+async def test_times_and_shares_have_a_blank_before_their_unit(make_view: MakeView) -> None:
+    app = OnePane(TrendsPane())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.pane.show(make_view(frames=20))
+        await pilot.pause()
+        assert not re.search(r"\d(ms|µs|%)", text(app))
+        assert re.search(r"\d ms┤", text(app)) and re.search(r"\d %┤", text(app))

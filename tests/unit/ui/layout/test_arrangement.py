@@ -10,7 +10,7 @@ from textual.geometry import Size
 from schedtop.history.view import ViewSettings
 from schedtop.sources.synthetic.scheduler import SyntheticSource
 from schedtop.ui.layout.arrangement import arrange, regions, strip_rows
-from schedtop.ui.layout.presets import INTERRUPTS, NOT_IN_STRIP, PRESETS, TRENDS, Preset, preset_named
+from schedtop.ui.layout.presets import CPU_FRAME, INTERRUPTS, NOT_IN_STRIP, PRESETS, TRENDS, Preset, preset_named
 from schedtop.ui.screens.dashboard.screen import Dashboard
 
 SIZES = [(80, 24), (100, 30), (120, 40), (160, 50), (200, 60), (240, 70), (70, 60), (200, 24), (500, 150)]
@@ -95,3 +95,17 @@ def test_a_preset_by_its_word() -> None:
     assert [preset.number for preset in PRESETS] == [1, 2, 3, 4, 5, 6]
     with pytest.raises(KeyError):
         preset_named("everything")
+
+
+@pytest.mark.parametrize("cpus", [2, 8, 16, 64])
+@pytest.mark.parametrize("size", [(120, 40), (160, 48), (240, 70)])
+def test_a_row_of_cpus_has_no_lines_that_these_cannot_fill(
+    size: tuple[int, int], cpus: int, least: dict[str, Size]
+) -> None:
+    arranged = arrange(preset_named("CPUs"), Size(size[0], size[1] - 4), least)
+    room = Size(size[0], size[1] - 4 - arranged.strip_lines)
+    placed = regions(arranged.plan, room, least, cpus)
+    inside = placed["cpus"].height - CPU_FRAME
+    lowest = max(arranged.plan[0].least, least["cpus"].height, least["cpu-strips"].height)
+    assert inside % (cpus + 1) == 0 or inside < cpus + 1 or placed["cpus"].height == lowest
+    assert sum(region.area for region in placed.values()) == room.area

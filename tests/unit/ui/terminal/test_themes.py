@@ -16,7 +16,19 @@ from schedtop.ui.terminal.themes import CONTRAST, DARK, LIGHT, THEMES
 
 Triplet = tuple[int, int, int]
 
-TEXTS = ("foreground", "faint", "primary", "warning", "success", "wakeup", "preemption", "throttled", "busy", "steal")
+TEXTS = (
+    "foreground",
+    "faint",
+    "primary",
+    "warning",
+    "error",
+    "success",
+    "wakeup",
+    "preemption",
+    "throttled",
+    "busy",
+    "steal",
+)
 MARKS = ("wakeup", "preemption", "busy", "steal", "primary", "warning", "error", "success")
 LABELS = (("alarm-foreground", "alarm-background"), ("frozen-foreground", "frozen-background"))
 PAIRS = (("wakeup", "preemption"), ("busy", "steal"), ("success", "warning"), ("success", "error"))

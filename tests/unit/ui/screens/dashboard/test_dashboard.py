@@ -20,6 +20,7 @@ from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.filters import Filter
+from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.cpus.pane import CpusPane
 from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.sources.synthetic.scheduler import make_frame
@@ -418,6 +419,11 @@ async def test_help_lists_every_key_and_how_to_read_each_pane() -> None:
         screen = "\n".join(pages)
         for pane in dashboard.pane_layout.panes:
             assert any(" ".join(pane.READING.split()[:3]) in page for page in pages), pane.TITLE
+            assert len(pane.SIGNS) >= 3, pane.TITLE
+            first = " ".join(pane.READING.split()[:3])
+            page = next(page for page in pages if first in page and re.search("You see +It means +Do", page))
+            for see, means, do in pane.SIGNS:
+                assert see.split()[0] in page and means.split()[0] in page and do.split()[0] in page
             for row in dashboard.action_list.of_pane(pane):
                 assert row.keys.split()[0] in screen
         for _, row in dashboard.action_list.every():
@@ -592,3 +598,17 @@ async def test_a_dashboard_that_has_just_started_judges_after_a_second_of_data()
             verdicts.append(dashboard.shown.verdict.rule == "measuring")
         assert verdicts == [True] * 4 + [False] * 2
         assert "MEASURING" not in text(pilot.app)
+
+
+def test_help_has_no_person_for_a_task() -> None:
+    panes = [pane_class for pane_class in every_pane() if pane_class.READING]
+    assert len(panes) > 12
+    for each in panes:
+        told = [each.READING, each.ADVICE, *(text for sign in each.SIGNS for text in sign)]
+        told += [column.meaning for _, columns in each.COLUMN_HELP for column in columns]
+        found = [text for text in told if re.search(r"\b(who|whom|whose|nobody|somebody)\b", text, re.IGNORECASE)]
+        assert not found, each.__name__
+
+
+def every_pane(of: type[Pane[Any]] = Pane) -> list[type[Pane[Any]]]:
+    return [found for each in of.__subclasses__() for found in (each, *every_pane(each))]

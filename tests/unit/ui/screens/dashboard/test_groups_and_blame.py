@@ -180,7 +180,7 @@ def test_a_narrow_verdict_keeps_headline_and_action() -> None:
 
     evidence = " first evidence │ second evidence"
     assert words(60) == [" !! ALARM  a headline   → an action", f"{evidence:<53} v why"]
-    assert words(40) == [" !! ALARM  a headline   → an action", evidence]
+    assert words(40) == [" !! ALARM  a headline   → an action", f"{evidence} v why"]
     assert words(30) == [" !! ALARM  a headline", f"{' → an action':<23} v why"]
     assert words(18) == [" !! ALARM  a", " headline   → an …"]
     assert verdict_band(None, 80) == [[], []]

@@ -108,7 +108,7 @@ async def test_sizes(size: tuple[int, int]) -> None:
                 assert "1 Threads · 4 · 4 idle hidden, i shows them" in shown and "postgres" in shown
                 assert "lost: unreadable stacks" in shown or size[0] < 80
             assert "2 Stacks" in shown
-        assert screen.panes.stacks.size.height >= size[1] - 5
+        assert screen.panes.stacks.size.height >= size[1] - 6
         if size[0] >= 80:
             assert "? Help" in lines(pilot.app)[-1]
 
