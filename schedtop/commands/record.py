@@ -29,7 +29,7 @@ from schedtop.outputs.triggers.recordings import event_of
 from schedtop.recording.lines import Event, Header, filters_of
 from schedtop.run.errors import complain
 from schedtop.run.garbage import set_aside
-from schedtop.run.opening import opening_words
+from schedtop.run.opening import is_proc, opening_words
 from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
 from schedtop.triggers.grammar import Condition
@@ -45,6 +45,9 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
     path = Path(options["output"])
     conditions = conditions_of(options)
     check_source(conditions, options["source"])
+    if options["activity"] and is_proc(options["source"]):
+        words = "what tasks do cannot be had from /proc: run `sudo schedtop record`, with another --source than proc"
+        raise click.BadParameter(words, param_hint="'--activity'")
     check_target(path, force=options["force"])
     duration_ns = options["duration"]
     interval_ns = min(options["interval"], duration_ns or options["interval"])

@@ -69,7 +69,7 @@ def _folded(rows: Rows, most: int) -> tuple[Rows, int]:
     if np.count_nonzero(is_named) <= most:
         return rows, 0
     named = rows[is_named]
-    kept = np.argsort(_best_rank(named), kind="stable")[:most]
+    kept = np.argsort(_best_rank(named, most), kind="stable")[:most]
     rest = np.ones(len(named), bool)
     rest[kept] = False
     others = named[rest]
@@ -78,14 +78,16 @@ def _folded(rows: Rows, most: int) -> tuple[Rows, int]:
     return merge_threads([rows[~is_named], others, named[np.sort(kept)]]), int(np.count_nonzero(rest))
 
 
-def _best_rank(rows: Rows) -> Integers:
-    """The best place of each row in the orders of all numbers, of those that are not zero."""
-    best = np.full(len(rows), len(rows), np.int64)
+def _best_rank(rows: Rows, most: int) -> Integers:
+    """The best place of each row among the first `most` in the orders of all numbers that are not zero."""
+    best = np.full(len(rows), most, np.int64)
     for name in (*SUMS, *MAXIMA):
         values = rows[name] if rows[name].ndim == 1 else rows[name].sum(axis=1)
-        ranks = np.empty(len(rows), np.int64)
-        ranks[np.argsort(-values, kind="stable")] = np.arange(len(rows))
-        best = np.where(values > 0, np.minimum(best, ranks), best)
+        # Not all of them are sorted: there may be tens of thousands.
+        first = np.sort(np.argpartition(-values, most)[:most])
+        first = first[np.argsort(-values[first], kind="stable")]
+        first = first[values[first] > 0]
+        best[first] = np.minimum(best[first], np.arange(len(first)))
     return best
 
 

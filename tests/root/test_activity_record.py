@@ -8,6 +8,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,10 @@ from loads import ended
 from task_programs import program
 from test_offcpu_screen import programs_of
 
+from schedtop.activity.standing_out import standing_out
+from schedtop.sources.activity.source import LiveActivity
 from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.scope import Scope
 
 pytestmark = pytest.mark.beside
 
@@ -29,7 +33,7 @@ for _ in range(400):
     try: os.open("/nonexistent", os.O_RDONLY)
     except OSError: pass
 for _ in range(600):
-    try: os.rmdir("/proc/self")
+    try: os.rmdir("/")
     except OSError: pass
 path = f"/var/tmp/schedtop-record-{os.getpid()}"
 fd = os.open(path, os.O_RDWR | os.O_CREAT)
@@ -89,13 +93,9 @@ def test_report_and_diff_of_a_recording_have_the_counts_of_a_program(tmp_path: P
 
 
 def test_disk_waits_and_failing_calls_of_a_program_stand_out() -> None:
-    with program(KNOWN) as one:
-        command = [*COMMAND, "activity", "--pid", str(one.pid), "--duration", "3s", "--format", "json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as measured, ended(measured):
-            time.sleep(1.5)
-            one.go()
-            found = {fact["kind"]: fact for fact in json.loads(measured.communicate(timeout=20)[0])["standing_out"]}
-    assert found["fsync"]["words"].endswith("of its time waiting for the disk (fsync)"), found
-    assert found["fsync"]["tgid"] == one.pid
-    assert found["failing_calls"]["words"].endswith("failing rmdir a second (EBUSY)"), found
-    assert found["failing_calls"]["tgid"] == one.pid
+    with program(KNOWN) as one, LiveActivity(Scope(tgids=(one.pid,))) as source:
+        one.go()
+        found = {fact.kind: fact for fact in standing_out(source.take(1, threading.Event()))}
+    assert found["fsync"].words.endswith("waiting for the disk (fsync)"), found
+    assert found["failing_calls"].words.endswith("failing rmdir a second (EBUSY)"), found
+    assert {fact.tgid for fact in found.values()} == {one.pid}

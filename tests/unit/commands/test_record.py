@@ -316,3 +316,9 @@ def test_record_keeps_activity_if_it_is_asked_for(tmp_path: Path) -> None:
     with Recording(by_condition) as recording:
         assert recording.frame(0).activity is not None
         assert [event.kind for event in recording.events] == ["trigger"]
+
+
+def test_activity_cannot_be_had_from_proc(tmp_path: Path) -> None:
+    done = run("--activity", "-o", str(tmp_path / "a.rec"), command=[*COMMAND, "record", "--source", "proc"])
+    assert done.returncode == 2
+    assert "what tasks do cannot be had from /proc" in done.stderr and "'--activity'" in done.stderr

@@ -26,7 +26,7 @@ from schedtop.ui.app import SchedtopApp
 from schedtop.ui.screens.replay.activity import NOT_RECORDED, RecordedActivity
 from schedtop.ui.screens.replay.screen import ReplayDashboard
 from tests.unit.panes.screen import assert_widths, text
-from tests.unit.ui.drive import GivenSource, until
+from tests.unit.ui.drive import GivenSource, to_topic, until
 
 
 def made(count: int = 40) -> list[Frame]:
@@ -105,6 +105,7 @@ async def test_groups_filter_help_and_anew(tmp_path: Path) -> None:
         await pilot.press("x")
         await until(pilot, lambda: "a recording has what was counted" in text(pilot.app))
         await pilot.press("escape", "question_mark")
+        await to_topic(pilot, "Notes")
         await until(pilot, lambda: BY_PROCESS in text(pilot.app))
 
 
