@@ -64,7 +64,7 @@ TASK_DTYPE = np.dtype(
         ("exit_code", "<i4"),
         ("ended", "<u4"),
         *TREATMENT,
-        ("padding", "<u4"),
+        ("cgroup_weight", "<u4"),
     ]
 )
 """One task in one interval. `start_ns` tells two users of one tid apart; `waiting_ns` is a gauge: how long the
@@ -73,7 +73,8 @@ the CPU, 0 where they are not timed. `cgroup_id` and `pid_namespace` are inode n
 0 if unknown. Migrations to another cache or NUMA domain are among `migrations`. `allowed_cpus`: how many CPUs the
 affinity mask allows; known of those with the largest run delays only (1 ms and more), else 0. `parent`: the process
 that started it, by the name it had then, `parent_tgid` its number (0: not known); of a thread its own process.
-`ended`: 1 if the task has ended; `exit_code` is then its wait status, -1 if that is not known."""
+`ended`: 1 if the task has ended; `exit_code` is then its wait status, -1 if that is not known. `cgroup_weight`: of the
+cgroup that it is in, in the unit of cpu.shares, 0 where that has none, or it is not known."""
 
 TASK_SUMS = (
     "run_ns",

@@ -120,6 +120,8 @@ _MORE = {
         "test_task_of_the_root_cgroup_is_raised_beside_a_group",
         "test_nice_is_no_help_in_a_session_with_less_weight",
         "test_classes_of_tasks_are_those_of_the_kernel",
+        "test_policy_and_priority_are_those_of_the_kernels_own_file",
+        "test_fair_server_keeps_its_share_without_the_runtime_limit",
         "test_kernel_threads_of_the_stop_class",
     ),
     "test_entitlement": (

@@ -359,6 +359,8 @@ def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, f
             verdict = watch.verdict(3, f"tid:{low.pid}")
             rows = waits_of(watch.frame, low)
             assert share_ns(rows, (rows["blocker_level"] == Level.CGROUP).any(axis=1)) > 0.8
+            shares = {int(task["tid"]): int(task["cgroup_weight"]) for task in watch.frame.tasks}
+            assert (shares[low.pid], shares[high.pid]) == (256, 1024)
             assert verdict.rule == "lower-weight", verdict
             assert verdict.headline.endswith(f": the cgroup of {named(high)} has 4 times its weight")
             follow(verdict)

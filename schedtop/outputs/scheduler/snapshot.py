@@ -69,6 +69,7 @@ TASK_FIELDS = (
     "priority",
     "nice",
     "weight",
+    "cgroup_weight",
 )
 """The fields of a task, in this order."""
 
@@ -241,6 +242,7 @@ def _tasks(frame: Frame, rows: Rows) -> list[dict[str, Any]]:
             "cgroup": cgroup_name(frame, task["cgroup_id"]),
             "pid_namespace": task["pid_namespace"] or None,
             "allowed_cpus": task["allowed_cpus"] or None,
+            "cgroup_weight": task["cgroup_weight"] or None,
             "switches": task["voluntary_switches"] + task["involuntary_switches"],
             **treated.as_json(),
             **task_ending(task, "exit_codes" not in frame.unavailable),

@@ -46,7 +46,7 @@ from schedtop.sources.scheduler.reading import Reading, SinceLast, difference
 from schedtop.sources.scheduler.running import Running
 from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scheduler.slices import Slices
-from schedtop.sources.scheduler.weights import WeightFiles, note_weights
+from schedtop.sources.scheduler.weights import MOST_OF_TASKS, WeightFiles, note_group_weights, note_weights
 from schedtop.sources.scope import Scope
 
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
@@ -230,6 +230,8 @@ class LiveSource:
             for role in ROLES:
                 pairs[f"{role}_cgroup_id"] = self._task_cgroups.ids(pairs[f"{role}_tid"].tolist())
         cgroups = self._cgroups.resolve(set(tasks["cgroup_id"].tolist()))
+        self._weights.begin(time.monotonic_ns(), MOST_OF_TASKS)
+        note_group_weights(tasks, cgroups, self._weights)
         self._breath.take()
         since_last = SinceLast(
             tasks=tasks,

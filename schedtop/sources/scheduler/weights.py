@@ -29,6 +29,9 @@ KEEP_NS = 5 * NS_PER_S
 MOST_READ = 200
 """How many files are read for the waits of one interval; the weights of the others stay unknown until the next."""
 
+MOST_OF_TASKS = 50
+"""The same for the groups of all tasks: those of slow waits go before."""
+
 NO_LEVEL = -1
 """Instead of a weight: v2 has not enabled the controller there, so that its tasks count in the group above."""
 
@@ -48,9 +51,9 @@ class WeightFiles:
         self._known: dict[str | int, tuple[int, tuple[str, int]]] = {}
         self._left = MOST_READ
 
-    def begin(self, now_ns: int) -> None:
-        """A new interval: forgets what is old."""
-        self._left = MOST_READ
+    def begin(self, now_ns: int, most: int = MOST_READ) -> None:
+        """A new interval, or a new purpose in it, for which so many files may be read: forgets what is old."""
+        self._left = most
         self._now_ns = now_ns
         self._known = {key: known for key, known in self._known.items() if known[0] > now_ns - KEEP_NS}
 
@@ -133,6 +136,14 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
         session, shares = files.of_session(member.number)
         steps += [(session, shares, Level.AUTOGROUP)] if session else []
     return [*steps, (f"task {member.tid}", weight, Level.TASK)]
+
+
+def note_group_weights(tasks: Rows, paths: Mapping[int, str], files: WeightFiles) -> None:
+    """Fills `cgroup_weight` of rows of TASK_DTYPE; `paths`: of cgroups by id."""
+    ids, places = np.unique(tasks["cgroup_id"], return_inverse=True)
+    groups = (paths.get(number, "/") for number in ids.tolist())
+    weights = [0 if path == "/" else max(0, files.of_group(path)) for path in groups]
+    tasks["cgroup_weight"] = np.array(weights, np.uint32)[places]
 
 
 def note_weights(

@@ -104,5 +104,6 @@ def test_an_idle_cpu_that_is_allowed_is_near_or_far(distance: Distance, words: s
 
 def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
     verdict = judged(frame(waits(cause="idle-cpu")))
+    assert verdict.headline.startswith("CPU 1: app (101) waits up to 8.00 ms while another is idle; if it may run")
     assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
     assert verdict.action.endswith("taskset -cp 101")

@@ -7,6 +7,7 @@ import numpy as np
 
 from schedtop.model.counts import Pressure
 from schedtop.model.rows import PAIR_DTYPE, Rows
+from schedtop.model.sched_class import Policy, SchedClass
 from tests.unit.verdict.frames import MS, frame, judged, tasks
 
 
@@ -25,6 +26,8 @@ def test_short_turns_on_one_cpu_are_no_good_news() -> None:
     assert verdict.headline.startswith("CPU 1: stress (7) and stress (8) are pinned to it and take turns (p99 ")
     assert verdict.headline.endswith("CPU 0 is 94 % idle")
     assert "stress (8) had the CPU for 499 ms of it while stress (7) waited" in verdict.evidence
+    pairs["other_sched_class"], pairs["other_policy"] = SchedClass.FAIR, Policy.BATCH
+    assert "stress (8, batch) had the CPU for 499 ms of it while stress (7) waited" in judged(made).evidence
     # Where the mask is wider, or not known, or no CPU is idle, that is not the reason.
     for allowed in (0, 2):
         assert judged(replace(made, tasks=two_hogs(allowed_cpus=allowed))).rule == "waiting"

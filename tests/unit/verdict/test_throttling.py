@@ -40,5 +40,8 @@ def test_throttling_that_is_inferred_says_so() -> None:
 
 def test_a_quota_without_slow_waits() -> None:
     assert judged(frame(throttling=quota())).headline == "web.service is throttled by its quota in 40 % of its periods"
+    held = quota()
+    held["throttled_ns"] = 180 * MS
+    assert judged(frame(throttling=held)).headline.endswith(" in 40 % of its periods, 180 ms in 1.00 s")
     assert judged(frame(throttling=quota(throttled=1, periods=11))).rule == "calm"
     assert judged(frame(throttling=quota(group=4711))).headline.startswith("A cgroup is throttled")

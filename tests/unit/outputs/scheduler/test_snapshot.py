@@ -106,7 +106,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
         ),
         *("numa_migrations", "last_cpu", "allowed_cpus", "parent_tgid", "parent", "ended"),
         *("exit_status", "exit_signal"),
-        *("sched_class", "policy", "priority", "nice", "weight"),
+        *("sched_class", "policy", "priority", "nice", "weight", "cgroup_weight"),
     ]
     assert list(data["short_lived"]) == ["processes", "threads", "run_ns", "run_delay_ns", "commands"]
     assert list(data["short_lived"]["commands"][0]) == [
@@ -322,6 +322,13 @@ def test_blockers_are_those_that_ran_and_how_much_of_the_wait_they_cover() -> No
     assert second == {"tid": 2, "comm": "b", "run_ns": 30} | untold
     assert (wait["other_blockers_ns"], wait["own_cpu_idle_ns"], wait["switches"]) == (5, 15, 7)
     assert wait["blockers_cover_ratio"] == 0.9
+
+
+def test_weight_of_its_cgroup_is_told_with_a_task() -> None:
+    tasks = view().frame.tasks.copy()
+    tasks["cgroup_weight"] = [256, *[0] * (len(tasks) - 1)]
+    shown = replace(view(), frame=replace(view().frame, tasks=tasks), tasks=tasks)
+    assert [task["cgroup_weight"] for task in snapshot(shown)["tasks"]][:2] == [256, None]
 
 
 UNTREATED = dict.fromkeys(("sched_class", "policy", "priority", "nice", "weight"))

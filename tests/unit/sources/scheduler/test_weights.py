@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from schedtop.model.rows import TASK_DTYPE
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
 from schedtop.sources.host.weights import read_group_weight
-from schedtop.sources.scheduler.weights import KEEP_NS, MOST_READ, Meeting, Member, WeightFiles, meet
+from schedtop.sources.scheduler.weights import (
+    KEEP_NS,
+    MOST_READ,
+    Meeting,
+    Member,
+    WeightFiles,
+    meet,
+    note_group_weights,
+)
 
 UNKNOWN = Meeting()
 
@@ -109,6 +119,14 @@ def test_nothing_is_said_of_what_is_not_known(files: WeightFiles, tmp_path: Path
     assert meet(one, Member(11, 2, "", fair()), files) == UNKNOWN
     assert meet(one, Member(11, 2, "/gone", fair()), files) == UNKNOWN
     assert meet(one, Member(11, 2, "/low", Treatment(SchedClass.RT, Policy.FIFO, 1)), files) == UNKNOWN
+
+
+def test_tasks_have_the_weights_of_their_groups(files: WeightFiles, root: Path) -> None:
+    (root / "session.scope").mkdir()
+    tasks = np.zeros(6, TASK_DTYPE)
+    tasks["cgroup_id"] = [8, 1, 9, 8, 7, 4]
+    note_group_weights(tasks, {1: "/", 7: "/session.scope", 8: "/low", 9: "/high/inner"}, files)
+    assert tasks["cgroup_weight"].tolist() == [512, 0, 1024, 512, 0, 0]
 
 
 def test_files_are_read_anew_after_a_while_and_not_without_end(files: WeightFiles, root: Path) -> None:
