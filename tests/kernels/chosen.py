@@ -135,7 +135,7 @@ _MORE = {
 }
 
 _EXACT = (
-    "a_timer_is_an_interrupt", "test_path.py", "test_quota", "a_quota_throttles", "return_of_a_quota", "test_waits",
+    "return_of_a_quota", "a_quota_throttles", "a_timer_is_an_interrupt", "test_quota", "test_path.py", "test_waits",
     "no_wakeup_began", "on_the_way_out", "first_wait_whose_end", "test_first_sight", "test_check_kernel", "softirq",
     "timers_wakeup", "an_exec_by_a_thread", "test_idle_cpus", "test_hotplug", "test_new_tasks",
     "events_that_the_kernel_skips", "test_ground_truth", "test_live_contract", "test_sched_ext",

@@ -196,8 +196,8 @@ def test_a_wait_that_begins_on_the_way_out_is_seen(collect, any_front_end: str, 
     """After it has decided to sleep: the waits of such a task were neither seen nor counted.
 
     Woken: `on_rq` is 1 at sched_waking, and 0 in the wakeup itself. Signalled: before 6.16 it leaves with a state to
-    sleep in, and stays queued (the guests of `make test-kernels` have such kernels); later kernels show nothing. A wait
-    that is counted as unseen is known here, too: that it is in the histogram is for the test above to show.
+    sleep in, and stays queued (the guests of `make test-kernels` have such kernels); later kernels show nothing. Of the
+    waits hardly any may be counted as unseen: by clock and through tracepoints those were 2 to 4 of 1,000.
     """
     # Nothing of it runs while the counters of tasks and those of CPUs are read, one after the other.
     with collect(any_front_end) as collector, ExitStack() as stack:
@@ -210,7 +210,7 @@ def test_a_wait_that_begins_on_the_way_out_is_seen(collect, any_front_end: str, 
             time.sleep(2)
     frame = collector.frame
     known = frame.latency.histogram().count + frame.loss.waits_unseen + frame.loss.negative_waits
+    timeslices = int(frame.tasks["timeslices"].sum())
     # Of each task the first wait may have begun before our time.
-    assert int(frame.tasks["timeslices"].sum()) - known == pytest.approx(0, abs=len(frame.tasks))
-    if any_front_end != "tracepoint":
-        assert frame.loss.waits_unseen <= 2 * frame.loss.switches_unseen
+    assert timeslices - known == pytest.approx(0, abs=len(frame.tasks))
+    assert frame.loss.waits_unseen <= 4 * frame.loss.switches_unseen + 0.001 * timeslices

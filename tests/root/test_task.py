@@ -596,10 +596,15 @@ def test_what_follows_the_return_of_a_quota_is_runnable(quota_group: Path) -> No
         rival.go_on()
         one.go_on()
         time.sleep(0.2)
-        before = stopped_ns(quota_group)
-        task_frame = looked_at(one.pid, lambda: time.sleep(2))
-        held = stopped_ns(quota_group) - before
-    states = task_frame.states
+        stopped = []
+
+        def look() -> None:
+            stopped.append(stopped_ns(quota_group))
+            time.sleep(2)
+            stopped.append(stopped_ns(quota_group))
+
+        task_frame = looked_at(one.pid, look)
+    held, states = stopped[1] - stopped[0], task_frame.states
     # What is under way at either end is in one of the two, or in both in part. Since 6.18 a task that is preempted when
     # its group is stopped is not, until it runs again.
     assert 0.5 * held - 110 * MS <= states.throttled_ns <= 1.03 * held + 110 * MS
