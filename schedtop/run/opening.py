@@ -53,14 +53,16 @@ def make_source(
         source.set_interrupts(interrupts)
         return source
 
-    # Late, as above.
-    from schedtop.sources.proc.source import ProcSource
-    from schedtop.sources.scheduler.source import LiveSource
+    def of_proc() -> Source:
+        from schedtop.sources.proc.source import ProcSource  # late, as above
+
+        return ProcSource(interval_ns, threshold_ns, first_ns=PROC_FIRST_NS if paced else None, scope=scope)
+
+    if name == "proc":
+        return of_proc()
+    from schedtop.sources.scheduler.source import LiveSource  # late, as above
 
     first_ns = FIRST_NS if paced else None
-    proc = ProcSource(interval_ns, threshold_ns, first_ns=PROC_FIRST_NS if paced else None, scope=scope)
-    if name == "proc":
-        return proc
     # A screen may ask for groups at any time.
     groups = paced or bool(grouping)
     live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope, groups=groups)
@@ -68,7 +70,7 @@ def make_source(
     live.set_sampling(sampled)
     live.set_interrupts(interrupts)
     live.set_grouping(grouping)
-    return AutoSource(live, proc, say) if name == "auto" else live
+    return AutoSource(live, of_proc, say) if name == "auto" else live
 
 
 def _synthetic_cpus() -> int:
