@@ -170,7 +170,9 @@ def note_weights(
         if both not in met:
             met[both] = meet(*both, files)
     found = np.array([met[both] for both in zip(victims, others, strict=True)])
-    for name, numbers in zip(("victim_level", "victim_weight", "blocker_level", "blocker_weight"), found.T, strict=True):
+    for name, numbers in zip(
+        ("victim_level", "victim_weight", "blocker_level", "blocker_weight"), found.T, strict=True
+    ):
         rows[name][places] = numbers
 
 
