@@ -13,7 +13,7 @@ import os
 import signal
 import time
 from _thread import get_ident
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -58,6 +58,11 @@ class SessionNice:
     def raised(self) -> bool:
         """Whether it is raised by us now."""
         return self._before is not None
+
+    @property
+    def nice(self) -> int | None:
+        """What it is raised to, `None`: it is not raised by us."""
+        return self._ours if self.raised else None
 
     def begin(self) -> dict[int, Process]:
         """From here on it may be taken. Gives `others`; raises OSError where nothing can be raised."""
@@ -171,14 +176,11 @@ def raise_session(nice: int) -> dict[int, Process] | None:
     return others
 
 
-def watch_session(nice: int, others: dict[int, Process], also: Callable[[], None]) -> None:
-    """From here to `OWN.end`, it has that nice value whenever the rest of it is calm. For the main thread.
-
-    `also`: is called as often as that is checked.
-    """
+def watch_session(nice: int, others: dict[int, Process]) -> None:
+    """From here to `OWN.end`, it has that nice value whenever the rest of it is calm. For the main thread."""
     import threading  # late: what comes before must be done first, see above
 
-    threading.Thread(target=_watch, args=(nice, others, also), name="schedtop-session", daemon=True).start()
+    threading.Thread(target=_watch, args=(nice, others), name="schedtop-session", daemon=True).start()
     if signal.getsignal(signal.SIGTSTP) is signal.SIG_DFL:
         signal.signal(signal.SIGTSTP, _suspend)
 
@@ -218,14 +220,13 @@ def _process(stat: bytes, now_s: float) -> Process:
     return int(fields[_PPID]), sum(map(int, fields[_TIMES])) / _TICKS, now_s - int(fields[_STARTED]) / _TICKS
 
 
-def _watch(nice: int, others: dict[int, Process], also: Callable[[], None]) -> None:
+def _watch(nice: int, others: dict[int, Process]) -> None:
     """Takes and gives back as the rest of the session grows calm or begins to work. In no hurry."""
     make_ordinary()
     pause_s, since_s = CHECK_S, time.monotonic()
     while True:
         time.sleep(pause_s)
         begin_s = time.thread_time()
-        also()
         with suppress(OSError):
             now, now_s = OWN.others(), time.monotonic()
             if used_between(others, now) > CALM * (now_s - since_s):

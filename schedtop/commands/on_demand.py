@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedtop.commands.opening import scope_of
-from schedtop.offcpu.measurement import OffCpuSource, Wakers
-from schedtop.path.subject import PathSubject
 from schedtop.run.opening import is_proc
-from schedtop.task import TaskSource
 from schedtop.ui.on_demand import OnDemand
 
 if TYPE_CHECKING:
     from schedtop.activity.activity import ActivitySource
+    from schedtop.offcpu.measurement import OffCpuSource, Wakers
     from schedtop.path.live import PathSource
+    from schedtop.path.subject import PathSubject
+    from schedtop.task import TaskSource
 
 
 def on_demand(options: dict[str, Any]) -> OnDemand:

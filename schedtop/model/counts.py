@@ -90,8 +90,9 @@ class Attribution:
 class Overhead:
     """What schedtop itself cost: CPU time of its process, resident memory (a gauge), and BPF time if measured.
 
-    `nice`: its priority (a gauge); `longest_caused_wait_ns`: at most so long it had the CPU while another task waited.
-    Both are `None` where they are not known.
+    `nice`: its priority; `session_nice`: that of its session among the others, if it has raised that; `slice_ns`: the
+    time slice of its thread that reads (gauges). `longest_caused_wait_ns`: at most so long it had the CPU while another
+    task waited. `None` is what is not known.
     """
 
     cpu_ns: int = 0
@@ -100,6 +101,8 @@ class Overhead:
     bpf_switches: int | None = None
     nice: int | None = None
     longest_caused_wait_ns: int | None = None
+    session_nice: int | None = None
+    slice_ns: int | None = None
 
     def __add__(self, later: Overhead) -> Overhead:
         return Overhead(
@@ -109,11 +112,14 @@ class Overhead:
             _add_optional(self.bpf_switches, later.bpf_switches),
             later.nice,
             _most_known(self.longest_caused_wait_ns, later.longest_caused_wait_ns),
+            later.session_nice,
+            later.slice_ns,
         )
 
     def with_longest_caused_wait(self, longest_ns: int) -> Overhead:
         """The same with that bound. Field by field, once an interval: `replace` is the more code to pass through."""
-        return Overhead(self.cpu_ns, self.rss_bytes, self.bpf_ns, self.bpf_switches, self.nice, longest_ns)
+        known = self.cpu_ns, self.rss_bytes, self.bpf_ns, self.bpf_switches, self.nice
+        return Overhead(*known, longest_ns, self.session_nice, self.slice_ns)
 
     @property
     def bpf_ns_per_switch(self) -> float | None:
@@ -141,7 +147,13 @@ def subtract_pressure(earlier: Pressure | None, later: Pressure | None) -> Press
 
 def subtract_overhead(earlier: Overhead, later: Overhead) -> Overhead:
     """What came between, with the later memory; of the kernel programs only if both have measured them."""
-    cost = Overhead(later.cpu_ns - earlier.cpu_ns, later.rss_bytes, nice=later.nice)
+    cost = Overhead(
+        later.cpu_ns - earlier.cpu_ns,
+        later.rss_bytes,
+        nice=later.nice,
+        session_nice=later.session_nice,
+        slice_ns=later.slice_ns,
+    )
     if None in (earlier.bpf_ns, later.bpf_ns, earlier.bpf_switches, later.bpf_switches):
         return cost
     return replace(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from textual import events
 from textual.message import Message
 
+from schedtop.base.time_slice import LONG_NS
 from schedtop.base.units import (
     NS_PER_MS,
     format_bytes,
@@ -21,7 +22,7 @@ from schedtop.base.units import (
     format_round_ns,
 )
 from schedtop.history.view import View
-from schedtop.model.counts import Loss
+from schedtop.model.counts import Loss, Overhead
 from schedtop.model.frame import Frame
 from schedtop.panes.levels import Level, steal_level
 from schedtop.verdict.verdict import Verdict
@@ -291,7 +292,7 @@ def _ends(headline: str) -> Iterator[int]:
 def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
     """What schedtop itself takes, or the recorder took, and what it does to others.
 
-    At level 1 without the word CPU, at 2 in fewer words, at 3 without others.
+    At level 1 without the word CPU and with its own nice value alone, at 2 in fewer words, at 3 without others.
     """
     share = frame.overhead.cpu_ns / frame.interval_ns if frame.interval_ns else None
     word = "" if level else "CPU "
@@ -301,12 +302,21 @@ def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
     ]
     if (per_switch := frame.overhead.bpf_ns_per_switch) is not None:
         spans.append((f" {per_switch:.0f} ns/switch", "text"))
-    if frame.overhead.nice and level < 2:
-        spans.append((f" nice {frame.overhead.nice}", "text"))
+    if level < 2:
+        spans += _priority(frame.overhead, whole=not level)
     if (caused_ns := frame.overhead.longest_caused_wait_ns) is not None and level < 3:
         words = " · delayed others ≤ " if level < 2 else " others ≤ "
         spans += [(words, "dim"), (format_ns(-(-caused_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
     return spans
+
+
+def _priority(overhead: Overhead, *, whole: bool) -> list[Span]:
+    """Its own nice value; `whole`: also that of its session, and the slice that it has asked for."""
+    words = [f" nice {overhead.nice}"] if overhead.nice else []
+    if whole:
+        words += [f" session {overhead.session_nice}"] if overhead.session_nice else []
+        words += [f" slice {format_round_ns(LONG_NS)}"] if overhead.slice_ns == LONG_NS else []
+    return [(",".join(words), "text")] if words else []
 
 
 def _loss_parts(loss: Loss, level: int) -> Parts:

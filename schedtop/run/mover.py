@@ -1,16 +1,23 @@
-"""Where far more is runnable than there are CPUs, a process beside us that moves our starving threads to another CPU.
+"""A process beside us that looks after our threads where far more is runnable than there are CPUs.
 
 Under EEVDF a task that has had more than its share waits until the average of its queue has passed it. Where ever new
 sessions are made (each an autogroup), they come in at the average and leave with their debts, so the average stands
-still, and a thread of any nice value waits for seconds. A thread that is moved is placed anew, and runs. What was
-measured: docs/decisions.md, Priority.
+still, and a thread of any nice value waits for seconds. A thread that is moved is placed anew, and runs. While there is
+no such crowd our threads have long slices, so that whoever is woken goes first; in a crowd late deadlines never come.
+
+It is there from the start, and asleep: a thread of ours that starves could not start it. What was measured:
+docs/decisions.md, Priority.
 """
 
 from __future__ import annotations
 
 import os
 import select
+from collections.abc import Callable
 from contextlib import suppress
+
+from schedtop.base.helpers import HELPERS
+from schedtop.base.time_slice import DEFAULT, LONG_NS, set_slice
 
 CROWD = 3
 """How many tasks are runnable for each CPU."""
@@ -49,6 +56,27 @@ class Mover:
                 seen[tid] = had, count
         self._looks = seen
 
+    def forget(self) -> None:
+        """The looks before are long ago."""
+        self._looks = {}
+
+
+class Slices:
+    """Of the threads of a process, and our own. A new one inherits that of the one that starts it."""
+
+    def __init__(self, pid: int, ask: Callable[[int, int], None] = set_slice) -> None:
+        self._pid = pid
+        self._ask = ask
+        self._now = DEFAULT
+
+    def adjust(self, is_crowded: bool) -> None:
+        """Long ones, or ordinary ones in a crowd."""
+        wanted = DEFAULT if is_crowded else LONG_NS
+        if wanted != self._now:
+            for task in {*_tasks_of(self._pid), *_tasks_of(os.getpid())}:
+                self._ask(int(task.rpartition("/")[2]), wanted)
+            self._now = wanted
+
 
 def crowded(proc: str = "/proc") -> bool:
     """Whether more than `CROWD` tasks are runnable for each CPU."""
@@ -57,36 +85,54 @@ def crowded(proc: str = "/proc") -> bool:
 
 
 def begin() -> int | None:
-    """Starts one for this process, if there is a crowd, and gives its pid. Must come before any thread is started.
+    """Starts one for this process, and gives its pid. Must come before any thread is started.
 
-    It ends with us.
+    It ends with us. Without one, slices stay as they are: nothing would take long ones back.
     """
     try:
-        if not crowded() or os.readlink("/proc/self") != str(os.getpid()):  # a /proc of other numbers than ours
+        if os.readlink("/proc/self") != str(os.getpid()):  # a /proc of other numbers than ours
             return None
+        slices = Slices(os.getpid())
+        slices.adjust(crowded())
         ended, held = os.pipe()  # we hold it as long as we live
         pid, mover = os.getpid(), os.fork()
     except OSError:
         return None
     if mover:
         os.close(ended)
+        HELPERS.append(mover)
         return mover
     try:
         os.close(held)
-        os.setsid()  # the group that starves is another one then
-        for file, text in (("comm", b"schedtop-mover"), ("autogroup", b"%d" % os.getpriority(os.PRIO_PROCESS, 0))):
-            with suppress(OSError), open(f"/proc/self/{file}", "wb") as out:
-                out.write(text)
-        _run(Mover(pid), ended)
+        _stand_apart()
+        _run(Mover(pid), slices, ended)
     finally:
         os._exit(0)
 
 
-def _run(mover: Mover, ended: int) -> None:
+def _stand_apart() -> None:
+    """In a session of its own: the one that starves is another group then. No stream of ours stays open for it."""
+    os.setsid()
+    for file, text in (("comm", b"schedtop-mover"), ("autogroup", b"%d" % os.getpriority(os.PRIO_PROCESS, 0))):
+        with suppress(OSError), open(f"/proc/self/{file}", "wb") as out:
+            out.write(text)
+    with suppress(OSError):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+
+
+def _run(mover: Mover, slices: Slices, ended: int) -> None:
+    """Until the process has ended."""
     pause_s = LOOK_S
     while not select.select([ended], [], [], pause_s)[0]:
-        pause_s = LOOK_S if crowded() else CALM_S
-        mover.look()
+        is_crowded = crowded()
+        slices.adjust(is_crowded)
+        if is_crowded:
+            mover.look()
+        else:
+            mover.forget()
+        pause_s = LOOK_S if is_crowded else CALM_S
 
 
 def _tasks_of(pid: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import GROUPS
@@ -53,14 +54,12 @@ def make_source(
         source.set_interrupts(interrupts)
         return source
 
-    # Late, as above.
-    from schedtop.sources.proc.source import ProcSource
-    from schedtop.sources.scheduler.source import LiveSource
+    of_proc = partial(_of_proc, interval_ns, threshold_ns, PROC_FIRST_NS if paced else None, scope)
+    if name == "proc":
+        return of_proc()
+    from schedtop.sources.scheduler.source import LiveSource  # late, as above
 
     first_ns = FIRST_NS if paced else None
-    proc = ProcSource(interval_ns, threshold_ns, first_ns=PROC_FIRST_NS if paced else None, scope=scope)
-    if name == "proc":
-        return proc
     # A screen may ask for groups at any time.
     groups = paced or bool(grouping)
     live = LiveSource(interval_ns, threshold_ns, name, first_ns=first_ns, scope=scope, groups=groups)
@@ -68,7 +67,14 @@ def make_source(
     live.set_sampling(sampled)
     live.set_interrupts(interrupts)
     live.set_grouping(grouping)
-    return AutoSource(live, proc, say) if name == "auto" else live
+    return AutoSource(live, of_proc, say) if name == "auto" else live
+
+
+def _of_proc(interval_ns: int, threshold_ns: int, first_ns: int | None, scope: Scope) -> Source:
+    # Late: only where the kernel lets us load no programs.
+    from schedtop.sources.proc.source import ProcSource
+
+    return ProcSource(interval_ns, threshold_ns, first_ns=first_ns, scope=scope)
 
 
 def _synthetic_cpus() -> int:

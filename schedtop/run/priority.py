@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 
 from schedtop.base.session_nice import raise_session, watch_session
-from schedtop.base.time_slice import DEFAULT, LONG_NS, set_slice
 from schedtop.run import mover
 
 NICE = -12
@@ -37,23 +35,5 @@ def raise_priority(arguments: Sequence[str] = ()) -> None:
         return
     others = None if arguments[:1] == ["metrics"] else raise_session(NICE)
     mover.begin()
-    slices = _Slices()
-    slices.adjust()
     if others is not None:
-        watch_session(NICE, others, slices.adjust)
-
-
-class _Slices:
-    """Of all our threads; a new one inherits that of the one that starts it."""
-
-    def __init__(self) -> None:
-        self._now = DEFAULT
-
-    def adjust(self) -> None:
-        """Long, so that whoever is woken goes first, or ordinary in a crowd, where late deadlines never come."""
-        with suppress(OSError):
-            wanted = DEFAULT if mover.crowded() else LONG_NS
-            if wanted != self._now:
-                for tid in os.listdir("/proc/self/task"):
-                    set_slice(int(tid), wanted)
-                self._now = wanted
+        watch_session(NICE, others)

@@ -28,16 +28,16 @@ def may_load_programs() -> bool:
 
 
 class AutoSource:
-    """The first of two sources, or the second where the first one is not permitted.
+    """The first of two sources, or the second, made only then, where the first one is not permitted.
 
     `say` is told when it is the second. Any other failure of the first one is the user's to decide.
     """
 
-    def __init__(self, first: Source, second: Source, say: Callable[[str], None]) -> None:
-        self._first = first
-        self._second = second
+    def __init__(self, first: Source, make_second: Callable[[], Source], say: Callable[[str], None]) -> None:
+        self._first = self._chosen = first
+        self._make_second = make_second
         self._say = say
-        self._chosen = first
+        self._asked: dict[str, Any] = {}
         self.host: Host
 
     def __enter__(self) -> Self:
@@ -54,9 +54,11 @@ class AutoSource:
             except SourceError as error:
                 raise SourceError(f"{error}{INSTEAD}") from error
         early_compiler.end()
-        self._second.__enter__()
-        self._chosen = self._second
-        self.host = replace(self._second.host, notes=(*notes, *self._second.host.notes))
+        self._chosen = self._make_second()
+        for setter, value in self._asked.items():
+            getattr(self._chosen, setter)(value)
+        self._chosen.__enter__()
+        self.host = replace(self._chosen.host, notes=(*notes, *self._chosen.host.notes))
         self._say(why)
         return self
 
@@ -68,26 +70,25 @@ class AutoSource:
         return self._chosen.frames(stop)
 
     def set_threshold(self, threshold_ns: int) -> None:
-        """Asks both: it may come before the choice."""
-        for source in (self._first, self._second):
-            source.set_threshold(threshold_ns)
+        """Asks the one that is chosen, or will be."""
+        self._ask("set_threshold", threshold_ns)
 
     def set_grouping(self, kind: str) -> None:
-        """Asks both: it may come before the choice."""
-        for source in (self._first, self._second):
-            source.set_grouping(kind)
+        """Asks the one that is chosen, or will be."""
+        self._ask("set_grouping", kind)
 
     def set_sampling(self, on: bool) -> None:
-        """Asks both: it may come before the choice."""
-        for source in (self._first, self._second):
-            source.set_sampling(on)
+        """Asks the one that is chosen, or will be."""
+        self._ask("set_sampling", on)
 
     def set_interrupts(self, on: bool) -> None:
-        """Asks both: it may come before the choice."""
-        for source in (self._first, self._second):
-            source.set_interrupts(on)
+        """Asks the one that is chosen, or will be."""
+        self._ask("set_interrupts", on)
 
     def set_measuring(self, on: bool) -> None:
-        """Asks both: it may come before the choice."""
-        for source in (self._first, self._second):
-            source.set_measuring(on)
+        """Asks the one that is chosen, or will be."""
+        self._ask("set_measuring", on)
+
+    def _ask(self, setter: str, value: Any) -> None:
+        self._asked[setter] = value
+        getattr(self._chosen, setter)(value)

@@ -29,6 +29,11 @@ def give_back() -> None:
     It takes a fraction of a second after much was held.
     """
     gc.collect()
+    return_free_pages()
+
+
+def return_free_pages() -> None:
+    """Returns free pages, which glibc keeps: 0.6 MiB after the start, in 0.2 ms."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -56,7 +61,7 @@ class Collector:
         self._least_bytes = 0
         """The least memory held since the last time that free pages were returned."""
         self._lowest_bytes = 0
-        """The least memory ever held since the start was over."""
+        """The least memory held since the start was over, or since all was looked through."""
         gc.set_threshold(*SAFETY)
 
     def frame_drawn(self, held_bytes: int = 0) -> None:
@@ -65,9 +70,13 @@ class Collector:
         if self._frames == SETTLED_FRAMES:
             # What the screen is made of stays until the end. Looking through it once more took 12 ms.
             gc.freeze()
-        elif self._frames % OLD_FRAMES == 0:
-            # What a flood has left in the history goes when that has turned over, long after its end.
-            (give_back if held_bytes > self._lowest_bytes + GROWN_BYTES else gc.collect)()
+            return_free_pages()
+        elif self._frames % OLD_FRAMES == 0 and held_bytes > self._lowest_bytes + GROWN_BYTES:
+            # What a flood has left in the history goes when that has turned over, long after its end. Without one there
+            # is nothing to find, and looking through all would be one long burst. What is still held then is in use.
+            give_back()
+            self._lowest_bytes = self._least_bytes = 0
+            return
         elif self._frames % MIDDLE_FRAMES == 0:
             gc.collect(1)
         elif gc.get_count()[0] > YOUNG_OBJECTS:

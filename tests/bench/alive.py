@@ -4,7 +4,7 @@ The dashboard in a pseudo terminal and `schedtop snapshot` are started beside fo
 loops a CPU, hackbench, eighty busy tasks a CPU, and a storm of processes that make a session each. Each load is in a
 session of its own, so that where the kernel groups by session it is another group than schedtop.
 
-    python -m tests.bench.alive [--load loops|hackbench|tasks|storm] [--rounds N] [--before "nice -n 5"]
+    python -m tests.bench.alive [--load loops|hackbench|tasks|storm] [--rounds N] [--later] [--before "nice -n 5"]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench import tools
-from tests.bench.key_latency import KEYS, LIVE, first_of_all, percentile, typed
+from tests.bench.key_latency import KEYS, LIVE, Typed, first_of_all, percentile, typed
 from tests.bench.report import Goal, Options, Table, Topic, number
 from tests.bench.tools import NotHere
 
@@ -96,10 +96,23 @@ def screen(command: Sequence[str], found: Found) -> None:
     """Starts the dashboard, presses all keys, quits."""
     with first_of_all(), typed(command) as dashboard:
         found.first_s.append(dashboard.press(b"", LIVE, _FIRST_TIMEOUT_S) / 1e3)
-        for _, data, shown in KEYS:
-            dashboard.drain(_PAUSE_S)
-            found.keys_ms.append(dashboard.press(data, shown))
-        found.quit_s.append(dashboard.ended_by(b"q"))
+        _use(dashboard, found)
+
+
+def screen_before(command: Sequence[str], load: Sequence[str], found: Found) -> None:
+    """The same with a load that begins after the dashboard."""
+    with first_of_all(), typed(command) as dashboard:
+        found.first_s.append(dashboard.press(b"", LIVE, _FIRST_TIMEOUT_S) / 1e3)
+        with alone(load):
+            dashboard.drain(_WARM_S)
+            _use(dashboard, found)
+
+
+def _use(dashboard: Typed, found: Found) -> None:
+    for _, data, shown in KEYS:
+        dashboard.drain(_PAUSE_S)
+        found.keys_ms.append(dashboard.press(data, shown))
+    found.quit_s.append(dashboard.ended_by(b"q"))
 
 
 def headless(command: Sequence[str], found: Found) -> None:
@@ -116,8 +129,13 @@ def headless(command: Sequence[str], found: Found) -> None:
         found.snapshot_s.append(time.monotonic() - begin - SNAPSHOT_S)
 
 
-def beside(name: str, rounds: int, before: Sequence[str] = (), options: Sequence[str] = ()) -> tuple[Found, list[str]]:
-    """One load; `before`: words in front of both commands, `options`: behind them."""
+def beside(
+    name: str, rounds: int, before: Sequence[str] = (), options: Sequence[str] = (), *, later: bool = False
+) -> tuple[Found, list[str]]:
+    """One load; `before`: words in front of both commands, `options`: behind them.
+
+    `later`: the load begins after the dashboard, and there is no snapshot.
+    """
     found, reasons = Found(), []
     words, command = LOADS[name]
     dashboard = [*before, *tools.schedtop(sys.executable, *options)]
@@ -127,6 +145,12 @@ def beside(name: str, rounds: int, before: Sequence[str] = (), options: Sequence
     except NotHere as reason:
         return found, [f"{words}: {reason}"]
     for _ in range(rounds):
+        if later:
+            try:
+                screen_before(dashboard, load, found)
+            except NotHere as reason:
+                reasons.append(f"{words}: {reason}")
+            continue
         with alone(load):
             time.sleep(_WARM_S)
             for part, started in ((screen, dashboard), (headless, snapshot)):
@@ -182,10 +206,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--before", type=shlex.split, default=[], help="words in front of the command")
     parser.add_argument("--options", type=shlex.split, default=[], help="options of schedtop")
+    parser.add_argument("--later", action="store_true", help="the load begins after the dashboard; no snapshot")
     options = parser.parse_args()
     results, reasons = {}, []
     for name in options.load or LOADS:
-        results[name], said = beside(name, options.rounds, options.before, options.options)
+        results[name], said = beside(name, options.rounds, options.before, options.options, later=options.later)
         reasons += said
     print(topic(results, reasons).tables[0])
 

@@ -6,21 +6,26 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from schedtop.base import helpers
+from schedtop.base.time_slice import LONG_NS
 from schedtop.run.mover import Mover, crowded
+from schedtop.sources.host.own_cost import OwnCost
+from tests.time_slices import slice_ns
 
 BUSY = "while True: pass"
 
 BEGINS = """
-import time
+import os, time
 from schedtop.run import mover
-mover.CROWD = {crowd}
+mover.crowded = lambda: os.path.exists("{crowd}")
+mover.CALM_S = 0.1
 print(mover.begin(), flush=True)
-time.sleep(60)
+while True: {does}
 """
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -91,29 +96,95 @@ def test_what_sleeps_is_left_alone() -> None:
         sleeping.kill()
 
 
-def test_it_ends_with_us_in_a_session_of_its_own() -> None:
-    ours = subprocess.Popen([sys.executable, "-c", BEGINS.format(crowd=-1)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert ours.stdout
-        pid = int(ours.stdout.readline())
-        deadline = time.monotonic() + 10
-        while Path(f"/proc/{pid}/comm").read_text() != "schedtop-mover\n":
-            assert time.monotonic() < deadline
-        assert os.getsid(pid) == pid
-    finally:
-        ours.kill()
-        ours.wait()
-    while Path(f"/proc/{pid}").exists() and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+class Looked:
+    """A process that has begun a mover, which takes a file for a crowd. `does`: what the process does for ever."""
+
+    def __init__(self, directory: Path, does: str = "time.sleep(1)") -> None:
+        self.crowd = directory / "crowd"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", BEGINS.format(crowd=self.crowd, does=does)], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        self.mover = int(self.process.stdout.readline())
+        until(lambda: Path(f"/proc/{self.mover}/comm").read_text() == "schedtop-mover\n")
+
+    def __enter__(self) -> Looked:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_without_a_crowd_there_is_none(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", BEGINS.format(crowd=10000)], stdout=subprocess.PIPE, text=True
-    ) as ours:
-        assert ours.stdout and ours.stdout.readline() == "None\n"
-        ours.kill()
+def has_ended(pid: int) -> bool:
+    return (
+        not Path(f"/proc/{pid}").exists() or Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    )
+
+
+def test_it_ends_with_us_in_a_session_of_its_own_without_our_streams(tmp_path: Path) -> None:
+    with Looked(tmp_path) as ours:
+        assert os.getsid(ours.mover) == ours.mover
+        assert {os.readlink(f"/proc/{ours.mover}/fd/{stream}") for stream in range(3)} == {os.devnull}
+    until(lambda: has_ended(ours.mover))
+
+
+def test_a_crowd_that_comes_later_is_seen(hogs: list[subprocess.Popen[bytes]], tmp_path: Path) -> None:
+    with Looked(tmp_path, "pass") as ours:
+        pid = ours.process.pid
+        os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+        os.sched_setaffinity(pid, CPUS[:2])
+        before = migrations(pid)
+        time.sleep(1)
+        calm, before = migrations(pid) - before, migrations(pid)
+        ours.crowd.touch()
+        until(lambda: migrations(pid) - before >= calm + 10)
+        assert os.sched_getaffinity(pid) <= set(CPUS[:2])
+
+
+@pytest.mark.skipif(not slice_ns(0), reason="this kernel has no slices of a task's own")
+def test_long_slices_are_taken_back_in_a_crowd_without_a_session_of_ours(tmp_path: Path) -> None:
+    with Looked(tmp_path) as ours:
+        pids = ours.process.pid, ours.mover
+        assert [slice_ns(pid) for pid in pids] == [LONG_NS] * 2
+        ours.crowd.touch()
+        until(lambda: [slice_ns(pid) for pid in pids] == [slice_ns(0)] * 2)
+        ours.crowd.unlink()
+        until(lambda: [slice_ns(pid) for pid in pids] == [LONG_NS] * 2)
+
+
+def test_what_it_takes_is_our_own_cost(tmp_path: Path) -> None:
+    with Looked(tmp_path) as ours:
+        helpers.HELPERS.append(ours.mover)
+        cost = OwnCost()
+        try:
+            ours.crowd.touch()  # it looks a hundred times a second then
+            before_ns, own_ns, its_ns = cost.now().cpu_ns, time.process_time_ns(), helper_ns(ours.mover)
+            until(lambda: helper_ns(ours.mover) > its_ns + 10_000_000)
+            own_ns = time.process_time_ns() - own_ns
+            assert cost.now().cpu_ns - before_ns >= own_ns + 10_000_000
+        finally:
+            cost.close()
+            helpers.HELPERS.remove(ours.mover)
+
+
+def helper_ns(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+def migrations(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/sched").read_text().splitlines()
+    return next(int(line.rpartition(":")[2]) for line in lines if line.startswith("se.nr_migrations"))
+
+
+def test_a_crowd_is_three_runnable_tasks_a_cpu(tmp_path: Path) -> None:
     for runnable, expected in ((1, False), (3 * (os.cpu_count() or 1) + 1, True)):
         (tmp_path / "loadavg").write_text(f"1.00 2.00 3.00 {runnable}/500 1234\n")
         assert crowded(str(tmp_path)) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -123,11 +124,23 @@ def test_no_renice_leaves_all_alone(leader: subprocess.Popen[bytes], tmp_path: P
     assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, leader.pid)
 
 
+def test_snapshot_says_its_priority(leader: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    written = tmp_path / "snapshot.json"
+    for options, expected in (("", (NICE, NICE)), ("--no-renice", (os.getpriority(os.PRIO_PROCESS, 0), None))):
+        command = " ".join([*SCHEDTOP, "snapshot", "--duration", "0.2s", options])
+        tell(leader, f"{command} > {written}.part; mv {written}.part {written}")
+        until(written.exists)
+        cost = json.loads(written.read_text())["overhead"]
+        assert (cost["nice"], cost["session_nice"]) == expected
+        written.unlink()
+
+
 def test_dashboard_is_an_ordinary_task_that_gives_back_when_stopped() -> None:
-    terminal = Terminal(SCHEDTOP, columns=100, lines=30)
+    terminal = Terminal(SCHEDTOP, columns=160, lines=48)
     pid = terminal.process.pid
     try:
         until(lambda: b"LIVE" in terminal.drawn)
+        until(lambda: f"nice {NICE}, session {NICE}".encode() in terminal.drawn)
         assert session_nice(pid) == NICE
         policies = {os.sched_getscheduler(int(tid)) for tid in os.listdir(f"/proc/{pid}/task")}
         assert policies == {os.SCHED_OTHER}

@@ -260,6 +260,8 @@ def _overhead(overhead: Overhead, interval_ns: int) -> dict[str, Any]:
         "rss_bytes": overhead.rss_bytes,
         "nice": overhead.nice,
         "longest_caused_wait_ns": overhead.longest_caused_wait_ns,
+        "session_nice": overhead.session_nice,
+        "slice_ns": overhead.slice_ns,
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import socket
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,11 @@ from schedtop.model.counts import Overhead, Pressure
 from schedtop.model.host import Host
 from schedtop.model.kernels import has_fair_server
 from schedtop.sources.host.cgroups import cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.own_cost import OwnCost
 from schedtop.sources.host.topology import cpu_list
 
 _TICK_NS = NS_PER_S // os.sysconf("SC_CLK_TCK")
 _MOST_TICKS = (1 << 62) // _TICK_NS  # 146 years: more is not told by a kernel
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NO_TICKS = (0,) * 8  # an old kernel has fewer columns
 
 
@@ -115,7 +114,7 @@ class HostFiles:
         """Raises OSError where there is no /proc."""
         self._possible_cpus = possible_cpus
         self._files: list[int] = []
-        self._stat, self._statm = self._open(proc / "stat"), self._open(proc / "self" / "statm")
+        self._stat, self._own = self._open(proc / "stat"), OwnCost(proc)
         self._pressure: int | None = None
         with suppress(OSError):  # a kernel that does not keep it
             self._pressure = self._open(proc / "pressure" / "cpu")
@@ -125,6 +124,7 @@ class HostFiles:
         """Closes them all; none can be read afterwards."""
         while self._files:
             os.close(self._files.pop())
+        self._own.close()
 
     def stat(self) -> StatReading:
         """/proc/stat now. Raises OSError."""
@@ -143,9 +143,8 @@ class HostFiles:
             return None
 
     def own_cost(self, bpf_ns: int | None = None) -> Overhead:
-        """CPU time of this process since its start, and its resident memory; BPF time as given. Raises OSError."""
-        pages = int(os.pread(self._statm, 256, 0).split(maxsplit=2)[1])
-        return Overhead(time.process_time_ns(), pages * _PAGE_BYTES, bpf_ns)
+        """What this process costs, and its priority; BPF time as given. Raises OSError."""
+        return self._own.now(bpf_ns)
 
     def _open(self, path: Path) -> int:
         self._files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
@@ -158,12 +157,6 @@ def possible_cpus(path: Path = Path("/sys/devices/system/cpu/possible")) -> int:
         return max(cpu_list(path.read_text())) + 1
     except (OSError, ValueError):
         return os.cpu_count() or 1
-
-
-def own_cost(path: Path = Path("/proc/self/statm")) -> Overhead:
-    """CPU time of this process since its start, its resident memory, and the priority of the calling thread."""
-    memory = int(path.read_bytes().split()[1]) * _PAGE_BYTES
-    return Overhead(time.process_time_ns(), memory, nice=os.getpriority(os.PRIO_PROCESS, 0))
 
 
 def is_virtualised(

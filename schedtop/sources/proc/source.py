@@ -21,6 +21,7 @@ from schedtop.model.latency import LatencyTable
 from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
+from schedtop.sources.host.own_cost import OwnCost
 from schedtop.sources.host.pid_numbers import shows_host
 from schedtop.sources.host.sched_ext import SchedExt, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
@@ -99,13 +100,14 @@ class ProcSource:
         self._cgroups = CgroupNames(root)
         self._cgroups.walk()
         self._throttling = Throttling(root, unified=not has_v1_cpu_controller())
-        self._polling = TaskPolling(TaskCgroups(root).look_up)
+        self._polling, self._own = TaskPolling(TaskCgroups(root).look_up), OwnCost()
         self._sched_ext = SchedExt()
         self._people = ProcPeople(self._polling.table, self._scope, self._cgroups)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self._polling.close()
+        self._own.close()
 
     def _visible(self) -> Iterator[str]:
         """What this process cannot see of the host's tasks, in words."""
@@ -180,7 +182,7 @@ class ProcSource:
             pressure=proc.read_pressure(),
             throttling=self._throttling.read(cgroups),
             cgroups=cgroups,
-            own=proc.own_cost(),
+            own=self._own.now(),
             late_ticks=self._late_ticks,
             sched_ext=self._sched_ext.since_last(),
         )

@@ -36,6 +36,9 @@ QUICK = ("-O1",)
 bcc runs LLVM's once more over what it gives, with -O3 for BPF: the programs are as quick, and no more is verified.
 """
 
+FEW_CPUS = 4
+"""Up to so many a host is small."""
+
 MOST_SLOTS = 1 << 16
 """How many tasks the table holds at most, without the overflow map."""
 
@@ -44,14 +47,14 @@ MOST_SLOTS = 1 << 16
 class Limits:
     """How much the kernel side holds. The defaults serve every host; tests make them small to reach them.
 
-    `task_slots` (0: by the highest tid), `event_pages` and `changed_slots` (of each CPU; 0: by how many CPUs there are)
-    are powers of two. Of `changed_pairs` (of each CPU) more make a reading look at all of the map.
+    `task_slots` (0: by the highest tid), `event_pages` and `changed_slots` (of each CPU; 0 of both: by how many CPUs
+    there are) are powers of two. Of `changed_pairs` (of each CPU) more make a reading look at all of the map.
     `slow_waits_per_s` is for all CPUs together; each gets its share, but never less than 8 in a window of 134 ms.
     """
 
     task_slots: int = 0
     overflow_tasks: int = 8192
-    event_pages: int = 1024
+    event_pages: int = 0
     slow_waits_per_s: int = 4000
     pairs: int = 16384
     latency_groups: int = 2048
@@ -68,6 +71,11 @@ def task_slots(highest_tid: int | None) -> int:
 def changed_slots(cpus: int) -> int:
     """How many slots a CPU may note in an interval: a power of two, with more of them on a host with few CPUs."""
     return max(1 << 10, min(1 << 13, (1 << 14) >> (cpus - 1).bit_length()))
+
+
+def event_pages(cpus: int) -> int:
+    """How many pages the ring of slow waits has. Its mapping counts as our memory, which stands out on small hosts."""
+    return 512 if cpus <= FEW_CPUS else 1024
 
 
 def lru_spare() -> int:
@@ -87,7 +95,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         f"-DCPUS={cpus}",
         f"-DTASK_SLOTS={limits.task_slots or task_slots(highest_tid())}",
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
-        f"-DEVENT_PAGES={limits.event_pages}",
+        f"-DEVENT_PAGES={limits.event_pages or event_pages(cpus)}",
         f"-DPAIRS={max(limits.pairs, spare)}",
         f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, spare))}",
         f"-DSHORT_LIVED={limits.short_lived}",
@@ -109,10 +117,10 @@ def _slow_waits_per_window(cpus: int, limits: Limits) -> int:
 
 
 def ring_lasts_ns(compiled: Compiled, cpus: int, limits: Limits) -> int:
-    """How long the ring of slow waits takes what all CPUs may report, with a third of it to spare."""
+    """How long the ring of slow waits takes what all CPUs may report, with a quarter of it to spare."""
     ring = compiled.maps["slow_waits"]
     windows = ring.entries // record_bytes(ring.dtype.itemsize) / (_slow_waits_per_window(cpus, limits) * cpus)
-    return int(windows * (1 << SCHEDULER.SLOW_WINDOW_SHIFT)) * 2 // 3
+    return int(windows * (1 << SCHEDULER.SLOW_WINDOW_SHIFT)) * 3 // 4
 
 
 class Programs(Loader):

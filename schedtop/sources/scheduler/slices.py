@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from schedtop.base.breath import Breath
 from schedtop.base.time_slice import slice_of
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
@@ -26,20 +27,20 @@ class Slices:
         self._ask = ask
         self._known: dict[int, tuple[int, int]] = {}
 
-    def note(self, rows: Rows, now_ns: int) -> None:
-        """Fills `slice_ns` and `blocker_slice_ns` of slow waits; 0: not known, or the task is of another class."""
+    def note(self, rows: Rows, now_ns: int, breath: Breath) -> None:
+        """Fills `slice_ns` and `blocker_slice_ns` of slow waits; 0: not known, or the task is of another class.
+
+        Takes breaths.
+        """
         self._known = {tid: known for tid, known in self._known.items() if known[0] > now_ns - KEEP_NS}
-        asked = 0
-        for place in np.argsort(-rows["wait_ns"], kind="stable").tolist():
-            tids = [int(rows["tid"][place]), *rows["blocker_tid"][place].tolist()]
-            classes = [int(rows["sched_class"][place]), *rows["blocker_sched_class"][place].tolist()]
-            fair = [tid if kind == SchedClass.FAIR else 0 for tid, kind in zip(tids, classes, strict=True)]
-            for tid in fair:
-                if tid and tid not in self._known and asked < MOST_TASKS:
-                    asked += 1
-                    self._known[tid] = (now_ns, self._of(tid))
-            found = [self._known.get(tid, (0, 0))[1] for tid in fair]
-            rows["slice_ns"][place], rows["blocker_slice_ns"][place] = found[0], found[1:]
+        tids = np.column_stack((rows["tid"], rows["blocker_tid"]))
+        tids[np.column_stack((rows["sched_class"], rows["blocker_sched_class"])) != SchedClass.FAIR] = 0
+        longest_first = tids[np.argsort(-rows["wait_ns"], kind="stable")]
+        unknown = [tid for tid in dict.fromkeys(longest_first.ravel().tolist()) if tid and tid not in self._known]
+        for tid in breath.between(unknown[:MOST_TASKS]):
+            self._known[tid] = (now_ns, self._of(tid))
+        found = np.array([self._known.get(tid, (0, 0))[1] for tid in tids.ravel().tolist()]).reshape(tids.shape)
+        rows["slice_ns"], rows["blocker_slice_ns"] = found[:, 0], found[:, 1:]
 
     def _of(self, tid: int) -> int:
         number = self._inside(tid)

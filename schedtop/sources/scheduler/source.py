@@ -376,7 +376,8 @@ class LiveSource:
             if self._task_cgroups:
                 rows["cgroup_id"] = self._task_cgroups.ids(rows["tid"].tolist())
             self._note_weights(rows, names)
-            self._slices.note(rows, time.monotonic_ns())
+            self._slices.note(rows, time.monotonic_ns(), self._breath)
+            self._breath.take()
             # In this order: what ends in between is in neither, so that no idle period counts twice.
             self._idle.collect(self._programs.timelines)
             now_ns = time.monotonic_ns()
@@ -397,7 +398,7 @@ class LiveSource:
         self._weights.begin(time.monotonic_ns())
         paths = self._cgroups.resolve(blockers["cgroup_id"].tolist())
         shaped = blockers.reshape(rows["blocker_tid"].shape)
-        note_weights(rows, shaped, paths, pid_numbers().inside, self._weights)
+        note_weights(rows, shaped, paths, pid_numbers().inside, self._weights, self._breath)
 
     def _reach(self) -> Reach:
         """Where the scheduler may put tasks now: partitions of cgroups come and go."""

@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_S
 from schedtop.model.rows import Rows
-from schedtop.model.sched_class import Level, SchedClass, Treatment, treatment
+from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
 from schedtop.model.weights import nice_weight
 from schedtop.sources.host.pid_numbers import PROC
 from schedtop.sources.host.weights import read_group_weight
@@ -56,6 +57,7 @@ class WeightFiles:
         self._left = most
         self._now_ns = now_ns
         self._known = {key: known for key, known in self._known.items() if known[0] > now_ns - KEEP_NS}
+        self._has_sessions: bool | None = None
 
     def of_group(self, path: str) -> int:
         """The weight of a cgroup in units of cpu.shares, 0 if it is not known, NO_LEVEL if it has none of its own."""
@@ -81,17 +83,21 @@ class WeightFiles:
         return NO_LEVEL if ends else read_group_weight(directory, self._unified)
 
     def _session(self, tgid: int) -> tuple[str, int]:
-        try:
-            if (self._proc / "sys/kernel/sched_autogroup_enabled").read_bytes().strip() != b"1":
-                return "", 0
-            found = _AUTOGROUP.match((self._proc / str(tgid) / "autogroup").read_bytes())
-        except OSError:
-            return "", 0
+        if self._has_sessions is None:
+            self._has_sessions = self._contents("sys/kernel/sched_autogroup_enabled").strip() == b"1"
+        found = _AUTOGROUP.match(self._contents(f"{tgid}/autogroup")) if self._has_sessions else None
         # autogroup_move_group(): its shares are the weight of its nice.
         return (f"autogroup {int(found[1])}", nice_weight(int(found[2]))) if found else ("", 0)
 
+    def _contents(self, path: str) -> bytes:
+        try:
+            with open(f"{self._proc}/{path}", "rb", buffering=0) as file:
+                return file.read()
+        except OSError:
+            return b""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Member:
     """A fair task where it stands: tid, process by its number in /proc, path of its cgroup (empty: not known)."""
 
@@ -147,26 +153,54 @@ def note_group_weights(tasks: Rows, paths: Mapping[int, str], files: WeightFiles
 
 
 def note_weights(
-    rows: Rows, blockers: Rows, paths: Mapping[int, str], inside: Callable[[int], int], files: WeightFiles
+    rows: Rows,
+    blockers: Rows,
+    paths: Mapping[int, str],
+    inside: Callable[[int], int],
+    files: WeightFiles,
+    breath: Breath,
 ) -> None:
     """Fills `blocker_level`, `victim_level` and the weights there of slow waits where both tasks are fair.
 
     `blockers`: rows of TASK_NAME_DTYPE, shape (rows, BLOCKERS); `paths`: of cgroups by id; `inside`: what a process of
-    the host is called in /proc (0: not at all).
+    the host is called in /proc (0: not at all). Takes breaths.
     """
     fair = (rows["sched_class"] == SchedClass.FAIR)[:, None] & (rows["blocker_sched_class"] == SchedClass.FAIR)
     fair &= rows["blocker_ns"] > 0
-    met: dict[tuple[int, ...], Meeting] = {}
-    for place, which in zip(*(each.tolist() for each in np.nonzero(fair)), strict=True):
-        row, blocker = rows[place], blockers[place][which]
-        told = treatment(row), treatment(blocker)
-        key = (int(row["tid"]), int(blocker["tid"]), *(each.weight or 0 for each in told))
-        if key not in met:
-            one, other = (
-                Member(int(task["tid"]), inside(int(task["tgid"])), paths.get(int(task["cgroup_id"]), ""), each)
-                for task, each in zip((row, blocker), told, strict=True)
-            )
-            met[key] = meet(one, other, files)
-        found = met[key]
-        rows["victim_level"][place, which], rows["blocker_level"][place, which] = found.own_level, found.level
-        rows["victim_weight"][place, which], rows["blocker_weight"][place, which] = found.own_weight, found.weight
+    if not fair.any():
+        return
+    # Many waits are of the same few tasks: each is looked at once, and each two of them.
+    places = np.nonzero(fair)
+    known: dict[Facts, Member] = {}
+    waiting, back = np.unique(places[0], return_inverse=True)
+    each = _members(rows[waiting], known, paths, inside, breath)
+    victims = [each[place] for place in back.tolist()]
+    others = _members(blockers[places], known, paths, inside, breath)
+    met: dict[tuple[Member, Member], Meeting] = {}
+    for both in breath.between(zip(victims, others, strict=True)):
+        if both not in met:
+            met[both] = meet(*both, files)
+    found = np.array([met[both] for both in zip(victims, others, strict=True)])
+    for name, numbers in zip(
+        ("victim_level", "victim_weight", "blocker_level", "blocker_weight"), found.T, strict=True
+    ):
+        rows[name][places] = numbers
+
+
+Facts = tuple[int, int, int, int, int, int]
+"""Of a task: tid, tgid, id of its cgroup, class, policy, nice."""
+
+
+def _members(
+    tasks: Rows, known: dict[Facts, Member], paths: Mapping[int, str], inside: Callable[[int], int], breath: Breath
+) -> list[Member]:
+    """Of each row; those of one task are one object."""
+    found = []
+    numbers = (tasks[name].tolist() for name in ("tid", "tgid", "cgroup_id", "sched_class", "policy", "nice"))
+    for facts in breath.between(zip(*numbers, strict=True)):
+        if facts not in known:
+            tid, tgid, cgroup, kind, policy, nice = facts
+            treated = Treatment(SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN)
+            known[facts] = Member(tid, inside(tgid), paths.get(cgroup, ""), replace(treated, nice=nice))
+        found.append(known[facts])
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import curses
 import os
 import re
 from collections.abc import Mapping
@@ -72,16 +71,18 @@ def _suits(theme: str, depth: Depth, environment: Mapping[str, str]) -> bool:
 def colours(environment: Mapping[str, str]) -> Depth:
     """How many colours the terminal has: by the terminal database, and by COLORTERM."""
     term = environment.get("TERM", "")
+    # GNU screen passes on what the terminal around it says, and takes 24 bits for blinking and reversed text.
+    says = "" if environment.get("STY") else environment.get("COLORTERM", "").lower()
+    named = re.search(r"(16|88|256)color", term)
+    if named and says in ("truecolor", "24bit"):
+        return Depth.TRUE  # what the database says of such a name changes nothing, and its library is half a MiB
     count = database_colours(term)
     if count is None:
         # Not in the database of this host, as happens over ssh: its name tells.
-        named = re.search(r"(16|88|256)color", term)
         many = re.search(r"xterm|kitty|alacritty|ghostty|foot|wezterm|direct", term)
         count = int(named[1]) if named else 256 if many else 8
     if count < Depth.EIGHT:
         return Depth.NONE
-    # GNU screen passes on what the terminal around it says, and takes 24 bits for blinking and reversed text.
-    says = "" if environment.get("STY") else environment.get("COLORTERM", "").lower()
     if says in ("truecolor", "24bit") or count >= Depth.TRUE:
         return Depth.TRUE
     return max(depth for depth in (Depth.EIGHT, Depth.SIXTEEN, Depth.PALETTE) if depth <= count)
@@ -92,6 +93,8 @@ def database_colours(term: str) -> int | None:
 
     The library answers for the first terminal that it is asked about only: there is one terminal.
     """
+    import curses  # late: see `colours`
+
     try:
         curses.setupterm(term, 1)
         return curses.tigetnum("colors")

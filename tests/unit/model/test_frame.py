@@ -171,6 +171,8 @@ def test_bpf_time_is_known_if_it_was_ever_measured() -> None:
     assert (Overhead(nice=0, longest_caused_wait_ns=4) + Overhead(nice=-9, longest_caused_wait_ns=3)) == Overhead(
         nice=-9, longest_caused_wait_ns=4
     )
+    later = Overhead(session_nice=-12, slice_ns=8)
+    assert Overhead(session_nice=-5, slice_ns=9) + later == later, "what holds now"
     assert (Overhead(longest_caused_wait_ns=4) + Overhead()).longest_caused_wait_ns is None, "no bound of both"
     assert Overhead(0, 0, 0, 0).bpf_ns_per_switch is None
 

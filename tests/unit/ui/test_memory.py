@@ -108,3 +108,16 @@ def test_what_a_flood_has_left_is_returned_when_the_history_has_turned_over(
     for _ in range(OLD_FRAMES):
         collector.frame_drawn(70 << 20)
     assert len(returned) == 2
+
+
+def test_all_is_looked_through_after_much_was_held_alone_and_not_again_and_again(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    monkeypatch.setattr(memory.gc, "collect", lambda generation=2: looked.append(generation))
+    for _ in range(2 * OLD_FRAMES):
+        collector.frame_drawn(70 << 20)
+    assert 2 not in looked
+    for _ in range(5 * OLD_FRAMES):  # of a chart, which stays
+        collector.frame_drawn((70 << 20) + 2 * GROWN_BYTES)
+    assert looked.count(2) == 2

@@ -15,7 +15,6 @@ from schedtop.model.source import SourceError
 from schedtop.outputs.files import OutputError
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand, TakeCapture
-from schedtop.ui.screens.dashboard.export import ExportError, write_export
 from schedtop.ui.screens.dashboard.shown import Shown
 
 
@@ -51,6 +50,9 @@ class Exporter:
             self._screen.run_worker(self._export(self._shown.view, svg), group="export")
 
     async def _export(self, view: View, svg: str) -> None:
+        # Late: at the key, which most dashboards never see.
+        from schedtop.ui.screens.dashboard.export import ExportError, write_export
+
         try:
             paths = await asyncio.to_thread(write_export, view, svg, self.directory)
         except ExportError as problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -14,10 +14,12 @@ from schedtop.base.units import format_bytes
 from schedtop.model.frame import Frame
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.names import FreeName, file_stem
-from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
 from schedtop.recording.lines import Event, Header, filters_of
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.screens.dashboard.shown import Shown
+
+if TYPE_CHECKING:
+    from schedtop.outputs.recording.background import BackgroundRecorder
 
 
 class Recorder:
@@ -47,6 +49,9 @@ class Recorder:
 
         What ends it before (a full disk, the largest size) is said to the user. Raises OutputError.
         """
+        # Late: at the key, which most dashboards never see.
+        from schedtop.outputs.recording.background import ENDING, BackgroundRecorder
+
         live, now_ns = self._shown.live, 0
         if len(live):
             newest = live.frames[-1]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from schedtop.model.counts import Pressure
-from schedtop.sources.host import proc
+from schedtop.sources.host import own_cost, proc
+from schedtop.sources.host.own_cost import OwnCost
 from schedtop.sources.scheduler.process_names import ProcessNames
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
@@ -150,12 +151,25 @@ def test_a_xen_guest_is_told_by_sysfs(tmp_path: Path) -> None:
 
 
 def test_our_own_cost_grows_with_what_we_do() -> None:
-    earlier = proc.own_cost()
+    own = OwnCost()
+    earlier = own.now()
     deadline = time.process_time_ns() + 5_000_000
     while time.process_time_ns() < deadline:
         pass
-    assert proc.own_cost().cpu_ns - earlier.cpu_ns >= 5_000_000
+    assert own.now().cpu_ns - earlier.cpu_ns >= 5_000_000
     assert earlier.rss_bytes > 1 << 20
+    own.close()
+
+
+def test_our_own_priority_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(own_cost, "slice_of", lambda tid: looks.append(tid) or 7)  # type: ignore[func-returns-value]
+    own = OwnCost()
+    told = [own.now() for _ in range(own_cost.SLICE_LOOKS + 1)]
+    own.close()
+    assert {one.nice for one in told} == {os.getpriority(os.PRIO_PROCESS, 0)}
+    assert {(one.session_nice, one.slice_ns) for one in told} == {(None, 7)}
+    assert len(looks) == 2, "not at each reading"
 
 
 def test_the_host_is_this_one() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schedtop.sources.host.pid_numbers import highest_tid
-from schedtop.sources.scheduler.programs import MOST_SLOTS, task_slots
+from schedtop.sources.scheduler.programs import MOST_SLOTS, event_pages, task_slots
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_highest_tid_of_another_pid_namespace_says_nothing(tmp_path: Path) -> No
     (tmp_path / "sys/kernel").mkdir(parents=True)
     (tmp_path / "sys/kernel/pid_max").write_text("32768\n")
     assert highest_tid(tmp_path) is None
+
+
+@pytest.mark.parametrize(("cpus", "pages"), [(1, 512), (4, 512), (5, 1024), (512, 1024)])
+def test_small_hosts_have_a_small_ring_of_slow_waits(cpus: int, pages: int) -> None:
+    assert event_pages(cpus) == pages

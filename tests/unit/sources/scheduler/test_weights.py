@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedtop.model.rows import TASK_DTYPE
+from schedtop.base.breath import Breath
+from schedtop.model.rows import BLOCKERS, SLOW_WAIT_DTYPE, TASK_DTYPE, TASK_NAME_DTYPE
 from schedtop.model.sched_class import Level, Policy, SchedClass, Treatment
 from schedtop.sources.host.weights import read_group_weight
 from schedtop.sources.scheduler.weights import (
@@ -18,6 +19,7 @@ from schedtop.sources.scheduler.weights import (
     WeightFiles,
     meet,
     note_group_weights,
+    note_weights,
 )
 
 UNKNOWN = Meeting()
@@ -151,3 +153,33 @@ def test_weights_of_both_versions(tmp_path: Path) -> None:
     (tmp_path / "cpu.idle").write_text("1\n")
     assert read_group_weight(str(tmp_path), unified=True) == 3
     assert read_group_weight(str(tmp_path / "gone"), unified=True) == 0
+
+
+def test_each_task_of_many_waits_is_looked_at_once_with_breaths(files: WeightFiles) -> None:
+    rows, blockers = np.zeros(100, SLOW_WAIT_DTYPE), np.zeros((100, BLOCKERS), TASK_NAME_DTYPE)
+    rows["tid"], rows["tgid"], rows["cgroup_id"], rows["sched_class"] = 10, 1, 7, SchedClass.FAIR
+    rows["policy"], rows["nice"] = Policy.OTHER, 19
+    rows["nice"][50:] = 5  # it was changed meanwhile
+    rows["blocker_ns"][:, :2], rows["blocker_sched_class"][:, :3] = 1, SchedClass.FAIR
+    rows["blocker_sched_class"][0, 1] = SchedClass.RT
+    blockers["tid"], blockers["tgid"], blockers["cgroup_id"] = (11, 12, 13, 0), 3, (7, 8, 7, 0)
+    blockers["sched_class"], blockers["policy"] = SchedClass.FAIR, Policy.OTHER
+    asked: list[int] = []
+    breath = Counted()
+    note_weights(rows, blockers, {7: "/low", 8: "/high"}, lambda tgid: asked.append(tgid) or tgid, files, breath)  # type: ignore[func-returns-value]
+    assert rows["blocker_level"][0].tolist() == [Level.TASK, 0, 0, 0], "not of one that is not fair, or did not run"
+    assert rows["blocker_level"][1].tolist() == [Level.TASK, Level.CGROUP, 0, 0]
+    assert rows["victim_level"][1].tolist() == [Level.TASK, Level.CGROUP, 0, 0]
+    assert rows["victim_weight"][[1, 99]].tolist() == [[15, 512, 0, 0], [335, 512, 0, 0]]
+    assert rows["blocker_weight"][1].tolist() == [1024, 4096, 0, 0]
+    assert asked == [1, 1, 3, 3]
+    assert breath.taken > 400
+
+
+class Counted(Breath):
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    def take(self) -> None:
+        self.taken += 1

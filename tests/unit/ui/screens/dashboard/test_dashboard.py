@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from textual.pilot import Pilot
 
+from schedtop.base.time_slice import LONG_NS
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
@@ -472,8 +473,8 @@ async def test_own_cost_is_shown() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        (160, "self 1.1 % CPU 140 MiB nice -10 · delayed others ≤ 1.30 ms"),
-        (140, "self 1.1 % CPU 140 MiB nice -10 · delayed others ≤ 1.30 ms"),
+        (160, "self 1.1 % CPU 140 MiB nice -10, session -12, slice 100 ms · delayed others ≤ 1.30 ms"),
+        (120, "self 1.1 % 140 MiB nice -10 · delayed others ≤ 1.30 ms"),
         (100, "self 1.1 % 140 MiB others ≤ 1.30 ms"),
         (84, "self 1.1 % 140 MiB"),
         (70, "self 1.1 % 140 MiB"),
@@ -482,7 +483,9 @@ async def test_own_cost_is_shown() -> None:
 async def test_what_we_do_to_others_is_rounded_up_and_shortened(columns: int, words: str) -> None:
     async with running((columns, 40), frames=0) as (pilot, source, _dashboard):
         frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
-        overhead = replace(frame.overhead, nice=-10, longest_caused_wait_ns=1_200_001)
+        overhead = replace(
+            frame.overhead, nice=-10, session_nice=-12, slice_ns=LONG_NS, longest_caused_wait_ns=1_200_001
+        )
         source.put(replace(frame, overhead=overhead))
         await until(pilot, lambda: words in text(pilot.app))
         assert ("others ≤" in text(pilot.app)) == ("others ≤" in words)
