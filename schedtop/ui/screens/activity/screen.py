@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -81,6 +81,20 @@ KEYS: Sequence[BindingType] = (
 )
 
 
+class RecordedPast(Protocol):
+    """What a recording shows here. `clock` moves through its time."""
+
+    clock: Clock
+
+    def begin(self, screen: ActivityScreen) -> None:
+        """Shows the moment of the player from now on."""
+        ...
+
+    def state(self) -> Span:
+        """What the player does, in words."""
+        ...
+
+
 @made_of(PARTS)
 class ActivityScreen(AttachedScreen[Activity]):
     """Header, table, system calls, TCP connections, over what a source counts each second."""
@@ -110,17 +124,17 @@ class ActivityScreen(AttachedScreen[Activity]):
         open_path: Callable[[PathSubject], None],
         *,
         wanted: Filter,
-        clock: Clock | None = None,
+        past: RecordedPast | None = None,
     ) -> None:
-        """`wanted`: the filter that holds at first, as far as it filters here; `clock`: what moves through time, if it
-        is not the screen's own."""
+        """`wanted`: the filter that holds at first, as far as it filters here; `past`: what is shown of a recording."""
         self._source = make_source()
         super().__init__(self._source)
         self.panes = ThreePanes(self)
         known = replace(wanted, cpus=(), classes=(), pid_namespaces=())
         self.shown = ActivityShown(ActivitySettings(filter=known), self.show_state)
         self.listing = Listing(self, self.shown, self.panes.table)
-        self.time_keys = clock or TimeKeys(self, self.shown, self._show_keys)
+        self.time_keys = past.clock if past else TimeKeys(self, self.shown, self._show_keys)
+        self._past = past
         self.search = Search(self, lambda: self.panes.focused)
         self.action_list = ActionList(self, self.search.target)
         self._make_source = make_source
@@ -139,6 +153,8 @@ class ActivityScreen(AttachedScreen[Activity]):
         self._show_keys()
         self.show_state()
         self.set_interval(1, self.show_header)
+        if self._past:
+            self._past.begin(self)
 
     def on_resize(self, event: events.Resize) -> None:
         tiny = is_tiny(event.size)
@@ -180,6 +196,8 @@ class ActivityScreen(AttachedScreen[Activity]):
 
     def state(self) -> Span:
         """Whether it is live, in words."""
+        if self._past:
+            return self._past.state()
         latest_ns = self.shown.live.latest_ns if self.shown.view else None
         return self.state_words(latest_ns, frozen=self.time_keys.stands_still)
 
@@ -227,6 +245,9 @@ class ActivityScreen(AttachedScreen[Activity]):
 
     def action_anew(self) -> None:
         """Begins anew."""
+        if self._past:
+            self.notify("a recording has what was counted when it was made", timeout=4)
+            return
         self.shown.forget()
         self.panes.forget()
         self._source = self._make_source()

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, Self
+from functools import partial
+from typing import Any, Self
 
-from textual import events
 from textual.screen import Screen
 
 from schedtop.activity.activity import Activity
 from schedtop.activity.recorded import activity_of
-from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.panes.task.past import Subject
-from schedtop.path.subject import PathSubject
 from schedtop.ui.screens.activity.screen import ActivityScreen
 from schedtop.ui.screens.dashboard.task_opener import Clock, TaskOpener
 from schedtop.ui.screens.replay.player import Player
@@ -46,75 +43,44 @@ class Nothing:
         yield from ()
 
 
-class Following(Protocol):
-    """What the screen follows: the Frames up to the moment of the player, and its state in words."""
-
-    @property
-    def frames(self) -> Sequence[Frame]:
-        """The Frames up to the moment, `()` while it is being sought."""
-        ...
-
-    def state(self) -> Span:
-        """What the player does."""
-        ...
-
-
-class RecordedActivity(ActivityScreen):
-    """Time is the player's: space plays and pauses, steps are its own."""
+class PlayedActivity:
+    """The moment of the player on an activity screen. Time is the player's: space plays and pauses, and it steps."""
 
     def __init__(
-        self,
-        followed: Following,
-        host: Host,
-        clock: Clock,
-        open_task: Callable[[Subject], None],
-        open_path: Callable[[PathSubject], None],
-        *,
-        wanted: Filter,
+        self, frames: Callable[[], Sequence[Frame]], host: Host, clock: Clock, state: Callable[[], Span]
     ) -> None:
-        super().__init__(Nothing, open_task, open_path, wanted=wanted, clock=clock)
-        self._followed = followed
+        """`frames`: those up to the moment, none while it is being sought."""
+        self.clock = clock
+        self.state = state
+        self._frames = frames
         self._host = host
 
-    def on_mount(self, _event: events.Mount) -> None:
-        self.follow()
-        self.set_interval(LOOK_S, self.follow)
+    def begin(self, screen: ActivityScreen) -> None:
+        """Shows the moment of the player from now on."""
+        self._follow(screen)
+        screen.set_interval(LOOK_S, partial(self._follow, screen))
 
-    def follow(self) -> None:
-        """Shows the moment of the player, if it is another one."""
-        frames = [frame for frame in self._followed.frames if frame.activity is not None]
-        shown_ns = self.shown.live.latest_ns
-        if not frames:
-            self._show_nothing()
-            return
-        if frames[-1].end_ns == shown_ns:
-            self.show_header()
-            return
-        self.failure = ""
-        if frames[-1].end_ns < shown_ns or frames[-1].end_ns - frames[-1].interval_ns > shown_ns:
-            self.shown.forget()
-            shown_ns = 0
-        for frame in frames:
-            if frame.end_ns > shown_ns and (activity := activity_of(frame, self._host)) is not None:
-                self.shown.live.append(activity)
-        self.shown.refresh()
-        self.show_state()
-
-    def _show_nothing(self) -> None:
-        """There is none at this place, or the place is being sought."""
-        if self._followed.frames and not self.failure:
-            self.shown.forget()
-            self.failure = NOT_RECORDED
-            self.show_state()
+    def _follow(self, screen: ActivityScreen) -> None:
+        """Shows the moment, if it is another one."""
+        every = self._frames()
+        frames = [frame for frame in every if frame.activity is not None]
+        shown_ns = screen.shown.live.latest_ns
+        if every and not frames and not screen.failure:
+            screen.shown.forget()
+            screen.failure = NOT_RECORDED
+            screen.show_state()
+        elif not frames or frames[-1].end_ns == shown_ns:
+            screen.show_header()
         else:
-            self.show_header()
-
-    def state(self) -> Span:
-        return self._followed.state()
-
-    def action_anew(self) -> None:
-        """Nothing is counted here."""
-        self.notify("a recording has what was counted when it was made", timeout=4)
+            if frames[-1].end_ns < shown_ns or frames[-1].end_ns - frames[-1].interval_ns > shown_ns:
+                screen.shown.forget()
+                shown_ns = 0
+            for frame in frames:
+                if frame.end_ns > shown_ns and (activity := activity_of(frame, self._host)) is not None:
+                    screen.shown.live.append(activity)
+            screen.failure = ""
+            screen.shown.refresh()
+            screen.show_state()
 
 
 class ActivityOpener:
@@ -129,11 +95,9 @@ class ActivityOpener:
         self._player = player
         self._opener = opener
         self._clock = clock
-        self.state = state
+        self._state = state
 
-    @property
-    def frames(self) -> Sequence[Frame]:
-        """The Frames up to the moment, `()` while it is being sought."""
+    def _frames(self) -> Sequence[Frame]:
         return () if self._player.seeking else self._shown.live.frames
 
     def action_activity(self) -> None:
@@ -142,7 +106,7 @@ class ActivityOpener:
             self._screen.notify(NOT_RECORDED, severity="warning", markup=False)
             return
         opener, wanted = self._opener, self._shown.settings.filter
-        screen = RecordedActivity(
-            self, self._shown.live.host, self._clock, opener.open_task, opener.open_path, wanted=wanted
+        past = PlayedActivity(self._frames, self._shown.live.host, self._clock, self._state)
+        self._screen.app.push_screen(
+            ActivityScreen(Nothing, opener.open_task, opener.open_path, wanted=wanted, past=past)
         )
-        self._screen.app.push_screen(screen)

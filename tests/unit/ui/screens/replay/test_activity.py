@@ -23,7 +23,8 @@ from schedtop.sources.replay.source import ReplaySource
 from schedtop.sources.synthetic.activity import SyntheticActivity
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.app import SchedtopApp
-from schedtop.ui.screens.replay.activity import NOT_RECORDED, RecordedActivity
+from schedtop.ui.screens.activity.screen import ActivityScreen
+from schedtop.ui.screens.replay.activity import NOT_RECORDED
 from schedtop.ui.screens.replay.screen import ReplayDashboard
 from tests.unit.panes.screen import assert_widths, text
 from tests.unit.ui.drive import GivenSource, to_topic, until
@@ -56,7 +57,7 @@ async def replaying(path: Path, size: tuple[int, int] = (120, 40)) -> AsyncItera
 
 def calls_shown(pilot: Pilot[int]) -> int:
     screen = pilot.app.screen
-    assert isinstance(screen, RecordedActivity)
+    assert isinstance(screen, ActivityScreen)
     return int(screen.shown.view.rows["syscalls"].sum()) if screen.shown.view else -1
 
 
@@ -70,7 +71,7 @@ def calls_of(number: int) -> int:
 async def test_screen_shows_the_moment_of_the_player_and_steps(size: tuple[int, int], tmp_path: Path) -> None:
     async with replaying(recorded(tmp_path / "a.rec", FRAMES), size) as (pilot, source):
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecordedActivity))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ActivityScreen))
         await until(pilot, lambda: calls_shown(pilot) == calls_of(0))
         assert "PAUSED" in text(pilot.app) and "nginx" in text(pilot.app) and "LIVE" not in text(pilot.app)
         assert "stands out postgres (1204)" in text(pilot.app)
@@ -87,11 +88,11 @@ async def test_space_plays_and_pauses(tmp_path: Path) -> None:
     async with replaying(recorded(tmp_path / "a.rec", FRAMES)) as (pilot, source):
         source.set_speed(50)
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecordedActivity))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ActivityScreen))
         await pilot.press("space")
         await until(pilot, lambda: source.position == len(FRAMES) - 1)
         await until(pilot, lambda: "END" in text(pilot.app) and calls_shown(pilot) == calls_of(len(FRAMES) - 1))
-        assert isinstance(pilot.app.screen, RecordedActivity)
+        assert isinstance(pilot.app.screen, ActivityScreen)
         await pilot.press("w")
         await until(pilot, lambda: calls_shown(pilot) == sum(map(calls_of, range(30, 40))))
 
@@ -99,7 +100,7 @@ async def test_space_plays_and_pauses(tmp_path: Path) -> None:
 async def test_groups_filter_help_and_anew(tmp_path: Path) -> None:
     async with replaying(recorded(tmp_path / "a.rec", FRAMES)) as (pilot, _):
         await pilot.press("a")
-        await until(pilot, lambda: isinstance(pilot.app.screen, RecordedActivity))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ActivityScreen))
         await pilot.press("f", *"postgres", "enter")
         await until(pilot, lambda: "filter comm:postgres" in text(pilot.app) and "java" not in text(pilot.app))
         await pilot.press("x")
