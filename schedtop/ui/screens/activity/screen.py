@@ -27,8 +27,8 @@ from schedtop.ui.screens.activity.listing import FILTER_HINT, Listing, parse_fil
 from schedtop.ui.screens.activity.shown import ActivityShown
 from schedtop.ui.screens.activity.three_panes import ThreePanes
 from schedtop.ui.screens.attached import AttachedScreen
+from schedtop.ui.screens.clock import Clock
 from schedtop.ui.screens.closing import close
-from schedtop.ui.screens.dashboard.task_opener import Clock
 from schedtop.ui.screens.dashboard.time_keys import TimeKeys
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.help.topics import topics_of

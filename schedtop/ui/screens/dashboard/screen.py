@@ -28,6 +28,7 @@ from schedtop.ui.keys.bindings import KeyRow, in_bar_order, key
 from schedtop.ui.on_demand import NOTHING, OnDemand
 from schedtop.ui.screens.action_list import ActionList
 from schedtop.ui.screens.attached import AttachedScreen
+from schedtop.ui.screens.clock import Clock
 from schedtop.ui.screens.dashboard.chosen import first_key, task_keys
 from schedtop.ui.screens.dashboard.details import Details
 from schedtop.ui.screens.dashboard.exporter import Exporter
@@ -38,7 +39,7 @@ from schedtop.ui.screens.dashboard.panes import panes_of
 from schedtop.ui.screens.dashboard.recorder import Recorder
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.source_keys import SourceKeys
-from schedtop.ui.screens.dashboard.task_opener import Clock, TaskOpener
+from schedtop.ui.screens.dashboard.task_opener import TaskOpener
 from schedtop.ui.screens.dashboard.time_keys import TimeKeys
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.ui.screens.dashboard.view_keys import ViewKeys

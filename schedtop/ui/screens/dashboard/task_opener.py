@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -13,26 +13,13 @@ from schedtop.panes.task.past import Subject
 from schedtop.path.subject import PathSubject
 from schedtop.ui.keys.bindings import key
 from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens.clock import Clock
 from schedtop.ui.screens.dashboard.chosen import chosen_subject
 from schedtop.ui.screens.dashboard.pane_layout import PaneLayout
 from schedtop.ui.screens.dashboard.shown import Shown
 
 if TYPE_CHECKING:
     from schedtop.ui.screens.task.screen import TaskScreen
-
-
-class Clock(Protocol):
-    """What moves the moment that is shown: see TimeKeys."""
-
-    @property
-    def stands_still(self) -> bool:
-        """Whether what is shown does not follow what arrives."""
-
-    def action_freeze(self) -> None:
-        """Freezes or thaws what is shown."""
-
-    def action_step(self, steps: int) -> None:
-        """Moves the frozen moment."""
 
 
 class TaskOpener:

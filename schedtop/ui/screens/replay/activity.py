@@ -14,7 +14,8 @@ from schedtop.activity.recorded import activity_of
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 from schedtop.ui.screens.activity.screen import ActivityScreen
-from schedtop.ui.screens.dashboard.task_opener import Clock, TaskOpener
+from schedtop.ui.screens.clock import Clock
+from schedtop.ui.screens.dashboard.task_opener import TaskOpener
 from schedtop.ui.screens.replay.player import Player
 from schedtop.ui.screens.replay.shown import RecordedShown
 from schedtop.widgets.strips import Span
