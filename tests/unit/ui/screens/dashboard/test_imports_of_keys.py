@@ -13,7 +13,6 @@ AT_KEYS = (
     "task",
     "offcpu",
     "entitlement",
-    "activity.activity",
     "sources.proc",
     "outputs.recording",
     "outputs.scheduler",
