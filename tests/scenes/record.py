@@ -24,9 +24,6 @@ MADE_UP = Scenario(cpus=256, tasks=300, slow_waits=12, frames=40)
 AROUND = 12
 """Intervals that are kept before and after the one that is worth it."""
 
-RULES_THRESHOLD = "2ms"
-"""Below the turns of two busy tasks."""
-
 START_S = 60
 """How long the recorder may take until its first interval is in the file."""
 
@@ -58,7 +55,7 @@ def record_rules(scene: RulesScene, to: Path) -> str:
     """
     with tempfile.TemporaryDirectory() as name:
         raw, made = Path(name) / "raw.rec.gz", Path(name) / "scene.rec.gz"
-        with _recorder(raw, LENGTH_S, "--threshold", RULES_THRESHOLD) as tgid:
+        with _recorder(raw, LENGTH_S, "--threshold", scene.threshold) as tgid:
             try:
                 play_rules(scene, raw)
             except (RuntimeError, subprocess.CalledProcessError) as error:

@@ -49,7 +49,8 @@ IN_SESSION = """in_session() {
 @dataclass(frozen=True, slots=True)
 class RulesScene:
     """`rule`: of the verdict before the command is typed, and not after; `kept`: the names of its tasks; `cgroups`: its
-    groups, below the root of the cpu controller; `comm`: the verdict is on this task alone.
+    groups, below the root of the cpu controller; `comm`: the verdict is on this task alone; `threshold`: of slow waits,
+    as a rule below the turns of two busy tasks.
     """
 
     name: str
@@ -58,6 +59,7 @@ class RulesScene:
     commands: str
     cgroups: tuple[str, ...] = ()
     comm: str = ""
+    threshold: str = "2ms"
 
 
 RULES_SCENES = (
@@ -81,6 +83,26 @@ while True:
     due, end = time.monotonic() + 0.020, time.thread_time() + 0.008
     while time.thread_time() < end: pass
     time.sleep(max(0, due - time.monotonic()))' &""",
+    ),
+    RulesScene(
+        "deadline-miss",
+        "behind-deadline",
+        ("video", "control"),
+        """\
+job='
+import sys, time
+open("/proc/self/comm", "w").write(sys.argv[1])
+while True:
+    due = (time.monotonic() // 0.1 + 1) * 0.1
+    time.sleep(due - time.monotonic())
+    end = time.thread_time() + float(sys.argv[2])
+    while time.thread_time() < end: pass'
+for i in 1 2 3 4; do
+    chrt -d -T 10000000 -D 12000000 -P 90000000 0 /usr/bin/python3 -c "$job" video 0.009 &
+done
+chrt -d -T 5000000 -D 13000000 -P 90000000 0 /usr/bin/python3 -c "$job" control 0.001 &""",
+        comm="control",
+        threshold="12ms",
     ),
     RulesScene(
         "nice",
