@@ -539,7 +539,9 @@ def quota_group() -> Iterator[Path]:
     root = cpu_hierarchy(read_mounts())
     if root is None:
         pytest.skip("this host has no cgroups")
-    group = root / f"schedtop-task-{os.getpid()}"
+    group, controllers = root / f"schedtop-task-{os.getpid()}", root / "cgroup.subtree_control"
+    if controllers.exists():  # cgroup v2: else a new group has no cpu.max
+        controllers.write_text("+cpu")
     group.mkdir()
     try:
         put_quota(group, 20_000)
