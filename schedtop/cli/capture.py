@@ -23,6 +23,8 @@ if TYPE_CHECKING:
               help="What to write.  [default: by the ending of NAME, without one: both]")  # fmt: skip
 @click.option("--path", multiple=True, metavar="TEXT", callback=no_empty,
               help="Add the path across tasks of tasks with this in their name, or this tid (repeatable).")  # fmt: skip
+@click.option("--interrupts", is_flag=True,
+              help="Name the interrupts in those paths; that makes each of them a little slower.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @buffer_option
 @recording_options

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from schedtop.path.paths import find_paths
 from schedtop.path.targets import Targets
 from schedtop.sources.capture.source import POLL_NS, CaptureSource
 from schedtop.sources.capture.window import Window
+from schedtop.sources.path.interrupts import PathInterrupts
 from schedtop.sources.scope import Scope
 from schedtop.triggers.plan import Say
 
@@ -58,8 +59,10 @@ class _Wanted:
 class KernelEvents:
     """The `LastSeconds` of the live kernel: one thread has the programs open, another one has the files written."""
 
-    def __init__(self, source: str, scope: Scope) -> None:
+    def __init__(self, source: str, scope: Scope, interrupts: bool = False) -> None:
+        """`interrupts`: each of them is noted as well."""
         self._source = source
+        self._with_interrupts = interrupts
         self._scope = scope
         self._members = Members(scope)
         self._asked: queue.SimpleQueue[_Wanted] = queue.SimpleQueue()
@@ -100,27 +103,31 @@ class KernelEvents:
 
     def _keep(self) -> None:
         try:
-            with CaptureSource(self._source, path_ns=STACKS_NS) as source:
-                self._poll(Window(source, KEPT_NS))
+            with CaptureSource(self._source, path_ns=STACKS_NS) as source, ExitStack() as stack:
+                interrupts = stack.enter_context(PathInterrupts()) if self._with_interrupts else None
+                self._poll(Window(source, KEPT_NS), interrupts)
         except SourceError as problem:
             self._say(f"no paths: {problem}", True)
         finally:
             self._taken.put(None)
 
-    def _poll(self, window: Window) -> None:
+    def _poll(self, window: Window, interrupts: PathInterrupts | None) -> None:
         looked_s = 0.0
         while not self._stop.wait(POLL_NS / NS_PER_S):
             window.poll()
+            if interrupts:
+                interrupts.poll()
             if time.monotonic() - looked_s > MEMBERS_S:
                 self._members.look()
                 looked_s = time.monotonic()
-            self._take(window)
-        self._take(window)
+            self._take(window, interrupts)
+        self._take(window, interrupts)
 
-    def _take(self, window: Window) -> None:
+    def _take(self, window: Window, interrupts: PathInterrupts | None) -> None:
         while not self._asked.empty():
             wanted = self._asked.get()
-            self._taken.put((window.capture(), wanted))
+            capture = window.capture()
+            self._taken.put((interrupts.noted(capture) if interrupts else capture, wanted))
 
     def _write(self) -> None:
         while (one := self._taken.get()) is not None:

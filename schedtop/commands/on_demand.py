@@ -74,12 +74,12 @@ def live_task(options: dict[str, Any], tid: int, whole_process: bool) -> TaskSou
     return EntitledTask(tid, whole_process, options["source"], hidden)
 
 
-def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int) -> PathSource:
+def live_path(options: dict[str, Any], subject: PathSubject, min_ns: int, *, interrupts: bool) -> PathSource:
     """The path of a task or process of the live kernel, through the front end that the dashboard has."""
     # Late: as above.
     from schedtop.sources.path.source import LivePath
 
-    return LivePath(subject, min_ns, source=options["source"])
+    return LivePath(subject, min_ns, interrupts=interrupts, source=options["source"])
 
 
 def live_activity(options: dict[str, Any]) -> ActivitySource:

@@ -21,7 +21,7 @@ from schedtop.run.signals import Signals
 from schedtop.run.threads import in_thread
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.kernel.members import members_of
-from schedtop.sources.path.interrupts import PathInterrupts
+from schedtop.sources.path.interrupts import InterruptsBeside
 from schedtop.sources.path.traits import with_traits
 from schedtop.sources.scope import Scope, find_scope
 
@@ -69,7 +69,7 @@ class Members:
 def _take(options: dict[str, Any], members: Members, signals: Signals) -> Capture:
     with ExitStack() as stack:
         source = stack.enter_context(CaptureSource(options["source"], options["buffer"], path_ns=STACKS_NS))
-        interrupts = stack.enter_context(PathInterrupts()) if options["interrupts"] else None
+        interrupts = stack.enter_context(InterruptsBeside()) if options["interrupts"] else None
         signals.check()  # nothing was recorded yet
         members.look()
         taken = source.take(options["duration"], signals.stop)

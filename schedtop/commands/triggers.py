@@ -93,7 +93,7 @@ def _last_seconds(options: dict[str, Any]) -> LastSeconds:
     """What keeps the events for `--then path`. Raises ClickException where there is no live kernel."""
     if is_proc(options["source"]) or options["source"] == "synthetic":
         raise click.BadParameter("path needs the events of the live kernel: run `sudo schedtop`", param_hint="'--then'")
-    return KernelEvents(options["source"], scope_of(options))
+    return KernelEvents(options["source"], scope_of(options), bool(options.get("interrupts")))
 
 
 def _check_root(commands: tuple[tuple[str, ...], ...]) -> None:

@@ -39,8 +39,9 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class PathLoss:
-    """What is missing since the start: events, stacks (apart: refused by the kernel), episodes for which there was no
-    time, spans of which nothing is known, and time that was not looked at because events came faster."""
+    """What is missing since the start: events, stacks (apart: refused by the kernel), interrupts where they are noted,
+    episodes for which there was no time, spans of which nothing is known, and time that was not looked at because
+    events came faster."""
 
     events: int = 0
     in_interrupts: int = 0
@@ -49,6 +50,7 @@ class PathLoss:
     not_walked: Sum = _NONE
     unclear: Sum = _NONE
     unseen_ns: int = 0
+    interrupts: int = 0
 
     @property
     def words(self) -> list[str]:
@@ -58,6 +60,7 @@ class PathLoss:
         found += [f"{self.not_walked.count} episodes for lack of time"] if self.not_walked.count else []
         found += [f"{self.unclear.count} spans unclear"] if self.unclear.count else []
         found += [f"{self.in_interrupts:,} events in interrupts"] if self.in_interrupts else []
+        found += [f"{self.interrupts:,} interrupts"] if self.interrupts else []
         found += [f"{self.stacks:,} stacks"] if self.stacks else []
         found += [f"{self.refused:,} stacks refused by the kernel"] if self.refused else []
         return found
@@ -142,6 +145,7 @@ class PathLog:
             self._loss.not_walked + paths.not_walked,
             self._loss.unclear + paths.unclear,
             self._loss.unseen_ns + unseen_ns,
+            max(self._loss.interrupts, capture.lost_interrupts),
         )
 
     def _keep(self, late: Sequence[Episode], capture: Capture) -> None:

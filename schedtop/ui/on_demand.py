@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from schedtop.activity.activity import ActivitySource
@@ -26,8 +26,14 @@ MakeOffCpu = Callable[[int, "Wakers"], "OffCpuSource"]
 MakeTaskSource = Callable[[int, bool], "TaskSource"]
 """The source of a task view, not open yet: on a tid, or (true) on all threads of the process of that tgid."""
 
-MakePath = Callable[["PathSubject", int], "PathSource"]
-"""The source of a path, not open yet: of a thread or process, with episodes of so many nanoseconds and more."""
+
+class MakePath(Protocol):
+    """Makes the source of a path, not open yet."""
+
+    def __call__(self, subject: PathSubject, min_ns: int, /, *, interrupts: bool) -> PathSource:
+        """Of a thread or process, with episodes of so many nanoseconds and more, and with interrupts or without."""
+        ...
+
 
 MakeActivity = Callable[[], "ActivitySource"]
 """The source of what all tasks do, not open yet."""

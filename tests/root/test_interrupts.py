@@ -34,7 +34,7 @@ from schedtop.sources.interrupts import front_end as interrupts_front_end
 from schedtop.sources.interrupts.names import device_names
 from schedtop.sources.interrupts.reader import InterruptReader, difference
 from schedtop.sources.kernel.btf import KERNEL_BTF, Btf
-from schedtop.sources.path.interrupts import PathInterrupts
+from schedtop.sources.path.interrupts import InterruptsBeside
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.verdict.wait import explain
 
@@ -504,7 +504,7 @@ def test_a_packets_wakeup_names_who_sent_it() -> None:
 def test_the_path_ends_at_the_interrupt_by_its_name(tmp_path: Path) -> None:
     with (
         CaptureSource(path_ns=NS_PER_MS) as capture,
-        PathInterrupts() as interrupts,
+        InterruptsBeside() as interrupts,
         load(TIMERS),
         load(CALLS) as call,
         disk_reads(tmp_path),

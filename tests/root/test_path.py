@@ -207,25 +207,30 @@ def test_the_command_of_an_inversion_gives_the_holder_its_cpu(chain: Chain) -> N
 def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
     started = chain("pipes")
     paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
-    episodes = whole(paths, "pipe")
+    episodes = whole(paths, "read" if tells_calls() else "pipe")
     worker = time_of(episodes, "worker", "running")
     assert worker == pytest.approx(120 * NS_PER_MS * len(episodes), rel=CLOSE)
     assert {len(segment.via) for one in episodes for segment in one.segments if segment.comm == "worker"} == {2}
     vias = {tuple(hop.comm for hop in segment.via) for one in episodes for segment in one.segments}
     assert ("late", "middle") in vias
     assert all(episode.same_chain for episode in episodes), "it had asked for it itself"
+    if load_share() == 1:
+        assert {episode.where for episode in episodes} == {"read: pipe"}
 
 
 def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
     started = chain("sleeper")
     # Favoured: where it comes late to the lock, the sleep has begun before.
     with favoured("path", started.process):
-        episodes = whole(recorded(Targets(tids=(started.late,))), "futex")
+        paths = recorded(Targets(tids=(started.late,)))
+    episodes = whole(paths, "futex")
     asleep = time_of(episodes, "holder", "blocked")
     assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=CLOSE)
     found = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {segment.woken_by for segment in found} == {"timer"}
-    assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}
+    assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}, (
+        set(paths.capture.stacks)
+    )
 
 
 def test_a_holder_that_syncs_a_file_leads_to_the_disk(chain: Chain) -> None:
@@ -517,7 +522,7 @@ def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path
     with hogs(2):
         command = ["watch", "--interval", "0.5s", "--on", "run_delay > 1ms/s for 2s", "--then", "path", "--once"]
         more = ["--pid", str(started.process.pid), "--export-dir", str(tmp_path), "--duration", "40s"]
-        more += ["--then", f"run sh -c 'echo $SCHEDTOP_PATH > {tmp_path}/heard'"]
+        more += ["--interrupts", "--then", f"run sh -c 'echo $SCHEDTOP_PATH > {tmp_path}/heard'"]
         done = subprocess.run([sys.executable, "-m", "schedtop", *command, *more], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (text,) = tmp_path.glob("*-path.txt")
@@ -528,6 +533,7 @@ def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path
     assert 1 * NS_PER_S < data["duration_ns"] <= 10 * NS_PER_S
     assert {target["comm"] for target in data["targets"]} <= {"late", "holder", "chains"}
     assert any(row["comm"] == "holder" and not row["late_task"] for row in data["profile"])
+    assert ("interrupt", "local_timer") in {(row["state"], row["where"]) for row in data["profile"]}
     assert text.read_text().startswith("when run_delay > 1ms/s for 2s came true")
     assert f"{json_file} and {text}" in done.stderr
     assert (tmp_path / "heard").read_text().strip() == str(json_file)
@@ -536,7 +542,16 @@ def test_then_path_writes_the_paths_of_the_seconds_before(chain: Chain, tmp_path
 
 def test_capture_has_the_path_of_a_task_as_a_track(chain: Chain, tmp_path: Path) -> None:
     started = chain("pipes")
-    command = ["capture", "--duration", "2s", "--path", str(started.late), "-o", str(tmp_path / "trace.json")]
+    command = [
+        "capture",
+        "--duration",
+        "2s",
+        "--path",
+        str(started.late),
+        "--interrupts",
+        "-o",
+        str(tmp_path / "trace.json"),
+    ]
     with favoured("path", started.process):
         done = subprocess.run([sys.executable, "-m", "schedtop", *command], check=True, capture_output=True, text=True)
     assert "1 track of paths" in done.stderr
@@ -546,3 +561,4 @@ def test_capture_has_the_path_of_a_task_as_a_track(chain: Chain, tmp_path: Path)
     bars = [one for one in events if one.get("cat") == "path"]
     names = {one["name"] for one in bars}
     assert {"late blocked in read: pipe", "middle blocked in read: pipe", "worker running"} <= names
+    assert "worker interrupted by local_timer" in names

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from packets import BREAK_S, packets_to
 from test_interrupts import CPU, disk_reads, load
+from test_offcpu_screen import programs_of
 from test_path import Chain, chain, favoured, program
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
@@ -21,12 +23,15 @@ from schedtop.capture.events import WAKING, Capture
 from schedtop.model.waits import WokenBy
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import INTERRUPT_TID, Segment
+from schedtop.path.subject import PathSubject
 from schedtop.path.targets import EVERY_TASK, Targets
 from schedtop.path.timeline import Timeline
 from schedtop.sources.capture.source import CaptureSource
+from schedtop.sources.capture.window import Window
 from schedtop.sources.host.proc import possible_cpus
 from schedtop.sources.interrupts.reader import InterruptReader
-from schedtop.sources.path.interrupts import PathInterrupts
+from schedtop.sources.path.interrupts import InterruptsBeside, PathInterrupts
+from schedtop.sources.path.source import LivePath
 
 __all__ = ["chain", "program"]  # fixtures
 
@@ -38,7 +43,7 @@ BUSY = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush
 
 
 def recorded(duration_ns: int = NS_PER_S) -> Capture:
-    with CaptureSource("btf", path_ns=NS_PER_MS) as source, PathInterrupts() as interrupts:
+    with CaptureSource("btf", path_ns=NS_PER_MS) as source, InterruptsBeside() as interrupts:
         return interrupts.noted(source.take(duration_ns, threading.Event()))
 
 
@@ -63,7 +68,7 @@ def test_what_packets_take_from_the_holder_of_a_lock_is_a_segment_of_its_own(cha
         favoured("path-irq", started.process),
         InterruptReader(possible_cpus(), None, 1) as counted,
         CaptureSource("btf", path_ns=NS_PER_MS) as source,
-        PathInterrupts() as interrupts,
+        InterruptsBeside() as interrupts,
     ):
         taken = source.take(2 * NS_PER_S, threading.Event())
         counted.spans.collect()
@@ -151,6 +156,50 @@ def test_a_path_that_ends_at_the_disk_names_it(tmp_path: Path) -> None:
     paths = find_paths(taken, EVERY_TASK)
     ends = {one.woken_by for one in added_up(paths) if one.woken_by.startswith("disk")}
     assert any(f"({disk})" in end for end in ends), ends
+
+
+def test_the_live_path_has_interrupts_while_it_is_open(chain: Chain) -> None:
+    """In each frame as much as the kernel's programs, and nothing of it stays."""
+    started = chain("mutex")
+    before = programs_of(os.getpid())
+    with packets_to(HOLDERS_CPU, 10, 1e-4), favoured("path-live", started.process):
+        subject = PathSubject(started.late, started.process.pid, "late")
+        stop = threading.Event()
+        with LivePath(subject, interrupts=True, interval_ns=NS_PER_S // 2) as live:
+            seen = [frame for frame, _ in zip(live.frames(stop), range(4), strict=False)]
+    assert programs_of(os.getpid()) == before
+    taken = [
+        sum(row.time_ns for row in frame.summary.rows if (row.state, row.where) == ("interrupt", NET_RX))
+        for frame in seen
+    ]
+    # No episode may have ended before the first one.
+    assert taken == sorted(taken) and taken[-1] > taken[0], "frames add up"
+    assert seen[-1].loss.interrupts == 0
+
+
+def test_interrupts_that_are_noted_again_and_again_are_those_that_are_noted_once() -> None:
+    """A window that goes on, and one recording of the same time."""
+    with (
+        packets_to(CPU, 10, 1e-3),
+        load(BUSY),
+        CaptureSource("btf", path_ns=NS_PER_MS) as source,
+        PathInterrupts() as often,
+        PathInterrupts() as once,
+    ):
+        window = Window(source)
+        for number in range(1, 31):
+            time.sleep(0.02)
+            window.poll()
+            often.poll()
+            once.poll()
+            if number % 10 == 0:
+                capture = window.capture()
+                found = often.noted(capture)
+    whole = once.noted(capture)
+    woken = set(found.interrupts.items())
+    assert len(whole.interrupts) > 20 and len(found.interruptions) == len(whole.interruptions)
+    same = len(woken & set(whole.interrupts.items())) / len(whole.interrupts)
+    assert same > 0.99 and found.interrupts.keys() >= whole.interrupts.keys()
 
 
 def test_command_shows_what_interrupts_took(chain: Chain) -> None:

@@ -43,7 +43,7 @@ BELOW = {
     "sources.task": {"sources.scope", "task"},
     "sources.activity": {"sources.scope", "activity"},
     "sources.capture": {"sources.scope", "capture"},
-    "sources.path": {"sources.capture", "path"},
+    "sources.path": {"sources.capture", "sources.interrupts", "path"},
     "sources.replay": {"recording"},
     "sources.synthetic": {"offcpu", "task", "path", "activity"},
     "sources": set(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,14 @@ def run(signals: Signals, options: dict[str, Any]) -> int:
         raise click.BadParameter(str(error), param_hint="'--format'") from error
     for path in paths.values():
         check_target(path, force=options["force"])
-    source, buffer, path_ns = options["source"], options["buffer"], NS_PER_MS if options["path"] else None
+    if options["interrupts"] and not options["path"]:
+        raise click.BadParameter("they are part of paths: --path says of which tasks", param_hint="'--interrupts'")
+    take = partial(
+        take_capture, options["source"], options["buffer"], options["duration"], signals.stop,
+        NS_PER_MS if options["path"] else None, options["interrupts"],
+    )  # fmt: skip
     with progress("capturing"):
-        taken = in_thread(lambda: take_capture(source, buffer, options["duration"], signals.stop, path_ns), signals)
+        taken = in_thread(take, signals)
     with signals.raising(), progress("writing the trace"):
         tracks = _tracks(taken, options["path"])
         written = write_capture(taken, paths, tracks, force=options["force"])

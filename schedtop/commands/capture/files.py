@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from schedtop.base.units import NS_PER_S, format_bytes, format_ns, plural
@@ -12,6 +13,7 @@ from schedtop.commands.capture.writer import write_capture_elsewhere
 from schedtop.outputs.capture.files import ENDINGS, default_name
 from schedtop.outputs.names import FreeName
 from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, CaptureSource
+from schedtop.sources.path.interrupts import InterruptsBeside
 
 KEY_NS = 2 * NS_PER_S
 """How long the dashboard's key captures."""
@@ -21,11 +23,21 @@ ONE = {"switches": "switch", "wakeups": "wakeup", "new_tasks": "new task", "migr
 
 
 def take_capture(
-    source: str, buffer_bytes: int, duration_ns: int, stop: threading.Event, path_ns: int | None = None
+    source: str,
+    buffer_bytes: int,
+    duration_ns: int,
+    stop: threading.Event,
+    path_ns: int | None = None,
+    interrupts: bool = False,
 ) -> Capture:
-    """Captures the live kernel, until `stop` is set at most; `path_ns` as of CaptureSource. Raises SourceError."""
-    with CaptureSource(source, buffer_bytes, path_ns=path_ns) as opened:
-        return opened.take(duration_ns, stop)
+    """Captures the live kernel, until `stop` is set at most; `path_ns` as of CaptureSource. Raises SourceError.
+
+    `interrupts`: each of them is noted as well.
+    """
+    with CaptureSource(source, buffer_bytes, path_ns=path_ns) as opened, ExitStack() as stack:
+        beside = stack.enter_context(InterruptsBeside()) if interrupts else None
+        taken = opened.take(duration_ns, stop)
+        return beside.noted(taken) if beside else taken
 
 
 def capture_at_key(source: str, directory: Path, stop: threading.Event) -> list[str]:

@@ -88,15 +88,18 @@ class SpanRing:
             self.kept += len(rows) - torn
             self._index = None
 
-    def forget(self, count: int) -> None:
-        """Drops so many, the oldest ones."""
+    def forget(self, count: int) -> int:
+        """Drops so many, the oldest ones; gives when the last of them ended."""
+        until_ns = 0
         while count > 0 and self._pieces:
             rows = self._pieces.popleft()
+            until_ns = int(rows["end_ns"][min(count, len(rows)) - 1])
             if len(rows) > count:
                 self._pieces.appendleft(rows[count:].copy())
             self.kept -= min(count, len(rows))
             count -= len(rows)
         self._index = None
+        return until_ns
 
     def between(self, start_ns: Integers, end_ns: Integers) -> tuple[Integers, Integers, Integers]:
         """Of spans of time: the places of the interrupts that end in each (from, to), and their time altogether."""
@@ -125,14 +128,14 @@ class SpanRing:
 class SpanReader:
     """What was taken out of all rings. `overwritten`: interrupts that came faster than they were taken out.
 
-    `dropped`: those that came too long ago to be kept.
+    `dropped`: those that came too long ago to be kept, until `dropped_until_ns`.
     """
 
     def __init__(self, spans: Rows, levels: Rows, places: int, kept: int = KEPT) -> None:
         """`spans`, `levels`: as in InterruptPrograms; `places`: of each ring; `kept`: how many are kept in all."""
         self._levels = levels
         self._most = kept
-        self.dropped = 0
+        self.dropped = self.dropped_until_ns = 0
         self._rings = [SpanRing(spans[at * places : (at + 1) * places]) for at in range(len(levels))]
 
     @property
@@ -150,7 +153,7 @@ class SpanReader:
             # A busy CPU does not push out what others have. More than has to be: it takes a copy of the rest.
             fullest = max(self._rings, key=lambda ring: ring.kept)
             dropped = min(fullest.kept, max(excess, fullest.kept // 4))
-            fullest.forget(dropped)
+            self.dropped_until_ns = max(self.dropped_until_ns, fullest.forget(dropped))
             self.dropped += dropped
 
     def has(self, cpu: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.units import NS_PER_S
 from schedtop.capture.events import WAKEUP_NEW, WAKING, Capture
 from schedtop.model.rows import Integers, Rows, text
 from schedtop.model.waits import WokenBy
@@ -24,39 +25,58 @@ KEPT = 2 << 20
 _COLLECT_S = 0.1
 """Their rings hold a third of a second of the worst that there is."""
 
+_LATE_NS = NS_PER_S // 10
+"""An interrupt is noted when it ends: so long before the end of a capture wakeups are looked up again the next time."""
+
 
 class PathInterrupts:
-    """Times interrupts while it is open; a thread of its own takes note of them meanwhile. Raises SourceError."""
+    """Times interrupts while it is open. `poll` must be called ten times a second, by one thread.
 
-    def __init__(self) -> None:
-        self._stop = threading.Event()
+    Opening raises SourceError.
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        """`kept`: so many are known one by one."""
+        self._kept = kept
         self._devices = LineDevices()
         self._disks: dict[int, str] = {}
+        self._woken: dict[tuple[int, int], str] = {}
+        self._woken_until_ns = 0
 
     def __enter__(self) -> Self:
-        self._reader = InterruptReader(possible_cpus(), None, 1, KEPT, completions=True)
-        self._thread = threading.Thread(target=self._collect, name="interrupts")
-        self._thread.start()
+        self._reader = InterruptReader(possible_cpus(), None, 1, self._kept, completions=True)
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        self._end()
         self._reader.close()
 
+    def poll(self) -> None:
+        """Takes note of those that came."""
+        self._reader.completions.collect()
+        self._reader.spans.collect()
+
     def noted(self, capture: Capture) -> Capture:
-        """The same capture with its interrupts. They are taken note of no longer."""
-        self._end()
-        self._take()
-        rows = self._reader.spans.taken(capture.start_ns, capture.end_ns)
+        """The same capture with its interrupts. Of several, each begins and ends later than the one before."""
+        self.poll()
+        spans = self._reader.spans
+        rows = spans.taken(capture.start_ns, capture.end_ns)
         sources, places = np.unique(rows["source"], return_inverse=True)
         rows["source"] = places
+        self._note_wakers(capture)
         return replace(
             capture,
-            interrupts=self._wakers(capture),
+            interrupts=dict(self._woken),
             interruptions=rows,
             interrupt_names=tuple(self._name(source) for source in sources.tolist()),
-            lost_interrupts=self._reader.spans.overwritten + self._reader.spans.dropped,
+            lost_interrupts=spans.overwritten + (spans.dropped if spans.dropped_until_ns > capture.start_ns else 0),
         )
+
+    def _note_wakers(self, capture: Capture) -> None:
+        """What woke the tasks since the last time; of what is in the capture no longer nothing is kept."""
+        events = capture.events
+        self._woken = {key: words for key, words in self._woken.items() if key[1] >= capture.start_ns}
+        self._woken |= self._wakers(replace(capture, events=events[events["time_ns"] >= self._woken_until_ns]))
+        self._woken_until_ns = capture.end_ns - _LATE_NS
 
     def _wakers(self, capture: Capture) -> dict[tuple[int, int], str]:
         """By tid and time of a wakeup the interrupt that it came from."""
@@ -102,13 +122,32 @@ class PathInterrupts:
         source = raiser >> INTERRUPTS.SOURCE_SHIFT
         return self._name(source) if source else text(self._reader.raiser(raiser, comms.of))
 
+
+class InterruptsBeside:
+    """The same beside one recording that keeps its thread: another one polls until the recording is noted."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._interrupts = PathInterrupts()
+
+    def __enter__(self) -> Self:
+        self._interrupts.__enter__()
+        self._thread = threading.Thread(target=self._collect, name="interrupts")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._end()
+        self._interrupts.__exit__(*exc)
+
+    def noted(self, capture: Capture) -> Capture:
+        """The same capture with its interrupts."""
+        self._end()
+        return self._interrupts.noted(capture)
+
     def _collect(self) -> None:
         while not self._stop.wait(_COLLECT_S):
-            self._take()
-
-    def _take(self) -> None:
-        self._reader.completions.collect()
-        self._reader.spans.collect()
+            self._interrupts.poll()
 
     def _end(self) -> None:
         self._stop.set()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import BEHIND, Capture
 from schedtop.model.host import Host
+from schedtop.model.source import SourceError
 from schedtop.path.inversion import Inversion
 from schedtop.path.live import PathFrame, PathLog, ended
 from schedtop.path.paths import Paths, find_paths
@@ -19,6 +21,7 @@ from schedtop.path.targets import Targets
 from schedtop.sources.capture.source import DEFAULT_BUFFER_BYTES, CaptureSource
 from schedtop.sources.capture.window import Window
 from schedtop.sources.kernel.pid_numbers import pid_numbers
+from schedtop.sources.path.interrupts import PathInterrupts
 from schedtop.sources.path.traits import with_traits
 
 STACKS_NS = NS_PER_MS
@@ -29,6 +32,9 @@ KEPT_NS = 10 * NS_PER_S
 
 KEPT_EVENTS = 300_000
 """So many are kept of what has been looked at, 10 MB: a walk needs what was before, and preparing it costs time."""
+
+KEPT_INTERRUPTS = 300_000
+"""Likewise, 15 MB."""
 
 MOST_EVENTS = 1_200_000
 """So many are held; if they come sooner than they are looked at, the oldest go, and that is told."""
@@ -50,34 +56,44 @@ class LivePath:
         subject: PathSubject,
         min_ns: int = NS_PER_MS,
         *,
+        interrupts: bool = False,
         source: str = "auto",
         interval_ns: int = NS_PER_S,
         buffer_bytes: int = DEFAULT_BUFFER_BYTES,
     ) -> None:
+        """`interrupts`: each of them is noted as well, where this kernel tells them."""
         self._subject = subject
         self._min_ns = min_ns
         self._interval_ns = interval_ns
         self._opened = CaptureSource(source, buffer_bytes, path_ns=STACKS_NS)
-        self._source: CaptureSource | None = None
+        self._with_interrupts = interrupts
+        self._interrupts: PathInterrupts | None = None
+        self._stack = ExitStack()
         self._window: Window
         self._notes: tuple[str, ...] = ()
         self.host: Host
 
     def __enter__(self) -> Self:
-        source = self._source = self._opened.__enter__()
-        self.host = source.host
-        self._notes = (*source.host.notes, *source.unavailable.values())
-        try:
+        with ExitStack() as stack:
+            source = stack.enter_context(self._opened)
+            self.host = source.host
+            self._notes = (*source.host.notes, *source.unavailable.values())
             self._window = Window(source, most_events=MOST_EVENTS)
-        except BaseException:
-            self.__exit__()
-            raise
+            if self._with_interrupts:
+                self._add_interrupts(stack)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        source, self._source = self._source, None
-        if source is not None:
-            source.__exit__()
+        self._stack.close()
+        self._interrupts = None
+
+    def _add_interrupts(self, stack: ExitStack) -> None:
+        """Without them the path is as good as ever."""
+        try:
+            self._interrupts = stack.enter_context(PathInterrupts(KEPT_INTERRUPTS))
+        except SourceError as problem:
+            self._notes = (*self._notes, f"without interrupts: {problem}")
 
     def frames(self, stop: threading.Event) -> Iterator[PathFrame]:
         """All since it was opened, each interval, and once more when the task has gone: then nothing is attached."""
@@ -103,18 +119,24 @@ class LivePath:
             due = max(due, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns - self._interval_ns)
 
     def _paths(self, targets: Targets, since_ns: int) -> Paths:
-        poll = self._window.poll
         capture = self._window.capture()
+        if self._interrupts:
+            capture = self._interrupts.noted(capture)
         return find_paths(
-            capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=_at_times(poll)
+            capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=_at_times(self._poll)
         )
+
+    def _poll(self) -> None:
+        self._window.poll()
+        if self._interrupts:
+            self._interrupts.poll()
 
     def _poll_until(self, end_ns: int, stop: threading.Event) -> bool:
         """Empties the rings until a time, or until `stop` is set: then it is true."""
         while (rest := end_ns - time.monotonic_ns()) > 0:
             if stop.wait(min(rest, POLL_NS) / NS_PER_S):
                 return True
-            self._window.poll()
+            self._poll()
         return stop.is_set()
 
     def _is_there(self) -> bool:

@@ -17,7 +17,7 @@ from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion
 from schedtop.path.live import PathFrame, PathLog
 from schedtop.path.paths import Paths, StillBlocked
-from schedtop.path.segments import BLOCKED, QUEUED, RUNNING, Behind, Episode, Hop, Segment
+from schedtop.path.segments import BLOCKED, INTERRUPT, QUEUED, RUNNING, Behind, Episode, Hop, Segment
 from schedtop.path.subject import PathSubject
 from schedtop.path.targets import Targets
 from schedtop.path.traits import Traits
@@ -36,11 +36,15 @@ class SyntheticPath:
     """A PathSource that shows one scene, a second more each time, every `pace_s` seconds: the holder of a lock behind
     a task that is less urgent."""
 
-    def __init__(self, subject: PathSubject, min_ns: int = NS_PER_MS, pace_s: float = 1.0) -> None:
+    def __init__(
+        self, subject: PathSubject, min_ns: int = NS_PER_MS, pace_s: float = 1.0, *, interrupts: bool = False
+    ) -> None:
+        """`interrupts`: they take half of what the holder runs."""
         self.host = Host("synthetic", "6.18.0", "synthetic", virtualised=True)
         self._subject = subject
         self._min_ns = min_ns
         self._pace_s = pace_s
+        self._interrupts = interrupts
 
     def __enter__(self) -> Self:
         return self
@@ -64,22 +68,24 @@ class SyntheticPath:
         episodes = []
         for number in range(3):
             length_ms = _LENGTHS_MS[((seconds - 1) * 3 + number) % len(_LENGTHS_MS)]
-            episodes.append(_episode(tid, self._subject.tgid, name, start_ns + number * 300 * NS_PER_MS, length_ms))
+            at_ns = start_ns + number * 300 * NS_PER_MS
+            episodes.append(_episode(tid, self._subject.tgid, name, at_ns, length_ms, interrupts=self._interrupts))
         kept = tuple(one for one in episodes if one.length_ns >= self._min_ns)
         blocked = (StillBlocked(tid, name, "futex", 44 * NS_PER_MS, False),)
         return Paths(_capture(self.host, seconds, tid), Targets(), self._min_ns, kept, blocked)
 
 
-def _episode(tid: int, tgid: int, comm: str, start_ns: int, length_ms: int) -> Episode:
+def _episode(tid: int, tgid: int, comm: str, start_ns: int, length_ms: int, *, interrupts: bool) -> Episode:
     """It waits for a lock: its holder runs, is queued most of the time, reads from a disk, and runs again."""
     hop = Hop(tid, comm, "futex")
     tenth = length_ms * NS_PER_MS // 10
     segments, at = [], start_ns
+    taken: tuple[str, dict[str, Any]] = (INTERRUPT, {"where": "softirq NET_RX"}) if interrupts else (RUNNING, {})
     for tenths, state, more in (
         (1, RUNNING, {}),
         (4, QUEUED, {"behind": (Behind(_HOG_TID, _HOG, 3 * tenth), Behind(_OTHER, "tar", tenth))}),
         (2, BLOCKED, {"where": "pread64: disk", "woken_by": "disk"}),
-        (1, RUNNING, {}),
+        (1, *taken),
         (1, QUEUED, {"behind": (Behind(_HOG_TID, _HOG, tenth),)}),
     ):
         segment = Segment(at, tenths * tenth, state, _HOLDER_TID, _HOLDER, via=(hop,))

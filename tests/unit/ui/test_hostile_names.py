@@ -208,7 +208,7 @@ async def test_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for constant, name in (("_HOLDER", "a\x1b[31m[red]"), ("_HOG", "\u202egnp.exe[/x]")):
         monkeypatch.setattr(f"schedtop.sources.synthetic.path.{constant}", name)
     source = HostileSource(cpus=4, tasks=60)
-    on_demand = OnDemand(make_path=lambda subject, min_ns: SyntheticPath(subject, min_ns, pace_s=0.05))
+    on_demand = OnDemand(make_path=lambda subject, min_ns, **_: SyntheticPath(subject, min_ns, pace_s=0.05))
     app = Drawing(source, export_dir=tmp_path, on_demand=on_demand)
     async with app.run_test(size=(160, 50), notifications=True) as pilot:
         await collected(pilot, source, 3)

@@ -55,7 +55,7 @@ async def test_path_screen(size: Size, request: pytest.FixtureRequest, monkeypat
     app = SchedtopApp(GivenSource())
     async with app.run_test(size=size) as pilot:
         screen = PathScreen(
-            lambda subject, min_ns: Still(subject, min_ns, pace_s=0.02),
+            lambda subject, min_ns, **_: Still(subject, min_ns, pace_s=0.02),
             PathSubject(1204, 1200, "rpc-worker"),
             lambda subject: Verdict("ok", "calm", "Nothing waits: p99 is 20 µs"),
         )

@@ -33,7 +33,9 @@ class PathOpener:
         # Late: a start need not wait for the modules of this screen, nor hold them.
         from schedtop.ui.screens.path.screen import PathScreen
 
-        self._screen.app.push_screen(PathScreen(make, subject, self.verdict_on))
+        frames = self._shown.live.frames
+        interrupts = bool(len(frames)) and frames[-1].interrupts is not None
+        self._screen.app.push_screen(PathScreen(make, subject, self.verdict_on, interrupts=interrupts))
 
     def verdict_on(self, subject: PathSubject) -> Verdict | None:
         """What the newest data says of a subject alone; `None` while there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -47,7 +48,8 @@ Judge = Callable[[PathSubject], Verdict | None]
 PARTS = {"panes": PathPanes, "search": Search, "action_list": ActionList}
 
 ORDER = (
-    *("back", "quit", "freeze", "sort", "idle", "process", "verdict", "minimum-up", "minimum-down", "anew", "help"),
+    *("back", "quit", "freeze", "sort", "idle", "process", "verdict", "minimum-up", "minimum-down", "interrupts"),
+    *("anew", "help"),
     *("zoom", "open", "next-pane", "pane-before", "pane-1", "pane-2"),
 )
 """The first keys of the help, by their names; those of the last parts follow."""
@@ -75,8 +77,17 @@ KEYS: Sequence[BindingType] = (
     key("x", "anew", "Anew", "Forgets what was recorded: attaches anew", shown=True),
     key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter episodes: attaches anew"),
     key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every episode: attaches anew"),
+    key("I", "interrupts", "Interrupts", "Names interrupts, and what they took, or no longer: attaches anew"),
     key("q,f10,P", "close", "Close at once", "Closes the screen", name="quit"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is recorded: episodes of so many nanoseconds and more, with interrupts or without."""
+
+    min_ns: int = NS_PER_MS
+    interrupts: bool = False
 
 
 @made_of(PARTS)
@@ -99,10 +110,10 @@ class PathScreen(AttachedScreen[PathFrame]):
 
     BINDINGS: ClassVar[list[BindingType]] = keys_of(PARTS, KEYS, ORDER)
 
-    def __init__(self, make_source: MakePath, subject: PathSubject, judge: Judge) -> None:
-        """`judge`: the verdict on a subject alone."""
-        self.min_ns = NS_PER_MS
-        super().__init__(make_source(subject, self.min_ns))
+    def __init__(self, make_source: MakePath, subject: PathSubject, judge: Judge, *, interrupts: bool = False) -> None:
+        """`judge`: the verdict on a subject alone; `interrupts`: they are part of the path from the start."""
+        self.wanted = Wanted(interrupts=interrupts)
+        super().__init__(make_source(subject, self.wanted.min_ns, interrupts=interrupts))
         self.subject = self._chosen = subject
         self.panes = PathPanes(self)
         self.search = Search(self)
@@ -154,7 +165,9 @@ class PathScreen(AttachedScreen[PathFrame]):
     def _attach_anew(self) -> None:
         self.shown = self._latest = None
         self._frozen = False
-        source: AbstractContextManager[ItemSource[PathFrame]] = self._make_source(self.subject, self.min_ns)
+        source: AbstractContextManager[ItemSource[PathFrame]] = self._make_source(
+            self.subject, self.wanted.min_ns, interrupts=self.wanted.interrupts
+        )
         self.attach(source)
         self.panes.forget()
         self._show_keys()
@@ -189,9 +202,11 @@ class PathScreen(AttachedScreen[PathFrame]):
     def _extra_words(self) -> list[Span]:
         if self.failure and self.shown:
             return [(steady(self.failure), "notice")]
+        found: list[Span] = [("with interrupts", "strong")] if self.wanted.interrupts else []
         if self.shown is None:
-            return [(f"episodes ≥ {format_round_ns(self.min_ns)}", "dim")]
-        return [("it is gone: nothing is attached any more", "notice")] if self.shown.ended else []
+            return [(f"episodes ≥ {format_round_ns(self.wanted.min_ns)}", "dim"), *found]
+        gone: Span = ("it is gone: nothing is attached any more", "notice")
+        return [gone, *found] if self.shown.ended else found
 
     def _show_keys(self) -> None:
         words = {"freeze": "Thaw" if self._frozen else "Freeze"}
@@ -230,13 +245,18 @@ class PathScreen(AttachedScreen[PathFrame]):
         """Begins anew."""
         self._attach_anew()
 
+    def action_interrupts(self) -> None:
+        """With interrupts, or no longer."""
+        self.wanted = replace(self.wanted, interrupts=not self.wanted.interrupts)
+        self._attach_anew()
+
     def action_minimum(self, direction: int) -> None:
         """Another shortest episode; recording begins anew."""
-        steps = [ns for ns in MINIMA_NS if (ns > self.min_ns if direction > 0 else ns < self.min_ns)]
+        steps = [ns for ns in MINIMA_NS if (ns > self.wanted.min_ns if direction > 0 else ns < self.wanted.min_ns)]
         if not steps:
             self.notify("every episode counts" if direction < 0 else "this is the largest", timeout=2)
             return
-        self.min_ns = steps[0] if direction > 0 else steps[-1]
+        self.wanted = replace(self.wanted, min_ns=steps[0] if direction > 0 else steps[-1])
         self._attach_anew()
 
     def action_verdict(self) -> None:

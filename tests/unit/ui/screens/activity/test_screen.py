@@ -348,7 +348,9 @@ async def test_it_is_opened_from_the_dashboard_and_leads_to_the_task_view() -> N
     app = SchedtopApp(
         source,
         on_demand=OnDemand(
-            make_task=synthetic_task, make_path=lambda subject, ns: SyntheticPath(subject, ns, 0.05), make_activity=make
+            make_task=synthetic_task,
+            make_path=lambda subject, ns, **_: SyntheticPath(subject, ns, 0.05),
+            make_activity=make,
         ),
     )
     async with app.run_test(size=(120, 40), notifications=True) as pilot:

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 import pytest
 from textual.pilot import Pilot
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.interrupts import INTERRUPT_DTYPE, InterruptTable
 from schedtop.model.source import SourceError
 from schedtop.path.live import PathFrame, ended
 from schedtop.path.subject import PathSubject
@@ -20,6 +22,7 @@ from schedtop.sources.synthetic.offcpu import SyntheticOffCpu
 from schedtop.sources.synthetic.path import SyntheticPath
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
+from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
 from schedtop.ui.screens.path.screen import PathScreen
 from schedtop.ui.screens.text import TextScreen
@@ -34,9 +37,11 @@ HEADLINE = "Priority inversion: flusher holds what rpc-worker waits for"
 class Watched(SyntheticPath):
     """A source whose opening and closing can be seen, and that can fail, or end with its task."""
 
-    def __init__(self, subject: PathSubject, min_ns: int, *, opening: str = "", ends: str = "") -> None:
-        super().__init__(subject, min_ns, pace_s=0.05)
-        self.subject, self.min_ns = subject, min_ns
+    def __init__(
+        self, subject: PathSubject, min_ns: int, *, interrupts: bool = False, opening: str = "", ends: str = ""
+    ) -> None:
+        super().__init__(subject, min_ns, pace_s=0.05, interrupts=interrupts)
+        self.subject, self.min_ns, self.interrupts = subject, min_ns, interrupts
         self.opening, self.ends = opening, ends
         self.opened = self.closed = False
 
@@ -65,8 +70,8 @@ class Opened:
         self.given = given
         self.sources: list[Watched] = []
 
-    def __call__(self, subject: PathSubject, min_ns: int) -> Watched:
-        self.sources.append(Watched(subject, min_ns, **self.given))
+    def __call__(self, subject: PathSubject, min_ns: int, /, *, interrupts: bool = False) -> Watched:
+        self.sources.append(Watched(subject, min_ns, interrupts=interrupts, **self.given))
         return self.sources[-1]
 
 
@@ -237,6 +242,41 @@ async def test_what_is_old_or_not_seen_yet_says_so() -> None:
         screen.shown = replace(screen.shown, seen=True, under_way=shown.under_way)
         screen.show_state()
         await until(pilot, lambda: "It is blocked in futex for 44.0 ms now" in text(pilot.app))
+
+
+async def test_interrupts_are_part_of_it_at_a_key_and_attach_anew() -> None:
+    async with path_screen() as (pilot, screen, make):
+        assert not make.sources[0].interrupts and "softirq NET_RX" not in text(pilot.app)
+        await pilot.press("I")
+        await until(pilot, lambda: len(make.sources) == 2 and screen.shown)
+        assert make.sources[0].closed and make.sources[1].interrupts
+        shown = text(pilot.app)
+        assert "with interrupts" in shown and "interrupted by softirq NET_RX" in shown
+        await pilot.press("x")
+        await until(pilot, lambda: len(make.sources) == 3 and screen.shown)
+        assert make.sources[2].interrupts, "it is as it was"
+        await pilot.press("I")
+        await until(pilot, lambda: len(make.sources) == 4 and screen.shown)
+        assert not make.sources[3].interrupts and "with interrupts" not in text(pilot.app)
+
+
+async def test_where_the_dashboard_times_interrupts_they_are_part_of_it_from_the_start() -> None:
+    make, source = Opened(), GivenSource()
+    app = SchedtopApp(source, on_demand=OnDemand(make_path=make))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await collected(pilot, source, 2)
+        assert isinstance(app.screen, Dashboard)
+        live = app.screen.shown.live
+        for timed in (False, True):
+            newest = live.frames[-1]
+            table = InterruptTable((), len(newest.cpus.counters), np.empty(0, INTERRUPT_DTYPE)) if timed else None
+            live.append(replace(newest, end_ns=newest.end_ns + newest.interval_ns, interrupts=table))
+            await to_pane(pilot, "tasks")
+            await pilot.press("down", "P")
+            await until(pilot, lambda: isinstance(app.screen, PathScreen) and app.screen.shown)
+            assert make.sources[-1].interrupts is timed
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, PathScreen))
 
 
 async def test_it_is_opened_from_the_dashboard_the_task_view_and_off_cpu() -> None:
