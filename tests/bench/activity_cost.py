@@ -63,6 +63,7 @@ def measure(options: Options) -> Topic:
         Situation("nothing", _nothing),
         Situation("schedtop activity, everything", lambda _pid: _activity(PARTS)),
         Situation("schedtop activity --only syscalls", lambda _pid: _activity(("syscalls",)), calls_only=True),
+        Situation("schedtop activity --only network", lambda _pid: _activity(("network",))),
         Situation("... everything, by tracepoints", lambda _pid: _activity(PARTS, "tracepoint")),
         Situation("syscount -L", _syscount, calls_only=True),
         Situation("perf trace -s, of this task", _perf_trace, 40, calls_only=True),
