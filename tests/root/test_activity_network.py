@@ -93,10 +93,10 @@ def test_connections_resets_segments_and_datagrams_are_those_of_snmp_and_netstat
         return
     assert row["tcp_accepts"] == truth["Tcp:PassiveOpens"]
     assert truth["Tcp:CurrEstab"] == row["tcp_connections"] == 0
-    # The listener receives a SYN for each connection and answers before there is one; resets are sent without one.
-    opened, resets = truth["Tcp:PassiveOpens"], truth["Tcp:OutRsts"]
-    assert 0 <= truth["Tcp:InSegs"] - row["tcp_rx_packets"] - opened <= resets
-    assert 0 <= truth["Tcp:OutSegs"] - row["tcp_tx_packets"] - opened <= resets
+    # The kernel may count what comes before there is a connection, a SYN and its answer, and resets, in snmp alone.
+    before = truth["Tcp:PassiveOpens"] + truth["Tcp:OutRsts"]
+    assert 0 <= truth["Tcp:InSegs"] - row["tcp_rx_packets"] <= before
+    assert 0 <= truth["Tcp:OutSegs"] - row["tcp_tx_packets"] <= before
     assert not activity.loss.any
 
 
