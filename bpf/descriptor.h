@@ -19,6 +19,16 @@ static __always_inline bool is_of_other_table(u64 number)
 }
 
 #define MODE_KIND 0170000 /* S_IFMT */
+#define DEVICE_MAJOR(number) ((u32)(number) >> 20) /* MINORBITS, include/linux/kdev_t.h */
+
+/* Consoles, terminals, pseudo-terminals, serial lines: Documentation/admin-guide/devices.txt. */
+static __always_inline bool is_tty(u32 device)
+{
+	u32 major = DEVICE_MAJOR(device);
+
+	return (major >= 2 && major <= 5) || (major >= 128 && major <= 143) || major == 166 || major == 188 ||
+	       major == 204 || major == 229;
+}
 
 #ifdef FILES_FDT_OFFSET
 /* The struct file of a descriptor of the current task; 0: there is none. */
@@ -46,6 +56,7 @@ static __always_inline u32 kind_of_file(u64 file)
 	case 0140000:
 		return IO_SOCKET;
 	case 0020000:
+		return is_tty(pointer_at(inode + INODE_DEVICE_OFFSET)) ? IO_TTY : IO_DEVICE;
 	case 0060000:
 		return IO_DEVICE;
 	default:
@@ -53,6 +64,21 @@ static __always_inline u32 kind_of_file(u64 file)
 	}
 }
 #endif
+
+/* The number of the device that a file lies on, or that it is; 0: none of files and disks. */
+static __always_inline u32 device_of_file(u64 file)
+{
+#if defined(FILES_FDT_OFFSET) && defined(INODE_SUPER_OFFSET)
+	u64 inode = pointer_at(file + FILE_INODE_OFFSET);
+	u32 kind = inode ? (u16)pointer_at(inode + INODE_MODE_OFFSET) & MODE_KIND : 0;
+
+	if (kind == 0060000)
+		return pointer_at(inode + INODE_DEVICE_OFFSET);
+	if (kind == 0100000 || kind == 0040000)
+		return pointer_at(pointer_at(inode + INODE_SUPER_OFFSET) + SUPER_DEVICE_OFFSET);
+#endif
+	return 0;
+}
 
 /* What a descriptor of the current task stands for, plus one. */
 static __always_inline u32 kind_of(u64 descriptor)

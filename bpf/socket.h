@@ -15,6 +15,7 @@ enum tcp_state {
 	TCP_SYN_SENT,
 	TCP_SYN_RECV,
 	TCP_CLOSE = 7,
+	TCP_CLOSE_WAIT,
 	TCP_LISTEN = 10
 };
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -7,7 +7,9 @@
 #include <linux/types.h>
 
 #define MOST_CALLS 1024
+#ifndef MOST_ERRORS
 #define MOST_ERRORS 2048
+#endif
 #define NO_CALL (-1)
 #define OTHER_TABLE (MOST_CALLS - 1) /* calls of another table (32 bit): counted as one */
 #define MOST_ERRNO 4095
@@ -17,6 +19,7 @@ enum io_kind {
 	IO_FILE,
 	IO_PIPE,
 	IO_SOCKET,
+	IO_TTY,
 	IO_DEVICE,
 	IO_OTHER,
 	IO_UNKNOWN,

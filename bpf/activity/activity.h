@@ -20,12 +20,17 @@
 #include "../socket.h"
 #include "../syscalls.h"
 
+/* A test makes them small, to see them full. */
+#ifndef ACTIVITY_SLOTS
 #define ACTIVITY_SLOTS 32768 /* a power of two */
 #define ACTIVITY_OVERFLOW 8192
-#define MOST_CLAIMS 64
 #define MOST_OWNERS 32768
-#define MOST_FLOWS 8192
+#define MOST_FLOWS 32768
+#define MOST_DEVICES 8192
+#endif
+#define MOST_CLAIMS 64
 #define CONNECTION_STATES 16
+#define CHANGES 64 /* the latest of each CPU; a power of two */
 #define CALLS_OF_CPU (2 * MOST_CALLS)
 
 /* activity_config.parts */
@@ -57,10 +62,11 @@ struct activity_config {
 /* Who it is: what is counted by thread begins with tid, tgid, start_ns, cgroup_id, comm, process. */
 #define ID_BYTES (3 * sizeof(u64) + 2 * COMM_BYTES)
 
+/* What each system call touches comes first: of 64 bytes a line, this is the second and half of the third. */
 struct activity_task {
 	u32 tid;
 	u32 tgid;
-	u64 start_ns;
+	u64 start_ns; /* where it cannot be told: when it was first seen */
 	u64 cgroup_id;
 	char comm[COMM_BYTES];
 	char process[COMM_BYTES];
@@ -69,19 +75,20 @@ struct activity_task {
 	u32 flags;
 	s32 call; /* under way */
 	u64 call_enter_ns;
-	u64 fault_enter_ns;
-	u64 reclaim_enter_ns;
-	u64 last_sock; /* which it has sent to, and owns */
-	u64 minor_base; /* the kernel's counts before we looked */
-	u64 major_base;
 	u32 read_kind; /* of the call under way, plus one; 0: it is none that reads */
 	u32 write_kind;
 	u32 max_epoch[2]; /* the longest call of an epoch, by its parity */
 	u64 max_ns[2];
-	/* From here on counters: user space subtracts all that follows. */
+	/* Counters, but for what is named in between: user space subtracts them. */
 	u64 syscalls;
 	u64 syscall_errors;
 	u64 syscall_ns;
+	u32 read_device; /* where the file of the call under way lies; 0: it is none */
+	u32 write_device;
+	u64 fault_enter_ns;
+	u64 reclaim_enter_ns;
+	u64 minor_base; /* the kernel's counts before we looked */
+	u64 major_base;
 	u64 opens;
 	u64 fsyncs;
 	u64 fsync_ns;
@@ -107,6 +114,7 @@ struct activity_task {
 	u64 udp_tx_packets;
 	u64 udp_rx_bytes;
 	u64 udp_tx_bytes;
+	u64 unused[2]; /* so that it is whole lines */
 };
 
 /* Of one CPU, written by sys_exit alone. */
@@ -123,7 +131,8 @@ struct activity_loss {
 	u64 evicted; /* tasks whose tid went to another one before user space had read their last counts */
 	u64 errors_untracked;
 	u64 connections_untracked; /* that found no room, so that what becomes of them is nobody's */
-	u64 flows_untracked; /* retransmits and failures that found no room */
+	u64 flows_untracked; /* what happened to connections and found no room */
+	u64 devices_untracked; /* reads and writes whose device found no room */
 	u64 negative_times;
 };
 
@@ -137,6 +146,10 @@ struct activity_owner {
 	char process[COMM_BYTES];
 	u32 listens;
 	u32 flags;
+	u32 segments_in; /* the kernel's counts when it became the owner */
+	u32 segments_out;
+	u64 tcp_rx_packets; /* since then, as of the last look */
+	u64 tcp_tx_packets;
 };
 
 struct activity_flow_key {
@@ -155,17 +168,46 @@ struct activity_flow {
 	char process[COMM_BYTES];
 	u64 tcp_retransmits; /* segments */
 	u64 tcp_failures;
+	u64 tcp_resets; /* of established connections, as EstabResets of /proc/net/snmp */
+	u64 tcp_rx_packets; /* of connections that it has no more */
+	u64 tcp_tx_packets;
+};
+
+/* Reads and writes of a process by system calls, of files on one device. */
+struct activity_device {
+	u32 tgid;
+	u32 device;
+	u64 count[2]; /* reads, writes */
+	u64 bytes[2];
+	u64 ns[2];
+};
+
+/* A change of a TCP connection's state; addresses as the network has them. */
+struct activity_change {
+	u64 position; /* which one of this CPU it is, from 1; 0: it is being written */
+	u64 time_ns;
+	u64 local[2];
+	u64 remote[2];
+	u32 family;
+	u32 old_state;
+	u32 new_state;
+	u16 local_port;
+	u16 remote_port;
 };
 
 BPF_F_TABLE("array", u32, struct activity_config, config, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct activity_task, tasks, ACTIVITY_SLOTS, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, u64, touched, ACTIVITY_SLOTS, BPF_F_MMAPABLE); /* each slot's epoch, side by side */
 BPF_F_TABLE("array", u32, struct activity_call, calls, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct activity_loss, loss, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, u64, transitions, CONNECTION_STATES *CONNECTION_STATES, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct activity_change, changes, CHANGES, BPF_F_MMAPABLE); /* so many for each CPU */
+BPF_F_TABLE("array", u32, u64, change_counts, 1, BPF_F_MMAPABLE); /* one for each CPU */
 BPF_TABLE("hash", u32, struct activity_task, overflow, ACTIVITY_OVERFLOW);
 BPF_TABLE("hash", u32, u32, claims, MOST_CLAIMS);
 BPF_TABLE("hash", u64, struct activity_owner, owners, MOST_OWNERS);
 BPF_TABLE("hash", struct activity_flow_key, struct activity_flow, flows, MOST_FLOWS);
+BPF_TABLE("hash", u64, struct activity_device, devices, MOST_DEVICES);
 BPF_TABLE("array", u32, struct activity_task, no_task, 1);
 BPF_TABLE("array", u32, struct activity_owner, found_owner, 1); /* of iter_task_file, which one task runs at a time */
 
@@ -184,6 +226,10 @@ static __always_inline void describe(struct subject *who, struct activity_task *
 static __always_inline void note_beginning(struct subject *who, struct activity_task *slot);
 /* What the kernel has counted itself. */
 static __always_inline void note_faults(struct subject *who, struct activity_task *slot);
+/* How many segments a TCP connection has received and sent so far; false: it cannot be told. */
+static __always_inline bool segments_of(u64 sock, u32 *in, u32 *out);
+/* Has a TCP connection ended? */
+static __always_inline bool is_closed(u64 sock);
 /* The TCP socket behind a descriptor of the current task, 0: it is none, or it cannot be told. */
 static __always_inline u64 tcp_socket_of(u64 descriptor);
 
@@ -215,6 +261,16 @@ static __always_inline struct activity_loss *lost(void)
 			__sync_fetch_and_add(&counts->name, 1);                                                        \
 	} while (0)
 
+/* So that user space need not look at each slot. That of a task in the overflow hash does no harm. */
+static __always_inline void touch(u32 tid, u32 epoch)
+{
+	u32 at = tid & (ACTIVITY_SLOTS - 1);
+	u64 *place = touched.lookup(&at);
+
+	if (place)
+		*place = epoch;
+}
+
 /* Names and cgroups change: they are looked at once an interval. */
 static __always_inline void refresh(struct activity_config *settings, struct subject *who, struct activity_task *slot)
 {
@@ -223,15 +279,16 @@ static __always_inline void refresh(struct activity_config *settings, struct sub
 	slot->flags = SELECTED(slot) ? slot->flags | TASK_SELECTED : slot->flags & ~TASK_SELECTED;
 #endif
 	slot->epoch = settings->epoch;
+	touch(who->tid, settings->epoch);
 }
 
 static __always_inline void init_slot(struct activity_config *settings, struct subject *who, struct activity_task *slot,
 				      u64 start_ns)
 {
 	__builtin_memset(slot, 0, sizeof(*slot));
-	slot->start_ns = start_ns;
+	slot->start_ns = start_ns ? start_ns : bpf_ktime_get_ns();
 	slot->call = NO_CALL;
-	if (start_ns < settings->begin_ns)
+	if (slot->start_ns < settings->begin_ns)
 		note_beginning(who, slot);
 	refresh(settings, who, slot);
 	/* With it user space takes the slot for complete. */
@@ -245,9 +302,10 @@ static __always_inline bool was_read(struct activity_config *settings, struct ac
 	return slot->exit_epoch && slot->exit_epoch + 2 <= settings->epoch;
 }
 
+/* `start_ns`: 0 where it cannot be told. */
 static __always_inline bool is_same(struct activity_task *slot, u32 tid, u64 start_ns)
 {
-	return slot->tid == tid && slot->start_ns == start_ns;
+	return slot->tid == tid && (!start_ns || slot->start_ns == start_ns);
 }
 
 /* A place in the overflow hash; NULL: there is no room. */
@@ -418,6 +476,27 @@ static __always_inline void note_longest(u32 *epochs, u64 *longest, u64 ns, u32 
 	}
 }
 
+/* By process, so that each number of it may be added to on several CPUs at once. */
+static __always_inline void count_device(struct activity_task *slot, u32 number, u32 direction, s64 result, u64 ns)
+{
+	struct activity_device fresh = { .tgid = slot->tgid, .device = number }, *device;
+	u64 key = (u64)number << 32 | slot->tgid;
+
+	device = devices.lookup(&key);
+	if (!device) {
+		devices.insert(&key, &fresh);
+		device = devices.lookup(&key);
+	}
+	if (!device) {
+		COUNT_LOSS(devices_untracked);
+		return;
+	}
+	__sync_fetch_and_add(&device->count[direction], 1);
+	__sync_fetch_and_add(&device->ns[direction], ns);
+	if (result > 0)
+		__sync_fetch_and_add(&device->bytes[direction], result);
+}
+
 static __always_inline void count_io(struct activity_task *slot, u32 kind_and_one, u32 direction, s64 result, u64 ns)
 {
 	u64 index = (u64)direction * IO_KINDS + kind_and_one - 1;
@@ -436,8 +515,12 @@ static __always_inline void count_files(struct activity_task *slot, u32 traits, 
 {
 	if (slot->read_kind)
 		count_io(slot, slot->read_kind, 0, result, ns);
+	if (slot->read_device)
+		count_device(slot, slot->read_device, 0, result, ns);
 	if (slot->write_kind)
 		count_io(slot, slot->write_kind, 1, result, ns);
+	if (slot->write_device)
+		count_device(slot, slot->write_device, 1, result, ns);
 	if (traits & TRAIT_OPENS && result >= 0)
 		slot->opens++;
 	if (traits & TRAIT_SYNCS) {
@@ -484,14 +567,69 @@ static __always_inline u32 traits_of(struct activity_config *settings, u32 numbe
 	return settings->traits[number & (MOST_CALLS - 1)];
 }
 
-static __always_inline void own(struct activity_task *slot, u64 sock, bool listens)
+/* The flow of an owner, or that of tid 0; NULL: there is no room. */
+static __always_inline struct activity_flow *flow_of_owner(struct activity_owner *owner)
+{
+	struct activity_flow fresh = {}, *flow;
+	struct activity_flow_key key = {};
+
+	if (owner) {
+		__builtin_memcpy(&fresh, owner, ID_BYTES);
+		key.tid = fresh.tid;
+		key.tgid = fresh.tgid;
+		key.start_ns = fresh.start_ns;
+	}
+	flow = flows.lookup(&key);
+	if (flow)
+		return flow;
+	flows.insert(&key, &fresh);
+	flow = flows.lookup(&key);
+	if (!flow)
+		COUNT_LOSS(flows_untracked);
+	return flow;
+}
+
+/* What is counted for the owner of a connection. Of a connection without one, for tid 0, unless there is a filter. */
+static __always_inline struct activity_flow *flow_of(u64 sock)
+{
+	struct activity_owner *owner = owners.lookup(&sock);
+
+#ifdef FILTERED
+	if (!owner)
+		return NULL;
+#endif
+	return flow_of_owner(owner);
+}
+
+/* What a connection has sent and received since it has this owner, who is to have it no more. */
+static __always_inline void keep_segments(u64 sock, struct activity_owner *owner)
+{
+	struct activity_flow *flow;
+	u32 in = 0, out = 0;
+
+	if (owner->listens || !segments_of(sock, &in, &out))
+		return;
+	flow = flow_of_owner(owner);
+	if (!flow)
+		return;
+	__sync_fetch_and_add(&flow->tcp_rx_packets, in - owner->segments_in);
+	__sync_fetch_and_add(&flow->tcp_tx_packets, out - owner->segments_out);
+}
+
+/* `is_new`: all that a connection has sent and received is the owner's. */
+static __always_inline void own(struct activity_task *slot, u64 sock, bool listens, bool is_new)
 {
 	struct activity_owner owner = { .listens = listens }, *known = owners.lookup(&sock);
 
 	if (known && known->tid == slot->tid && known->start_ns == slot->start_ns)
 		return;
-	owner.listens = known ? known->listens : listens;
+	if (known) {
+		owner.listens = known->listens;
+		keep_segments(sock, known);
+	}
 	__builtin_memcpy(&owner, slot, ID_BYTES);
+	if (known || !is_new)
+		segments_of(sock, &owner.segments_in, &owner.segments_out);
 	if (owners.update(&sock, &owner))
 		COUNT_LOSS(connections_untracked);
 }
@@ -501,16 +639,31 @@ static __always_inline void count_accept(struct activity_task *slot, u64 sock)
 	if (!sock)
 		return;
 	slot->tcp_accepts++;
-	own(slot, sock, false);
+	/* Of one that has ended before it was accepted no end would come any more. */
+	if (!is_closed(sock))
+		own(slot, sock, false, true);
 }
 
+/* What the descriptors of a call stand for. */
+struct descriptors {
+	u32 read_kind;
+	u32 write_kind;
+	u32 read_device;
+	u32 write_device;
+};
+
 static __always_inline void call_begins(struct activity_config *settings, struct activity_task *slot, u32 number,
-					u32 read_kind, u32 write_kind)
+					u32 traits, struct descriptors *used)
 {
 	slot->call = number;
-	slot->read_kind = read_kind;
-	slot->write_kind = write_kind;
-	slot->call_enter_ns = settings->parts & (PART_SYSCALLS | PART_FILES) ? bpf_ktime_get_ns() : 0;
+	if (settings->parts & PART_FILES) {
+		slot->read_kind = used->read_kind;
+		slot->write_kind = used->write_kind;
+		slot->read_device = used->read_device;
+		slot->write_device = used->write_device;
+	}
+	if (settings->parts & PART_SYSCALLS || traits & TRAITS_OF_FILES)
+		slot->call_enter_ns = bpf_ktime_get_ns();
 }
 
 static __always_inline void call_ends(struct activity_config *settings, s64 result)
@@ -527,40 +680,13 @@ static __always_inline void call_ends(struct activity_config *settings, s64 resu
 	traits = traits_of(settings, number);
 	if (!(settings->parts & PART_SYSCALLS) && !traits)
 		return;
-	ns = settings->parts & (PART_SYSCALLS | PART_FILES) ? passed(slot->call_enter_ns) : 0;
+	ns = settings->parts & PART_SYSCALLS || traits & TRAITS_OF_FILES ? passed(slot->call_enter_ns) : 0;
 	if (settings->parts & PART_SYSCALLS)
 		count_call(settings, slot, number, result, ns);
 	if (settings->parts & PART_FILES && traits & TRAITS_OF_FILES)
 		count_files(slot, traits, result, ns);
 	if (traits & TRAIT_ACCEPTS && result >= 0)
 		count_accept(slot, tcp_socket_of(result));
-}
-
-/* What is counted for the owner of a connection. Of a connection without one, for tid 0, unless there is a filter. */
-static __always_inline struct activity_flow *flow_of(u64 sock)
-{
-	struct activity_owner *owner = owners.lookup(&sock);
-	struct activity_flow fresh = {}, *flow;
-	struct activity_flow_key key = {};
-
-	if (owner) {
-		__builtin_memcpy(&fresh, owner, ID_BYTES);
-		key.tid = fresh.tid;
-		key.tgid = fresh.tgid;
-		key.start_ns = fresh.start_ns;
-	}
-#ifdef FILTERED
-	if (!owner)
-		return NULL;
-#endif
-	flow = flows.lookup(&key);
-	if (flow)
-		return flow;
-	flows.insert(&key, &fresh);
-	flow = flows.lookup(&key);
-	if (!flow)
-		COUNT_LOSS(flows_untracked);
-	return flow;
 }
 
 static __always_inline void count_retransmits(u64 sock, u32 segments)
@@ -571,12 +697,68 @@ static __always_inline void count_retransmits(u64 sock, u32 segments)
 		__sync_fetch_and_add(&flow->tcp_retransmits, segments);
 }
 
+/* A place for a change, to be filled in and handed over with end_change(). */
+static __always_inline struct activity_change *begin_change(u32 old_state, u32 new_state)
+{
+	u32 cpu = bpf_get_smp_processor_id(), at;
+	u64 *count = change_counts.lookup(&cpu);
+	struct activity_change *change;
+
+	if (!count || !configuration() || old_state == new_state)
+		return NULL;
+	at = cpu * CHANGES + (*count & (CHANGES - 1));
+	change = changes.lookup(&at);
+	if (!change)
+		return NULL;
+	change->position = 0;
+	barrier();
+	change->time_ns = bpf_ktime_get_ns();
+	change->old_state = old_state;
+	change->new_state = new_state;
+	change->local[0] = change->local[1] = 0;
+	change->remote[0] = change->remote[1] = 0;
+	return change;
+}
+
+static __always_inline void end_change(struct activity_change *change)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	u64 *count = change_counts.lookup(&cpu);
+
+	barrier();
+	if (count)
+		change->position = ++*count;
+}
+
+static __always_inline void count_end(struct activity_flow *flow, bool was_reset)
+{
+	if (was_reset)
+		__sync_fetch_and_add(&flow->tcp_resets, 1);
+	else
+		__sync_fetch_and_add(&flow->tcp_failures, 1);
+}
+
+static __always_inline void connection_ends(u64 sock, u32 old_state)
+{
+	struct activity_owner *owner = owners.lookup(&sock);
+	bool was_reset = old_state == TCP_ESTABLISHED || old_state == TCP_CLOSE_WAIT;
+	struct activity_flow *flow;
+
+	if (old_state == TCP_SYN_SENT || was_reset) {
+		flow = flow_of(sock);
+		if (flow)
+			count_end(flow, was_reset);
+	}
+	if (owner)
+		keep_segments(sock, owner);
+	owners.delete(&sock);
+}
+
 static __always_inline void count_transition(u64 sock, u32 old_state, u32 new_state)
 {
 	u32 at = (old_state & (CONNECTION_STATES - 1)) * CONNECTION_STATES + (new_state & (CONNECTION_STATES - 1));
 	struct activity_config *settings = configuration();
 	struct activity_task *slot;
-	struct activity_flow *flow;
 	u64 *count;
 
 	if (!settings || old_state == new_state)
@@ -590,15 +772,10 @@ static __always_inline void count_transition(u64 sock, u32 old_state, u32 new_st
 		if (!slot)
 			return;
 		slot->tcp_connects += new_state == TCP_SYN_SENT;
-		own(slot, sock, new_state == TCP_LISTEN);
-	}
-	if (old_state == TCP_SYN_SENT && new_state == TCP_CLOSE) {
-		flow = flow_of(sock);
-		if (flow)
-			__sync_fetch_and_add(&flow->tcp_failures, 1);
+		own(slot, sock, new_state == TCP_LISTEN, true);
 	}
 	if (new_state == TCP_CLOSE)
-		owners.delete(&sock);
+		connection_ends(sock, old_state);
 }
 
 /* `rtt_ns`: smoothed, 0 where it is not known. */
@@ -612,10 +789,9 @@ static __always_inline void count_tcp_sent(struct activity_task *slot, u64 sock,
 		slot->tcp_rtt_ns += rtt_ns;
 		slot->tcp_rtt_samples++;
 	}
-	if (slot->last_sock != sock) {
-		own(slot, sock, false);
-		slot->last_sock = sock;
-	}
+	/* Asked each time: another thread may have sent to it since, or the address may be another connection's. */
+	if (bytes > 0 && !is_closed(sock))
+		own(slot, sock, false, false);
 }
 
 static __always_inline void count_tcp_received(struct activity_task *slot, s32 bytes)

@@ -78,6 +78,27 @@ static __always_inline void note_faults(struct subject *who, struct activity_tas
 		slot->major_faults = major;
 }
 
+static __always_inline bool segments_of(u64 sock, u32 *in, u32 *out)
+{
+#ifdef TCP_SEGMENTS_IN_OFFSET
+	/* Of a larger structure than what the verifier knows it to be. */
+	*in = pointer_at(sock + TCP_SEGMENTS_IN_OFFSET);
+	*out = pointer_at(sock + TCP_SEGMENTS_OUT_OFFSET);
+	return true;
+#else
+	return false;
+#endif
+}
+
+static __always_inline bool is_closed(u64 sock)
+{
+#ifdef SOCK_STATE_OFFSET
+	return (u8)pointer_at(sock + SOCK_STATE_OFFSET) == TCP_CLOSE;
+#else
+	return false;
+#endif
+}
+
 static __always_inline u64 tcp_socket_of(u64 descriptor)
 {
 #if defined(FILES_FDT_OFFSET) && defined(FILE_PRIVATE_OFFSET) && defined(SOCK_FAMILY_OFFSET)
@@ -143,27 +164,55 @@ int btf_sched_process_exec(u64 *ctx)
 	return 0;
 }
 
+#ifdef REGS_ARGUMENT_0_OFFSET
+static __always_inline void look_at(u64 descriptor, u32 *kind, u32 *device)
+{
+#ifdef FILES_FDT_OFFSET
+	u64 file = file_of(descriptor);
+
+	*kind = (file ? kind_of_file(file) : IO_UNKNOWN) + 1;
+	if (file && (*kind == IO_FILE + 1 || *kind == IO_DEVICE + 1))
+		*device = device_of_file(file);
+#else
+	*kind = IO_UNKNOWN + 1;
+#endif
+}
+#endif
+
+/* As is_of_other_table(), of a task that the verifier knows. */
+static __always_inline bool is_of_another_table(u64 task, u64 number)
+{
+#ifdef TASK_STATUS_OFFSET
+	if (FIELD(u32, task, TASK_STATUS_OFFSET) & COMPAT_STATUS)
+		return true;
+#endif
+	return number >= OTHER_TABLE;
+}
+
 int btf_sys_enter(u64 *ctx)
 {
 	struct activity_config *settings = configuration();
-	u32 number, read_kind = 0, write_kind = 0;
+	struct descriptors used = {};
 	struct activity_task *slot;
+	struct subject who;
+	u32 number, traits;
 
 	if (!settings)
 		return 0;
-	slot = slot_here(settings);
+	who = this_task();
+	slot = slot_of(settings, &who);
 	if (!slot)
 		return 0;
-	number = is_of_other_table(ctx[1]) ? OTHER_TABLE : ctx[1];
+	number = is_of_another_table(who.task, ctx[1]) ? OTHER_TABLE : ctx[1];
+	traits = traits_of(settings, number);
 #ifdef REGS_ARGUMENT_0_OFFSET
-	u32 traits = traits_of(settings, number);
-
 	if (traits & TRAIT_READS)
-		read_kind = kind_of(argument(ctx[0], traits & TRAIT_READS));
+		look_at(argument(ctx[0], traits & TRAIT_READS), &used.read_kind, &used.read_device);
 	if (traits & TRAIT_WRITES)
-		write_kind = kind_of(argument(ctx[0], (traits & TRAIT_WRITES) >> TRAIT_WRITES_SHIFT));
+		look_at(argument(ctx[0], (traits & TRAIT_WRITES) >> TRAIT_WRITES_SHIFT), &used.write_kind,
+			&used.write_device);
 #endif
-	call_begins(settings, slot, number, read_kind, write_kind);
+	call_begins(settings, slot, number, traits, &used);
 	return 0;
 }
 
@@ -171,8 +220,21 @@ int btf_sys_exit(u64 *ctx)
 {
 	struct activity_config *settings = configuration();
 
-	if (settings)
-		call_ends(settings, ctx[1]);
+	if (!settings)
+		return 0;
+#ifdef ONLY_ACCEPTS
+	/* Nothing was noted when it began. */
+	u64 number = FIELD(u32, ctx[0], REGS_NUMBER_OFFSET);
+	struct activity_task *slot;
+
+	if ((s64)ctx[1] < 0 || is_of_other_table(number) || !(traits_of(settings, number) & TRAIT_ACCEPTS))
+		return 0;
+	slot = slot_here(settings);
+	if (slot)
+		count_accept(slot, tcp_socket_of(ctx[1]));
+#else
+	call_ends(settings, ctx[1]);
+#endif
 	return 0;
 }
 
@@ -333,12 +395,62 @@ int fexit_inet6_recvmsg(u64 *ctx)
 	return 0;
 }
 
+/* Before the change: of a connection that ends the ports are still there. */
+static __always_inline void note_change(u64 sock, u32 old_state, u32 new_state)
+{
+	struct activity_change *change = begin_change(old_state, new_state);
+	u16 source = 0;
+
+	if (!change)
+		return;
+	change->family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
+	change->local_port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
+	change->remote_port = HOST_ORDER(FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET));
+#ifdef SOCK_SOURCE_PORT_OFFSET
+	if (!change->local_port) {
+		source = pointer_at(sock + SOCK_SOURCE_PORT_OFFSET);
+		change->local_port = HOST_ORDER(source);
+	}
+#endif
+	if (change->family == AF_INET) {
+		change->local[0] = FIELD(u32, sock, SOCK_LOCAL_OFFSET);
+		change->remote[0] = FIELD(u32, sock, SOCK_REMOTE_OFFSET);
+	} else {
+#ifdef SOCK_LOCAL6_OFFSET
+		change->local[0] = pointer_at(sock + SOCK_LOCAL6_OFFSET);
+		change->local[1] = pointer_at(sock + SOCK_LOCAL6_OFFSET + 8);
+		change->remote[0] = pointer_at(sock + SOCK_REMOTE6_OFFSET);
+		change->remote[1] = pointer_at(sock + SOCK_REMOTE6_OFFSET + 8);
+#endif
+	}
+	end_change(change);
+}
+
 int btf_inet_sock_set_state(u64 *ctx)
 {
-	if (FIELD(u16, ctx[0], SOCK_PROTOCOL_OFFSET) == IPPROTO_TCP)
-		count_transition(ctx[0], ctx[1], ctx[2]);
+	if (FIELD(u16, ctx[0], SOCK_PROTOCOL_OFFSET) != IPPROTO_TCP)
+		return 0;
+	note_change(ctx[0], ctx[1], ctx[2]);
+	count_transition(ctx[0], ctx[1], ctx[2]);
 	return 0;
 }
+
+#ifdef TCP_SEGMENTS_IN_OFFSET
+/* An iterator over the connections that have an owner: what each has sent and received. Run once an interval. */
+int iter_bpf_map_elem(u64 *ctx)
+{
+	u64 *key = (u64 *)ctx[2];
+	struct activity_owner *owner = (struct activity_owner *)ctx[3];
+	u32 in = 0, out = 0;
+
+	if (!key || !owner || owner->listens)
+		return 0;
+	segments_of(*key, &in, &out);
+	owner->tcp_rx_packets = (u32)(in - owner->segments_in);
+	owner->tcp_tx_packets = (u32)(out - owner->segments_out);
+	return 0;
+}
+#endif
 
 int btf_tcp_retransmit_skb(u64 *ctx)
 {
@@ -384,6 +496,7 @@ int iter_task_file(u64 *ctx)
 	if (!owner)
 		return 0;
 	owner->listens = state == TCP_LISTEN;
+	segments_of(sock, &owner->segments_in, &owner->segments_out);
 	owner->tid = FIELD(u32, task, TASK_TID_OFFSET);
 	owner->start_ns = FIELD(u64, task, TASK_START_OFFSET);
 	DESCRIBE(task, owner);

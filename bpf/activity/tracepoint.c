@@ -47,6 +47,16 @@ static __always_inline void note_faults(struct subject *who, struct activity_tas
 {
 }
 
+static __always_inline bool segments_of(u64 sock, u32 *in, u32 *out)
+{
+	return false;
+}
+
+static __always_inline bool is_closed(u64 sock)
+{
+	return false;
+}
+
 static __always_inline u64 tcp_socket_of(u64 descriptor)
 {
 	return 0;
@@ -73,6 +83,7 @@ int tracepoint_sys_enter(void *ctx)
 {
 	struct activity_config *settings = configuration();
 	u64 number = FIELD(u64, ctx, SYS_ENTER_ID_FIELD);
+	struct descriptors used = {};
 	struct activity_task *slot;
 	u32 traits;
 
@@ -81,11 +92,14 @@ int tracepoint_sys_enter(void *ctx)
 	slot = slot_here(settings);
 	if (!slot)
 		return 1;
+	/* What has ended makes no calls: it is another task of the same number, and goes on in its row. */
+	slot->exit_epoch = 0;
 	if (number >= OTHER_TABLE)
 		number = OTHER_TABLE;
 	traits = traits_of(settings, number);
-	call_begins(settings, slot, number, traits & TRAIT_READS ? IO_UNKNOWN + 1 : 0,
-		    traits & TRAIT_WRITES ? IO_UNKNOWN + 1 : 0);
+	used.read_kind = traits & TRAIT_READS ? IO_UNKNOWN + 1 : 0;
+	used.write_kind = traits & TRAIT_WRITES ? IO_UNKNOWN + 1 : 0;
+	call_begins(settings, slot, number, traits, &used);
 	return 1;
 }
 #endif
@@ -185,12 +199,36 @@ int tracepoint_sock_recv_length(void *ctx)
 #endif
 
 #ifdef HAVE_INET_SOCK_SET_STATE
+static __always_inline void note_change(void *ctx, u32 old_state, u32 new_state)
+{
+	struct activity_change *change = begin_change(old_state, new_state);
+
+	if (!change)
+		return;
+	change->family = FIELD(u16, ctx, INET_SOCK_SET_STATE_FAMILY_FIELD);
+	change->local_port = FIELD(u16, ctx, INET_SOCK_SET_STATE_SPORT_FIELD);
+	change->remote_port = FIELD(u16, ctx, INET_SOCK_SET_STATE_DPORT_FIELD);
+	if (change->family == AF_INET) {
+		change->local[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_SADDR_FIELD);
+		change->remote[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_DADDR_FIELD);
+	} else {
+		change->local[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD);
+		change->local[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD + 8);
+		change->remote[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD);
+		change->remote[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD + 8);
+	}
+	end_change(change);
+}
+
 int tracepoint_inet_sock_set_state(void *ctx)
 {
-	if (FIELD(u16, ctx, INET_SOCK_SET_STATE_PROTOCOL_FIELD) == IPPROTO_TCP)
-		count_transition(FIELD(u64, ctx, INET_SOCK_SET_STATE_SKADDR_FIELD),
-				 FIELD(u32, ctx, INET_SOCK_SET_STATE_OLDSTATE_FIELD),
-				 FIELD(u32, ctx, INET_SOCK_SET_STATE_NEWSTATE_FIELD));
+	u32 old_state = FIELD(u32, ctx, INET_SOCK_SET_STATE_OLDSTATE_FIELD);
+	u32 new_state = FIELD(u32, ctx, INET_SOCK_SET_STATE_NEWSTATE_FIELD);
+
+	if (FIELD(u16, ctx, INET_SOCK_SET_STATE_PROTOCOL_FIELD) != IPPROTO_TCP)
+		return 1;
+	note_change(ctx, old_state, new_state);
+	count_transition(FIELD(u64, ctx, INET_SOCK_SET_STATE_SKADDR_FIELD), old_state, new_state);
 	return 1;
 }
 #endif

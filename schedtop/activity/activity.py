@@ -14,9 +14,33 @@ import numpy as np
 
 from schedtop.activity import PARTS
 from schedtop.model.activity import ActivityLoss, Call, merged_calls
-from schedtop.model.activity_rows import ROW_DTYPE, merge_threads
+from schedtop.model.activity_rows import DEVICE_DTYPE, ROW_DTYPE, merge_devices, merge_threads
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
+
+MOST_LATEST = 64
+"""How many changes of TCP connections are kept of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpChange:
+    """A TCP connection of the host that went from the state `old` to `new`, at `time_ns` (wall clock).
+
+    Addresses as text; a port is 0 where there is none.
+    """
+
+    time_ns: int
+    old: str
+    new: str
+    local: str
+    local_port: int
+    remote: str
+    remote_port: int
+
+
+def end_text(address: str, port: int) -> str:
+    """An end of a connection as people write it."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +48,8 @@ class Activity:
     """One interval, by thread. `rows`, `connections`: ROW_DTYPE, the latter with the open connections of each alone.
 
     `selected_syscalls`: those of the process `selected_tgid` alone, if there is one (0: none).
-    `transitions`: of TCP connections of the host: how often from one state to another. `cgroups`: paths by id.
+    `transitions`: of TCP connections of the host: how often from one state to another; `latest`: the last MOST_LATEST
+    of them at most, oldest first. `devices`: DEVICE_DTYPE, named in `device_names`. `cgroups`: paths by id.
     `unavailable`: what is not told, with why. `start_time_ns`: wall clock; `end_ns`: CLOCK_MONOTONIC.
     """
 
@@ -39,6 +64,9 @@ class Activity:
     selected_tgid: int = 0
     selected_syscalls: tuple[Call, ...] = ()
     transitions: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    latest: tuple[TcpChange, ...] = ()
+    devices: Rows = field(default_factory=lambda: np.zeros(0, DEVICE_DTYPE))
+    device_names: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     cgroups: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     loss: ActivityLoss = field(default_factory=ActivityLoss)
@@ -92,6 +120,11 @@ def total(intervals: Sequence[Activity]) -> Activity:
             each.selected_syscalls for each in intervals if each.selected_tgid == last.selected_tgid
         ),
         transitions=MappingProxyType(transitions),
+        latest=tuple(change for each in intervals for change in each.latest)[-MOST_LATEST:],
+        devices=merge_devices([each.devices for each in intervals]),
+        device_names=MappingProxyType(
+            {number: name for each in intervals for number, name in each.device_names.items()}
+        ),
         cgroups=MappingProxyType({number: path for each in intervals for number, path in each.cgroups.items()}),
         unavailable=last.unavailable,
         loss=reduce(add, (each.loss for each in intervals)),

@@ -17,8 +17,9 @@ FIELDS = {
         *("page_cache_adds", "reclaims", "reclaim_ns"),
     ),
     "network": (
-        *("tcp_rx_bytes", "tcp_tx_bytes", "tcp_rx_messages", "tcp_tx_messages", "tcp_connects", "tcp_accepts"),
-        *("tcp_failures", "tcp_retransmits", "tcp_rtt_ns", "tcp_connections"),
+        *("tcp_rx_bytes", "tcp_tx_bytes", "tcp_rx_messages", "tcp_tx_messages", "tcp_rx_packets", "tcp_tx_packets"),
+        *("tcp_connects", "tcp_accepts", "tcp_failures", "tcp_resets", "tcp_retransmits", "tcp_rtt_ns"),
+        *("tcp_connections",),
         *("udp_rx_packets", "udp_tx_packets", "udp_rx_bytes", "udp_tx_bytes"),
     ),
 }
@@ -39,8 +40,9 @@ MISSING = {
         *("tcp_rx_bytes", "tcp_tx_bytes", "tcp_rx_messages", "tcp_tx_messages", "tcp_rtt_ns"),
         *("udp_rx_packets", "udp_tx_packets", "udp_rx_bytes", "udp_tx_bytes"),
     ),
-    "connections": ("tcp_connects", "tcp_failures"),
+    "connections": ("tcp_connects", "tcp_failures", "tcp_resets"),
     "accepts": ("tcp_accepts",),
+    "packets": ("tcp_rx_packets", "tcp_tx_packets"),
     "retransmits": ("tcp_retransmits",),
     "round-trip time": ("tcp_rtt_ns",),
 }

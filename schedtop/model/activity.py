@@ -38,8 +38,10 @@ class ActivityLoss:
 
     `events_untracked`: of tasks that found no place. `tasks_evicted`: whose number went to another task before their
     last counts were read. `errors_untracked`: calls that failed, without their error. `connections_untracked`: nothing
-    that happens to them is told. `events_missed`: that the kernel kept from our programs. `negative_times`: by the
-    clocks of two CPUs. `processes_folded`: of an interval that was recorded; they are in one row, sums are exact.
+    that happens to them is told. `flows_untracked`: of the connections of threads that found no place.
+    `devices_untracked`: reads and writes in no row of `devices`. `events_missed`: that the kernel kept from our
+    programs. `negative_times`: by the clocks of two CPUs. `processes_folded`: of an interval that was recorded; they
+    are in one row, sums are exact.
     """
 
     events_untracked: int = 0
@@ -47,6 +49,7 @@ class ActivityLoss:
     errors_untracked: int = 0
     connections_untracked: int = 0
     flows_untracked: int = 0
+    devices_untracked: int = 0
     events_missed: int = 0
     negative_times: int = 0
     processes_folded: int = 0

@@ -9,7 +9,7 @@ import numpy as np
 from schedtop.model.containers import container_label
 from schedtop.model.rows import Integers, Rows, neighbours
 
-IO_KINDS = ("file", "pipe", "socket", "device", "other", "unknown")
+IO_KINDS = ("file", "pipe", "socket", "tty", "device", "other", "unknown")
 """What a descriptor stands for; `unknown`: it cannot be told. As in bpf/syscalls.h."""
 
 GROUPS = ("process", "thread", "comm", "cgroup", "container")
@@ -46,9 +46,12 @@ ROW_DTYPE = np.dtype(
         ("tcp_tx_bytes", "<i8"),
         ("tcp_rx_messages", "<i8"),
         ("tcp_tx_messages", "<i8"),
+        ("tcp_rx_packets", "<i8"),
+        ("tcp_tx_packets", "<i8"),
         ("tcp_connects", "<i8"),
         ("tcp_accepts", "<i8"),
         ("tcp_failures", "<i8"),
+        ("tcp_resets", "<i8"),
         ("tcp_retransmits", "<i8"),
         ("tcp_rtt_ns", "<i8"),
         ("tcp_rtt_samples", "<i8"),
@@ -68,6 +71,35 @@ MAXIMA = ("syscall_max_ns",)
 
 SUMS = tuple(name for name in ROW_DTYPE.names or () if name not in (*ID_FIELDS, *MAXIMA))
 """The counters: they add."""
+
+
+DEVICE_DTYPE = np.dtype(
+    [
+        ("tgid", "<u4"),
+        ("device", "<u4"),
+        ("reads", "<i8"),
+        ("writes", "<i8"),
+        ("read_bytes", "<i8"),
+        ("write_bytes", "<i8"),
+        ("read_ns", "<i8"),
+        ("write_ns", "<i8"),
+    ]
+)
+"""Reads and writes of a process by system calls, by where the file lies: `device` is the kernel's number (dev_t)."""
+
+DEVICE_COUNTS = (DEVICE_DTYPE.names or ())[2:]
+
+
+def merge_devices(tables: Sequence[Rows]) -> Rows:
+    """Rows of DEVICE_DTYPE merged by process and device."""
+    rows = np.concatenate(tables) if tables else np.zeros(0, DEVICE_DTYPE)
+    if not len(rows):
+        return rows
+    order, starts = neighbours([rows["tgid"], rows["device"]])
+    merged: Rows = rows[order[starts]]
+    for name in DEVICE_COUNTS:
+        merged[name] = np.add.reduceat(rows[name][order], starts)
+    return merged
 
 
 def merge_threads(tables: Sequence[Rows]) -> Rows:

@@ -29,7 +29,7 @@ _ONLY_REPORTS: dict[str, Any] = {
     **{name: [] for name in _ROWS_OVER_TIME},
 }
 
-_ACTIVITY_TEXTS = ("comm", "process", "cgroup", "container", "io")
+_ACTIVITY_TEXTS = ("comm", "process", "cgroup", "container", "io", "devices")
 
 Wrong = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """What comes of plain objects that are not what their schema says."""
@@ -135,7 +135,7 @@ def _expect_activity(found: Any) -> None:
         _expect("words", fact["words"], str)
     for row in found["rows"]:
         _expect_numbers("rows", (value for name, value in row.items() if name not in _ACTIVITY_TEXTS))
-        if not all(row[name] is None or isinstance(row[name], str) for name in _ACTIVITY_TEXTS if name != "io"):
+        if not all(row[name] is None or isinstance(row[name], str) for name in _ACTIVITY_TEXTS[:4]):
             raise TypeError("a name of a process is no text")
     for call in found["syscalls"] or ():
         _expect("name", call["name"], str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-IO_KINDS = ("file", "pipe", "socket", "device", "other", "unknown")
+IO_KINDS = ("file", "pipe", "socket", "tty", "device", "other", "unknown")
 """What a file descriptor stands for: regular file or directory, pipe or FIFO, socket, character or block device, what
 has no kind (eventfd, epoll, timerfd ...), and what could not be looked up."""
 

@@ -63,9 +63,10 @@ def measure(options: Options) -> Topic:
         Situation("nothing", _nothing),
         Situation("schedtop activity, everything", lambda _pid: _activity(PARTS)),
         Situation("schedtop activity --only syscalls", lambda _pid: _activity(("syscalls",)), calls_only=True),
+        Situation("schedtop activity --only network", lambda _pid: _activity(("network",))),
         Situation("... everything, by tracepoints", lambda _pid: _activity(PARTS, "tracepoint")),
         Situation("syscount -L", _syscount, calls_only=True),
-        Situation("perf trace -s, of this task", _perf_trace, 40, calls_only=True),
+        Situation("perf trace -s, of all", _perf_trace, 40, calls_only=True),
         Situation("strace -c, of this task", _strace, 400, calls_only=True),
     ]
     costs = {situation.words: Costs() for situation in situations}
@@ -148,9 +149,10 @@ def _syscount(_pid: int) -> Iterator[None]:
         yield
 
 
-def _perf_trace(pid: int) -> Iterator[None]:
+def _perf_trace(_pid: int) -> Iterator[None]:
+    # With -p it does not follow the children, which are the load.
     with tempfile.TemporaryDirectory() as directory:
-        command = [find("perf"), "trace", "-s", "-o", f"{directory}/summary", "-p", str(pid)]
+        command = [find("perf"), "trace", "-s", "-o", f"{directory}/summary", "-a"]
         yield from _until_it_ends(command)
 
 

@@ -20,6 +20,7 @@ import pytest
 from task_programs import Program, program
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.devices import by_device
 from schedtop.activity.fields import NUMBERS
 from schedtop.model.source import SourceError
 from schedtop.outputs.activity.asked import Asked
@@ -59,12 +60,15 @@ one, other = socket.socketpair()
 os.write(one.fileno(), b"z" * 300)
 os.read(other.fileno(), 1000)
 os.write(os.open("/dev/null", os.O_WRONLY), b"n" * 77)
+TRUTH = {"directory": os.path.dirname(path)}
 """
 
 FAULTS = """
+before = resource.getrusage(resource.RUSAGE_SELF)
 area = mmap.mmap(-1, 4 << 20)
 for page in range(0, 4 << 20, 4096): area[page] = 1
-usage = resource.getrusage(resource.RUSAGE_SELF)
+after = resource.getrusage(resource.RUSAGE_SELF)
+TRUTH = {"minor": after.ru_minflt - before.ru_minflt, "major": after.ru_majflt - before.ru_majflt}
 """
 
 NETWORK = """
@@ -77,7 +81,11 @@ for _ in range(25): near.sendall(b"z" * 1000)
 received = 0
 while received < 25000: received += len(far.recv(4096))
 info = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+others = far.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
 TRUTH = {"acked": int.from_bytes(info[120:128], "little"), "rtt_us": int.from_bytes(info[68:72], "little")}
+def both(at): return sum(int.from_bytes(each[at:at + 4], "little") for each in (info, others))
+TRUTH["sent"], TRUTH["received"] = both(136), both(140)
+TRUTH["port"] = listener.getsockname()[1]
 one, other = (socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) for _ in range(2))
 other.bind(("::1", 0))
 for _ in range(15):
@@ -185,12 +193,17 @@ def test_calls_have_errors_times_and_the_longest(front_end: str) -> None:
 
 
 def test_reads_and_writes_are_those_of_proc_io() -> None:
-    one, row, _ = seen_of(FILES)
+    one, row, activity = seen_of(FILES)
     kinds = row["io"]
     assert (kinds["file"]["writes"], kinds["file"]["write_bytes"]) == (51, 50 * 4096 + 30)
     assert (kinds["file"]["reads"], kinds["file"]["read_bytes"]) == (40, 40 * 1000)
     assert (kinds["socket"]["write_bytes"], kinds["socket"]["read_bytes"]) == (300, 300)
     assert (kinds["device"]["writes"], kinds["device"]["write_bytes"]) == (1, 77)
+    counts = row["devices"][device_of(one.truth["directory"])]
+    assert (counts["writes"], counts["write_bytes"]) == (51, 50 * 4096 + 30)
+    assert (counts["reads"], counts["read_bytes"]) == (40, 40 * 1000)
+    assert 0 < counts["read_ns"] + counts["write_ns"] <= row["io_ns"]
+    assert by_device(activity)[device_of(one.truth["directory"])]["writes"] >= 51
     # The read that it was in when we came, of one byte, has no beginning.
     assert (row["reads"], row["writes"]) == (one.kernel["syscr"] - 1, one.kernel["syscw"])
     assert (row["read_bytes"], row["write_bytes"]) == (one.kernel["rchar"] - 1, one.kernel["wchar"])
@@ -198,10 +211,32 @@ def test_reads_and_writes_are_those_of_proc_io() -> None:
     assert 0 < row["fsync_ns"] < row["io_ns"]
 
 
+def device_of(path: str) -> str:
+    """What `df` says of a path: its disk, or the kind of its file system and where it is mounted."""
+    number, mounts = os.stat(path).st_dev, Path("/proc/self/mountinfo").read_text().splitlines()
+    disk = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if disk.exists():
+        return disk.readlink().name
+    within = [line.split() for line in mounts if f"{path}/".startswith(line.split()[4].rstrip("/") + "/")]
+    words = max(within, key=lambda words: len(words[4]))
+    kind, source = words[words.index("-") + 1 :][:2]
+    return source.removeprefix("/dev/") if source.startswith("/dev/") else f"{kind} {words[4]}"
+
+
+def test_terminals_are_a_kind_of_their_own() -> None:
+    _, row, _ = seen_of("near, far = os.openpty(); os.write(far, b't' * 9); os.read(near, 100)")
+    assert row["io"]["tty"] | {"read_ns": 0, "write_ns": 0} == {
+        "reads": 1, "writes": 1, "read_bytes": 9, "write_bytes": 9, "read_ns": 0, "write_ns": 0
+    }  # fmt: skip
+
+
 def test_page_faults_are_the_kernels() -> None:
     one, row, activity = seen_of(FAULTS)
     assert (row["minor_faults"], row["major_faults"]) == (one.kernel["minor"], one.kernel["major"])
     assert row["minor_faults"] >= 2  # huge pages may take a thousand at a time
+    # What getrusage says is of the middle part alone.
+    assert 0 <= row["minor_faults"] - one.truth["minor"] <= 50
+    assert 0 <= row["major_faults"] - one.truth["major"] <= 5
     assert row["fault_ns"] is None if "fault time" in activity.unavailable else row["fault_ns"] > 0
     assert 0 <= row["kernel_faults"] <= row["minor_faults"] + row["major_faults"]
 
@@ -262,12 +297,22 @@ def test_traffic_connections_and_failures(front_end: str) -> None:
     assert found["SYN_SENT", "ESTABLISHED"] >= 1
     assert found["SYN_RECV", "ESTABLISHED"] >= 1
     assert found["CLOSED", "LISTEN"] >= 1
+    opened = [change for change in activity.latest if change.remote_port == one.truth["port"]]
+    assert [(change.old, change.new, change.local, change.remote) for change in opened] == [
+        ("CLOSED", "SYN_SENT", "127.0.0.1", "127.0.0.1"),
+        ("SYN_SENT", "ESTABLISHED", "127.0.0.1", "127.0.0.1"),
+    ]
+    assert 0 < time.time_ns() - opened[0].time_ns < 60 * 1000 * MS
     if front_end == "tracepoint":
         assert row["tcp_accepts"] is None
+        assert row["tcp_tx_packets"] is None
         assert row["tcp_rtt_ns"] is None
         return
     assert row["tcp_accepts"] == 1
     assert row["tcp_connections"] == 2
+    # tcpi_segs_out and tcpi_segs_in of both ends, and what the refused connects sent and heard: a SYN, a RST.
+    assert row["tcp_tx_packets"] == one.truth["sent"] + 3
+    assert row["tcp_rx_packets"] == one.truth["received"] + 3
     assert 0 < row["tcp_rtt_ns"] < 1000 * MS
 
 

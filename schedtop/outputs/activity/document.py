@@ -8,7 +8,8 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.activity import PARTS
-from schedtop.activity.activity import Activity
+from schedtop.activity.activity import Activity, TcpChange
+from schedtop.activity.devices import are_known, by_device, by_process
 from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
 from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import iso_time
@@ -35,7 +36,9 @@ def document(activity: Activity, asked: Asked = ASKED) -> dict[str, Any]:
         "totals": totals(activity),
         "rows": shown,
         "syscalls": [_call(call) for call in activity.syscalls] if "syscalls" in activity.only else None,
+        "devices": devices(activity),
         "tcp_transitions": transitions(activity) if "network" in activity.only else None,
+        "tcp_latest": [_change(change) for change in activity.latest] if "network" in activity.only else None,
         "loss": asdict(activity.loss),
     }
 
@@ -70,6 +73,9 @@ def row_data(activity: Activity, asked: Asked) -> list[dict[str, Any]]:
     rows = grouped(merge_threads([activity.rows, activity.connections]), asked.by, activity.cgroups)
     absent = absent_fields(activity)
     data = [_row(row, asked.by, activity, absent) for row in _data(rows)]
+    if asked.by == "process" and are_known(activity):
+        known = by_process(activity)
+        data = [row | {"devices": known.get(row["tgid"], {})} for row in data]
     field = sorted_by(activity, asked)
     name = (lambda row: row[field] or "") if field in NAMES else (lambda row: -(row[field] or 0))
     return sorted(data, key=lambda row: (name(row), str(row["comm"]), row["tgid"] or 0, row["tid"] or 0))
@@ -83,6 +89,13 @@ def totals(activity: Activity) -> dict[str, Any]:
         return {name: None if name in absent else 0 for name in NUMBERS if name != "tcp_rtt_ns"} | {"tcp_rtt_ns": None}
     rows["tgid"], rows["start_ns"] = 0, 0
     return _numbers(_data(grouped(rows, "process", {}))[0], absent)
+
+
+def devices(activity: Activity) -> list[dict[str, Any]] | None:
+    """Reads and writes of all processes by device, most time first; `None`: that was not measured."""
+    if not are_known(activity):
+        return None
+    return [{"device": name, **counts} for name, counts in by_device(activity).items()]
 
 
 def transitions(activity: Activity) -> list[dict[str, Any]]:
@@ -120,7 +133,7 @@ def _row(row: Mapping[str, Any], by: str, activity: Activity, absent: set[str]) 
         "container": container_label(path) if path and by != "comm" else None,
     }
     kinds = None if {"reads", "writes"} & absent else _kinds(row)
-    return {**names, **_numbers(row, absent), "io": kinds}
+    return {**names, **_numbers(row, absent), "io": kinds, "devices": None}
 
 
 def _kinds(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,6 +152,18 @@ def _kinds(row: Mapping[str, Any]) -> dict[str, Any]:
                 "write_ns": time_ns[also],
             }
     return found
+
+
+def _change(change: TcpChange) -> dict[str, Any]:
+    return {
+        "time": iso_time(change.time_ns),
+        "from": change.old,
+        "to": change.new,
+        "local": change.local,
+        "local_port": change.local_port,
+        "remote": change.remote,
+        "remote_port": change.remote_port,
+    }
 
 
 def _call(call: Call) -> dict[str, Any]:

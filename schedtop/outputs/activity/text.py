@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from schedtop import __version__
-from schedtop.activity.activity import Activity
+from schedtop.activity.activity import Activity, end_text
 from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import format_bytes, format_count, format_ns, format_ratio, iso_time, printable
 from schedtop.outputs.activity.asked import ASKED, TOP, Asked
-from schedtop.outputs.activity.document import row_data, sorted_by, transitions
+from schedtop.outputs.activity.document import devices, row_data, sorted_by, transitions
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.tables import table, titled
 
@@ -18,6 +18,8 @@ Cell = Callable[[Any, float], str]
 
 MOST_CALLS = 12
 MOST_TRANSITIONS = 12
+MOST_DEVICES = 12
+MOST_LATEST = 12
 
 
 def _rate(count: int | None, seconds: float) -> str:
@@ -79,8 +81,11 @@ def to_text(activity: Activity, asked: Asked = ASKED) -> str:
     blocks = [_origin(activity), _standing_out(activity), _rows(activity, asked)]
     if "syscalls" in activity.only:
         blocks.append(_calls(activity))
+    if found := devices(activity):
+        blocks.append(_devices(found, activity.interval_ns / 1e9))
     if "network" in activity.only:
         blocks.append(_transitions(activity))
+        blocks += [_latest(activity)] if activity.latest else []
     return blocks_text([*blocks, "\n".join(_trouble(activity))])
 
 
@@ -139,6 +144,38 @@ def _transitions(activity: Activity) -> str:
     if not rows:
         return "TCP connections of the host: none changed its state"
     return "TCP connections of the host, changes of state\n" + table(("from", "to", "count"), rows, left=("from", "to"))
+
+
+def _devices(found: list[dict[str, Any]], seconds: float) -> str:
+    rows = [
+        (
+            printable(one["device"]),
+            _rate(one["reads"], seconds),
+            _bytes_rate(one["read_bytes"], seconds),
+            _rate(one["writes"], seconds),
+            _bytes_rate(one["write_bytes"], seconds),
+            _share(one["read_ns"] + one["write_ns"], seconds),
+        )
+        for one in found[:MOST_DEVICES]
+    ]
+    header = ("device", "reads/s", "read/s", "writes/s", "written/s", "in I/O")
+    return titled("Files by device, by time", len(found), header, rows, left=("device",))
+
+
+def _latest(activity: Activity) -> str:
+    shown = activity.latest[-MOST_LATEST:]
+    rows = [
+        (
+            iso_time(change.time_ns),
+            change.old,
+            change.new,
+            end_text(change.local, change.local_port),
+            end_text(change.remote, change.remote_port),
+        )
+        for change in reversed(shown)
+    ]
+    header = ("time", "from", "to", "local", "remote")
+    return "The latest changes of TCP connections\n" + table(header, rows, left=header)
 
 
 def _trouble(activity: Activity) -> list[str]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from schedtop.activity import PARTS
+from schedtop.activity.devices import are_known, mostly
 from schedtop.activity.fields import FIELDS
 from schedtop.activity.view import NAME, NUMBER, ActivityView
 from schedtop.base.units import format_bytes, format_count, format_ns, format_rate, rate
@@ -98,6 +99,15 @@ def _kinds(rows: ActivityRows) -> list[str]:
     ]
 
 
+def _devices(rows: ActivityRows) -> list[str]:
+    """Where most bytes of its files were read from and written to."""
+    if rows.view.settings.by != "process" or not are_known(rows.view.activity):
+        return ["-"] * len(rows.rows)
+    most = mostly(rows.view.activity)
+    found = (most.get(tgid) for tgid in rows.rows["tgid"].tolist())
+    return [f"{steady(one[0])} {100 * one[1]:.0f} %" if one else "·" for one in found]
+
+
 MEANINGS = {
     "process": "its name, with g the thread, command, cgroup or container; f filters by it",
     "thread": "its name",
@@ -117,7 +127,8 @@ MEANINGS = {
     "reads/s": "system calls a second that read",
     "writes/s": "system calls a second that write",
     "in I/O %": "the time in these calls and in fsync and the like, in percent of the window",
-    "mostly": "what most of its reads and writes were of: file, pipe, socket, device (terminals), other",
+    "mostly": "what most of its reads and writes were of: file, pipe, socket, tty, device, other",
+    "device": "of a process: the disk or file system with most bytes of its files, and its share of them",
     "opens/s": "descriptors opened a second",
     "fsyncs": "fsync, fdatasync, msync, sync and the like",
     "in fsync %": "the time in them",
@@ -136,6 +147,9 @@ MEANINGS = {
     "connects": "TCP connections opened",
     "accepts": "TCP connections accepted",
     "failed": "TCP connects that came to nothing",
+    "resets": "TCP connections that a reset, or silence of the peer, ended",
+    "segs in": "TCP segments a second received, those without data among them",
+    "segs out": "TCP segments a second sent",
     "udp in/s": "UDP datagrams a second received",
     "udp out/s": "UDP datagrams a second sent",
     "udp in": "bytes a second received by UDP",
@@ -167,6 +181,7 @@ _OF_PART: Mapping[str, tuple[Column[ActivityRows], ...]] = {
         Column("write/s", 8, _bytes_rate("write_bytes"), sort="write_bytes"),
         Column("in I/O %", 8, _share("io_ns"), rank=3, sort="io_ns"),
         Column("mostly", 12, _kinds, right=False, rank=6, style="dim"),
+        Column("device", 14, _devices, right=False, rank=8, style="dim"),
         Column("reads/s", 7, _rate("reads"), rank=9, sort="reads"),
         Column("writes/s", 8, _rate("writes"), rank=9, sort="writes"),
         Column("opens/s", 7, _rate("opens"), rank=7, sort="opens"),
@@ -191,6 +206,9 @@ _OF_PART: Mapping[str, tuple[Column[ActivityRows], ...]] = {
         Column("connects", 8, _count("tcp_connects"), rank=8, sort="tcp_connects"),
         Column("accepts", 7, _count("tcp_accepts"), rank=8, sort="tcp_accepts"),
         Column("failed", 6, _count("tcp_failures"), rank=7, sort="tcp_failures", style="preemption"),
+        Column("resets", 6, _count("tcp_resets"), rank=9, sort="tcp_resets", style="preemption"),
+        Column("segs in", 7, _rate("tcp_rx_packets"), rank=11, sort="tcp_rx_packets"),
+        Column("segs out", 8, _rate("tcp_tx_packets"), rank=11, sort="tcp_tx_packets"),
         Column("udp in/s", 8, _rate("udp_rx_packets"), rank=7, sort="udp_rx_packets"),
         Column("udp out/s", 9, _rate("udp_tx_packets"), rank=7, sort="udp_tx_packets"),
         Column("udp in", 8, _bytes_rate("udp_rx_bytes"), rank=10, sort="udp_rx_bytes"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from schedtop.activity.activity import TcpChange, end_text
 from schedtop.activity.view import ActivityView
-from schedtop.base.units import format_count, format_ns
+from schedtop.base.units import format_clock_ms, format_count, format_ns
 from schedtop.panes.pane import Pane
 from schedtop.widgets.strips import Span, Spans, clip, fit, spans_width, steady, whole_parts
 
@@ -44,7 +45,8 @@ class TcpPane(Pane[ActivityView]):
         "How often TCP connections of the host went from one state (the row) to another (the column) in the window, "
         "whatever the filter; only states that occurred are there. Many from SYN_SENT to CLOSED: nothing listens, "
         "or it does not answer. More to CLOSE_WAIT than from it: a program does not close what its peer has closed. "
-        "The first line: connections open now, the smoothed round-trip time, and what was sent again (retransmits)."
+        "Below are the latest changes with both ends, newest first. The first line: connections open now, the smoothed "
+        "round-trip time, and what was sent again (retransmits)."
     )
 
     def forget(self) -> None:
@@ -55,7 +57,7 @@ class TcpPane(Pane[ActivityView]):
     def view_lines(self, view: ActivityView) -> Sequence[Spans]:
         width = self.inner.width
         changes = view.activity.transitions
-        table = matrix(changes, width) or pairs(changes, width)
+        table = [*(matrix(changes, width) or pairs(changes, width)), *latest(view.activity.latest, width)]
         self.total_rows = len(table)
         self.clamp_top()
         self.set_title(f"{format_count(sum(changes.values()))} changes of state", self.position_text())
@@ -120,6 +122,19 @@ def pairs(changes: Changes, width: int) -> list[Spans]:
             words = f"{_SHORT.get(old, steady(old))} → {_SHORT.get(new, steady(new))}"
         line: list[Span] = [(number, "strong"), (f" {words}", "text")]
         lines.append(line if spans_width(line) <= width else [(clip(f"{number} {words}", width), "text")])
+    return lines
+
+
+def latest(changes: Sequence[TcpChange], width: int) -> list[Spans]:
+    """The latest changes, newest first, with the ends of the connection: local, remote."""
+    if not changes:
+        return []
+    lines: list[Spans] = [[("latest", "head")]]
+    for change in reversed(changes):
+        states = f"{_SHORT.get(change.old, steady(change.old))} → {_SHORT.get(change.new, steady(change.new))}"
+        ends = f"{end_text(change.local, change.local_port)} {end_text(change.remote, change.remote_port)}"
+        words = f"{fit(states, 2 * _CELLS + 2)} {ends}"
+        lines.append([(clip(f"{format_clock_ms(change.time_ns)} {words}", width), "text")])
     return lines
 
 

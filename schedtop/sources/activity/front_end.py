@@ -10,7 +10,7 @@ from schedtop.activity import PARTS
 from schedtop.model.source import SourceError
 from schedtop.sources.host.cgroups import has_v1_cpu_controller
 from schedtop.sources.kernel.btf import Btf, BtfError
-from schedtop.sources.kernel.call_flags import argument_flags, file_flags, socket_flags
+from schedtop.sources.kernel.call_flags import argument_flags, device_flags, file_flags, number_flags, socket_flags
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, read_records, record_flags
 from schedtop.sources.kernel.offsets import cgroup_flags, offset_flags, verifier_flags
@@ -28,7 +28,7 @@ _OF_PART = {
         "page_fault_kernel",
     ),
     "network": (
-        *_CALLS,  # accept
+        "sys_exit",  # of accept
         "sock_send_length",
         "sock_recv_length",
         "inet_sock_set_state",
@@ -39,6 +39,7 @@ _OF_PART = {
 """The tracepoints of each of PARTS."""
 
 _NEED_CALLS = {part for part, events in _OF_PART.items() if set(_CALLS) <= set(events)}
+"""The parts that need both ends of a call. For accepts alone its end does."""
 
 _ALWAYS = ("sched_process_exit", "sched_process_exec")
 
@@ -81,9 +82,9 @@ _FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
 
 _UNTOLD = {
     "syscalls": (),
-    "files": ("io kinds",),
+    "files": ("io kinds", "devices"),
     "memory": ("faults", "fault time", "kernel faults"),
-    "network": ("accepts", "round-trip time", "earlier connections"),
+    "network": ("accepts", "round-trip time", "packets", "earlier connections"),
 }
 """What the front end without BTF cannot tell, by part."""
 
@@ -94,6 +95,9 @@ ALL_TASKS = "iter_task"
 
 OPEN_FILES = "iter_task_file"
 """The program that tells which task has which connection since before our time."""
+
+SEGMENTS = "iter_bpf_map_elem"
+"""The program that tells how many segments the kernel has counted of each connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +125,19 @@ def btf_activity_front_end(btf: Btf, only: Collection[str] = PARTS, machine: str
     made.flags += _task_flags(btf) + cgroup_flags(btf, has_v1_cpu_controller()) + verifier_flags(btf)
     for event in _events_of(only):
         made.add_tracepoint(event)
+    machine = machine or platform.machine()
     if "files" in only:
-        made.flags += file_flags(btf, made.unavailable)
+        made.flags += file_flags(btf, made.unavailable) + device_flags(btf, made.unavailable)
     if set(only) & _NEED_CALLS:
-        why = made.unavailable if "files" in only else {}
-        made.flags += argument_flags(btf, machine or platform.machine(), why)
+        made.flags += argument_flags(btf, machine, made.unavailable if "files" in only else {})
     if "memory" in only:
         made.add_faults()
     if "network" in only:
         made.add_network()
+        if not set(only) & _NEED_CALLS:
+            made.add_accepts(number_flags(btf, machine))
     for name in ("btf_sys_enter", "btf_sys_exit"):
-        if set(only) & _NEED_CALLS and name not in made.hooks:
+        if name not in made.hooks and set(only) & _NEED_CALLS:
             raise BtfError(f"the kernel's BTF has no {name.removeprefix('btf_')}")
     return ActivityFrontEnd("btf", tuple(dict.fromkeys(made.flags)), made.hooks, made.parts, made.unavailable)
 
@@ -139,6 +145,8 @@ def btf_activity_front_end(btf: Btf, only: Collection[str] = PARTS, machine: str
 def tracepoint_activity_front_end(only: Collection[str] = PARTS) -> ActivityFrontEnd:
     """The front end for perf tracepoints. Raises SourceError."""
     wanted = {event: _CATEGORIES[event] for event in _events_of(only) if event in _CATEGORIES}
+    if not set(only) & _NEED_CALLS:
+        wanted.pop("sys_exit", None)  # of whatever call it is
     present, events = read_records(wanted)
     if set(only) & _NEED_CALLS and "sys_enter" not in present:
         raise SourceError(no_tracepoint("sys_enter").error)
@@ -188,10 +196,11 @@ class _Making:
         self.parts[f"{kind}_{function}"] = part
         return True
 
-    def add_iterator(self, program: str, target: str, part: str) -> bool:
-        """A program that looks through all tasks, or files; false: the kernel has no such iterator."""
+    def add_iterator(self, program: str, part: str, through: str = "") -> bool:
+        """A program that looks through all tasks, files or elements of a map; false: there is no such iterator."""
+        target = f"bpf_{program}"
         try:
-            self.hooks[program] = Hook("iter", self._btf.function_id(target))
+            self.hooks[program] = Hook("iter", self._btf.function_id(target), through)
         except BtfError:
             self.unavailable[part] = f"this kernel has no iterator {target} (5.8 has)"
             return False
@@ -200,7 +209,7 @@ class _Making:
 
     def add_faults(self) -> None:
         """The kernel's own counts of each task, and both ends of handle_mm_fault for their time."""
-        if self.add_iterator(ALL_TASKS, "bpf_iter_task", "faults"):
+        if self.add_iterator(ALL_TASKS, "faults"):
             self.flags.append("-DHAVE_ITER_TASK")
         for kind in ("fentry", "fexit"):
             self.add_function(kind, "handle_mm_fault", "fault time")
@@ -209,19 +218,33 @@ class _Making:
         """What sockets need beside their tracepoints."""
         btf, sockets = self._btf, socket_flags(self._btf)
         if not sockets:
+            self.unavailable["packets"] = "the fields of sockets are not in this kernel's BTF"
             for event in set(_OF_PART["network"]) - set(_CALLS):
                 self.hooks.pop(f"btf_{event}", None)
                 self.unavailable[_WITHOUT[event]] = "the fields of sockets are not in this kernel's BTF"
             return
         self.flags += sockets + offset_flags(btf, TCP_SRTT=("tcp_sock", "srtt_us"))
+        segments = offset_flags(btf, TCP_SEGMENTS_IN=("tcp_sock", "segs_in"), TCP_SEGMENTS_OUT=("tcp_sock", "segs_out"))
+        if segments and self.add_iterator(SEGMENTS, "packets", "owners"):
+            self.flags += segments
+        elif not segments:
+            self.unavailable["packets"] = "this kernel does not count the segments of a connection"
         if btf.has_field("sk_buff", "cb") and btf.has_field("tcp_skb_cb", "tcp_gso_segs"):
-            segments = btf.offset("sk_buff", "cb") + btf.offset("tcp_skb_cb", "tcp_gso_segs")
-            self.flags.append(f"-DSKB_SEGMENTS_OFFSET={segments}")
+            place = btf.offset("sk_buff", "cb") + btf.offset("tcp_skb_cb", "tcp_gso_segs")
+            self.flags.append(f"-DSKB_SEGMENTS_OFFSET={place}")
         if "btf_sock_send_length" not in self.hooks:
             self.unavailable.pop("traffic", None)
             for function in _FUNCTIONS:
                 self.add_function("fexit", function, "traffic")
         self._add_open_files()
+
+    def add_accepts(self, number: list[str]) -> None:
+        """The end of accept alone, by its `number`, which a program finds with these flags."""
+        if number:
+            self.flags += [*number, "-DONLY_ACCEPTS"]
+        else:
+            self.hooks.pop("btf_sys_exit", None)
+            self.unavailable["accepts"] = "this kernel's BTF does not say where the number of a system call lies"
 
     def _add_open_files(self) -> None:
         flags = file_flags(self._btf, {}) + offset_flags(
@@ -232,7 +255,7 @@ class _Making:
                 self.unavailable[part] = "the fields of open files are not in this kernel's BTF"
             return
         self.flags += flags
-        self.add_iterator(OPEN_FILES, "bpf_iter_task_file", "earlier connections")
+        self.add_iterator(OPEN_FILES, "earlier connections")
 
 
 def _task_flags(btf: Btf) -> list[str]:

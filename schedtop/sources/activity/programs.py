@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.model.rows import Rows
-from schedtop.sources.activity.front_end import ALL_TASKS, OPEN_FILES, ActivityFrontEnd
+from schedtop.sources.activity.front_end import ALL_TASKS, OPEN_FILES, SEGMENTS, ActivityFrontEnd
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled, compile_programs
 from schedtop.sources.kernel.constants import ACTIVITY
@@ -25,8 +25,9 @@ from schedtop.sources.scope import Scope
 class ActivityPrograms(Loader):
     """Attached; nothing is counted before `begin`. Made and used by one thread; `close` detaches all.
 
-    `tasks`, `calls`, `transitions`: rows as in bpf/activity/activity.h, as they are at any moment. `calls`: shape
-    (CPUs, 2, MOST_CALLS), of all and of the selected process.
+    `tasks`, `touched`, `calls`, `transitions`, `changes`, `change_counts`: rows as in bpf/activity/activity.h, as they
+    are at any moment. `calls`: shape (CPUs, 2, MOST_CALLS), of all and of the selected process; `changes`: (CPUs,
+    CHANGES).
     """
 
     def __init__(self, front_end: ActivityFrontEnd, scope: Scope, only: Collection[str], cpus: int) -> None:
@@ -34,13 +35,17 @@ class ActivityPrograms(Loader):
         needed = {f"{front_end.name}_{event}" for event in ("sys_enter", "sys_exit")}
         super().__init__(_build(front_end, scope), front_end.hooks, front_end.hooks.keys() - needed)
         with self._opening():
-            self._create_maps({"calls": cpus * ACTIVITY.CALLS_OF_CPU})
+            changes = {"changes": cpus * ACTIVITY.CHANGES, "change_counts": cpus}
+            self._create_maps({"calls": cpus * ACTIVITY.CALLS_OF_CPU, **changes})
             self._config = self._view("config", writable=True)
             self.tasks = self._view("tasks")
+            self.touched = self._view("touched")
             self.calls = self._view("calls").reshape(cpus, 2, -1)
             self.transitions = self._view("transitions")
+            self.changes = self._view("changes").reshape(cpus, -1)
+            self.change_counts = self._view("change_counts")
             self.loss = self._view("loss")
-            self._hashes = {name: self._reader(name) for name in ("overflow", "errors", "owners", "flows")}
+            self._hashes = {name: self._reader(name) for name in ("overflow", "errors", "owners", "flows", "devices")}
             parts = {"syscalls": ACTIVITY.PART_SYSCALLS, "files": ACTIVITY.PART_FILES}
             self._config["parts"] = sum(parts.get(part, 0) for part in only)
             self._config["traits"][0] = _traits(only)
@@ -53,9 +58,10 @@ class ActivityPrograms(Loader):
         self.look_through_tasks()
 
     def look_through_tasks(self) -> None:
-        """Has it note what the kernel itself has counted of each task."""
-        for link in self._attached.get(ALL_TASKS, ()):
-            calls.read_iterator(link)
+        """Has it note what the kernel itself has counted of each task and of each connection."""
+        for program in (ALL_TASKS, SEGMENTS):
+            for link in self._attached.get(program, ()):
+                calls.read_iterator(link)
 
     def tell_open_connections(self) -> None:
         """Has it look through all open files for the connections that tasks have."""
@@ -74,15 +80,24 @@ class ActivityPrograms(Loader):
         self._config["selected_tgid"] = tgid
 
     def values(self, name: str) -> Rows:
-        """The rows of `overflow`, `errors`, `owners` or `flows`."""
+        """The rows of `overflow`, `errors`, `owners`, `flows` or `devices`."""
         return self._hashes[name].all()
 
-    def forget(self, name: str, rows: Rows) -> None:
-        """Takes rows out of `overflow` or `flows`, to make room: nothing more comes of them."""
-        key_bytes = self._compiled.maps[name].key_bytes
+    def room(self, name: str) -> int:
+        """How many rows one of these holds."""
+        return self._compiled.maps[name].entries
+
+    def take(self, name: str, rows: Rows) -> Rows:
+        """Takes rows out of `overflow`, `flows` or `devices`, to make room; gives them as they were at the end.
+
+        Their key is what they begin with.
+        """
+        spec, taken = self._compiled.maps[name], []
         for row in rows:
             with suppress(OSError):
-                calls.delete_element(self._fds[name], row.tobytes()[:key_bytes])
+                key = row.tobytes()[: spec.key_bytes]
+                taken.append(calls.take_element(self._fds[name], key, spec.value_bytes) or b"")
+        return np.frombuffer(b"".join(taken), spec.dtype)
 
     def _reader(self, name: str) -> HashReader:
         spec = self._compiled.maps[name]

@@ -9,21 +9,20 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.activity.activity import TcpChange
 from schedtop.model.activity import ActivityLoss, Call, in_order
-from schedtop.model.activity_rows import ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
+from schedtop.model.activity_rows import DEVICE_DTYPE, ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
 from schedtop.model.rows import Rows
+from schedtop.sources.activity.connections import FULL, ConnectionCounts
+from schedtop.sources.activity.devices import DeviceCounts
 from schedtop.sources.activity.programs import ActivityPrograms
 from schedtop.sources.kernel.constants import ACTIVITY
-from schedtop.sources.kernel.sockets import tcp_state
 from schedtop.sources.kernel.syscalls import errors_between, syscall_name, syscall_names
 
 Counters = npt.NDArray[np.int64]
 
 _ALL, _SELECTED = 0, 1
 """Whose system calls they are, in the order of `ActivityPrograms.calls`."""
-
-_FULL = 0.5
-"""From when on room is made in a hash."""
 
 
 class TaskCounts:
@@ -39,7 +38,8 @@ class TaskCounts:
         """Rows of ROW_DTYPE of the interval that has just ended."""
         slots = self._programs.tasks
         # An event that began before the interval did may have been written after the last look.
-        at = np.flatnonzero((slots["epoch"].astype(np.int64) >= ended_epoch - 1) & (slots["tid"] != 0))
+        at = np.flatnonzero(self._programs.touched["value"] >= max(1, ended_epoch - 1))
+        at = at[slots["tid"][at] != 0]
         now, before = slots[at], self._before[at]
         self._before[at] = now
         found = [_difference(before, now, ended_epoch)]
@@ -47,8 +47,8 @@ class TaskCounts:
         spilled = spilled[spilled["tid"] != 0]
         if len(spilled):
             found.append(_difference(_same_of(self._spilled, spilled), spilled, ended_epoch))
-            if len(spilled) > _FULL * ACTIVITY.ACTIVITY_OVERFLOW:
-                self._programs.forget("overflow", spilled[_was_read(spilled, ended_epoch)])
+            if len(spilled) > FULL * self._programs.room("overflow"):
+                self._programs.take("overflow", spilled[_was_read(spilled, ended_epoch)])
         self._spilled = spilled
         return np.concatenate(found)
 
@@ -79,13 +79,18 @@ def _difference(before: Rows, now: Rows, epoch: int) -> Rows:
         rows[name] = now[name]
     for name in SUMS:
         if name in (now.dtype.names or ()):
-            earlier = before[name].astype(np.int64)
-            earlier[~same] = 0
-            change = now[name].astype(np.int64) - earlier
+            # They are all unsigned and of 64 bits: as signed ones they are compared, and copied once less.
+            change = now[name].view(np.int64) - np.where(_like(same, before[name]), before[name].view(np.int64), 0)
             rows[name] = change
             anything |= change.any(axis=tuple(range(1, change.ndim)))
     rows["syscall_max_ns"] = _longest(now, epoch, rows["syscalls"], rows["syscall_ns"])
     return rows[anything]
+
+
+def _like(mask: npt.NDArray[np.bool_], values: Rows) -> npt.NDArray[np.bool_]:
+    """A mask of rows in the shape of their values."""
+    shaped: npt.NDArray[np.bool_] = mask.reshape(-1, *(1,) * (values.ndim - 1))
+    return shaped
 
 
 def _longest(rows: Rows, epoch: int, counts: Counters, total_ns: Counters) -> Counters:
@@ -135,55 +140,6 @@ class CallCounts:
         )
 
 
-class ConnectionCounts:
-    """What happened to connections since the last look, and which are open."""
-
-    def __init__(self, programs: ActivityPrograms) -> None:
-        self._programs = programs
-        self._flows: dict[tuple[int, int, int], Rows] = {}
-        self._transitions = programs.transitions.copy()
-
-    def take_rows(self) -> Rows:
-        """Retransmits and failures, rows of ROW_DTYPE by the thread that has the connection."""
-        flows = self._programs.values("flows")
-        rows, quiet = np.zeros(len(flows), ROW_DTYPE), np.zeros(len(flows), bool)
-        known: dict[tuple[int, int, int], Rows] = {}
-        for place, flow in enumerate(flows):
-            key = int(flow["tid"]), int(flow["tgid"]), int(flow["start_ns"])
-            before = self._flows.get(key)
-            for name in ID_FIELDS:
-                rows[name][place] = flow[name]
-            for name in ("tcp_retransmits", "tcp_failures"):
-                rows[name][place] = int(flow[name]) - (int(before[name]) if before is not None else 0)
-            quiet[place] = not rows["tcp_retransmits"][place] and not rows["tcp_failures"][place]
-            known[key] = flow
-        self._flows = known
-        if len(flows) > _FULL * ACTIVITY.MOST_FLOWS:
-            self._programs.forget("flows", flows[quiet])
-        return rows[~quiet]
-
-    def take_transitions(self) -> dict[tuple[str, str], int]:
-        """How often connections went from one state to another."""
-        now = self._programs.transitions.copy()
-        change = (now["value"] - self._transitions["value"]).astype(np.int64)
-        self._transitions = now
-        states = ACTIVITY.CONNECTION_STATES
-        return {
-            (tcp_state(place // states), tcp_state(place % states)): int(change[place])
-            for place in np.flatnonzero(change).tolist()
-        }
-
-    def open_connections(self) -> Rows:
-        """Rows of ROW_DTYPE by the thread that has connections open."""
-        owners = self._programs.values("owners")
-        owners = owners[owners["listens"] == 0]
-        rows = np.zeros(len(owners), ROW_DTYPE)
-        for name in ID_FIELDS:
-            rows[name] = owners[name]
-        rows["tcp_connections"] = 1
-        return rows
-
-
 def read_loss(programs: ActivityPrograms) -> ActivityLoss:
     """All that was lost so far."""
     row = programs.loss[0]
@@ -193,6 +149,7 @@ def read_loss(programs: ActivityPrograms) -> ActivityLoss:
         errors_untracked=int(row["errors_untracked"]),
         connections_untracked=int(row["connections_untracked"]),
         flows_untracked=int(row["flows_untracked"]),
+        devices_untracked=int(row["devices_untracked"]),
         events_missed=programs.misses(),
         negative_times=int(row["negative_times"]),
     )
@@ -207,6 +164,9 @@ class Counted:
     syscalls: tuple[Call, ...]
     selected_syscalls: tuple[Call, ...]
     transitions: Mapping[tuple[str, str], int]
+    latest: tuple[TcpChange, ...]
+    devices: Rows
+    device_names: Mapping[int, str]
     loss: ActivityLoss
 
 
@@ -218,6 +178,7 @@ class Counts:
         self._tasks = TaskCounts(programs)
         self._calls = CallCounts(programs) if "syscalls" in only else None
         self._connections = ConnectionCounts(programs) if "network" in only else None
+        self._devices = DeviceCounts(programs) if "files" in only else None
         self._loss = read_loss(programs)
 
     def select(self, tgid: int) -> None:
@@ -231,10 +192,12 @@ class Counts:
         rows = self._tasks.take(ended_epoch)
         connections = rows[:0]
         transitions: dict[tuple[str, str], int] = {}
+        latest: tuple[TcpChange, ...] = ()
         if self._connections:
-            rows = np.concatenate([rows, self._connections.take_rows()])
-            connections = self._connections.open_connections()
-            transitions = self._connections.take_transitions()
+            happened, connections = self._connections.take_rows()
+            rows = np.concatenate([rows, happened])
+            transitions, latest = self._connections.take_transitions(), self._connections.take_latest()
+        devices, device_names = self._devices.take() if self._devices else (np.zeros(0, DEVICE_DTYPE), {})
         loss, self._loss = self._loss, read_loss(self._programs)
         syscalls, selected_syscalls = self._calls.take(ended_epoch, selected=selected) if self._calls else ((), ())
         return Counted(
@@ -243,5 +206,8 @@ class Counts:
             syscalls,
             selected_syscalls,
             MappingProxyType(transitions),
+            latest,
+            devices,
+            device_names,
             self._loss - loss,
         )

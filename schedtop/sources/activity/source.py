@@ -9,8 +9,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
 
-import numpy as np
-
 from schedtop.activity import PARTS
 from schedtop.activity.activity import Activity
 from schedtop.base.units import NS_PER_S
@@ -121,7 +119,12 @@ class LiveActivity:
             selected_tgid=selected,
             selected_syscalls=counted.selected_syscalls,
             transitions=counted.transitions,
-            cgroups=self._cgroups.resolve(np.unique(counted.rows["cgroup_id"]).tolist()),
+            latest=counted.latest,
+            devices=counted.devices,
+            device_names=counted.device_names,
+            cgroups=self._cgroups.resolve(
+                {*counted.rows["cgroup_id"].tolist(), *counted.connections["cgroup_id"].tolist()}
+            ),
             unavailable=MappingProxyType(dict(self._unavailable)),
             loss=counted.loss,
         )

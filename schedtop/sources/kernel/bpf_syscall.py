@@ -21,8 +21,11 @@ TYPED_TRACEPOINT, FUNCTION_ENTRY, FUNCTION_EXIT, ITERATOR = 23, 24, 25, 28
 
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD = 0, 1, 2, 3, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH, _MAP_DELETE_BATCH = 17, 24, 27
+_MAP_TAKE = 21  # BPF_MAP_LOOKUP_AND_DELETE_ELEM
 _NO_EXIST = 1
+_ENOTSUPP = 524  # include/linux/errno.h
 _OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
+_ITERATOR_INFO_BYTES = 4  # its member `map`: the kernel takes a shorter one for the rest being 0
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET = 216, 192
 _RUN_NUMBERS = struct.Struct("<3Q")  # run_time_ns, run_cnt, recursion_misses
 _ADDRESSES = struct.Struct("<2Q")
@@ -68,6 +71,23 @@ def element(map_fd: int, key: bytes, value_bytes: int) -> bytes | None:
         _bpf(_MAP_LOOKUP, struct.pack("<IxxxxQQ", map_fd, ctypes.addressof(key_buffer), ctypes.addressof(value)))
     except FileNotFoundError:
         return None
+    return value.raw
+
+
+def take_element(map_fd: int, key: bytes, value_bytes: int) -> bytes | None:
+    """Takes an element out of a hash; its value, `None`: there is none. Before 5.14 in two steps."""
+    key_buffer, value = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value_bytes)
+    attr = struct.pack("<IxxxxQQ", map_fd, ctypes.addressof(key_buffer), ctypes.addressof(value))
+    try:
+        _bpf(_MAP_TAKE, attr)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, _ENOTSUPP):
+            raise
+        found = element(map_fd, key, value_bytes)
+        delete_element(map_fd, key)
+        return found
     return value.raw
 
 
@@ -209,9 +229,16 @@ def attach_tracing(program_fd: int) -> int:
     return _bpf(_RAW_TRACEPOINT_OPEN, struct.pack("<QIxxxx", 0, program_fd))
 
 
-def attach_iterator(program_fd: int) -> int:
-    """A link to what a TRACING program of type ITERATOR goes through, for `read_iterator` (kernel 5.8 and later)."""
-    return _bpf(_LINK_CREATE, struct.pack("<4I", program_fd, 0, ITERATOR, 0))
+def attach_iterator(program_fd: int, map_fd: int | None = None) -> int:
+    """A link to what a TRACING program of type ITERATOR goes through, for `read_iterator` (kernel 5.8 and later).
+
+    `map_fd`: of the map whose elements these are (union bpf_iter_link_info).
+    """
+    fields = struct.pack("<4I", program_fd, 0, ITERATOR, 0)
+    if map_fd is None:
+        return _bpf(_LINK_CREATE, fields)
+    info = ctypes.create_string_buffer(struct.pack("<I", map_fd), _ITERATOR_INFO_BYTES)
+    return _bpf(_LINK_CREATE, fields + struct.pack("<QI", ctypes.addressof(info), _ITERATOR_INFO_BYTES))
 
 
 def read_iterator(link_fd: int) -> bytes:

@@ -19,10 +19,19 @@ def file_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
         "FDTABLE_MAX": ("fdtable", "max_fds"),
         "FILE_INODE": ("file", "f_inode"),
         "INODE_MODE": ("inode", "i_mode"),
+        "INODE_DEVICE": ("inode", "i_rdev"),
     }
     flags = offset_flags(btf, **places)
     if not flags:
         unavailable["io kinds"] = "the fields of open files are not in this kernel's BTF"
+    return flags
+
+
+def device_flags(btf: Btf, unavailable: dict[str, str]) -> list[str]:
+    """Which device a file lies on; `unavailable` gets why that cannot be told."""
+    flags = offset_flags(btf, INODE_SUPER=("inode", "i_sb"), SUPER_DEVICE=("super_block", "s_dev"))
+    if not flags:
+        unavailable["devices"] = "the fields of file systems are not in this kernel's BTF"
     return flags
 
 
@@ -48,6 +57,12 @@ def argument_flags(btf: Btf, machine: str, unavailable: dict[str, str]) -> list[
         flags += [f"-DTASK_STATUS_OFFSET={btf.offset('task_struct', 'thread_info.status')}"]
         flags += [f"-DCOMPAT_STATUS={_TS_COMPAT}"]
     return flags
+
+
+def number_flags(btf: Btf, machine: str) -> list[str]:
+    """Where the number of a system call lies in its registers; none where that is not known."""
+    name = {"x86_64": "orig_ax", "aarch64": "syscallno"}.get(machine, "")
+    return offset_flags(btf, REGS_NUMBER=("pt_regs", name)) if name else []
 
 
 def socket_flags(btf: Btf) -> list[str]:

@@ -80,11 +80,12 @@ class Hook:
     """Where a program is attached. `kind` says what `target` is:
 
     `btf`, `fentry`, `fexit`, `iter`: the BTF id of a tracepoint's type or of a function; `tracepoint`: the id of its
-    perf event; `clock`: how many times a second it runs on each CPU.
+    perf event; `clock`: how many times a second it runs on each CPU. `through`: the map that an `iter` goes through.
     """
 
     kind: str
     target: int
+    through: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ class Loader:
             for cpu in online_cpus():
                 held.append(calls.attach_clock(program, hook.target, cpu))
         elif hook.kind == "iter":
-            held.append(calls.attach_iterator(program))
+            held.append(calls.attach_iterator(program, self._fds.get(hook.through)))
         elif hook.kind == "tracepoint":
             held.append(calls.attach_perf_tracepoint(program, hook.target))
         else:

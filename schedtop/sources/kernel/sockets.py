@@ -16,8 +16,14 @@ def tcp_state(number: int) -> str:
     return _TCP_STATES[number] if 0 < number < len(_TCP_STATES) else f"state {number}"
 
 
+def ip_address(family: int, packed: bytes) -> str:
+    """An address as people write it."""
+    if family == socket.AF_INET:
+        return socket.inet_ntop(socket.AF_INET, packed[:4])
+    return socket.inet_ntop(socket.AF_INET6, packed[:16])
+
+
 def address(family: int, packed: bytes, port: int) -> str:
     """An address and port as people write them."""
-    if family == socket.AF_INET:
-        return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
-    return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"
+    words = ip_address(family, packed)
+    return f"{words}:{port}" if family == socket.AF_INET else f"[{words}]:{port}"

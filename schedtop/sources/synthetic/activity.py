@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
-from schedtop.activity.activity import Activity
+from schedtop.activity.activity import Activity, TcpChange
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.activity import ActivityLoss, Call
-from schedtop.model.activity_rows import IO_KINDS, ROW_DTYPE
+from schedtop.model.activity_rows import DEVICE_COUNTS, DEVICE_DTYPE, IO_KINDS, ROW_DTYPE
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
 
@@ -35,6 +36,7 @@ _TASKS: tuple[tuple[int, int, str, str, int, dict[str, int]], ...] = (
         "opens": 210, "socket_reads": 9_400, "socket_read_bytes": 3 * _MIB, "socket_writes": 9_350,
         "socket_write_bytes": 41 * _MIB, "io_ms": 96, "minor_faults": 310, "tcp_rx_bytes": 3 * _MIB,
         "tcp_tx_bytes": 41 * _MIB, "tcp_rx_messages": 9_400, "tcp_tx_messages": 9_350, "tcp_accepts": 840,
+        "tcp_rx_packets": 18_300, "tcp_tx_packets": 31_200, "tcp_resets": 3,
         "tcp_retransmits": 17, "tcp_rtt_ns": 9_350 * 23 * NS_PER_MS, "tcp_rtt_samples": 9_350,
     }),
     (1101, 1100, "nginx", "nginx", 11, {
@@ -75,7 +77,7 @@ _TASKS: tuple[tuple[int, int, str, str, int, dict[str, int]], ...] = (
     }),
     (7001, 7001, "bash", "bash", 15, {
         "syscalls": 95, "syscall_errors": 31, "syscall_ns": 700 * NS_PER_MS, "syscall_max_ns": 400 * NS_PER_MS,
-        "opens": 12, "device_reads": 3, "device_read_bytes": 3, "device_writes": 20, "device_write_bytes": 900,
+        "opens": 12, "tty_reads": 3, "tty_read_bytes": 3, "tty_writes": 20, "tty_write_bytes": 900,
         "minor_faults": 220,
     }),
     (0, 0, "", "", 0, {"tcp_retransmits": 2}),
@@ -111,6 +113,27 @@ _TRANSITIONS = {
     ("FIN_WAIT_1", "FIN_WAIT_2"): 486,
     ("FIN_WAIT_2", "CLOSED"): 486,
 }
+
+
+_DISK, _BACKUP = 254 << 20 | 1, 254 << 20 | 16
+
+_DEVICE_NAMES = {_DISK: "vda1", _BACKUP: "vdb"}
+
+_DEVICES = (
+    (1204, _DISK, 2_100, 2_310, 17 * _MIB, 41 * _MIB, 210 * NS_PER_MS, 240 * NS_PER_MS),
+    (3410, _DISK, 1_900, 0, 120 * _MIB, 0, 580 * NS_PER_MS, 0),
+    (3410, _BACKUP, 700, 0, 44 * _MIB, 0, 190 * NS_PER_MS, 0),
+)
+"""Process, device, and what they read and write there in a second, as in DEVICE_DTYPE."""
+
+_LATEST = (
+    TcpChange(120 * NS_PER_MS, "SYN_SENT", "CLOSED", "10.0.0.7", 41_812, "10.0.0.31", 9_092),
+    TcpChange(310 * NS_PER_MS, "CLOSED", "SYN_SENT", "10.0.0.7", 41_830, "10.0.0.31", 9_092),
+    TcpChange(311 * NS_PER_MS, "SYN_SENT", "ESTABLISHED", "10.0.0.7", 41_830, "10.0.0.31", 9_092),
+    TcpChange(640 * NS_PER_MS, "SYN_RECV", "ESTABLISHED", "2001:db8::7", 443, "2001:db8::a1", 55_120),
+    TcpChange(905 * NS_PER_MS, "ESTABLISHED", "CLOSE_WAIT", "10.0.0.7", 443, "192.0.2.44", 60_311),
+)
+"""As of the beginning of a second."""
 
 
 class SyntheticActivity:
@@ -160,6 +183,12 @@ class SyntheticActivity:
             selected_tgid=self._selected,
             selected_syscalls=_calls(percent // 3)[1:] if self._selected else (),
             transitions=MappingProxyType({change: count * percent // 100 for change, count in _TRANSITIONS.items()}),
+            latest=tuple(
+                replace(change, time_ns=_START_TIME_NS + (seconds - 1) * NS_PER_S + change.time_ns)
+                for change in _LATEST
+            ),
+            devices=_devices(percent),
+            device_names=MappingProxyType(_DEVICE_NAMES),
             cgroups=MappingProxyType(_CGROUPS),
             unavailable=MappingProxyType({"kernel faults": "this kernel has no tracepoint page_fault_kernel"}),
             loss=ActivityLoss(errors_untracked=3),
@@ -183,6 +212,13 @@ def _row(tid: int, tgid: int, comm: str, process: str, cgroup: int, numbers: Map
         else:
             row[name] = value
     return row
+
+
+def _devices(percent: int) -> Rows:
+    rows = np.array(list(_DEVICES), DEVICE_DTYPE)
+    for name in DEVICE_COUNTS:
+        rows[name] = rows[name] * percent // 100
+    return rows
 
 
 def _calls(percent: int) -> tuple[Call, ...]:

@@ -52,15 +52,23 @@ def current_call(tgid: int, tid: int, names: Mapping[int, str], proc: Path = Pat
 
 
 def _descriptor_kind(path: Path) -> int:
-    """As kind_of() of bpf/task/btf.c."""
+    """As kind_of() of bpf/descriptor.h."""
     try:
-        mode = path.stat().st_mode
+        state = path.stat()
     except OSError:
         return IO_KINDS.index("unknown")
+    mode = state.st_mode
+    if stat.S_ISCHR(mode) and _is_tty(os.major(state.st_rdev)):
+        return IO_KINDS.index("tty")
     tests = {"file": (stat.S_ISREG, stat.S_ISDIR), "pipe": (stat.S_ISFIFO,), "socket": (stat.S_ISSOCK,)}
     tests["device"] = (stat.S_ISCHR, stat.S_ISBLK)
     found = (name for name, checks in tests.items() if any(check(mode) for check in checks))
     return IO_KINDS.index(next(found, "other"))
+
+
+def _is_tty(major: int) -> bool:
+    """As is_tty() of bpf/descriptor.h."""
+    return 2 <= major <= 5 or 128 <= major <= 143 or major in (166, 188, 204, 229)
 
 
 def may_be_looked_at(tgid: int, proc: Path = Path("/proc")) -> bool:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.model.activity_rows import IO_KINDS, ROW_DTYPE, SUMS, grouped, merge_threads, reads, writes
+from schedtop.activity.activity import MOST_LATEST, TcpChange
+from schedtop.model.activity_rows import (
+    DEVICE_DTYPE,
+    IO_KINDS,
+    ROW_DTYPE,
+    SUMS,
+    grouped,
+    merge_devices,
+    merge_threads,
+    reads,
+    writes,
+)
+from schedtop.model.rows import Rows
 from schedtop.sources.kernel.constants import TASK
 from tests.unit.activity.made import activity, io, row
 
@@ -52,6 +64,22 @@ def test_groups(by: str, expected: list[int]) -> None:
     ])  # fmt: skip
     cgroups = CGROUPS | {10: CGROUPS[8] + "/deeper"}
     assert sorted(grouped(rows, by, cgroups)["syscalls"].tolist()) == expected
+
+
+def test_reads_and_writes_of_a_device_add_by_process() -> None:
+    def device(tgid: int, number: int, reads: int) -> Rows:
+        return np.array([(tgid, number, reads, 1, 10 * reads, 0, 5, 6)], DEVICE_DTYPE)
+
+    merged = merge_devices([device(4, 9, 1), device(4, 8, 2), device(4, 9, 4), device(5, 9, 8)])
+    found = [tuple(row) for row in merged[["tgid", "device", "reads", "read_bytes", "write_ns"]].tolist()]
+    assert sorted(found) == [(4, 8, 2, 20, 6), (4, 9, 5, 50, 12), (5, 9, 8, 80, 6)]
+    assert len(merge_devices([])) == 0
+
+
+def test_the_last_changes_of_two_intervals_are_kept() -> None:
+    changes = [TcpChange(at, "CLOSED", "SYN_SENT", "::", at, "::1", 80) for at in range(MOST_LATEST + 3)]
+    merged = activity(latest=tuple(changes[:5])) + activity(latest=tuple(changes[5:]))
+    assert [change.time_ns for change in merged.latest] == list(range(3, MOST_LATEST + 3))
 
 
 def test_a_process_bears_its_own_name_and_not_that_of_a_thread() -> None:

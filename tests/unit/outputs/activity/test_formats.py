@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 
+from schedtop.activity.activity import TcpChange
 from schedtop.activity.fields import FIELDS, NUMBERS
+from schedtop.model.activity_rows import DEVICE_DTYPE
 from schedtop.outputs.activity.asked import Asked
 from schedtop.outputs.activity.csv import to_csv
 from schedtop.outputs.activity.document import NAMES, document, to_json
 from schedtop.outputs.activity.formats import FORMATS
+from schedtop.outputs.activity.text import to_text
 from tests.unit.activity.made import activity, io, row
 
 AGREED = {
@@ -54,7 +58,45 @@ def test_document_has_the_fields_that_were_agreed_on() -> None:
     assert set(data["syscalls"][0]) == {"name", "count", "errors", "total_ns", "max_ns", "errnos"}
     assert data["tcp_transitions"][0] == {"from": "SYN_SENT", "to": "ESTABLISHED", "count": 4}
     assert data["loss"]["events_untracked"] == 2
-    assert [*data["rows"][0]] == [*NAMES, *NUMBERS, "io"]
+    assert [*data["rows"][0]] == [*NAMES, *NUMBERS, "io", "devices"]
+
+
+ON_DISKS = {
+    "devices": np.array([(5, 254 << 20, 3, 1, 300, 20, 40, 50), (5, 21, 1, 0, 9, 0, 1, 0)], DEVICE_DTYPE),
+    "device_names": {254 << 20: "vda"},
+}
+CHANGE = TcpChange(1_000_000_000, "SYN_SENT", "CLOSED", "::1", 1234, "::1", 80)
+
+
+def test_devices_are_told_of_the_host_and_of_each_process() -> None:
+    data = document(activity(BUSY, IDLE, **ON_DISKS))
+    vda = {"reads": 3, "writes": 1, "read_bytes": 300, "write_bytes": 20, "read_ns": 40, "write_ns": 50}
+    assert [one["device"] for one in data["devices"]] == ["vda", "0:21"]
+    assert data["devices"][0] == {"device": "vda", **vda}
+    assert data["rows"][0]["devices"]["vda"] == vda
+    assert data["rows"][1]["devices"] == {}
+    by_thread = document(activity(BUSY, **ON_DISKS), Asked(by="thread"))
+    assert by_thread["rows"][0]["devices"] is None
+    for without in ({"only": ("memory",)}, {"unavailable": {"devices": "no BTF"}}):
+        assert document(activity(BUSY, **(ON_DISKS | without)))["devices"] is None
+    assert "vda" in to_text(activity(BUSY, **ON_DISKS))
+
+
+def test_the_latest_changes_have_both_ends() -> None:
+    made = activity(BUSY, latest=(CHANGE,))
+    assert document(made)["tcp_latest"] == [
+        {
+            "time": "1970-01-01T00:00:01.000000Z",
+            "from": "SYN_SENT",
+            "to": "CLOSED",
+            "local": "::1",
+            "local_port": 1234,
+            "remote": "::1",
+            "remote_port": 80,
+        }
+    ]
+    assert "[::1]:1234  [::1]:80" in to_text(made)
+    assert document(activity(BUSY, only=("files",)))["tcp_latest"] is None
 
 
 def test_numbers_of_a_row() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from schedtop.activity import PARTS
+from schedtop.activity.activity import TcpChange
 from schedtop.activity.fields import NUMBERS
 from schedtop.activity.view import ActivitySettings, view_of
 from schedtop.base.units import NS_PER_MS
 from schedtop.model.activity import ActivityLoss
-from schedtop.model.activity_rows import GROUPS
+from schedtop.model.activity_rows import DEVICE_DTYPE, GROUPS
 from schedtop.panes.activity.columns import ALL, ORDERS, ActivityRows, columns_of, orders_of
 from schedtop.panes.activity.header import loss_words, standing_out_words
-from schedtop.panes.activity.tcp import matrix, pairs
+from schedtop.panes.activity.tcp import latest, matrix, pairs
 from schedtop.widgets.columns import Column, place
 from tests.unit.activity.made import activity, io, row
 
@@ -70,6 +72,26 @@ def test_cells_are_rates_times_and_dots() -> None:
     assert cells("mostly") == ["file 75 %", "·"]
     assert cells("rtt") == ["2.00 ms", "·"]
     assert cells("") == ["━━━━━━", "━━"]
+
+
+def test_device_is_the_one_with_most_bytes_of_a_process() -> None:
+    devices = np.array([(10, 9, 1, 0, 30, 0, 0, 0), (10, 8, 1, 1, 40, 50, 0, 0)], DEVICE_DTYPE)
+    made = activity(BUSY, row(20, 20, syscalls=500), devices=devices, device_names={8: "vda1"})
+    for by, expected in (("process", ["vda1 75 %", "·"]), ("comm", ["-"])):
+        view = view_of([made], ActivitySettings(by=by))
+        column = next(column for column in columns_of(by, ALL, "syscalls") if column.header == "device")
+        assert column.cells(ActivityRows(view.rows, view, 0)) == expected
+
+
+def test_latest_changes_come_newest_first_and_fit() -> None:
+    changes = [
+        TcpChange(10**9 * at, "SYN_SENT", "ESTABLISHED", "10.0.0.1", 4000 + at, "2001:db8::1", 80) for at in range(3)
+    ]
+    lines = ["".join(text for text, _ in line) for line in latest(changes, 70)]
+    assert len(lines) == 4 and lines[0] == "latest"
+    assert "SYN_S → ESTAB" in lines[1] and lines[1].endswith("10.0.0.1:4002 [2001:db8::1]:80")
+    assert all(len(line) <= 24 for text in latest(changes, 24) for line in ["".join(part for part, _ in text)])
+    assert not latest([], 70)
 
 
 def test_what_cannot_be_told_is_a_dash() -> None:

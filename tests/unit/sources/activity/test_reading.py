@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.model.activity_rows import IO_KINDS
 from schedtop.model.rows import Rows
-from schedtop.sources.activity.reading import ConnectionCounts, _difference, _same_of, _was_read
+from schedtop.sources.activity.reading import TaskCounts, _difference, _same_of, _was_read
 
 IO = 2 * len(IO_KINDS)
 SLOT = np.dtype(
@@ -70,32 +70,37 @@ def test_what_ended_an_interval_ago_may_be_forgotten() -> None:
     assert _was_read(rows, 4).tolist() == [False, True, False]
 
 
-FLOW = np.dtype(
-    [
-        *(("tid", "<u4"), ("tgid", "<u4"), ("start_ns", "<u8"), ("cgroup_id", "<u8"), ("comm", "S16")),
-        *(("process", "S16"), ("tcp_retransmits", "<u8"), ("tcp_failures", "<u8")),
-    ]
-)
+def test_another_thread_of_the_same_number_begins_at_0() -> None:
+    """Without the kernel's BTF the start is when it was first seen."""
+    earlier, later = slot(7, syscalls=900, start_ns=100, exit_epoch=2), slot(7, syscalls=4, start_ns=200)
+    assert _difference(earlier, later, 4)["syscalls"].tolist() == [4]
+    assert _same_of(earlier, later)["syscalls"].tolist() == [0]
 
 
-class Flows:
-    """The kernel side as ConnectionCounts reads it: one connection's owner, whose counts grow."""
-
-    transitions = np.zeros(4, np.dtype([("value", "<u8")]))
+class Slots:
+    """The kernel side as TaskCounts reads it."""
 
     def __init__(self) -> None:
-        self.rows: Rows = np.zeros(1, FLOW)
+        self.tasks = np.zeros(8, SLOT)
+        self.touched = np.zeros(8, np.dtype([("value", "<u8")]))
 
     def values(self, _name: str) -> Rows:
-        return self.rows.copy()
+        return self.tasks[:0].copy()
+
+    def call(self, tid: int, epoch: int) -> None:
+        one = self.tasks[tid]
+        one["tid"], one["start_ns"] = tid, 5
+        one["syscalls"] += 1
+        self.touched["value"][tid] = epoch
 
 
-def test_failures_and_retransmits_are_those_since_the_last_look() -> None:
-    programs: Any = Flows()
-    counts = ConnectionCounts(programs)
-    found = []
-    for failures, retransmits in ((3, 1), (5, 1), (5, 4), (5, 4)):
-        programs.rows["tcp_failures"], programs.rows["tcp_retransmits"] = failures, retransmits
-        rows = counts.take_rows()
-        found.append((rows["tcp_failures"].sum(), rows["tcp_retransmits"].sum()))
-    assert found == [(3, 1), (2, 0), (0, 3), (0, 0)]
+def test_only_slots_with_events_are_looked_at_and_a_late_one_is_in_the_next_interval() -> None:
+    programs: Any = Slots()
+    counts = TaskCounts(programs)
+    programs.call(3, 1)
+    assert counts.take(1)["tid"].tolist() == [3]
+    programs.call(3, 1)  # an event that began in the interval before
+    programs.call(5, 2)
+    assert counts.take(2)["tid"].tolist() == [3, 5]
+    programs.tasks["syscalls"][3] += 1
+    assert counts.take(9)["tid"].tolist() == [], "it was not touched"
