@@ -228,8 +228,8 @@ def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
     assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=CLOSE)
     found = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {segment.woken_by for segment in found} == {"timer"}
-    assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}, (
-        set(paths.capture.stacks)
+    assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}, set(
+        paths.capture.stacks
     )
 
 
