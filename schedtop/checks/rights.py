@@ -12,7 +12,7 @@ from schedtop.sources.kernel.findings.rights import sysctl
 UNPRIVILEGED_BPF = Path("/proc/sys/kernel/unprivileged_bpf_disabled")
 
 _MEANING = {
-    0: "anybody may load some programs; schedtop's need capabilities all the same",
+    0: "every user may load some programs; schedtop's need capabilities all the same",
     1: "only with cap_bpf, until the next boot",
     2: "only with cap_bpf",
 }

@@ -20,7 +20,8 @@ class Loss:
     """What was not seen or not kept, counted. All zero means: nothing was lost.
 
     Of the source `proc` alone: `tasks_late` (tasks: their counters, or some, come with a later interval), `ends_unseen`
-    (tasks that ended: what they did after they were last read is not known), `lives_unseen` (came and went between).
+    (tasks that ended: what they did after they were last read is not known), `lives_unseen`
+    (started and ended in between).
     """
 
     ring_dropped: int = 0

@@ -36,7 +36,7 @@ from schedtop.verdict.phrases import counted, percent
 @dataclass(frozen=True, slots=True)
 class ShortLived:
     """`words`: what they are and how many a second; `named_share`: their part of the time that the CPUs were busy;
-    `share`: that of all short-lived tasks that are short; `starter`: who started most of them, if known."""
+    `share`: that of all short-lived tasks that are short; `starter`: what started most of them, if known."""
 
     words: str
     named_share: float

@@ -206,7 +206,7 @@ def _blockers_ran(row: np.void, why: Reason) -> str:
     if why.evidence is Evidence.SCHED_EXT:
         return "A sched_ext scheduler may have had it in a queue of its own, so no task is blamed"
     if covered <= 0 or wait <= 0:
-        return "Who had the CPU is not known"
+        return "Which task had the CPU is not known"
     shares = [f"{name} for {percent(ns / wait)}" for name, ns in _blockers(row)]
     if row["others_ns"] > 0:
         shares.append(f"others for {percent(int(row['others_ns']) / wait)}")

@@ -181,7 +181,7 @@ def _short_lived(data: Data, top: int) -> str:
         for one, many in (("process", "processes"), ("thread", "threads"))
         if found[many]
     ]
-    title = f"Came and went: {', '.join(counts)}; {len(shown)} of {format_counted(len(found['commands']), 'command')}"
+    title = f"Short-lived: {', '.join(counts)}; {len(shown)} of {format_counted(len(found['commands']), 'command')}"
     header = ("command", "count", "/s", "run", "delay", "started by", "ended")
     return f"{title}\n" + table(header, rows, left=("command", "started by", "ended"), gap=" ")
 

@@ -66,7 +66,7 @@ def wakers_text(task: TaskFrame) -> str:
 def _peers(peers: Sequence[Peer]) -> str:
     words = [f"{_name(peer)} ×{format_count(peer.count)}" for peer in peers[:PEERS]]
     words += [f"{len(peers) - PEERS} more"] if len(peers) > PEERS else []
-    return ", ".join(words) or "nobody"
+    return ", ".join(words) or "none"
 
 
 def _name(peer: Peer) -> str:

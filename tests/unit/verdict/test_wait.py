@@ -74,7 +74,7 @@ def test_a_pinned_task_beside_an_idle_cpu() -> None:
 )
 def test_wait_text_says_how_the_wait_began(row: np.void, expected: str) -> None:
     assert expected in explain(row)
-    assert explain(row).endswith("Who had the CPU is not known.")
+    assert explain(row).endswith("Which task had the CPU is not known.")
 
 
 def test_wait_text_reports_throttling_seen_by_the_kernel() -> None:
