@@ -11,6 +11,7 @@ from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.quota.document import quota_us
 from schedtop.outputs.tables import table, titled
 from schedtop.quota.advice import USUAL, Advice, Step, cpus_words, range_words
+from schedtop.quota.command import quota_command
 from schedtop.quota.findings import Findings
 from schedtop.quota.prediction import Range
 
@@ -119,8 +120,8 @@ def _hints(advice: Advice, findings: Findings) -> Iterator[str]:
     record = advice.record
     usual = next((step for step in advice.steps if step.removed_ratio == USUAL), None)
     if usual and usual.quota_ns.high:
-        wanted_us, period_us = quota_us(usual.quota_ns.high), record.period_ns // 1000
-        yield f"to type: echo '{wanted_us} {period_us}' > cpu.max (v1: echo {wanted_us} > cpu.cfs_quota_us)"
+        wanted_us = quota_us(usual.quota_ns.high)
+        yield f"to type: {quota_command(findings.host.weight_file, record.path, wanted_us)}"
         for path, ratio in sorted(record.enclosing.items()):
             if ratio < advice.quota_ratio(usual.quota_ns.high):
                 yield f"{path} has a quota of {cpus_words(ratio)} itself: that one must be raised before"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+
+import pytest
 
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
@@ -40,7 +43,14 @@ def test_text_tells_what_spends_the_quota_and_for_how_long_it_lasts() -> None:
     assert "in these the quota lasts 19.0 ms (median), 19.0 ms at worst" in text
     assert "Threads that spend it" in text and " 100  app" in text
     assert "At least: the threads had only the work" in text
-    assert "to type: echo '93" in text
+    assert "to type: echo 93" in text and "> cpu.max (v1: cpu.cfs_quota_us)" in text
+
+
+@pytest.mark.parametrize(("weight", "quota"), [("cpu.shares", "cpu.cfs_quota_us"), ("cpu.weight", "cpu.max")])
+def test_command_names_the_file_of_the_group(weight: str, quota: str) -> None:
+    host = replace(HOST, weight_file=f"/sys/fs/cgroup{{}}/{weight}")
+    text = to_text(replace(findings(hog()), host=host))
+    assert re.search(rf"to type: echo \d+ > /sys/fs/cgroup{CGROUP}/{re.escape(quota)}$", text, re.M)
 
 
 def test_text_of_a_group_in_another_one_says_that_the_outer_quota_is_in_the_way() -> None:
