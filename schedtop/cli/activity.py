@@ -47,7 +47,7 @@ def _parts(_context: click.Context, _option: click.Parameter, value: str | None)
 @measuring_options
 @click.pass_obj
 def activity(signals: Signals, /, **options: Any) -> int:
-    """What all tasks do: system calls, files, memory, network.
+    """Shows what all tasks do: system calls, files, memory, network.
 
     Counted in the kernel, by process or another group. Only what is asked for is attached.
     """

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 @click.option("--no-renice", is_flag=True, help="Leave the priority alone; as root it is raised.")
 @click.pass_obj
 def advise(signals: Signals, /, recording: Path | None, **options: Any) -> int:
-    """Which CPU quota would have been enough for the throttled cgroups, in RECORDING or live.
+    """Says which CPU quota would have been enough.
 
-    For each: the threads that spend the quota, how long it lasts in a period, and the quota or burst that would have
-    removed 50, 90 and 99 % of the throttled time, as a range. A recording needs no root.
+    For each cgroup that was throttled, in RECORDING or live: the threads that spend the quota, how long it lasts in a
+    period, and the quota or burst that would have removed 50, 90 and 99 % of the throttled time, as a range. A
+    recording needs no root.
     """
     from schedtop.commands.advise import run  # late: --help and completion need only what stands above
 

@@ -8,7 +8,7 @@ import click
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="SHELL")
 def completion(shell: str) -> int:
-    """Prints the script that completes command lines of schedtop in SHELL: bash, zsh or fish.
+    """Prints the completion script of a shell: bash, zsh or fish.
 
     `source <(schedtop completion bash)` in ~/.bashrc, the same with zsh in ~/.zshrc after compinit, or
     `schedtop completion fish | source` in ~/.config/fish/config.fish.

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 @output_options
 @click.pass_obj
 def diff(signals: Signals, /, before: Path, after: Path, **options: Any) -> int:
-    """Compares two recordings, or two snapshots as JSON: the largest change first. Needs no root."""
+    """Compares two recordings, the largest change first.
+
+    Also two snapshots as JSON. Needs no root.
+    """
     from schedtop.commands.diff import run  # late: --help and completion need only what stands above
 
     return run(signals, before, after, options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @click.pass_obj
 def doctor(signals: Signals, /, *, as_json: bool, verbose: bool, tests: bool, ascii_only: bool) -> int:
-    """Checks whether schedtop works on this host, and says what is missing.
+    """Checks whether schedtop works on this host.
 
     Each line is ok, degraded (something is lost) or missing (the kernel programs do not work), with what you lose and
     the command that fixes it. The self-test counts switches for a second and compares them with the kernel's numbers.

@@ -37,7 +37,10 @@ MOST_SERIES = 1000
 @source_options
 @click.pass_obj
 def metrics(signals: Signals, /, **options: Any) -> int:
-    """Serves counters and latency histograms to Prometheus, until you stop it."""
+    """Serves counters and histograms to Prometheus.
+
+    It runs until you stop it. docs/metrics.md has all names.
+    """
     from schedtop.commands.metrics import run  # late: --help and completion need only what stands above
 
     return run(signals, options)

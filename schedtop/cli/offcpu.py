@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @measuring_options
 @click.pass_obj
 def offcpu(signals: Signals, /, **options: Any) -> int:
-    """What threads do while they have no CPU.
+    """Shows what threads do while they have no CPU.
 
     Time without a CPU is split into runnable (run delay) and blocked, by the stacks with which threads left their CPU.
     A COMMAND is started, measured from its first instruction to its end, and its exit status is ours.

@@ -39,7 +39,7 @@ def source_options(command: Command) -> Command:
                      help="Only waits of tasks in this cgroup and below: a path, a unit, a container's id."),
         click.option("--pidns", metavar="N", help="Only waits of tasks in this pid namespace: a pid, or its inode."),
         click.option("--group", type=click.Choice(GROUP_NAMES),
-                     help="Group tasks, and keep a histogram of each group (of each thread, too)."),
+                     help="Group tasks, and keep a histogram of each group (also of each thread)."),
     )):  # fmt: skip
         command = option(command)
     return command

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 @recording_options
 @click.pass_obj
 def path(signals: Signals, /, **options: Any) -> int:
-    """Why tasks were late: walks back from each wakeup to the task that woke, and on from there.
+    """Says why tasks were late, across locks, pipes and other tasks.
 
-    Records every switch and wakeup of the host for a while. It explains the time in which a task did not run by what
-    the task that it waited for did: it ran, was queued behind others, was throttled, or was blocked itself.
+    Walks back from each wakeup to the task that woke, and on from there. Records every switch and wakeup of the host
+    for a while. It explains the time in which a task did not run by what the task that it waited for did: it ran, was
+    queued behind others, was throttled, or was blocked itself.
     """
     from schedtop.commands.path import run  # late: --help and completion need only what stands above
 

@@ -33,9 +33,10 @@ MAX_BYTES = 1 << 30
 @source_options
 @click.pass_obj
 def record(signals: Signals, /, **options: Any) -> int:
-    """Records what the dashboard would show, for `schedtop replay` and `schedtop report`.
+    """Records what the dashboard would show.
 
-    Each interval is written when it ends: a recorder that is killed loses only the interval under way.
+    For `schedtop replay` and `schedtop report`. Each interval is written when it ends: a recorder that is killed loses
+    only the interval under way.
     """
     from schedtop.commands.record import run  # late: --help and completion need only what stands above
 

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @output_options
 @click.pass_obj
 def report(signals: Signals, /, file: Path, **options: Any) -> int:
-    """Reports what happened in FILE: a recording, or a snapshot as JSON. Needs no root."""
+    """Reports what happened in a recording.
+
+    FILE may also be a snapshot as JSON. Needs no root.
+    """
     from schedtop.commands.report import run  # late: --help and completion need only what stands above
 
     return run(signals, file, options)

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 @measuring_options
 @click.pass_obj
 def task(signals: Signals, /, **options: Any) -> int:
-    """Looks at one task closely for a while, and tells what it did.
+    """Looks at one task closely for a while.
 
     States over time, waits and wakers, CPUs, system calls, page faults, reads and writes, network. TID is a thread's
-    number, or a process's: then all its threads are looked at, those that it starts meanwhile, too. Ctrl-C ends it
+    number, or a process's: then all its threads are looked at, also those that it starts meanwhile. Ctrl-C ends it
     early and writes what there is. A COMMAND is started and looked at from its first instruction to its end; its exit
     status is ours. Of a cgroup it tells its share of the CPUs alone.
     """

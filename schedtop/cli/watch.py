@@ -31,7 +31,7 @@ NOT_FIRED = 3
 @source_options
 @click.pass_obj
 def watch(signals: Signals, /, **options: Any) -> int:
-    """Waits until a condition comes true, prints a line for it, and does what --then says.
+    """Waits for a condition, then does what --then says.
 
     A line has time, condition and values, with tabs between them. Results of files and commands go to standard error.
     It runs until you stop it, or until --count or --duration is reached.

@@ -74,6 +74,29 @@ def test_command_lines_of_a_page_are_understood(page: Path) -> None:
                 raise AssertionError(f"{line}: {error.message}") from error
 
 
+UNWANTED = re.compile(
+    r"\b(came and went|who \w+ whom|somebody|goes this way|that can be had|robbed|put off the cpu|one step back)\b",
+    re.I,
+)
+"""Phrases for which there is a better one: short-lived, Blame, a task."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "decisions.md"], ids=named)
+def test_page_has_no_unwanted_phrase(page: Path) -> None:
+    assert not UNWANTED.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("command", commands.commands.values(), ids=lambda command: command.name)
+def test_help_of_a_command_has_no_unwanted_phrase(command: click.Command) -> None:
+    assert not UNWANTED.findall(" ".join(command.get_help(click.Context(command)).split()))
+
+
+def test_list_of_commands_has_whole_sentences() -> None:
+    listed = commands.get_help(click.Context(commands)).partition("\nCommands:\n")[2].splitlines()
+    assert len(listed) == len(commands.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 def command_lines(text: str) -> list[str]:
     """The lines of code blocks that run schedtop; a line that ends in a backslash and the next are one."""
     text = re.sub(r"\\\n\s*", " ", text)
