@@ -3,7 +3,7 @@
 # make stress [ARGS="-k resized"]         the long versions of tests that have two: minutes of load each; as root, too
 # make bench [ARGS="--quick"]             measures what schedtop costs, beside the tools it replaces
 # sudo make soak                          ten minutes of the dashboard under load: does its memory grow?
-# make screenshots [ARGS="quota steal"]   draws screenshots/*.svg and *.png anew; as root, the live ones as well
+# make screenshots [ARGS="quota steal"]   draws screenshots/ anew; as root, also the live ones
 # sudo make record-scenes [ARGS="quota"]  makes these recordings anew: known loads on this kernel
 # make monkey [SECONDS=120]               random keys, clicks and sizes: does anything break?
 # sudo make test-bcc                      does every available bcc compile what the kernel loads? docs/bcc.md

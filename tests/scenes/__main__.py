@@ -1,6 +1,7 @@
 """Draws the pictures, or makes the recordings anew:
 
 make screenshots [ARGS="contention quota"]           from the recordings: needs neither root nor a kernel with BPF
+make screenshots [ARGS="--png build/png"]            also as PNG, to look at, with chromium or chrome
 sudo make screenshots [ARGS="first-look"]            the live ones as well: performs their loads on this machine
 sudo make record-scenes [ARGS="contention"]          makes the recordings anew
 python -m tests.scenes tell                          the verdicts of docs/rules.md, from the recordings
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("what", choices=("draw", "record", "tell"))
     parser.add_argument("names", nargs="*", help="only these")
     parser.add_argument("--tries", type=int, default=3, help="how often a scene is performed that something disturbed")
+    parser.add_argument("--png", type=Path, metavar="DIR", help="also draw them as PNG there, to look at")
     options = parser.parse_args()
     known = {
         "draw": {*(shot.name for shot in SHOTS), REPORT, *LIVE},
@@ -48,16 +50,14 @@ def main() -> None:
     # What is running ends with us.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     if options.what == "draw":
-        sys.exit(_draw(names) or _draw_live(names, options.tries))
+        status = _draw(names) or _draw_live(names, options.tries)
+        sys.exit(status or (_photograph(names, options.png) if options.png else 0))
     if options.what == "tell":
         sys.exit(_tell(names))
     sys.exit(_record(names, options.tries))
 
 
 def _draw(names: set[str]) -> int:
-    program = browser()
-    if program is None:
-        print("there is no chromium or chrome here: SVG only, the PNG files stay as they are", file=sys.stderr)
     for shot in SHOTS:
         if shot.name not in names:
             continue
@@ -66,15 +66,30 @@ def _draw(names: set[str]) -> int:
         svg = PICTURES / f"{shot.name}.svg"
         try:
             svg.write_text(svg_of(shot))
-            if program:
-                write_png(svg, svg.with_suffix(".png"), program)
-        except (SourceError, OSError, subprocess.SubprocessError) as error:
+        except (SourceError, OSError) as error:
             print(f"{shot.name}: {error}", file=sys.stderr)
             return 1
         print(svg)
-    if REPORT in names and program:
-        write_report(PICTURES / f"{REPORT}.png", program)
-        print(PICTURES / f"{REPORT}.png")
+    if REPORT in names:
+        if program := browser():
+            write_report(PICTURES / f"{REPORT}.png", program)
+            print(PICTURES / f"{REPORT}.png")
+        else:
+            print(f"{REPORT}: there is no chromium or chrome here, the picture stays as it is", file=sys.stderr)
+    return 0
+
+
+def _photograph(names: set[str], to: Path) -> int:
+    """Makes PNGs of pictures that are there."""
+    program = browser()
+    if program is None:
+        print("there is no chromium or chrome here: no PNG", file=sys.stderr)
+        return 1
+    to.mkdir(parents=True, exist_ok=True)
+    for svg in sorted(PICTURES.glob("*.svg")):
+        if svg.stem in names:
+            write_png(svg, to / f"{svg.stem}.png", program)
+            print(to / f"{svg.stem}.png")
     return 0
 
 

@@ -11,19 +11,22 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
+import numpy as np
+
 from schedtop.activity.activity import Activity
 from schedtop.base.units import NS_PER_MS, NS_PER_S
+from schedtop.model.rows import take_rows
 from schedtop.sources.activity.source import LiveActivity
 from schedtop.sources.scheduler.source import LiveSource
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.on_demand import OnDemand
 from schedtop.ui.screens.activity.screen import ActivityScreen
 from tests.scenes.draw import Shot, set_terminal, tidied
-from tests.scenes.live import until
+from tests.scenes.live import rename_host, until
 from tests.scenes.loads import running
-from tests.scenes.scrub import KERNEL_THREADS, OTHER, OWN
+from tests.scenes.scrub import KERNEL_THREADS, OWN
 
-ACTIVITY_SHOT = Shot("activity-screen", "", "", (160, 44))
+ACTIVITY_SHOT = Shot("activity-screen", "", "", (140, 34))
 
 SECONDS = 4
 """How many are counted before the picture is taken."""
@@ -93,25 +96,28 @@ _KEPT = {b"web", b"client", b"logger", b"backup", b"cache", OWN}
 
 
 class _Scrubbed(LiveActivity):
-    """Names of tasks that are not of the scene are nobody's business."""
+    """Without the rows of tasks that are not of the scene."""
 
     def frames(self, stop: threading.Event) -> Iterator[Activity]:
         for activity in super().frames(stop):
             tables = {}
             for name in ("rows", "connections"):
-                rows = getattr(activity, name).copy()
-                for field in ("comm", "process"):
-                    rows[field] = [
-                        word if word in _KEPT or not word or KERNEL_THREADS.match(word) else OTHER
-                        for word in rows[field].tolist()
-                    ]
-                tables[name] = rows
+                rows = getattr(activity, name)
+                words = zip(rows["comm"].tolist(), rows["process"].tolist(), strict=True)
+                tables[name] = take_rows(
+                    rows, np.array([index for index, pair in enumerate(words) if _is_known(*pair)], int)
+                )
             yield replace(activity, **tables)
+
+
+def _is_known(*words: bytes) -> bool:
+    return all(word in _KEPT or not word or KERNEL_THREADS.match(word) for word in words)
 
 
 def activity_picture() -> str:
     """The screen as SVG. Raises OSError, SourceError, or subprocess.SubprocessError."""
     set_terminal()
+    rename_host()
     with ExitStack() as stack:
         source = stack.enter_context(LiveSource(NS_PER_S, 10 * NS_PER_MS))
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -135,8 +141,6 @@ async def _drawn(source: LiveSource) -> str:
         await until(pilot, lambda: isinstance(app.screen, ActivityScreen) and len(app.screen.shown.live) >= SECONDS)
         await pilot.press("down")
         await until(pilot, lambda: isinstance(app.screen, ActivityScreen) and len(app.screen.shown.live) >= SECONDS + 2)
-        await pilot.press("space")
-        await pilot.pause()
-        svg = app.export_screenshot(title="schedtop", simplify=True)
+        svg = app.export_screenshot(title="sudo schedtop", simplify=True)
     app.wait_for_source()
     return tidied(svg, ACTIVITY_SHOT)

@@ -1,4 +1,4 @@
-"""Draws the pictures: the real replay, headless, at a moment of a recording, as SVG; a browser makes PNG of that.
+"""Draws the pictures: the real replay, headless, at a moment of a recording, as SVG; a browser makes a PNG to look at.
 
 The same recording and the same schedtop give the same bytes: nothing of a picture comes from a clock, and the ids in it
 are made from its name.

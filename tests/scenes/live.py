@@ -144,7 +144,7 @@ async def _drawn(source: LiveSource, subject: PathSubject) -> dict[str, str]:
         PathOpener(app.dashboard, app.dashboard.shown, opened).open(subject)
         await until(pilot, lambda: _shows_enough(app.screen))
         await pilot.pause()
-        path = app.export_screenshot(title="schedtop", simplify=True)
+        path = app.export_screenshot(title="sudo schedtop", simplify=True)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, PathScreen))
         await pilot.press("o")

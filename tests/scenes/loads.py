@@ -36,6 +36,36 @@ while True:
 """
 """A worker of a service: so much work for each request, requests at a fixed rate, twice as many while it is busy."""
 
+_STEADY = """
+import sys, time
+name, work_ms, every_ms = sys.argv[1:]
+open("/proc/self/comm", "w").write(name)
+def work(rounds):
+    for _ in range(rounds): pass
+before = time.thread_time()
+work(1000000)
+rounds = round(1000000 * float(work_ms) / 1000 / (time.thread_time() - before))
+due = time.monotonic()
+while True:
+    work(rounds)
+    due = max(due + float(every_ms) / 1000, time.monotonic() - 0.2)
+    time.sleep(max(0, due - time.monotonic()))
+"""
+"""So much work at a fixed rate. It does not ask for its run time meanwhile: the kernel would end its turn then, at the
+exact end of its slice and not at the next tick (update_curr in kernel/sched/fair.c)."""
+
+_FLOOD = """
+import os, socket, sys
+open("/proc/self/comm", "w").write(sys.argv[1])
+us, them = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "ab")
+them.bind(("127.0.0.1", 0))
+us.connect(them.getsockname())
+while True:
+    us.send(b"x" * 64)
+    them.recv(64)
+"""
+"""Sends itself packets."""
+
 _MONITOR = """#!/bin/sh
 # A monitoring script as many hosts have one: it starts a program for each number that it wants.
 while :; do
@@ -106,6 +136,25 @@ def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iter
                     str(group / "cgroup.procs") if group else "", *map(str, numbers),
                 ])
             )  # fmt: skip
+        yield
+
+
+@contextmanager
+def pinned_pair() -> Iterator[None]:
+    """Two tasks that need 60 % of a CPU each, both bound to CPU 1: with a CPU each, neither waits."""
+    with ExitStack() as stack:
+        for name in ("web", "report"):
+            command = [sys.executable, "-I", "-S", "-c", _STEADY, name, "12", "20"]
+            stack.enter_context(running(["taskset", "-c", "1", *command]))
+        yield
+
+
+@contextmanager
+def floods() -> Iterator[None]:
+    """Two programs on CPU 1 that send packets to themselves."""
+    with ExitStack() as stack:
+        for name in ("flood-a", "flood-b"):
+            stack.enter_context(running(["taskset", "-c", "1", sys.executable, "-I", "-S", "-c", _FLOOD, name]))
         yield
 
 
