@@ -12,7 +12,7 @@ from schedtop.base.units import format_ns
 from schedtop.history.view import View
 from schedtop.verdict.elsewhere import with_activity
 from schedtop.verdict.facts import Facts, gather
-from schedtop.verdict.limits import FIRST_VERDICT_NS
+from schedtop.verdict.limits import LITTLE_NS
 from schedtop.verdict.rule import BY_LOAD, Rule
 from schedtop.verdict.rules import (
     affinity,
@@ -78,6 +78,6 @@ def verdict_on(facts: Facts) -> Verdict:
     # The last rule always applies.
     verdict = next(verdict for rule in RULES if (verdict := rule.judge(facts)))
     span = facts.frame.interval_ns
-    if span >= FIRST_VERDICT_NS or verdict.rule == "too-short":
+    if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict
     return replace(verdict, evidence=(*verdict.evidence, f"only {format_ns(span)} were measured"))

@@ -170,4 +170,4 @@ async def until(pilot: Pilot[int], is_so: Callable[[], bool], most_s: float = MO
     while not is_so():
         if time.monotonic() > end_s:
             raise TimeoutError("the screen does not come")
-        await pilot.pause(0.05)
+        await pilot.pause(0.25)

@@ -140,11 +140,11 @@ def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iter
 
 
 @contextmanager
-def pinned_pair() -> Iterator[None]:
-    """Two tasks that need 60 % of a CPU each, both bound to CPU 1: with a CPU each, neither waits."""
+def pinned_four() -> Iterator[None]:
+    """Four tasks that need 30 % of a CPU each, all bound to CPU 1: on two CPUs they hardly wait."""
     with ExitStack() as stack:
-        for name in ("web", "report"):
-            command = [sys.executable, "-I", "-S", "-c", _STEADY, name, "12", "20"]
+        for name in ("web", "web", "report", "report"):
+            command = [sys.executable, "-I", "-S", "-c", _STEADY, name, "3", "10"]
             stack.enter_context(running(["taskset", "-c", "1", *command]))
         yield
 

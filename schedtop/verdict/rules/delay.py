@@ -79,20 +79,28 @@ def waiting_by_sums(f: Facts) -> Finding | None:
     return Finding(headline, evidence, action, command, level=f.level)
 
 
+def _pressure(f: Facts) -> float | None:
+    """For how much of the time some task waits, if that is much. It is the host's: of chosen tasks it says nothing."""
+    chosen = f.names_tasks or f.view.host.scope
+    return None if chosen or f.pressure is None or f.pressure < PRESSURE_NOTICE else f.pressure
+
+
 def pressure(f: Facts) -> Finding | None:
     """The kernel says that tasks wait, and no wait is slow."""
-    if f.slow.enough or f.pressure is None or f.pressure < PRESSURE_NOTICE:
+    share = _pressure(f)
+    if f.slow.enough or share is None:
         return None
-    headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but no wait is slow"
+    headline = f"Some task waits {percent(share)} of the time (PSI), but no wait is slow"
     return Finding(headline, p99_words(f), *typed("Lower the threshold to see these waits", look_closer(f)))
 
 
 def pressure_by_sums(f: Facts) -> Finding | None:
     """The kernel says that tasks wait, and none of them waits for much of the time."""
-    if f.sums is None or f.pressure is None or f.pressure < PRESSURE_NOTICE:
+    share = _pressure(f)
+    if f.sums is None or share is None:
         return None
     which = "none of them for much of it" if f.sums.sees_all else "none that is visible for much of it"
-    headline = f"Some task waits {percent(f.pressure)} of the time (PSI), but {which}"
+    headline = f"Some task waits {percent(share)} of the time (PSI), but {which}"
     evidence = (*delay_words(f), *context_words(f), *f.sums.lacks)
     return Finding(headline, evidence, *typed("See each wait, with BPF", "sudo schedtop"))
 

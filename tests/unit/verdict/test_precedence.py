@@ -243,6 +243,8 @@ def test_short_measurement_says_so() -> None:
     assign_causes(rows)
     verdict = judge(History(LIMITED, [short]).view(ViewSettings()))
     assert verdict.evidence[-1] == "only 300 ms were measured"
+    window = judge(History(LIMITED, [replace(short, interval_ns=999 * MS)]).view(ViewSettings()))
+    assert not any("measured" in words for words in window.evidence)
 
 
 def test_causes_are_those_of_old_recordings_without_classes() -> None:

@@ -48,4 +48,6 @@ def test_pressure_without_slow_waits_needs_a_long_span() -> None:
     assert judged(pressed, seconds=10).rule == "pressure"
     assert judged(pressed, seconds=9).rule == "calm"
     assert judged(frame(pressure=Pressure(190 * MS, 0)), seconds=10).rule == "calm"
+    of_one_task = judged(replace(pressed, tasks=tasks()), "comm:ffmpeg", seconds=10)
+    assert of_one_task.rule == "calm", "the pressure is the host's"
     assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"
