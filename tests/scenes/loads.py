@@ -36,24 +36,6 @@ while True:
 """
 """A worker of a service: so much work for each request, requests at a fixed rate, twice as many while it is busy."""
 
-_STEADY = """
-import sys, time
-name, work_ms, every_ms = sys.argv[1:]
-open("/proc/self/comm", "w").write(name)
-def work(rounds):
-    for _ in range(rounds): pass
-before = time.thread_time()
-work(1000000)
-rounds = round(1000000 * float(work_ms) / 1000 / (time.thread_time() - before))
-due = time.monotonic()
-while True:
-    work(rounds)
-    due = max(due + float(every_ms) / 1000, time.monotonic() - 0.2)
-    time.sleep(max(0, due - time.monotonic()))
-"""
-"""So much work at a fixed rate. It does not ask for its run time meanwhile: the kernel would end its turn then, at the
-exact end of its slice and not at the next tick (update_curr in kernel/sched/fair.c)."""
-
 _FLOOD = """
 import os, socket, sys
 open("/proc/self/comm", "w").write(sys.argv[1])
@@ -136,16 +118,6 @@ def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iter
                     str(group / "cgroup.procs") if group else "", *map(str, numbers),
                 ])
             )  # fmt: skip
-        yield
-
-
-@contextmanager
-def pinned_four() -> Iterator[None]:
-    """Four tasks that need 30 % of a CPU each, all bound to CPU 1: on two CPUs they hardly wait."""
-    with ExitStack() as stack:
-        for name in ("web", "web", "report", "report"):
-            command = [sys.executable, "-I", "-S", "-c", _STEADY, name, "3", "10"]
-            stack.enter_context(running(["taskset", "-c", "1", *command]))
         yield
 
 

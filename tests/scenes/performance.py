@@ -22,13 +22,14 @@ from textual.pilot import Pilot
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.frame import Frame
 from schedtop.sources.scheduler.source import LiveSource
+from schedtop.sources.scope import Scope, find_scope
 from schedtop.ui.app import SchedtopApp
 from schedtop.verdict.verdict import Verdict
 from tests.scenes.activity import ACTIVITY_SHOT, activity_picture
 from tests.scenes.animation import Step, animated
 from tests.scenes.draw import Shot, set_terminal, tidied
 from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_SHOT, lock_pictures, rename_host, until
-from tests.scenes.loads import floods, monitors, pinned_four, quota_group, running, workers
+from tests.scenes.loads import floods, monitors, quota_group, running, workers
 from tests.scenes.scrub import OTHER, is_of_scene, renamed
 
 FIRST_LOOK, TRENDS = Shot("first-look", "", "", (100, 28)), Shot("live-trends", "", "", (120, 40), ("6",))
@@ -39,7 +40,8 @@ FORK_STORM = Shot("live-fork-storm", "", "", (120, 40), ("5",))
 STEAL = Shot("live-steal", "", "", (120, 40), ("4", "tab", *"mmmmm"))
 
 COMMANDS = {
-    **dict.fromkeys((FIRST_LOOK.name, TRENDS.name, BLAME.name), "sudo schedtop"),
+    **dict.fromkeys((FIRST_LOOK.name, TRENDS.name), "sudo schedtop --cgroup checkout.service"),
+    BLAME.name: "sudo schedtop --threshold 1ms",
     QUOTA.name: "sudo schedtop --threshold 2ms",
     INTERRUPTS.name: "sudo schedtop --threshold 1ms --interrupts",
     FORK_STORM.name: "sudo schedtop",
@@ -56,16 +58,14 @@ TRIES = 10
 _NAMES_OTHERS = re.compile(rf"\b{OTHER.decode()}(?: \(\d|,)|-wx {OTHER.decode()}\b")
 """A task, not `1 other task`."""
 
-_FIX = re.compile(r"taskset -cp [\d,-]+ \d+")
-
 NAME = b"schedtop"
 
 
 class SceneSource(LiveSource):
     """The live kernel; `kept`: the names of the scene's tasks, all others become one name."""
 
-    def __init__(self, threshold_ns: int, kept: tuple[str, ...]) -> None:
-        super().__init__(NS_PER_S, threshold_ns)
+    def __init__(self, threshold_ns: int, kept: tuple[str, ...], scope: Scope) -> None:
+        super().__init__(NS_PER_S, threshold_ns, scope=scope)
         self._kept = {NAME, *(name.encode() for name in kept)}
         self.others: set[int] = set()
         """Processes that are not of the scene."""
@@ -101,11 +101,6 @@ class Performance:
         history = self.app.dashboard.live
         last = history.frames[-1].end_ns if history.frames else 0
         await until(self.pilot, lambda: len([True for frame in history.frames if frame.end_ns > last]) >= number)
-
-    def tids(self, *names: bytes) -> list[int]:
-        """The tasks of these names that the last interval has."""
-        rows = self.app.dashboard.live.frames[-1].tasks
-        return [tid for tid, name in zip(rows["tid"].tolist(), rows["comm"].tolist(), strict=True) if name in names]
 
     def _says(self, is_so: Callable[[Verdict], bool]) -> bool:
         verdict = self.verdict
@@ -143,12 +138,15 @@ class Performance:
 
 
 @asynccontextmanager
-async def performing(shot: Shot, threshold_ms: int, kept: tuple[str, ...]) -> AsyncIterator[Performance]:
-    """A live dashboard of a picture's size."""
+async def performing(
+    shot: Shot, threshold_ms: int, kept: tuple[str, ...], cgroup: str | None = None
+) -> AsyncIterator[Performance]:
+    """A live dashboard of a picture's size; of the waits in a cgroup alone, if one is given."""
     set_terminal()
     rename_host()
     Path("/proc/self/comm").write_bytes(NAME)  # which the threads to come inherit
-    with SceneSource(threshold_ms * NS_PER_MS, kept) as source:
+    scope = find_scope((), (), (), cgroup, None)
+    with SceneSource(threshold_ms * NS_PER_MS, kept, scope) as source:
         app = SchedtopApp(source, own_pid=os.getpid())
         async with app.run_test(size=shot.size) as pilot:
             app.theme = shot.theme
@@ -161,47 +159,41 @@ def is_well(verdict: Verdict) -> bool:
     return verdict.level == "ok"
 
 
-def is_pinned(verdict: Verdict) -> bool:
-    """The tasks, and the command that frees one of them."""
-    return (verdict.level, verdict.rule) == ("alarm", "pinned") and _FIX.search(verdict.action) is not None
+def is_throttled(verdict: Verdict) -> bool:
+    """The quota, and the command that sets a larger one."""
+    return verdict.rule == "throttled" and verdict.command.startswith("echo ")
 
 
 async def first_look() -> dict[str, str]:
-    """Four tasks pinned to one CPU that is too little: the alarm, why, which tasks, the fix; the trends of all that."""
+    """A service runs into its quota: the alarm, why, which tasks, the fix as it is typed; the trends of all that."""
     steps: list[Step] = []
-    async with performing(FIRST_LOOK, 5, ("web", "report")) as shown:
+    with quota_group("checkout.service") as group:
+        async with performing(FIRST_LOOK, 5, ("checkout",), "checkout.service") as shown:
 
-        async def step(words: str, seconds: float, is_so: Callable[[Verdict], bool], *keys: str) -> None:
-            svg = await shown.picture(FIRST_LOOK, is_so, keys, f"{FIRST_LOOK.name}-{len(steps)}")
-            steps.append(Step(svg, words, seconds))
+            async def step(words: str, seconds: float, is_so: Callable[[Verdict], bool], *keys: str) -> None:
+                svg = await shown.picture(FIRST_LOOK, is_so, keys, f"{FIRST_LOOK.name}-{len(steps)}")
+                steps.append(Step(svg, words, seconds))
 
-        await shown.pass_frames(QUIET_FRAMES)
-        await step("all is well", 2.5, is_well)
-        with pinned_four():
-            await shown.pass_frames(FRAMES)
-            await step("an alarm: which tasks wait, for how long, and what to type", 5, is_pinned)
-            await step("v: why, with the evidence", 6, is_pinned, "v")
-            await shown.press("escape", "3")
-            await shown.pass_frames(2)
-            await step("3: which task held the CPU, by time", 5, is_pinned)
-            await shown.pilot.resize_terminal(*BLAME.size)
-            await shown.pass_frames(1)
-            blame = await shown.picture(BLAME, is_pinned)
-            await shown.pilot.resize_terminal(*FIRST_LOOK.size)
-            await shown.press("1")
-            await shown.until(is_pinned)
-            fix = _FIX.search(shown.verdict.action) if shown.verdict else None
-            assert fix is not None
-            *command, _ = fix[0].split()
-            for tid in shown.tids(b"web", b"report"):
-                subprocess.run([*command, str(tid)], check=True, stdout=subprocess.DEVNULL)
-            await shown.pass_frames(FRAMES)
-            await step(f"the fix: {fix[0]}, and so for the other three", 5, is_well)
-            await shown.pilot.resize_terminal(*TRENDS.size)
-            await shown.press(*TRENDS.keys)
-            await shown.pass_frames(2)
-            trends = await shown.picture(TRENDS, is_well)
-    return {FIRST_LOOK.name: animated(steps, still=1), BLAME.name: blame, TRENDS.name: trends}
+            with workers(group, QUIET_FRAMES, 100):
+                await shown.pass_frames(QUIET_FRAMES - 3)
+                await step("all is well", 2.5, is_well)
+                await shown.pass_frames(FRAMES)
+                await step("an alarm: what is wrong, and what to type", 5, is_throttled)
+                await step("v: why, with the evidence", 6, is_throttled, "v")
+                await shown.press("escape", "3")
+                await shown.pass_frames(2)
+                await step("3: which tasks wait, how long, what for", 5, is_throttled)
+                await shown.press("1")
+                await shown.until(is_throttled)
+                command = shown.verdict.command if shown.verdict else ""
+                subprocess.run(["sh", "-c", command], check=True)
+                await shown.pass_frames(FRAMES)
+                await step(f"the fix: {command}", 6, is_well)
+                await shown.pilot.resize_terminal(*TRENDS.size)
+                await shown.press(*TRENDS.keys)
+                await shown.pass_frames(2)
+                trends = await shown.picture(TRENDS, is_well)
+    return {FIRST_LOOK.name: animated(steps, still=1), TRENDS.name: trends}
 
 
 async def quota() -> dict[str, str]:
@@ -225,16 +217,18 @@ async def fork_storm() -> dict[str, str]:
                 return {FORK_STORM.name: await shown.picture(FORK_STORM, lambda verdict: verdict.rule == "forks")}
 
 
-async def interrupts() -> dict[str, str]:
+async def packets() -> dict[str, str]:
     """Programs that send themselves packets, while interrupts are timed."""
     async with performing(INTERRUPTS, 1, ("flood-a", "flood-b")) as shown:
         await shown.press(*INTERRUPTS.keys)
         with floods():
             await shown.pass_frames(2 * FRAMES)
+            blame = await shown.picture(BLAME, lambda verdict: True)
             layout = shown.app.dashboard.pane_layout
             layout.focus_pane(layout.pane_named("interrupts"))
             await shown.pass_frames(2)
-            return {INTERRUPTS.name: await shown.picture(INTERRUPTS, lambda verdict: True)}
+            interrupts = await shown.picture(INTERRUPTS, lambda verdict: True)
+    return {BLAME.name: blame, INTERRUPTS.name: interrupts}
 
 
 async def steal() -> dict[str, str]:
@@ -256,7 +250,7 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
     FIRST_LOOK.name: lambda: asyncio.run(first_look()),
     QUOTA.name: lambda: asyncio.run(quota()),
     FORK_STORM.name: lambda: asyncio.run(fork_storm()),
-    INTERRUPTS.name: lambda: asyncio.run(interrupts()),
+    INTERRUPTS.name: lambda: asyncio.run(packets()),
     STEAL.name: lambda: asyncio.run(steal()),
     LOCK: lock_pictures,
     ACTIVITY_SHOT.name: lambda: {ACTIVITY_SHOT.name: activity_picture()},
@@ -264,7 +258,8 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
 """What is performed, by its first picture: gives its pictures, SVG by name."""
 
 LIVE = {name: name for name in PERFORMANCES} | {
-    **dict.fromkeys((TRENDS.name, BLAME.name), FIRST_LOOK.name),
+    TRENDS.name: FIRST_LOOK.name,
+    BLAME.name: INTERRUPTS.name,
     **dict.fromkeys((OFFCPU_SHOT.name, FLAME), LOCK),
 }
 """Of every live picture, the performance that it is of."""
