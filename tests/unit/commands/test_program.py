@@ -10,8 +10,8 @@ from tests.unit.commands.running import run_in
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["task"], "give a TID, or a program behind --"),
-        (["task", "1", "--", "touch", "here"], "give a TID, or a program behind --"),
+        (["task"], "give a TID, a program behind --, or --cgroup"),
+        (["task", "1", "--", "touch", "here"], "give a TID, a program behind --, or --cgroup"),
         (["task", "1", "touch"], "unexpected extra argument (touch); a program stands behind --"),
         (["task", "--"], "there is no program behind --"),
         (["task", "--thread", "--", "touch", "here"], "--thread: a program is looked at with all its threads"),

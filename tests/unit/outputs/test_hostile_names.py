@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 import schedtop.outputs
+from schedtop.activity.recorded import table_of
 from schedtop.base.finding import Finding
 from schedtop.base.stacks import Waker
 from schedtop.capture.events import NAME_DTYPE
@@ -57,6 +58,9 @@ from schedtop.outputs.scheduler.snapshot import to_json
 from schedtop.outputs.scheduler.text import to_text as snapshot_text
 from schedtop.outputs.task import fields as task_fields
 from schedtop.outputs.task import text as task_text
+from schedtop.outputs.task.group import GroupReport
+from schedtop.outputs.task.group import to_json as group_json
+from schedtop.outputs.task.group import to_text as group_text
 from schedtop.path.paths import find_paths
 from schedtop.quota.findings import Findings, Study
 from schedtop.recording.lines import Header
@@ -64,6 +68,7 @@ from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.sources.synthetic.task import TaskScenario, make_task
 from tests.hostile import COMMS, NAMES, hostile_frame, hostile_host, hostile_value, steering, strings
 from tests.unit.activity import made
+from tests.unit.commands.test_task_group import report as group_report
 from tests.unit.outputs.capture import test_trace
 from tests.unit.outputs.metrics import test_families
 from tests.unit.outputs.offcpu import test_measurement
@@ -80,7 +85,8 @@ def frames() -> tuple[Frame, ...]:
 
     source = SyntheticSource(Scenario(cpus=4, tasks=60, slow_waits=40, frames=4))
     source.set_sampling(True)
-    return tuple(hostile_frame(frame) for frame in source.frames(threading.Event()))
+    table = table_of(active())
+    return tuple(replace(hostile_frame(frame), activity=table) for frame in source.frames(threading.Event()))
 
 
 def view(group: str = "thread") -> View:
@@ -165,10 +171,14 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
     "report's tasks as CSV": ("report.csv", lambda: report_csv(evidence(), "tasks")),
+    "report's activity as CSV": ("report.activity", lambda: report_csv(evidence(), "activity")),
     "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
+    "diff of activity": ("diff.activity", lambda: diff_text.to_text(activity_differences(), 25)),
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
     "task as text": ("task.text", lambda: task_text.to_text(task(), hostile_host(SyntheticSource().host), None)),
     "task as JSON": ("task.fields", lambda: task_fields.to_json(task(), hostile_host(SyntheticSource().host), None)),
+    "weights of a cgroup as text": ("task.group", lambda: group_text(group())),
+    "weights of a cgroup as JSON": ("task.group", lambda: group_json(group())),
     "off-CPU as text": ("offcpu.text", lambda: offcpu_text(offcpu())),
     "off-CPU as JSON": ("offcpu.document", lambda: offcpu_json(offcpu())),
     "off-CPU folded": ("offcpu.stacks", lambda: offcpu_folded(offcpu())),
@@ -198,7 +208,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 NO_NAMES = {
     "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
-    "diff", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget",
+    "diff", "diff.change", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget",
     "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.labels", "metrics.listener",
     "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
     "offcpu.lines", "path", "path.formats", "path.words", "plain", "quota", "recording", "recording.background",
@@ -212,6 +222,18 @@ NO_NAMES = {
 
 def differences() -> dict[str, Any]:
     return diff_changes.diff(evidence(), evidence() | {"tasks": evidence()["tasks"][:3]}, (NAMES[0], NAMES[1]), 25)
+
+
+def activity_differences() -> dict[str, Any]:
+    other = json.loads(json.dumps(evidence()["activity"]))
+    for row in other["rows"]:
+        row["syscalls"] *= 100
+    return diff_changes.diff(evidence(), evidence() | {"activity": other}, (NAMES[0], NAMES[1]), 25)
+
+
+def group() -> GroupReport:
+    """A cgroup with a name of that kind, beside tasks of each name."""
+    return replace(hostile_value(group_report()), host=hostile_host(SyntheticSource().host), path="/" + "/".join(NAMES))
 
 
 def metrics(by: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedtop.model.counts import Pressure
@@ -156,6 +156,7 @@ def test_impossible_line_is_refused(path: tuple[str, ...], value: Any) -> None:
         read_frame(json.dumps(data))
 
 
+@settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)))
 def test_any_json_is_a_frame_or_an_error(value: Any) -> None:
     good = json.loads(frame_line(frames(frames=1, tasks=2, slow_waits=1)[0]))

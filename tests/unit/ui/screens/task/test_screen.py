@@ -387,7 +387,7 @@ async def test_details_of_a_slow_wait() -> None:
         for keys in (("6", "i"), ("down", "enter")):
             await pilot.press(*keys)
             await until(pilot, lambda: isinstance(pilot.app.screen, TextScreen))
-            assert "Who had the CPU meanwhile" in text(pilot.app)
+            assert "What had the CPU meanwhile" in text(pilot.app)
             await pilot.press("escape")
             assert isinstance(pilot.app.screen, TaskScreen)
 
