@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,3 +100,12 @@ def kernel_switches() -> int:
     """`ctxt` of /proc/stat."""
     line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("ctxt"))
     return int(line.split()[1])
+
+
+def attached_programs() -> int:
+    """How many BPF programs and links this process holds: they go with their last descriptor."""
+    held = 0
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            held += os.readlink(descriptor).startswith(("anon_inode:bpf-prog", "anon_inode:bpf_link"))
+    return held

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loads import attached_programs
 from task_programs import Program, program
 
 from schedtop.activity.activity import Activity
@@ -446,19 +446,10 @@ def test_another_program_has_its_name() -> None:
 
 
 def test_nothing_is_attached_afterwards() -> None:
-    def programs() -> int:
-        listing = subprocess.run(["bpftool", "prog", "show"], capture_output=True, text=True, check=False).stdout
-        return len(re.findall(r"name (sys_exit|handle_mm_fault) ", listing))
-
-    if not shutil.which("bpftool"):
-        pytest.skip("bpftool is not installed")
-    before = programs()
+    before = attached_programs()
     with LiveActivity():
-        assert programs() > before
-    deadline = time.monotonic() + 10
-    while programs() > before and time.monotonic() < deadline:
-        time.sleep(0.05)  # the kernel frees them a little later
-    assert programs() == before
+        assert attached_programs() > before
+    assert attached_programs() == before
 
 
 def test_reclaim_of_a_full_cgroup_is_a_stall() -> None:

@@ -234,6 +234,7 @@ def test_pinned_apart_they_do_not_compete(heavy: Path) -> None:
         assert found["entitled_cpus"] == pytest.approx(found["got_cpus"], abs=0.1)
 
 
+@pytest.mark.stress
 @pytest.mark.alone
 def test_real_time_tasks_come_first() -> None:
     mine, first = hog(start_new_session=True), hog()

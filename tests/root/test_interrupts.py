@@ -522,6 +522,7 @@ def test_the_path_ends_at_the_interrupt_by_its_name(tmp_path: Path) -> None:
     assert any(f"({call.pid})" in name for name in names if "NET_RX" in name), "whose packets wake its child"
 
 
+@pytest.mark.stress
 def test_a_report_and_a_diff_of_recordings_have_the_packets_that_were_sent(tmp_path: Path) -> None:
     """One recording of a quiet second or two, one in which a program sends itself 20,000 packets."""
     sent, command = 20_000, [sys.executable, "-m", "schedtop"]

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from loads import python
+from loads import attached_programs, python
 from test_path import Started, favoured
 
 from schedtop.base.units import NS_PER_MS, NS_PER_S
@@ -103,12 +103,13 @@ def test_a_ring_that_is_too_small_says_what_was_lost(sleeper: Started) -> None:
 def test_a_task_that_ends_is_told_and_nothing_stays_attached(sleeper: Started) -> None:
     stop = threading.Event()
     subject = PathSubject(sleeper.late, sleeper.process.pid, "late")
-    live = LivePath(subject, interval_ns=NS_PER_S // 4)
-    with live:
+    before = attached_programs()
+    with LivePath(subject, interval_ns=NS_PER_S // 4) as live:
+        assert attached_programs() > before
         for frame in live.frames(stop):
             if frame.ended:
                 stop.set()
-                assert live._source is None
+                assert attached_programs() == before
             else:
                 sleeper.process.kill()
                 sleeper.process.wait()

@@ -11,6 +11,9 @@ from tests.hostile_recordings import LINES, MOST_FILE_BYTES, RECORDINGS, SNAPSHO
 from tests.peak import Ended, run
 
 MOST_BYTES = 300_000_000
+LIKE_OTHERS = {"long_cgroup_numbers", "long_kinds", "cgroups_within_bounds", "unavailable_keys"}
+"""Files that do with one field what `long_numbers`, `most_groups` and `long_events` do with another."""
+
 
 PLAYED = """
 import sys, threading, time
@@ -63,7 +66,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", RECORDINGS | SNAPSHOTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.stress if name in LIKE_OTHERS else ()) for name in RECORDINGS | SNAPSHOTS],
+)
 def test_a_small_file_takes_little_memory_or_is_refused(name: str, small: str, tmp_path: Path) -> None:
     data = (RECORDINGS | SNAPSHOTS)[name]()
     assert len(data) <= MOST_FILE_BYTES

@@ -108,7 +108,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("times", [30, pytest.param(300, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("times", [15, pytest.param(300, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_terminal_that_is_resized_shows_what_a_fresh_drawing_shows(place: str, times: int, tmp_path: Path) -> None:
     chance = random.Random(place)
