@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.quota.advice import USUAL, Advice, advise, cpus_words, step_words
+from schedtop.quota.command import quota_command
 from schedtop.quota.record import records_of
 from schedtop.verdict.facts import Facts, Quota
 from schedtop.verdict.limits import QUOTA_NOTICE
@@ -109,6 +109,4 @@ def _command(f: Facts, advice: Advice) -> str:
     cpus = cpus_words(advice.quota_ratio(high_ns))
     if any(ratio < float(cpus) for ratio in record.enclosing.values()):
         return ""
-    directory, _, name = file.replace("{}", record.path).rpartition("/")
-    quota_file = f"{directory}/{'cpu.cfs_quota_us' if name == 'cpu.shares' else 'cpu.max'}"
-    return f"echo {round(float(cpus) * record.period_ns / NS_PER_US)} > {shlex.quote(quota_file)}"
+    return quota_command(file, record.path, round(float(cpus) * record.period_ns / NS_PER_US))
