@@ -209,8 +209,7 @@ async def test_run_queues_are_sampled_only_while_they_are_looked_at_or_recorded(
         await pilot.pause()
         assert source.samplings == []
         await to_pane(pilot, "queue")
-        await pilot.pause()
-        assert source.samplings == [True]
+        await until(pilot, lambda: source.samplings == [True])
         await collected(pilot, source)
         assert re.search(r"waiting \d\.\d\d a CPU", text(pilot.app))
         await to_pane(pilot, "cpus")
@@ -220,14 +219,13 @@ async def test_run_queues_are_sampled_only_while_they_are_looked_at_or_recorded(
         await pilot.pause()
         assert source.samplings == [True], "it is recorded"
         await pilot.press("r")
-        await pilot.pause()
-        assert source.samplings == [True, False]
+        await until(pilot, lambda: source.samplings == [True, False])
         await to_pane(pilot, "queue")
-        await pilot.pause()
+        await until(pilot, lambda: source.samplings == [True, False, True])
         await to_pane(pilot, "latency")
         await pilot.press("z")
-        await pilot.pause()
-        assert source.samplings == [True, False, True, False], "another pane has the whole screen"
+        # Another pane has the whole screen.
+        await until(pilot, lambda: source.samplings == [True, False, True, False])
 
 
 async def test_a_key_has_interrupts_timed_and_no_longer() -> None:
