@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, TypeVar
 
 _MOST = 1 << 62
@@ -53,7 +54,10 @@ class Loss:
     @property
     def any(self) -> bool:
         """Whether anything at all was lost."""
-        return any(getattr(self, f.name) for f in fields(Loss))
+        return any(_all_losses(self))
+
+
+_all_losses = attrgetter(*(field.name for field in fields(Loss)))
 
 
 @dataclass(frozen=True, slots=True)

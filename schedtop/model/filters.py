@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +31,9 @@ FIELDS = {
     "class": "classes",
 }
 """The words of a filter, and where a Filter keeps their values."""
+
+_chosen = attrgetter(*FIELDS.values())
+_chosen_of_tasks = attrgetter(*(name for key, name in FIELDS.items() if key != "cpu"))
 
 TEXTS = ("comm", "cgroup", "class")
 WORDS = "comm: tid: tgid: cpu: cgroup: class: pidns:"
@@ -85,7 +89,7 @@ class Filter:
         return cls(**values)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in FIELDS.values())
+        return any(_chosen(self))
 
     def __str__(self) -> str:
         """Text that `parse` reads back."""
@@ -97,7 +101,7 @@ class Filter:
     @property
     def names_tasks(self) -> bool:
         """Whether it tells tasks apart, so that per-CPU data cannot follow it."""
-        return any(getattr(self, name) for key, name in FIELDS.items() if key != "cpu")
+        return any(_chosen_of_tasks(self))
 
     def rows(
         self,

@@ -20,4 +20,4 @@ class Labeled(IntEnum):
     @classmethod
     def known(cls, number: int) -> Self | None:
         """The member of a number, `None` where a later version wrote it."""
-        return tuple(cls)[number] if 0 <= number < len(cls) else None
+        return cls._value2member_map_.get(number)  # type: ignore[return-value]

@@ -6,6 +6,7 @@ A row says everything about its subject, so that rows of many intervals can be m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -219,6 +220,7 @@ THROTTLING_SUMS = ("periods", "throttled_periods", "throttled_ns", "pressure_ns"
 """The counters of a throttled cgroup: they add."""
 
 
+@lru_cache(maxsize=2048)
 def text(name: bytes) -> str:
     """A kernel's name for people: UTF-8 where it is, with anything that could steer a terminal replaced."""
     return printable(bytes(name).split(b"\0", 1)[0].decode("utf-8", "replace"))

@@ -17,13 +17,22 @@ from schedtop.verdict.phrases import task_words
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of one task in several waits, in nanoseconds. `words`: its name, tid and what is not ordinary of it."""
+    """The part of one task in several waits, in nanoseconds."""
 
     tid: int
-    words: str
+    comm: bytes
     ns: int
-    name: str = ""
     treatment: Treatment = UNKNOWN_TREATMENT
+
+    @property
+    def name(self) -> str:
+        """For people. Made when it is asked for, as `words`: of a hundred parts one or two are told."""
+        return text(self.comm)
+
+    @property
+    def words(self) -> str:
+        """Its name, tid and what is not ordinary of it."""
+        return task_words(self.tid, self.comm, self.treatment.words)
 
 
 def victims_of(rows: Rows) -> list[Part]:
@@ -58,16 +67,13 @@ def _parts(tids: Integers, comms: npt.NDArray[np.bytes_], times: Integers, treat
     names = comms[known][first]
     order = np.argsort(-totals, kind="stable").tolist()
     told = [treated[known[place]] for place in first.tolist()] if treated else [UNKNOWN_TREATMENT] * len(found)
-    return [_part(int(found[at]), names[at], int(totals[at]), told[at]) for at in order]
-
-
-def _part(tid: int, comm: bytes, ns: int, told: Treatment) -> Part:
-    return Part(tid, task_words(tid, comm, told.words), ns, text(comm), told)
+    numbers, sums, words = found.tolist(), totals.tolist(), names.tolist()
+    return [Part(numbers[at], words[at], sums[at], told[at]) for at in order]
 
 
 def waiters(tasks: Rows) -> list[Part]:
     """Rows of TASK_DTYPE as parts of their run delay."""
-    return [_part(int(row["tid"]), row["comm"], int(row["run_delay_ns"]), treatment(row)) for row in tasks]
+    return [Part(int(row["tid"]), row["comm"], int(row["run_delay_ns"]), treatment(row)) for row in tasks]
 
 
 def longest_runner(tasks: Rows) -> list[Part]:
@@ -75,7 +81,7 @@ def longest_runner(tasks: Rows) -> list[Part]:
     if not len(tasks) or int(tasks["run_ns"].max()) <= 0:
         return []
     row = tasks[int(np.argmax(tasks["run_ns"]))]
-    return [_part(int(row["tid"]), row["comm"], int(row["run_ns"]), treatment(row))]
+    return [Part(int(row["tid"]), row["comm"], int(row["run_ns"]), treatment(row))]
 
 
 def main_blocker(rows: Rows) -> Part | None:

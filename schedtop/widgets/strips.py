@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 
-from rich.cells import cell_len
+from rich.cells import cached_cell_len as cell_len  # without a step in Python for what it knows
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -47,7 +47,7 @@ def _steady_char(char: str) -> str:
 
 def fit(text: str, width: int, right: bool = False) -> str:
     """The text (a `steady` one, if it is from outside) in exactly `width` cells: padded, or cut with `…`."""
-    cells = width_of(text)
+    cells = len(text) if text.isascii() else cell_len(text)
     if cells > width:
         text = clip(text, width)
         cells = width_of(text)
@@ -83,7 +83,7 @@ def _head(text: str, width: int) -> str:
 
 def spans_width(spans: Iterable[Span]) -> int:
     """How many cells a line takes."""
-    return sum(width_of(text) for text, _ in spans)
+    return sum([len(text) if text.isascii() else cell_len(text) for text, _ in spans])
 
 
 def fitted(spans: Spans, width: int) -> list[Span]:
@@ -126,10 +126,12 @@ def side_by_side(left: Sequence[Spans], right: Sequence[Spans], width: int, gutt
 def whole_parts(parts: Iterable[Spans], width: int, separator: Span) -> list[Span]:
     """As many whole parts as fit in a line, in their order; one that does not fit is left out."""
     line: list[Span] = []
+    taken, gap = 0, width_of(separator[0])
     for part in parts:
-        candidate = [*line, separator, *part] if line else list(part)
-        if spans_width(candidate) <= width:
-            line = candidate
+        cells = spans_width(part) + (gap if line else 0)
+        if taken + cells <= width:
+            line += [separator, *part] if line else part
+            taken += cells
     return line
 
 

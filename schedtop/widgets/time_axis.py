@@ -129,8 +129,8 @@ def axis(
 
     def put(place: int, text: str) -> None:
         """Writes a text that fits, with a blank before and after it."""
-        around = range(max(place - 1, 0), min(place + len(text), width) + 1)
-        if 0 <= place <= width - len(text) and not any(taken[cell] for cell in around):
+        around = taken[max(place - 1, 0) : min(place + len(text), width) + 1]
+        if 0 <= place <= width - len(text) and True not in around:
             cells[place : place + len(text)] = text
             taken[place : place + len(text)] = [True] * len(text)
 

@@ -47,15 +47,15 @@ _BODY = re.compile(rb"\x1b\[(?:[5-9]|[1-9]\d+);\d+H")
 """Something is drawn below the header: of a frozen screen only a key does that."""
 
 
-_WINDOW = re.compile(rb"\x1b\[2;(?:9|10)H")
+WINDOW = re.compile(rb"\x1b\[3;1[89]H")
 """The first or second character of `1 s`, `10 s`, `60 s` in the header: only what changes is sent."""
 
 LIVE, _FROZEN = re.compile(rb"LIVE"), re.compile(rb"FROZEN")
 
 KEYS: tuple[tuple[str, bytes, re.Pattern[bytes]], ...] = (
-    ("w", b"w", _WINDOW),
-    ("w", b"w", _WINDOW),
-    ("w", b"w", _WINDOW),
+    ("w", b"w", WINDOW),
+    ("w", b"w", WINDOW),
+    ("w", b"w", WINDOW),
     ("space", b" ", _FROZEN),
     ("down", b"\x1b[B", _BODY),
     ("down", b"\x1b[B", _BODY),

@@ -39,7 +39,8 @@ class Slices:
         unknown = [tid for tid in dict.fromkeys(longest_first.ravel().tolist()) if tid and tid not in self._known]
         for tid in breath.between(unknown[:MOST_TASKS]):
             self._known[tid] = (now_ns, self._of(tid))
-        found = np.array([self._known.get(tid, (0, 0))[1] for tid in tids.ravel().tolist()]).reshape(tids.shape)
+        slices = {tid: known[1] for tid, known in self._known.items()}
+        found = np.array([slices.get(tid, 0) for tid in tids.ravel().tolist()]).reshape(tids.shape)
         rows["slice_ns"], rows["blocker_slice_ns"] = found[:, 0], found[:, 1:]
 
     def _of(self, tid: int) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,8 +117,13 @@ class Meeting(NamedTuple):
 
 
 def meet(one: Member, other: Member, files: WeightFiles) -> Meeting:
-    """Where two tasks meet: the first step from the root down that they do not share."""
-    for step, against in zip(_steps(one, files), _steps(other, files), strict=False):
+    """Where two tasks meet."""
+    return meeting(_steps(one, files), _steps(other, files))
+
+
+def meeting(steps: Sequence[Step], others: Sequence[Step]) -> Meeting:
+    """Where the ways to two tasks part: the first step from the root down that they do not share."""
+    for step, against in zip(steps, others, strict=False):
         if step[0] == against[0]:
             continue
         known = step[1] and against[1]
@@ -146,10 +151,12 @@ def _steps(member: Member, files: WeightFiles) -> list[Step]:
 
 def note_group_weights(tasks: Rows, paths: Mapping[int, str], files: WeightFiles) -> None:
     """Fills `cgroup_weight` of rows of TASK_DTYPE; `paths`: of cgroups by id."""
-    ids, places = np.unique(tasks["cgroup_id"], return_inverse=True)
-    groups = (paths.get(number, "/") for number in ids.tolist())
-    weights = [0 if path == "/" else max(0, files.of_group(path)) for path in groups]
-    tasks["cgroup_weight"] = np.array(weights, np.uint32)[places]
+    ids = tasks["cgroup_id"].tolist()  # few on a quiet host, where np.unique is the more code to pass through
+    weights = dict.fromkeys(ids, 0)
+    for number in weights:
+        if (path := paths.get(number, "/")) != "/":
+            weights[number] = max(0, files.of_group(path))
+    tasks["cgroup_weight"] = [weights[number] for number in ids]
 
 
 def note_weights(
@@ -176,11 +183,12 @@ def note_weights(
     each = _members(rows[waiting], known, paths, inside, breath)
     victims = [each[place] for place in back.tolist()]
     others = _members(blockers[places], known, paths, inside, breath)
-    met: dict[tuple[Member, Member], Meeting] = {}
-    for both in breath.between(zip(victims, others, strict=True)):
-        if both not in met:
-            met[both] = meet(*both, files)
-    found = np.array([met[both] for both in zip(victims, others, strict=True)])
+    pairs = list(zip(victims, others, strict=True))
+    steps: dict[Member, list[Step]] = {}
+    for member in breath.between(dict.fromkeys(known.values())):
+        steps[member] = _steps(member, files)
+    met = {both: meeting(steps[both[0]], steps[both[1]]) for both in breath.between(dict.fromkeys(pairs))}
+    found = np.array([met[both] for both in pairs])
     for name, numbers in zip(
         ("victim_level", "victim_weight", "blocker_level", "blocker_weight"), found.T, strict=True
     ):
@@ -197,10 +205,14 @@ def _members(
     """Of each row; those of one task are one object."""
     found = []
     numbers = (tasks[name].tolist() for name in ("tid", "tgid", "cgroup_id", "sched_class", "policy", "nice"))
-    for facts in breath.between(zip(*numbers, strict=True)):
-        if facts not in known:
+    for facts in zip(*numbers, strict=True):
+        member = known.get(facts)
+        if member is None:
             tid, tgid, cgroup, kind, policy, nice = facts
-            treated = Treatment(SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN)
-            known[facts] = Member(tid, inside(tgid), paths.get(cgroup, ""), replace(treated, nice=nice))
-        found.append(known[facts])
+            treated = Treatment(
+                SchedClass.known(kind) or SchedClass.UNKNOWN, Policy.known(policy) or Policy.UNKNOWN, nice=nice
+            )
+            member = known[facts] = Member(tid, inside(tgid), paths.get(cgroup, ""), treated)
+            breath.take()
+        found.append(member)
     return found

@@ -176,12 +176,8 @@ class Painter:
             text = "".join(texts[first:place])
             self._out.append(text)
             # How wide a terminal draws what is not of one cell, and where it is at the end of a line, is not known.
-            surely = surely and (text.isascii() or all(map(_is_one, texts[first:place])))
+            surely = surely and (text.isascii() or (len(text) == place - first and "" not in texts[first:place]))
         self._at = (end, y) if surely else (-1, -1)
-
-
-def _is_one(text: str) -> bool:
-    return len(text) == 1
 
 
 def _is_alike(texts: Sequence[str], inks: Sequence[Ink]) -> bool:

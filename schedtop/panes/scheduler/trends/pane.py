@@ -198,16 +198,15 @@ class TrendsPane(Pane[View]):
                 self._draw_later(wait_s)
                 return self._with_cursor_of(placed, body)
         values = self._columns.values(placed, cpus)
+        kept = body.charts if body is not None and body.shape == shape else [None] * len(trends)
         charts = []
         for number, trend in enumerate(trends):
             surface_of(self).breathe()
             chart = trend.chart(values)
             if self._by_cpu and trend.by_cpu and chart.lines:
                 chart = replace(chart, lines=lines_by_cpu(trend, placed, view.cpu_ids))
-            scale = scale_of(chart)
             rows = grid.heights[number // grid.across] - 1
-            drawn = canvas(chart, scale, grid.columns, rows) if chart.lines and rows > 0 else []
-            charts.append(Drawn(trend, chart, scale, drawn, "" if chart.lines else _why_none(trend, view)))
+            charts.append(_chart_drawn(trend, chart, grid.columns, rows, view, kept[number]))
         self._body = Body(shape, data, placed, charts, monotonic())
         return self._body
 
@@ -275,6 +274,16 @@ class TrendsPane(Pane[View]):
                 row = with_cursor(row, MARGIN, placed.cursor[1])
             lines.append(fitted([*row, *labels[number : number + 1]], grid.width))
         return lines
+
+
+def _chart_drawn(trend: Trend, chart: Chart, columns: int, rows: int, view: View, kept: Drawn | None) -> Drawn:
+    """The chart with its lines. `kept`: what stands there; on a quiet host many charts are flat, and stay the same."""
+    if not chart.lines:
+        return Drawn(trend, chart, scale_of(chart), [], _why_none(trend, view))
+    if kept is not None and kept.chart == chart:
+        return kept
+    scale = scale_of(chart)
+    return Drawn(trend, chart, scale, canvas(chart, scale, columns, rows) if rows > 0 else [])
 
 
 def _why_none(trend: Trend, view: View) -> str:

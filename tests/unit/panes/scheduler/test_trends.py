@@ -121,6 +121,23 @@ async def test_it_is_drawn_at_most_once_a_second_but_for_what_keys_ask(count_dra
         assert len(count_drawn) == 2 * len(TRENDS)
 
 
+async def test_only_charts_with_other_values_are_drawn_anew(count_drawn: list[str], at: Clock) -> None:
+    frames = list(SyntheticSource(Scenario(frames=300, steal_ratio=0.0)).frames(threading.Event()))
+    history = History(SyntheticSource().host, frames[:290])
+    app = OnePane(TrendsPane())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.pane.show(history.view(ViewSettings()))
+        await pilot.pause()
+        count_drawn.clear()
+        for number in range(290, 296):
+            history.append(frames[number])
+            at(number)
+            app.pane.show(history.view(ViewSettings()))
+        # A line that is flat changes only where it becomes longer: with a new column.
+        assert count_drawn.count("Steal") < count_drawn.count("Context switches a second") == 6
+        assert titles(app) == [trend.title for trend in TRENDS]
+
+
 async def test_the_cursor_moves_without_drawing_and_names_the_values_there(count_drawn: list[str]) -> None:
     frames = list(SyntheticSource(Scenario(frames=20)).frames(threading.Event()))
     history = History(SyntheticSource().host, frames)
