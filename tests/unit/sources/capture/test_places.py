@@ -1,6 +1,7 @@
 """Names of the functions that stacks of a capture hold."""
 
 import numpy as np
+import pytest
 
 from schedtop.capture.events import PLACE_DTYPE
 from schedtop.sources.capture.places import HIDDEN, KernelNames, Places
@@ -27,7 +28,7 @@ def test_frames_without_a_name_are_left_out() -> None:
     assert named((2, 2, 0, 0)) == ((),)
 
 
-def test_names_that_cannot_be_read_are_told(monkeypatch) -> None:
+def test_names_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbols, "_CHILD", "raise ImportError")
     names = KernelNames()
     try:
@@ -38,7 +39,7 @@ def test_names_that_cannot_be_read_are_told(monkeypatch) -> None:
         names.close()
 
 
-def test_hidden_symbols_are_told(monkeypatch) -> None:
+def test_hidden_symbols_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedtop.sources.capture.places.kernel_symbols_hidden", lambda: True)
     names = KernelNames()
     try:
