@@ -10,8 +10,15 @@
 
 #define barrier() asm volatile("" ::: "memory")
 
-/* A field of a structure or record, by its offset, which is a flag. An integer as base: bcc rewrites no such load. */
+/*
+ * A field of a structure or record, by its offset, which is a flag. An integer as base: bcc rewrites no such load.
+ * COPIED_FIELDS: of programs that begin with a pointer which the verifier lets nothing be loaded from.
+ */
+#ifdef COPIED_FIELDS
+#define FIELD(type, base, offset) ((type)pointer_at((u64)(base) + (offset)))
+#else
 #define FIELD(type, base, offset) (*(type *)((u64)(base) + (offset)))
+#endif
 
 /*
  * A pointer in a task_struct that the verifier trusts. Of such a load it asks whether the pointer may be trusted as
@@ -39,7 +46,7 @@
 static __always_inline u64 pointer_at(u64 address)
 {
 #ifdef U64_TYPE
-	return FIELD(u64, ((u64(*)(u64, u32))RDONLY_CAST)(address, U64_TYPE), 0);
+	return *(u64 *)((u64(*)(u64, u32))RDONLY_CAST)(address, U64_TYPE);
 #else
 	u64 value = 0;
 

@@ -14,8 +14,12 @@
 
 static __always_inline struct subject this_task(void)
 {
+#ifdef COPIED_FIELDS
+	u64 task = bpf_get_current_task();
+#else
 	u64 (*get_current_task_btf)(void) = (void *)GET_CURRENT_TASK_BTF;
 	u64 task = get_current_task_btf();
+#endif
 	struct subject who = { .task = task, .tid = FIELD(u32, task, TASK_TID_OFFSET) };
 
 	return who;

@@ -29,7 +29,6 @@
 
 /* Numbers that the kernel's BTF tells. */
 #define BPF_SEQ_WRITE 127
-#define GET_CURRENT_TASK_BTF 158
 #define TASK_ON_RQ_TYPE u32
 #define TASK_ON_CPU_TYPE u32
 #define RDONLY_CAST 65486
@@ -130,12 +129,14 @@
 #define WAKING_TARGET_CPU_FIELD 0
 
 #ifdef FEWEST_FLAGS
+#define COPIED_FIELDS
 
 #define CGROUP_ANCESTORS_ARE_IDS
 #define TASK_PREEMPT_COUNT_OFFSET 0
 #define NEW_THREADS_ARE_YOUNG
 
 #else
+#define GET_CURRENT_TASK_BTF 158
 
 #define BIO_BDEV_OFFSET 0
 #define BDEV_NUMBER_OFFSET 0

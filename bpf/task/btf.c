@@ -55,7 +55,8 @@ static __always_inline void leaves(struct task_config *settings, u64 prev, u64 n
 	thread->maj_flt = FIELD(u64, prev, TASK_MAJ_FLT_OFFSET);
 	*(u64 *)thread->comm = FIELD(u64, prev, TASK_COMM_OFFSET);
 	*(u64 *)(thread->comm + 8) = FIELD(u64, prev, TASK_COMM_OFFSET + 8);
-	if (involuntary)
+	/* Also of one that was woken on its way out: nothing else tells when its wait begins. */
+	if (thread->state == THREAD_RUNNABLE)
 		note_held(thread, prev, now);
 	if (!involuntary || thread->state != THREAD_RUNNABLE || !TID(next))
 		return;

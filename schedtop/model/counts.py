@@ -40,6 +40,7 @@ class Loss:
     tasks_late: int = 0
     ends_unseen: int = 0
     lives_unseen: int = 0
+    waits_ungrouped: int = 0
 
     def __add__(self, other: Loss) -> Loss:
         return _added(self, other)

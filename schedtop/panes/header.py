@@ -55,6 +55,7 @@ LOSS_WORDS = {
     "negative_waits": LossWords("negative wait", "negative waits", "", "negative", "negative"),
     "switches_unseen": LossWords("switch", "switches", "unseen", "unseen", "unseen"),
     "waits_unseen": LossWords("wait", "waits", "unseen", "wait", "waits"),
+    "waits_ungrouped": LossWords("wait", "waits", "in no group", "ungrouped", "ungrouped"),
     "late_ticks": LossWords("late tick", "late ticks", "", "late", "late"),
     "events_missed": LossWords("event", "events", "missed", "missed", "missed"),
     "tasks_late": LossWords("task", "tasks", "read late", "late task", "late tasks"),

@@ -29,9 +29,9 @@ _PACKAGES = Path("usr/lib/python3/dist-packages")
 _PROGRAMS = ("hackbench", "chrt", "taskset", "renice")
 # What schedtop and the tests import; the rest of the environment stays outside.
 _IMPORTED = (
-    "_pytest", "click", "google", "iniconfig", "jinja2", "markdown_it", "markupsafe", "mdurl", "numpy", "packaging",
-    "perfetto", "platformdirs", "pluggy", "prometheus_client", "py", "pygments", "pytest", "pytest_rerunfailures",
-    "rich", "textual", "tomlkit", "typing_extensions",
+    "_pytest", "click", "elftools", "google", "iniconfig", "jinja2", "markdown_it", "markupsafe", "mdurl", "numpy",
+    "packaging", "perfetto", "platformdirs", "pluggy", "prometheus_client", "py", "pygments", "pytest",
+    "pytest_rerunfailures", "rich", "textual", "tomlkit", "typing_extensions",
 )  # fmt: skip
 _STANDARD_LEFT_OUT = ("config-*", "dist-packages", "ensurepip", "idlelib", "lib2to3", "test", "tkinter", "__pycache__")
 _EMPTY = ("dev", "proc", "sys", "tmp", "run", "var", "root", "work", "etc", "usr/bin", "usr/sbin", "usr/lib64")

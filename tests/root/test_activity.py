@@ -285,11 +285,15 @@ def test_page_faults_are_those_of_perf(tmp_path: Path) -> None:
 
 def test_traffic_connections_and_failures(front_end: str) -> None:
     one, row, activity = seen_of(NETWORK, source=front_end)
-    assert (row["tcp_tx_bytes"], row["tcp_rx_bytes"], row["tcp_tx_messages"]) == (25_000, 25_000, 25)
-    # tcpi_bytes_acked, which `ss -i` shows, too; the SYN is a byte there.
-    assert row["tcp_tx_bytes"] == one.truth["acked"] - 1
-    assert (row["udp_tx_bytes"], row["udp_rx_bytes"]) == (3000, 3000)
-    assert (row["udp_tx_packets"], row["udp_rx_packets"]) == (15, 15)
+    traffic = [row[f"tcp_{name}"] for name in ("tx_bytes", "rx_bytes", "tx_messages")]
+    traffic += [row[f"udp_{name}"] for name in ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets")]
+    if "traffic" in activity.unavailable:  # no tracepoint tells it before 6.3
+        assert front_end == "tracepoint"
+        assert traffic == [None] * len(traffic)
+    else:
+        assert traffic == [25_000, 25_000, 25, 3000, 3000, 15, 15]
+        # tcpi_bytes_acked, which `ss -i` shows, too; the SYN is a byte there.
+        assert row["tcp_tx_bytes"] == one.truth["acked"] - 1
     assert (row["tcp_connects"], row["tcp_failures"]) == (4, 3)
     found = {(change["from"], change["to"]): change["count"] for change in document(activity)["tcp_transitions"]}
     assert found["CLOSED", "SYN_SENT"] >= 4
@@ -360,7 +364,8 @@ def test_sums_are_exact_in_a_storm_of_processes(front_end: str, tmp_path: Path) 
     shutil.copy("/bin/sh", shell)
     loop = "i=0; while [ $i -lt 300 ]; do (echo x > /dev/null); i=$((i+1)); done"
     with counting(Scope(comms=("schedtop-storm",)), source=front_end) as taken:
-        with subprocess.Popen([shell, "-c", loop]) as storm:
+        # Called `sh`: busybox, the shell of a guest, does what its name says.
+        with subprocess.Popen(["sh", "-c", loop], executable=shell) as storm:
             storm.wait(100)
         activity = taken()
     data = document(activity)

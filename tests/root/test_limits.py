@@ -19,7 +19,7 @@ from loads import ended, hackbench, load_share, python, stop_all
 from schedtop.sources.host import proc
 from schedtop.sources.kernel import bpf_syscall
 from schedtop.sources.kernel.front_end import BY_CLOCK, choose_front_end
-from schedtop.sources.scheduler.programs import Limits, Programs, build
+from schedtop.sources.scheduler.programs import Limits, Programs, build, lru_spare
 from schedtop.sources.scheduler.source import LiveSource
 
 CPU = 1
@@ -62,6 +62,25 @@ def test_two_live_tasks_in_one_slot_stay_exact(any_front_end: str) -> None:
         assert rows[0]["run_delay_ns"] == pytest.approx(kernel.run_delay_ns, rel=0.03)
         assert abs(int(rows[0]["timeslices"]) - kernel.timeslices) <= 2
         assert abs(int(rows[0]["involuntary_switches"]) - kernel.involuntary) <= 2
+
+
+def test_waits_of_groups_that_made_room_are_counted() -> None:
+    """The kernel drops the groups that were used least and tells nobody: what they had is in no histogram."""
+    limits = Limits(latency_groups=64)
+    most = max(limits.latency_groups, lru_spare())
+    source = collector_with(limits)
+    source.set_grouping("tid")
+    with source, Collector(source) as collector:
+        for _ in range(most + 400):
+            assert os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)[1] == 0
+        time.sleep(0.5)
+    frames = [frame for frame in collector.frames if frame.groups is not None]
+    assert frames
+    waits = sum(frame.latency.histogram().count for frame in frames)
+    grouped = sum(int(frame.groups.counts.sum()) for frame in frames if frame.groups is not None)
+    ungrouped = sum(frame.loss.waits_ungrouped for frame in frames)
+    assert ungrouped > 200
+    assert grouped + ungrouped == pytest.approx(waits, rel=0.02)
 
 
 def test_exited_tasks_leave_the_overflow_map() -> None:

@@ -609,12 +609,14 @@ def test_what_follows_the_return_of_a_quota_is_runnable(quota_group: Path) -> No
 
         task_frame = looked_at(one.pid, look)
     held, states = stopped[1] - stopped[0], task_frame.states
+    edges = 110 * MS + max(0, task_frame.interval_ns - 2000 * MS)  # an emulated processor begins and ends slowly
     # What is under way at either end is in one of the two, or in both in part. Since 6.18 a task that is preempted when
     # its group is stopped is not, until it runs again.
-    assert 0.5 * held - 110 * MS <= states.throttled_ns <= 1.03 * held + 110 * MS
+    assert 0.5 * held - edges <= states.throttled_ns <= 1.03 * held + edges
     assert states.runnable_ns > 0.25 * states.total_ns
     assert states.total_ns == pytest.approx(task_frame.interval_ns, rel=0.001)
-    assert task_frame.waits.sum_ns <= states.runnable_ns + 10 * MS
+    # The first wait may have begun before.
+    assert task_frame.waits.sum_ns <= states.runnable_ns + 10 * MS + task_frame.waits.max_ns
 
 
 @pytest.mark.parametrize("moment", ["require_host_numbers", "choose_task_front_end"])

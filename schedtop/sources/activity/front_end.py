@@ -270,5 +270,8 @@ def _task_flags(btf: Btf) -> list[str]:
         "MAJ_FLT": "maj_flt",
     }
     flags = [f"-DTASK_{name}_OFFSET={btf.offset('task_struct', field)}" for name, field in places.items()]
-    # Since 5.11.
-    return [*flags, f"-DGET_CURRENT_TASK_BTF={btf.enumerator('bpf_func_id', 'BPF_FUNC_get_current_task_btf')}"]
+    try:
+        number = btf.enumerator("bpf_func_id", "BPF_FUNC_get_current_task_btf")
+    except BtfError:  # before 5.11: each field is copied by a call of the kernel
+        return [*flags, "-DCOPIED_FIELDS"]
+    return [*flags, f"-DGET_CURRENT_TASK_BTF={number}"]

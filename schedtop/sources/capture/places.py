@@ -7,12 +7,17 @@ import numpy.typing as npt
 
 from schedtop.capture.events import PLACE_DTYPE
 from schedtop.model.rows import Rows
-from schedtop.sources.kernel.symbols import KERNEL, Symbols
+from schedtop.sources.kernel.symbols import KERNEL, Symbols, kernel_symbols_hidden
 
 Addresses = npt.NDArray[np.uint64]
 
 _OURS = ("bpf_", "__bpf_", "__traceiter_", "perf_trace_", "trace_call_bpf", "perf_tp_", "trace_event_")
 """How the frames begin that a tracepoint and its program put on top of what it is about."""
+
+HIDDEN = (
+    "the kernel hides its symbols (CAP_SYSLOG shows them, with sysctl kernel.kptr_restrict below 2): "
+    "where tasks sleep is known by their system calls alone"
+)
 
 
 class KernelNames:
@@ -28,8 +33,15 @@ class KernelNames:
             self._symbols.close()
             self._symbols = None
 
+    @property
+    def trouble(self) -> str:
+        """Why functions that were asked for have no names; empty: they have."""
+        if not self._symbols:
+            return ""
+        return self._symbols.failure or (HIDDEN if kernel_symbols_hidden() else "")
+
     def of(self, addresses: list[int]) -> dict[int, str]:
-        """Those of these addresses, and of others."""
+        """Those of these addresses, and of others; empty where there is none."""
         new = [address for address in addresses if address not in self._names]
         if new:
             self._symbols = self._symbols or Symbols()
@@ -79,9 +91,9 @@ class Places:
 
 
 def _functions(stacks: Addresses, names: KernelNames) -> list[list[str]]:
-    """The functions of each stack, without those of the tracepoint."""
+    """The functions of each stack, without those of the tracepoint and those without a name."""
     known = names.of(np.unique(stacks[stacks > 0]).tolist())
     return [
-        [name for address in stack if address and not (name := known[address]).startswith(_OURS)]
+        [name for address in stack if address and (name := known[address]) and not name.startswith(_OURS)]
         for stack in stacks.tolist()
     ]

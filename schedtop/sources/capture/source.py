@@ -140,7 +140,12 @@ class CaptureSource:
             ended_early=ended_early,
             lost_in_interrupts=lost.interrupting,
             missing=self._front_end.missing,
-            unavailable=self.unavailable | _without_rings(sorted(online - set(cpus))) | self._without_queues(),
+            unavailable={
+                **self.unavailable,
+                **_without_rings(sorted(online - set(cpus))),
+                **self._without_queues(),
+                **({"functions": trouble} if (trouble := self._functions.trouble) else {}),
+            },
             places=places,
             stacks=stacks,
             held=held,

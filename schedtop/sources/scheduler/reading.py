@@ -88,9 +88,9 @@ class Reading:
     """Counters, gauges and settings at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
 
     Cumulative: `cpus` (rows of `struct cpu_state`), `stat`, `pressure`, `own`, `late_ticks`, `events_missed`,
-    `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`), `interrupts` (`None`
-    while they are not timed). Gauges: `queue_length`, `sched_ext` and `cgroups`. `epoch` is the number of the
-    interval that ends here, `since_last` what is of that interval alone, `threshold_ns` what held in it.
+    `waits_ungrouped`, `throttling` (rows of THROTTLING_DTYPE), `groups`, `queues` (rows of `struct queue_samples`),
+    `interrupts` (`None` while they are not timed). Gauges: `queue_length`, `sched_ext` and `cgroups`. `epoch` is the
+    number of the interval that ends here, `since_last` what is of that interval alone, `threshold_ns` what held in it.
     `blocked` lacks `small_pairs_ns`; `idle_ns` (CPUs,) includes the idle period under
     way; `overhead` is `own` with the switches that the time of our programs is for. `sampled_cpus`: their run queues
     are sampled from here on. `infers_throttling`: the kernel does not tell which waits are of throttled tasks.
@@ -107,6 +107,7 @@ class Reading:
     since_last: SinceLast = field(default_factory=SinceLast)
     late_ticks: int = 0
     events_missed: int = 0
+    waits_ungrouped: int = 0
     throttling: Rows = field(default_factory=lambda: np.zeros(0, THROTTLING_DTYPE))
     groups: GroupLatency | None = None
     queues: Rows | None = None
@@ -128,7 +129,8 @@ class Reading:
         own = self.own
         if own.bpf_ns is not None:
             own = replace(own, bpf_switches=int(self.cpus["switches"].sum()))
-        self.loss = Loss(**self._sums(_KERNEL_LOSS), late_ticks=self.late_ticks, events_missed=self.events_missed)
+        own_losses = {name: getattr(self, name) for name in ("late_ticks", "events_missed", "waits_ungrouped")}
+        self.loss = Loss(**self._sums(_KERNEL_LOSS), **own_losses)
         self.blocked = Attribution(**self._sums(_KERNEL_ATTRIBUTION))
         self.overhead = own
         self.idle_ns = _idle_ns(self.cpus, self.time_ns)

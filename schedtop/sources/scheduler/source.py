@@ -33,6 +33,7 @@ from schedtop.sources.scheduler.blamed import in_order, pair_rows, slow_wait_row
 from schedtop.sources.scheduler.caused import OwnTasks, caused
 from schedtop.sources.scheduler.causes import note_domains
 from schedtop.sources.scheduler.cut import copy_at_cut
+from schedtop.sources.scheduler.group_reader import GroupReader
 from schedtop.sources.scheduler.idle import IdleTimes
 from schedtop.sources.scheduler.idle_cpus import Reach, note_idle_cpus
 from schedtop.sources.scheduler.interrupted_pairs import with_interrupts
@@ -115,7 +116,7 @@ class LiveSource:
         self._processes = ProcessNames()
         self._affinities, self._slices = Affinities(), Slices(pid_numbers().inside)
         self._running, self._idle = Running(), IdleTimes()
-        self._sched_ext = SchedExt()
+        self._sched_ext, self._group_reader = SchedExt(), GroupReader()
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
         self._late_ticks = 0
@@ -258,6 +259,7 @@ class LiveSource:
             own=self._files.own_cost(programs.run_ns()),
             late_ticks=self._late_ticks,
             events_missed=programs.misses(by_turns=self._is_paced) + self._interrupts.misses(),
+            waits_ungrouped=self._group_reader.waits_ungrouped,
             queue_length=queued,
             throttling=self._quota_statistics(cgroups),
             groups=groups,
@@ -409,9 +411,4 @@ class LiveSource:
         """The cumulative latency of the groups that were asked for, if the front end can tell them apart."""
         if not self._groups or not self._grouping or (self._task_cgroups and self._grouping not in ("tid", "tgid")):
             return None
-        rows = self._programs.group_latency()
-        rows = rows[rows["grouping"] == GROUPINGS.index(self._grouping)]
-        rows = rows[np.argsort(rows["id"])]
-        return GroupLatency(
-            self._grouping, rows["id"].astype(np.int64), rows["latency"], rows["wait_sum_ns"].astype(np.int64)
-        )
+        return self._group_reader.read(self._programs, self._grouping, GROUPINGS.index(self._grouping))

@@ -1,6 +1,7 @@
 """The parts of `make test-kernels` that need no machine: which kernels and tests, and what becomes of the results."""
 
 import ast
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from tests.kernels.__main__ import _short
 from tests.kernels.chosen import _EXACT, chosen, front_end_of
 from tests.kernels.control import has_stood, note_stood
 from tests.kernels.emulator import Emulator, backport
+from tests.kernels.guest_root import _IMPORTED
 from tests.kernels.machine import Processors, last_words
 from tests.kernels.packages import Unavailable, choose, packages
 from tests.kernels.table import BEGIN, END, Result, updated
@@ -54,6 +56,16 @@ def test_every_chosen_test_is_there() -> None:
         assert name in {function.name for function in functions if isinstance(function, ast.FunctionDef)}
     assert set(chosen(quick=True, words="")) < set(chosen(quick=False, words=""))
     assert chosen(quick=False, words="ctxt") == ["tests/root/test_ground_truth.py::test_switches_match_ctxt"]
+
+
+def test_a_guest_has_all_that_schedtop_imports() -> None:
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "schedtop").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    packages_used = {name.partition(".")[0] for name in imported} - {"schedtop", *sys.stdlib_module_names}
+    # What draws charts stays outside, and bcc comes by itself.
+    assert packages_used - {"bcc", "matplotlib", "plotext"} <= set(_IMPORTED)
 
 
 def test_the_exact_tests_are_some_of_all_and_each_word_of_theirs_finds_one() -> None:

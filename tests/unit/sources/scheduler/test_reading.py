@@ -372,9 +372,10 @@ def test_every_loss_is_the_sum_over_cpus_since_the_last_reading() -> None:
         earlier[name], later[name] = [1, 0], [1 + count, 10]
     later["switches_unseen"], later["waits_unseen"] = [1, 2], [4, 5]
     frame = difference(
-        reading(0, cpus=earlier, late_ticks=2, events_missed=1), reading(MS, cpus=later, late_ticks=5, events_missed=8)
+        reading(0, cpus=earlier, late_ticks=2, events_missed=1, waits_ungrouped=5),
+        reading(MS, cpus=later, late_ticks=5, events_missed=8, waits_ungrouped=9),
     )
-    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 9, 3, 7)
+    assert frame.loss == Loss(11, 12, 13, 14, 15, 3, 9, 3, 7, waits_ungrouped=4)
 
 
 def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:
