@@ -19,6 +19,7 @@
 #include "../memory.h"
 #include "../socket.h"
 #include "../syscalls.h"
+#include "../tcp_change.h"
 
 /* A test makes them small, to see them full. */
 #ifndef ACTIVITY_SLOTS
@@ -182,26 +183,13 @@ struct activity_device {
 	u64 ns[2];
 };
 
-/* A change of a TCP connection's state; addresses as the network has them. */
-struct activity_change {
-	u64 position; /* which one of this CPU it is, from 1; 0: it is being written */
-	u64 time_ns;
-	u64 local[2];
-	u64 remote[2];
-	u32 family;
-	u32 old_state;
-	u32 new_state;
-	u16 local_port;
-	u16 remote_port;
-};
-
 BPF_F_TABLE("array", u32, struct activity_config, config, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct activity_task, tasks, ACTIVITY_SLOTS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, u64, touched, ACTIVITY_SLOTS, BPF_F_MMAPABLE); /* each slot's epoch, side by side */
 BPF_F_TABLE("array", u32, struct activity_call, calls, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct activity_loss, loss, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, u64, transitions, CONNECTION_STATES *CONNECTION_STATES, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct activity_change, changes, CHANGES, BPF_F_MMAPABLE); /* so many for each CPU */
+BPF_F_TABLE("array", u32, struct tcp_change, changes, CHANGES, BPF_F_MMAPABLE); /* so many for each CPU */
 BPF_F_TABLE("array", u32, u64, change_counts, 1, BPF_F_MMAPABLE); /* one for each CPU */
 BPF_TABLE("hash", u32, struct activity_task, overflow, ACTIVITY_OVERFLOW);
 BPF_TABLE("hash", u32, u32, claims, MOST_CLAIMS);
@@ -698,36 +686,28 @@ static __always_inline void count_retransmits(u64 sock, u32 segments)
 }
 
 /* A place for a change, to be filled in and handed over with end_change(). */
-static __always_inline struct activity_change *begin_change(u32 old_state, u32 new_state)
+static __always_inline struct tcp_change *begin_change(u32 old_state, u32 new_state)
 {
 	u32 cpu = bpf_get_smp_processor_id(), at;
 	u64 *count = change_counts.lookup(&cpu);
-	struct activity_change *change;
+	struct tcp_change *change;
 
 	if (!count || !configuration() || old_state == new_state)
 		return NULL;
 	at = cpu * CHANGES + (*count & (CHANGES - 1));
 	change = changes.lookup(&at);
-	if (!change)
-		return NULL;
-	change->position = 0;
-	barrier();
-	change->time_ns = bpf_ktime_get_ns();
-	change->old_state = old_state;
-	change->new_state = new_state;
-	change->local[0] = change->local[1] = 0;
-	change->remote[0] = change->remote[1] = 0;
+	if (change)
+		open_change(change, old_state, new_state);
 	return change;
 }
 
-static __always_inline void end_change(struct activity_change *change)
+static __always_inline void end_change(struct tcp_change *change)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	u64 *count = change_counts.lookup(&cpu);
 
-	barrier();
 	if (count)
-		change->position = ++*count;
+		close_change(change, ++*count);
 }
 
 static __always_inline void count_end(struct activity_flow *flow, bool was_reset)

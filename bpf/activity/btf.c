@@ -399,34 +399,13 @@ int fexit_inet6_recvmsg(u64 *ctx)
 	return 0;
 }
 
-/* Before the change: of a connection that ends the ports are still there. */
 static __always_inline void note_change(u64 sock, u32 old_state, u32 new_state)
 {
-	struct activity_change *change = begin_change(old_state, new_state);
-	u16 source = 0;
+	struct tcp_change *change = begin_change(old_state, new_state);
 
 	if (!change)
 		return;
-	change->family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
-	change->local_port = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
-	change->remote_port = HOST_ORDER(FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET));
-#ifdef SOCK_SOURCE_PORT_OFFSET
-	if (!change->local_port) {
-		source = pointer_at(sock + SOCK_SOURCE_PORT_OFFSET);
-		change->local_port = HOST_ORDER(source);
-	}
-#endif
-	if (change->family == AF_INET) {
-		change->local[0] = FIELD(u32, sock, SOCK_LOCAL_OFFSET);
-		change->remote[0] = FIELD(u32, sock, SOCK_REMOTE_OFFSET);
-	} else {
-#ifdef SOCK_LOCAL6_OFFSET
-		change->local[0] = pointer_at(sock + SOCK_LOCAL6_OFFSET);
-		change->local[1] = pointer_at(sock + SOCK_LOCAL6_OFFSET + 8);
-		change->remote[0] = pointer_at(sock + SOCK_REMOTE6_OFFSET);
-		change->remote[1] = pointer_at(sock + SOCK_REMOTE6_OFFSET + 8);
-#endif
-	}
+	change_of_socket(change, sock);
 	end_change(change);
 }
 

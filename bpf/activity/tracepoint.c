@@ -201,22 +201,11 @@ int tracepoint_sock_recv_length(void *ctx)
 #ifdef HAVE_INET_SOCK_SET_STATE
 static __always_inline void note_change(void *ctx, u32 old_state, u32 new_state)
 {
-	struct activity_change *change = begin_change(old_state, new_state);
+	struct tcp_change *change = begin_change(old_state, new_state);
 
 	if (!change)
 		return;
-	change->family = FIELD(u16, ctx, INET_SOCK_SET_STATE_FAMILY_FIELD);
-	change->local_port = FIELD(u16, ctx, INET_SOCK_SET_STATE_SPORT_FIELD);
-	change->remote_port = FIELD(u16, ctx, INET_SOCK_SET_STATE_DPORT_FIELD);
-	if (change->family == AF_INET) {
-		change->local[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_SADDR_FIELD);
-		change->remote[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_DADDR_FIELD);
-	} else {
-		change->local[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD);
-		change->local[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD + 8);
-		change->remote[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD);
-		change->remote[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD + 8);
-	}
+	change_of_record(change, ctx);
 	end_change(change);
 }
 

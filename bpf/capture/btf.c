@@ -89,3 +89,14 @@ int btf_sched_migrate_task(u64 *ctx)
 	close_ring(&ring);
 	return 0;
 }
+
+#ifdef HAVE_ITER_TASK
+int iter_task(u64 *ctx)
+{
+	u64 task = ctx[1];
+
+	if (task)
+		note_running(task, TID(task), PRIO(task), FIELD(u32, task, TASK_CPU_OFFSET));
+	return 0;
+}
+#endif

@@ -64,6 +64,9 @@ struct capture_cpu {
 	u64 stacks; /* taken so far, path.h */
 	u64 stacks_refused; /* by the kernel: some have tasks of which it gives none */
 	u64 regs_in_stack; /* registers.h */
+	u64 look; /* capture_config.look when a task had it, path.h */
+	u32 had_by; /* that task */
+	s32 had_prio;
 	u32 names_told[NAMES_TOLD]; /* name_key() of tasks with names in the ring, by the low bits of their tids */
 };
 
@@ -79,6 +82,7 @@ struct capture_config {
 	u64 ring_events; /* of each CPU, a power of two */
 	u64 least_sleep_ns; /* shorter ones have no stack, path.h */
 	u64 any_held; /* written by path.h: a quota has held a task back */
+	u64 look; /* goes up by one before each look at all tasks, path.h */
 };
 
 BPF_F_TABLE("array", u32, struct capture_event, events, 1, BPF_F_MMAPABLE);

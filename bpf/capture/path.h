@@ -160,6 +160,26 @@ static __always_inline void path_comes(struct ring *ring, u64 task, u32 tid)
 	commit(ring);
 }
 
+#ifdef HAVE_ITER_TASK
+/* Of an iterator over all tasks: which of them has a CPU now. Where no task has one, nothing is noted. */
+static __always_inline void note_running(u64 task, u32 tid, s32 prio, u32 cpu_id)
+{
+	struct capture_cpu *cpu;
+	struct capture_config *settings;
+	u32 zero = 0;
+
+	if (!FIELD(TASK_ON_CPU_TYPE, task, TASK_ON_CPU_OFFSET))
+		return;
+	settings = config.lookup(&zero);
+	cpu = cpus.lookup(&cpu_id);
+	if (!settings || !cpu)
+		return;
+	cpu->had_by = tid;
+	cpu->had_prio = prio;
+	cpu->look = settings->look;
+}
+#endif
+
 /* A task is moved to another queue. */
 static __always_inline void path_moves(struct ring *ring, u64 task, u32 tid)
 {

@@ -321,35 +321,15 @@ static __always_inline bool is_known_inode(u64 sock)
 int btf_inet_sock_set_state(u64 *ctx)
 {
 	u64 sock = ctx[0];
-	u32 remote = FIELD(u16, sock, SOCK_REMOTE_PORT_OFFSET), local = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
-	struct task_change *change;
-	u16 source = 0;
+	u32 local = FIELD(u16, sock, SOCK_LOCAL_PORT_OFFSET);
+	struct tcp_change *change;
 
 	if (ctx[1] == ctx[2] || !is_open() || !is_mine(sock, ctx[1], ctx[2], local, is_known_inode(sock)))
 		return 0;
-#ifdef SOCK_SOURCE_PORT_OFFSET
-	if (!local) {
-		/* Of a larger structure than what the verifier knows it to be. */
-		bpf_probe_read_kernel(&source, sizeof(source), (void *)(sock + SOCK_SOURCE_PORT_OFFSET));
-		local = HOST_ORDER(source);
-	}
-#endif
 	change = begin_change(ctx[1], ctx[2]);
 	if (!change)
 		return 0;
-	change->family = FIELD(u16, sock, SOCK_FAMILY_OFFSET);
-	change->protocol = FIELD(u16, sock, SOCK_PROTOCOL_OFFSET);
-	change->local_port = local;
-	change->remote_port = HOST_ORDER(remote);
-	if (change->family == AF_INET) {
-		change->local[0] = FIELD(u32, sock, SOCK_LOCAL_OFFSET);
-		change->remote[0] = FIELD(u32, sock, SOCK_REMOTE_OFFSET);
-	} else {
-#ifdef SOCK_LOCAL6_OFFSET
-		bpf_probe_read_kernel(change->local, 16, (void *)(sock + SOCK_LOCAL6_OFFSET));
-		bpf_probe_read_kernel(change->remote, 16, (void *)(sock + SOCK_REMOTE6_OFFSET));
-#endif
-	}
+	change_of_socket(change, sock);
 	end_change(change, sock);
 	return 0;
 }

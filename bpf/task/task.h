@@ -17,6 +17,7 @@
 #include "../memory.h"
 #include "../socket.h"
 #include "../syscalls.h"
+#include "../tcp_change.h"
 #include "../throttling.h"
 #include "../woken_by.h"
 
@@ -160,19 +161,6 @@ struct task_slow_call {
 	s32 call;
 };
 
-struct task_change {
-	u64 position;
-	u64 time_ns;
-	u32 old_state;
-	u32 new_state;
-	u16 family;
-	u16 protocol;
-	u16 local_port;
-	u16 remote_port;
-	u64 local[2]; /* 4 or 16 bytes, network order */
-	u64 remote[2];
-};
-
 BPF_F_TABLE("array", u32, struct task_config, config, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_totals, totals, 1, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_cpu, cpus, 1, BPF_F_MMAPABLE);
@@ -180,7 +168,7 @@ BPF_F_TABLE("array", u32, struct task_call, calls, MOST_CALLS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_io, io, 2 * IO_KINDS, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_traffic, traffic, 4, BPF_F_MMAPABLE);
 BPF_F_TABLE("array", u32, struct task_slow_call, slow_calls, 1, BPF_F_MMAPABLE);
-BPF_F_TABLE("array", u32, struct task_change, changes, 1, BPF_F_MMAPABLE);
+BPF_F_TABLE("array", u32, struct tcp_change, changes, 1, BPF_F_MMAPABLE);
 BPF_TABLE("hash", u32, struct task_thread, threads, MOST_THREADS);
 BPF_TABLE("hash", struct task_peer_key, struct task_peer, peers, MOST_PEERS);
 /* Sockets that the task is known to use, by address; others by the inode of their descriptor, or by local port. */
@@ -678,37 +666,29 @@ static __always_inline bool is_open(void)
 }
 
 /* A place for a connection's change, to be handed over with end_change(). */
-static __always_inline struct task_change *begin_change(u32 old_state, u32 new_state)
+static __always_inline struct tcp_change *begin_change(u32 old_state, u32 new_state)
 {
 	u32 cpu = bpf_get_smp_processor_id(), index;
 	struct task_cpu *place = cpus.lookup(&cpu);
-	struct task_change *change;
+	struct tcp_change *change;
 
 	if (!place)
 		return NULL;
 	index = cpu * CHANGES + (place->changes & (CHANGES - 1));
 	change = changes.lookup(&index);
-	if (!change)
-		return NULL;
-	change->position = 0;
-	barrier();
-	change->time_ns = bpf_ktime_get_ns();
-	change->old_state = old_state;
-	change->new_state = new_state;
-	change->local[0] = change->local[1] = 0;
-	change->remote[0] = change->remote[1] = 0;
+	if (change)
+		open_change(change, old_state, new_state);
 	return change;
 }
 
-static __always_inline void end_change(struct task_change *change, u64 sock)
+static __always_inline void end_change(struct tcp_change *change, u64 sock)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct task_cpu *place = cpus.lookup(&cpu);
 
 	if (!place)
 		return;
-	barrier();
-	change->position = ++place->changes;
+	close_change(change, ++place->changes);
 	if (change->new_state == TCP_CLOSE)
 		sockets.delete(&sock);
 	else

@@ -177,26 +177,14 @@ int tracepoint_inet_sock_set_state(void *ctx)
 	u32 old_state = FIELD(u32, ctx, INET_SOCK_SET_STATE_OLDSTATE_FIELD);
 	u32 new_state = FIELD(u32, ctx, INET_SOCK_SET_STATE_NEWSTATE_FIELD);
 	u32 local = FIELD(u16, ctx, INET_SOCK_SET_STATE_SPORT_FIELD);
-	struct task_change *change;
+	struct tcp_change *change;
 
 	if (old_state == new_state || !is_open() || !is_mine(sock, old_state, new_state, local, false))
 		return 1;
 	change = begin_change(old_state, new_state);
 	if (!change)
 		return 1;
-	change->family = FIELD(u16, ctx, INET_SOCK_SET_STATE_FAMILY_FIELD);
-	change->protocol = FIELD(u16, ctx, INET_SOCK_SET_STATE_PROTOCOL_FIELD);
-	change->local_port = local;
-	change->remote_port = FIELD(u16, ctx, INET_SOCK_SET_STATE_DPORT_FIELD);
-	if (change->family == AF_INET) {
-		change->local[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_SADDR_FIELD);
-		change->remote[0] = FIELD(u32, ctx, INET_SOCK_SET_STATE_DADDR_FIELD);
-	} else {
-		change->local[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD);
-		change->local[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_SADDR_V6_FIELD + 8);
-		change->remote[0] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD);
-		change->remote[1] = FIELD(u64, ctx, INET_SOCK_SET_STATE_DADDR_V6_FIELD + 8);
-	}
+	change_of_record(change, ctx);
 	end_change(change, sock);
 	return 1;
 }

@@ -105,6 +105,7 @@ class Capture:
     `interrupts`: by tid and time of a wakeup the interrupt that it came from, where they were timed; then
     `interruptions` (INTERRUPTION_DTYPE, `source` an index into `interrupt_names`) are all that took time, and
     `lost_interrupts` how many came too fast to be in either.
+    `unswitched`: what had the CPUs all the time that have no switch and lost none, tid (0: idle) and priority.
     `lost_in_interrupts`, `lost_places` and `refused_places` (stacks): as in `all_lost`.
     """
 
@@ -133,6 +134,7 @@ class Capture:
     interruptions: Rows = field(default_factory=lambda: np.empty(0, INTERRUPTION_DTYPE))
     interrupt_names: tuple[str, ...] = ()
     lost_interrupts: int = 0
+    unswitched: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     task_names: Names = field(init=False, compare=False, repr=False)
     """The names of all tasks at all times."""
 

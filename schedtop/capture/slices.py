@@ -84,11 +84,13 @@ def unseen_switches(capture: Capture) -> int:
 def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]:
     """The tasks that held a CPU, idle among them, and how many switches were not seen.
 
-    Each switch ends what ran before it and begins what runs after. What ran before the first one ran since the start.
+    Each switch ends what ran before it and begins what runs after. What ran before the first one ran since the start;
+    without any switch it is what was asked for.
     """
     rows = switches[switches["seen_on"] == cpu]
     if not len(rows):
-        return np.empty(0, RUN_DTYPE), 0
+        had = capture.unswitched.get(cpu)
+        return np.array([(capture.start_ns, capture.end_ns, had[0], cpu, had[1])] if had else [], RUN_DTYPE), 0
     after = np.empty(len(rows), RUN_DTYPE)
     after["start_ns"], after["tid"], after["prio"] = rows["time_ns"], rows["other_tid"], rows["other_prio"]
     after["end_ns"] = np.append(rows["time_ns"][1:], capture.end_ns)

@@ -94,7 +94,7 @@ class Timeline:
     def had_cpu(self, cpu: int, start_ns: int, end_ns: int) -> tuple[Behind, ...]:
         """What had a CPU from `start_ns` to `end_ns`, most time first; the times add up to that."""
         runs, starts = self._runs.get(cpu, (None, []))
-        if runs is None or not starts:
+        if runs is None or not (starts or cpu in self.capture.unswitched):
             return (Behind(UNKNOWN_TID, "unknown", end_ns - start_ns),)
         low = max(0, bisect_right(starts, start_ns) - 1)
         high = bisect_left(starts, end_ns)

@@ -27,7 +27,7 @@ from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
 from schedtop.path.segments import Episode
 from schedtop.path.targets import EVERY_TASK, Targets
-from schedtop.path.timeline import NO_WAKEUP, NOT_SEEN
+from schedtop.path.timeline import NO_WAKEUP, NOT_SEEN, Timeline
 from schedtop.sources.capture.front_end import choose_capture_front_end
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.capture.window import Window
@@ -284,6 +284,57 @@ def test_lost_events_cut_paths_and_say_so(chain: Chain) -> None:
     every = [one for each in (paths, mine) for episode in each.episodes for one in episode.segments]
     reasons = {one.reason for one in every if one.state == "unknown"}
     assert any("lost" in reason for reason in reasons) or paths.unclear.count
+
+
+ALONE = """
+import os, sys, time
+os.sched_setaffinity(0, {1})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
+print(flush=True)
+end = time.monotonic() + 0.6
+while time.monotonic() < end: pass
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+time.sleep(60)
+"""
+"""Has CPU 1 for 0.6 s, less than the kernel lets a real-time task have it in a second."""
+
+
+@pytest.mark.parametrize("by_window", [False, True])
+def test_a_cpu_without_a_switch_was_of_the_task_that_had_it(by_window: bool) -> None:
+    """A real-time task that sleeps never is in no switch: the queue behind it has its name all the same."""
+    for _ in range(3):
+        # The victim is queued there from its beginning: only the hog's end lets it run.
+        with CaptureSource("btf", path_ns=NS_PER_MS) as source:
+            window = Window(source, NS_PER_S // 20) if by_window else None
+            hog, victim = python(ALONE, stdout=subprocess.PIPE), None
+            try:
+                assert hog.stdout
+                hog.stdout.readline()
+                victim = python(SPIN)
+                os.sched_setaffinity(victim.pid, {1})
+                if window:
+                    for _ in range(8):
+                        window.poll()
+                        time.sleep(0.02)
+                    capture = window.capture()
+                else:
+                    capture = source.take(NS_PER_S // 10, threading.Event())
+            finally:
+                for process in (hog, victim):
+                    if process:
+                        process.kill()
+                        process.wait()
+        switches = capture.events[(capture.events["kind"] == SWITCH) & (capture.events["seen_on"] == 1)]
+        if not len(switches):
+            break
+    else:
+        pytest.skip("something else took the CPU each time")
+    assert capture.unswitched[1][0] == hog.pid
+    assert capture.task_names.name(hog.pid).startswith("python")
+    timeline = Timeline(capture)
+    had = timeline.had_cpu(1, capture.start_ns, capture.end_ns)
+    assert [(part.tid, part.time_ns) for part in had] == [(hog.pid, capture.end_ns - capture.start_ns)]
+    assert [one.state for one in timeline.between(hog.pid, capture.start_ns, capture.end_ns)] == ["running"]
 
 
 def test_tracepoints_tell_the_same_chain_without_places(chain: Chain) -> None:

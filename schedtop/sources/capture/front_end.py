@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 from schedtop.model.source import SourceError
-from schedtop.sources.kernel.btf import Btf
+from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import (
     FrontEnd,
@@ -88,7 +88,17 @@ def _btf_front_end(btf: Btf, *, path: bool) -> FrontEnd:
     more += offset_flags(btf, RQ_CURRENT=("rq", "curr"))
     flags += [flag for flag in dict.fromkeys(more) if flag not in flags]
     events = {event: btf.typedef_id(f"btf_trace_{event}") for event in EVENTS if btf.has_typedef(f"btf_trace_{event}")}
-    return FrontEnd("btf", tuple(flags), events, _missing(events))
+    iterators = _iterators(btf) if path else {}
+    flags += ["-DHAVE_ITER_TASK"] if iterators else []
+    return FrontEnd("btf", tuple(flags), events, _missing(events), iterators=iterators)
+
+
+def _iterators(btf: Btf) -> dict[str, int]:
+    """What looks at all tasks for those that have a CPU, where the kernel has that (5.8)."""
+    try:
+        return {"task": btf.function_id("bpf_iter_task")} if btf.has_field("task_struct", "on_cpu") else {}
+    except BtfError:
+        return {}
 
 
 def _tracepoint_front_end() -> FrontEnd:

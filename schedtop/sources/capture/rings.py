@@ -19,6 +19,8 @@ from schedtop.capture.events import (
 )
 from schedtop.model.rows import Integers, Rows
 from schedtop.sources.capture.places import Addresses, Places
+from schedtop.sources.host.topology import online_cpus
+from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.compiler import Compiled
 from schedtop.sources.kernel.constants import CAPTURE, CAPTURE_PATH
 from schedtop.sources.kernel.front_end import FrontEnd
@@ -34,6 +36,11 @@ SAME = {
     "woken_by": "woken_by",
 }
 """Fields of EVENT_DTYPE, and those of `struct capture_event` that they are."""
+
+
+_ALL_TASKS = "iter_task"
+IDLE_PRIO = 120
+"""Of the idle tasks (init_idle() of kernel/sched/core.c)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +72,7 @@ class Rings(Loader):
 
     def __init__(self, front_end: FrontEnd, compiled: Compiled, cpus: int, buffer_bytes: int) -> None:
         """Loads and attaches; nothing is captured until `open`. Raises SourceError."""
-        super().__init__(compiled, front_end.hooks)
+        super().__init__(compiled, front_end.hooks, optional=(_ALL_TASKS,))
         share = max(2, buffer_bytes // compiled.maps["events"].value_bytes // cpus)
         self.size = 1 << share.bit_length() - 1
         with self._opening():
@@ -92,6 +99,20 @@ class Rings(Loader):
     def take_stacks_from(self, least_ns: int) -> None:
         """Has the kernel side take the stacks of sleeps that are at least so long."""
         self._config["least_sleep_ns"] = least_ns
+
+    def running(self) -> dict[int, tuple[int, int]]:
+        """By CPU what has it now: tid and priority, tid 0 for idle. Nothing if this kernel cannot be asked."""
+        links = self._attached.get(_ALL_TASKS, ())
+        self._config["look"] = look = int(self._config["look"][0]) + 1
+        online = online_cpus() if links else ()
+        for link in links:
+            calls.read_iterator(link)
+        had = self.cpus["look"] == look
+        return {
+            cpu: (int(self.cpus["had_by"][cpu]), int(self.cpus["had_prio"][cpu])) if had[cpu] else (0, IDLE_PRIO)
+            for cpu in online
+            if cpu < len(self.cpus)
+        }
 
     def places(self, cpu: int, rows: Rows) -> tuple[Rows, Addresses]:
         """The stacks that rows of a CPU tell of, as far as they are still there, in PLACE_DTYPE and by address."""
@@ -153,6 +174,13 @@ class Taken:
                 self.pieces.setdefault(cpu, []).append(rows)
                 self.count += len(rows)
                 self._take_places(rings, cpu, rows[_kinds(rows) == model.STACK])
+
+    def switched(self, cpu: int, since_ns: int) -> bool:
+        """Whether that CPU has a switch in it since then; the last ones are looked at first."""
+        for rows in reversed(self.pieces.get(cpu, ())):
+            if ((_kinds(rows) == model.SWITCH) & (rows["time_ns"] >= since_ns)).any():
+                return True
+        return False
 
     def _take_places(self, rings: Rings, cpu: int, rows: Rows) -> None:
         """Their ring is small: before it goes round."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +40,11 @@ from schedtop.sources.kernel.syscalls import syscall_names
 DEFAULT_BUFFER_BYTES = 64 << 20
 MOST_EVENTS = 4_000_000
 """What a capture holds: then it ends. That is 128 MB in a ring's form, and about 1 GB of Chrome's JSON on disk."""
+
+Running = Mapping[int, tuple[int, int]]
+"""What has a CPU, by that: tid and priority."""
+
+NOTHING: Running = MappingProxyType({})
 
 POLL_NS = 20 * NS_PER_MS
 LEAD_NS = 2 * NS_PER_MS
@@ -83,6 +89,7 @@ class CaptureSource:
     def take(self, duration_ns: int, stop: threading.Event) -> Capture:
         """What happens from now on for `duration_ns`; less if `stop` is set or there is too much. Once a source."""
         rings, taken, ended_early, online = self.rings, Taken(), "", set(online_cpus())
+        running: Running | None = None
         start_ns = time.monotonic_ns() + LEAD_NS
         end_ns = start_ns + duration_ns
         clocks = read_clocks()
@@ -97,13 +104,17 @@ class CaptureSource:
             if ended_early:
                 end_ns = max(start_ns + 1, min(end_ns, time.monotonic_ns()))
                 rings.open(start_ns, end_ns)
+            elif running is None and time.monotonic_ns() < end_ns:
+                running = rings.running()
             taken.add(rings)
         # An event that began before the end is written by then.
         time.sleep(LEAD_NS / NS_PER_S)
         taken.add(rings)
         taken.add(rings)
         lost = rings.losses() - before
-        return self.capture_of(taken, (start_ns, end_ns), online, clocks=clocks, lost=lost, ended_early=ended_early)
+        return self.capture_of(
+            taken, (start_ns, end_ns), online, clocks=clocks, lost=lost, ended_early=ended_early, running=running or {}
+        )
 
     def capture_of(
         self,
@@ -115,8 +126,12 @@ class CaptureSource:
         lost: LossCounts,
         ended_early: str = "",
         known: Rows | None = None,
+        running: Running = NOTHING,
     ) -> Capture:
-        """What was taken, from `span[0]` to `span[1]`; `lost`: meanwhile; `known`: names before it."""
+        """What was taken, from `span[0]` to `span[1]`; `lost`: meanwhile; `known`: names before it.
+
+        `running`: what had each CPU at some moment of it.
+        """
         rings, (start_ns, end_ns) = self.rings, span
         told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
@@ -125,6 +140,8 @@ class CaptureSource:
         events, names, losses = taken.sorted(cpus, rings, told, start_ns, end_ns)
         names = names if known is None else np.concatenate((known, names))
         places, stacks = taken.places.named(self._functions)
+        moved = {*events["seen_on"][events["kind"] == model.SWITCH].tolist(), *losses["cpu"].tolist()}
+        unswitched = {cpu: had for cpu, had in running.items() if cpu in cpus and cpu not in moved}
         return Capture(
             host=self.host,
             start_ns=start_ns,
@@ -132,7 +149,7 @@ class CaptureSource:
             clocks=clocks,
             cpus=cpus,
             events=events,
-            names=with_missing_names(names, events, start_ns),
+            names=with_missing_names(names, events, start_ns, more=tuple(tid for tid, _ in unswitched.values())),
             losses=losses,
             lost={kind: lost.by_kind[list(cpus), kind] for kind in range(model.LOST)},
             machine=platform.machine(),
@@ -152,6 +169,7 @@ class CaptureSource:
             calls=syscall_names() if self._path_ns is not None else {},
             lost_places=taken.places.lost + lost.stacks,
             refused_places=lost.refused,
+            unswitched=unswitched,
         )
 
     @property
@@ -184,10 +202,13 @@ def read_clocks() -> Clocks:
     return min(readings, key=lambda reading: reading[0])[1]
 
 
-def with_missing_names(names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc")) -> Rows:
-    """`names` and, from /proc, those of tasks that only woke, and of the leaders of processes that did nothing."""
+def with_missing_names(
+    names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc"), more: tuple[int, ...] = ()
+) -> Rows:
+    """`names` and, from /proc, those of tasks that only woke, of the leaders of processes that did nothing, and of
+    `more` tasks."""
     told = np.unique(names["tid"])
-    seen = np.unique(np.concatenate((events["tid"], events["other_tid"], names["tgid"])))
+    seen = np.unique(np.concatenate((events["tid"], events["other_tid"], names["tgid"], np.array(more, "<u4"))))
     return np.concatenate((missing_names(np.setdiff1d(seen, told).tolist(), time_ns, root), names))
 
 

@@ -12,7 +12,7 @@ from schedtop.base.units import NS_PER_S, format_ns
 from schedtop.capture.events import NAME_DTYPE, Capture, Lost
 from schedtop.model.rows import Rows
 from schedtop.sources.capture.rings import LossCounts, Taken
-from schedtop.sources.capture.source import LEAD_NS, CaptureSource, read_clocks
+from schedtop.sources.capture.source import LEAD_NS, NOTHING, CaptureSource, Running, read_clocks
 from schedtop.sources.host.topology import online_cpus
 
 MOST_EVENTS = 2_000_000
@@ -89,6 +89,7 @@ class Window:
 
     def capture(self) -> Capture:
         """The last seconds, up to now; `lost`: meanwhile."""
+        running = self._running()
         end_ns = time.monotonic_ns()
         # An event that began before the end is written by then.
         time.sleep(LEAD_NS / NS_PER_S)
@@ -101,7 +102,7 @@ class Window:
             taken.extend(batch.taken)
         found = self._source.capture_of(
             taken, (start_ns, end_ns), set(online_cpus()), clocks=read_clocks(),
-            lost=self._source.rings.losses() - first.lost, known=self._names.at(start_ns),
+            lost=self._source.rings.losses() - first.lost, known=self._names.at(start_ns), running=running,
         )  # fmt: skip
         # Those from /proc: they are not asked for again.
         self._names.add(found.names[found.names["time_ns"] <= start_ns])
@@ -110,6 +111,14 @@ class Window:
         length, most = format_ns(end_ns - start_ns), f"{self._most_events:,}"
         why = f"the last {length} only: {most} events are kept, and there were more"
         return replace(found, unavailable={**found.unavailable, "window": why})
+
+    def _running(self) -> Running:
+        """What each CPU does now; that is asked for only if one of them has not switched since the beginning."""
+        least_ns = self._least_ns(time.monotonic_ns())
+        for cpu in online_cpus():
+            if not any(batch.taken.switched(cpu, least_ns) for batch in reversed(self._batches)):
+                return self._source.rings.running()
+        return NOTHING
 
     def _look(self, time_ns: int) -> _Batch:
         return _Batch(time_ns, self._source.rings.losses())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -94,6 +94,7 @@ class FrontEnd:
 
     For `btf` that is the id of the event's type, for `tracepoint` the id of its perf event. `missing`: those that the
     kernel lacks. `no_queue`: why the run queues' lengths cannot be read, empty if they can. `notes`: for the user.
+    `iterators`: by name the BTF ids of what goes through all of something.
     """
 
     name: str
@@ -102,11 +103,13 @@ class FrontEnd:
     missing: tuple[str, ...] = ()
     no_queue: str = NOT_SAMPLED
     notes: tuple[str, ...] = ()
+    iterators: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def hooks(self) -> dict[str, Hook]:
         """Where its programs are attached, by their names: FRONTEND_EVENT."""
         hooks = {f"{self.name}_{event}": Hook(self.name, target) for event, target in self.events.items()}
+        hooks |= {f"iter_{name}": Hook("iter", target) for name, target in self.iterators.items()}
         return hooks if self.no_queue else {**hooks, SAMPLER: Hook("clock", SAMPLING_HZ)}
 
     @property
@@ -232,10 +235,10 @@ def record_flags(program: str, present: Mapping[str, Mapping[str, Field]]) -> tu
     flags = []
     for event, fields in present.items():
         prefix = macro_prefix(event)
-        for name, field in fields.items():
+        for name, record in fields.items():
             # A name that is not the plain array (newer kernels move it behind the record) is not used: offset 0.
-            known = not name.endswith("comm") or field.size == SCHEDULER.COMM_BYTES
-            flags.append(f"-D{prefix}_{name.upper()}_FIELD={field.offset if known else 0}")
+            known = not name.endswith("comm") or record.size == SCHEDULER.COMM_BYTES
+            flags.append(f"-D{prefix}_{name.upper()}_FIELD={record.offset if known else 0}")
     return (*flags, *(f"-DHAVE_{event.upper()}" for event in present))
 
 

@@ -165,7 +165,7 @@ def traffic(earlier: TaskReading, later: TaskReading) -> tuple[Traffic, ...]:
 
 
 def connection_changes(rows: Rows, clock_offset_ns: int) -> tuple[ConnectionChange, ...]:
-    """Rows of `struct task_change` as values."""
+    """Rows of `struct tcp_change` as values."""
     return tuple(
         ConnectionChange(
             int(row["time_ns"]) + clock_offset_ns,

@@ -49,6 +49,7 @@ class Recording:
     interruptions: list[tuple[int, int, int, str, int, bool]] = field(default_factory=list)
     woken_in: dict[tuple[int, int], str] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
+    unswitched: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def switch(
         self, us: int, prev: int, following: int, state: int = 1, *, cpu: int = 0, call: int = -1, flags: int = 0
@@ -140,6 +141,7 @@ class Recording:
             interruptions=self._interruptions(sources),
             interrupt_names=sources,
             unavailable=self.unavailable,
+            unswitched=self.unswitched,
         )
 
     def _interruptions(self, names: tuple[str, ...]) -> Rows:

@@ -16,6 +16,7 @@ from schedtop.path.paths import Paths, find_paths
 from schedtop.path.profile import profile
 from schedtop.path.segments import INTERRUPT_TID, STATES
 from schedtop.path.targets import EVERY_TASK
+from schedtop.path.timeline import Timeline
 from schedtop.path.tree import tree_of
 from schedtop.path.wakeups import Wakeup
 from schedtop.path.words import hop_words, segment_words
@@ -263,6 +264,22 @@ def test_what_had_the_cpu_where_events_of_it_were_lost_is_unknown() -> None:
     episode = recording.episode(LATE)
     assert [segment.state for segment in episode.segments] == ["queued", "unknown", "queued"]
     assert [shares(segment.behind) for segment in episode.segments] == [[(HOG, 100)], [], [(HOG, 199)]]
+
+
+@pytest.mark.parametrize(("unswitched", "behind"), [({1: (HOG, 0)}, HOG), ({1: (0, 120)}, 0), ({}, -1)])
+def test_what_had_a_cpu_that_never_switched_is_what_was_asked_for(
+    unswitched: dict[int, tuple[int, int]], behind: int
+) -> None:
+    """The task is woken, goes to that CPU, and is queued there to the end."""
+    recording = Recording(unswitched=unswitched).name(HOG, "hog").switch(50, LATE, 0).wake(100, LATE, OTHER)
+    episode = recording.move(100, LATE, 1).episode(LATE)
+    queued = episode.segments[-1]
+    assert (queued.state, queued.tid) == ("queued", LATE)
+    assert shares(queued.behind) == [(behind, 900)]
+    if behind == HOG:
+        assert queued.behind[0].comm == "hog"
+        hog = [*Timeline(recording.capture).between(HOG, START_NS, START_NS + 1_000_000)]
+        assert [(one.state, one.cpu, one.end_ns - one.start_ns) for one in hog] == [("running", 1, 1_000_000)]
 
 
 def test_a_wakeup_that_was_not_seen_is_unknown() -> None:
