@@ -26,6 +26,7 @@ from schedtop.cli.replay import replay
 from schedtop.cli.report import report
 from schedtop.cli.snapshot import snapshot
 from schedtop.cli.task import task
+from schedtop.cli.waits import waits
 from schedtop.cli.watch import watch
 from schedtop.outputs.files import OutputError
 from schedtop.run.errors import complain, report_crash
@@ -69,6 +70,7 @@ for _command in (
     report,
     snapshot,
     task,
+    waits,
     watch,
 ):
     commands.add_command(_command)

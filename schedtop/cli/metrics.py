@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_S
-from schedtop.cli.options import no_empty, source_options
+from schedtop.cli.options import no_empty, only_option, source_options
 from schedtop.cli.types import Duration, Number
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ MOST_SERIES = 1000
 @click.option("--activity", is_flag=True,
               help="Count also what tasks do: system calls, files, memory, network.")  # fmt: skip
 @click.option("--per-cpu/--no-per-cpu", default=True, help="One series a CPU, or only their sum.  [default: per CPU]")
+@only_option
 @source_options
 @click.pass_obj
 def metrics(signals: Signals, /, **options: Any) -> int:

@@ -38,7 +38,7 @@ def source_options(command: Command) -> Command:
         click.option("--cgroup", metavar="PATH",
                      help="Only waits of tasks in this cgroup and below: a path, a unit, a container's id."),
         click.option("--pidns", metavar="N", help="Only waits of tasks in this pid namespace: a pid, or its inode."),
-        click.option("--group", type=click.Choice(GROUP_NAMES),
+        click.option("--group", "--by", type=click.Choice(GROUP_NAMES),
                      help="Group tasks, and keep a histogram of each group (also of each thread)."),
     )):  # fmt: skip
         command = option(command)
@@ -96,6 +96,21 @@ def no_empty(_context: click.Context, _option: click.Parameter, values: tuple[st
     if not all(value.strip() for value in values):
         raise click.BadParameter("the name is empty")
     return values
+
+
+def replay_option(command: Command) -> Command:
+    """`--replay`, for commands that write a stream."""
+    return click.option(
+        "--replay", metavar="FILE", help="Of a recording instead of the kernel; needs no root."
+    )(command)  # fmt: skip
+
+
+def only_option(command: Command) -> Command:
+    """`--only`, for what may go on for weeks."""
+    return click.option(
+        "--only", type=click.Choice(["queue"]),
+        help="queue: samples of the run queues alone; nothing runs on a switch. For watching at no cost.",
+    )(command)  # fmt: skip
 
 
 def condition_option(command: Command) -> Command:

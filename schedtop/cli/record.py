@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedtop.base.units import NS_PER_S
-from schedtop.cli.options import condition_option, source_options
+from schedtop.cli.options import condition_option, only_option, source_options
 from schedtop.cli.types import Duration, Size
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MAX_BYTES = 1 << 30
               help="Keep also what tasks do: system calls, files, memory, network.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @condition_option
+@only_option
 @source_options
 @click.pass_obj
 def record(signals: Signals, /, **options: Any) -> int:

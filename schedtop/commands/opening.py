@@ -67,6 +67,11 @@ def source_of(
 
     `quiet`: there is a screen that says what is missing; `activity`: Frames have what all tasks do.
     """
+    if options.get("only"):
+        # Late: most look at everything.
+        from schedtop.commands.queue_only import queue_source
+
+        return queue_source(options, interval_ns)
     source = make_source(
         options["source"],
         interval_ns,

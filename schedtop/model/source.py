@@ -9,6 +9,9 @@ from typing import Any, Protocol, Self
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
 
+ALONE = "not collected: --only queue"
+"""Why a part is unavailable of which nothing was asked for."""
+
 
 class Source(Protocol):
     """Where Frames come from. A context manager, opened before the screen is taken.

@@ -31,6 +31,11 @@ def json_text(data: Any) -> str:
     return text.getvalue() + "\n"
 
 
+def json_line(data: Any) -> str:
+    """The same in one line, for a stream of documents."""
+    return json.dumps(plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
 def blocks_text(blocks: Iterable[str]) -> str:
     """A report to read: its blocks with an empty line between them, without the empty ones."""
     text = "\n\n".join(block for block in blocks if block) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from schedtop.base.units import format_count
+
 _TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
 """Parts of a filter that are typed in another way than they are called."""
 
@@ -24,3 +26,8 @@ def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
     for part, why in unavailable.items():
         parts.setdefault(why, []).append(part)
     return [(", ".join(names), why) for why, names in parts.items()]
+
+
+def loss_words(loss: Mapping[str, Any]) -> str:
+    """What was lost, empty if nothing was."""
+    return ", ".join(f"{name.replace('_', ' ')}: {format_count(count)}" for name, count in loss.items() if count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 
@@ -24,3 +25,19 @@ def write_stdout(data: str) -> None:
         if isinstance(error, BrokenPipeError):
             raise Interrupted(128 + signal.SIGPIPE) from error
         raise OutputError(f"cannot write standard output: {reason(error)}") from error
+
+
+def check_reader() -> None:
+    """Raises Interrupted, as by SIGPIPE, if standard output is a pipe that has no reader any more.
+
+    For a stream that has nothing to write now: otherwise it would not notice.
+    """
+    if sys.stdout is None:
+        return
+    poll = select.poll()
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):  # captured by a test: there is no descriptor
+        return
+    if any(event & select.POLLERR for _, event in poll.poll(0)):
+        raise Interrupted(128 + signal.SIGPIPE)

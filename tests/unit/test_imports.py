@@ -39,6 +39,7 @@ BELOW = {
     "sources.interrupts": {"sources.kernel"},
     "sources.scheduler": {"sources.scope", "sources.interrupts"},
     "sources.proc": {"sources.scope"},
+    "sources.queue": {"sources.scheduler", "sources.proc"},
     "sources.offcpu": {"sources.scope", "offcpu"},
     "sources.task": {"sources.scope", "task"},
     "sources.activity": {"sources.scope", "activity"},
@@ -55,7 +56,16 @@ BELOW = {
     "ui": {"panes", "outputs"},
     "config": {"ui"},
     "run": {"outputs", "sources.choice", "sources.scheduler", "sources.proc", "sources.synthetic"},
-    "commands": {"ui", "config", "run", "checks", "sources.path", "sources.activity", "sources.replay"},
+    "commands": {
+        "ui",
+        "config",
+        "run",
+        "checks",
+        "sources.path",
+        "sources.activity",
+        "sources.queue",
+        "sources.replay",
+    },
     "cli": {"commands"},
     "__main__": {"cli"},
     "": set(),
@@ -68,7 +78,7 @@ LEAVES = {"schedtop.sources.kernel.bpf_syscall", "schedtop.sources.kernel.bcc_ch
 FLOORS = 30
 """The longest chain of imports. A change that makes it longer has found a module that knows too much."""
 
-LATE_IMPORTS = 86
+LATE_IMPORTS = 89
 """How many imports there are inside functions: each makes some start quicker, or lets a program start at all."""
 
 

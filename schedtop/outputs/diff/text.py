@@ -10,9 +10,9 @@ from schedtop.base.units import format_round_ns, plural
 from schedtop.charts.text import distributions_text
 from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
-from schedtop.outputs.report.words import SIGNS, clock, loss_words, moment, span_words
+from schedtop.outputs.report.words import SIGNS, clock, moment, span_words
 from schedtop.outputs.tables import table
-from schedtop.outputs.words import filter_words
+from schedtop.outputs.words import filter_words, loss_words
 
 WIDTH = 80
 

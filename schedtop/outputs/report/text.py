@@ -27,7 +27,6 @@ from schedtop.outputs.report.words import (
     cause_name,
     clock,
     moment,
-    octaves,
     origin_words,
     overhead_words,
     place_name,
@@ -37,6 +36,7 @@ from schedtop.outputs.report.words import (
     useful_columns,
     worst_words,
 )
+from schedtop.outputs.scheduler.histogram import histogram_table
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
 from schedtop.outputs.scheduler.text import latency_table
 from schedtop.outputs.tables import table
@@ -97,12 +97,7 @@ def _latency(data: Data, _top: int) -> str:
 
 
 def _histogram(data: Data, _top: int) -> str:
-    rows = octaves(data["runqueue_latency"]["all"])
-    if not rows:
-        return ""
-    most = max(count for _, count in rows)
-    lines = [(name, format_count(count), "#" * -(-count * _BAR // most)) for name, count in rows]
-    return table(("all waits", "count", ""), lines, left=("",))
+    return histogram_table(data["runqueue_latency"]["all"], "all waits")
 
 
 def _cpus(data: Data, top: int) -> str:

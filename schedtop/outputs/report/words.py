@@ -19,7 +19,7 @@ from schedtop.base.units import (
     rate,
 )
 from schedtop.model.containers import cgroup_label
-from schedtop.outputs.words import by_reason, filter_words
+from schedtop.outputs.words import by_reason, filter_words, loss_words
 
 SIGNS = {"alarm": "!!", "notice": "!", "unknown": "?", "ok": ""}
 """A verdict's level as a sign."""
@@ -100,11 +100,6 @@ def source_words(data: Data) -> str:
     """Where the data is from."""
     recorded = data.get("recorded_source")
     return f"{data['source']} of {recorded}" if recorded else str(data["source"])
-
-
-def loss_words(loss: Data) -> str:
-    """What was lost, empty if nothing was."""
-    return ", ".join(f"{name.replace('_', ' ')}: {format_count(count)}" for name, count in loss.items() if count)
 
 
 def summary_words(data: Data) -> list[str]:
@@ -205,20 +200,6 @@ def useful_columns(rows: Sequence[Mapping[str, str]]) -> list[str]:
         name
         for name in (rows[0] if rows else ())
         if name not in optional or any(row[name] not in ("-", "0", "0%", "") for row in rows)
-    ]
-
-
-def octaves(histogram: Data | None) -> list[tuple[str, int]]:
-    """A histogram's buckets added up by powers of two, from the first that holds anything to the last."""
-    counts: dict[int, int] = {}
-    for bucket in (histogram or {}).get("buckets", ()):
-        octave = max(6, bucket["low_ns"].bit_length() - 1)
-        counts[octave] = counts.get(octave, 0) + bucket["count"]
-    if not counts:
-        return []
-    places = range(min(counts), max(counts) + 1)
-    return [
-        (f"{format_short_ns(2**place)}-{format_short_ns(2 ** (place + 1))}", counts.get(place, 0)) for place in places
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from schedtop.base.units import (
@@ -22,8 +21,10 @@ from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.queue_lengths import length_ranges
 from schedtop.model.sched_class import class_words
 from schedtop.outputs.plain import blocks_text
+from schedtop.outputs.scheduler.histogram import group_histograms, kinds_table
 from schedtop.outputs.scheduler.interrupts import interrupts_table
 from schedtop.outputs.scheduler.short_lived import command_name, endings_words, starter_name
+from schedtop.outputs.scheduler.slow_waits import SLOW_WAIT_HEADER, SLOW_WAIT_LEFT, slow_wait_cells, task_name
 from schedtop.outputs.scheduler.snapshot import PERCENTILES, snapshot
 from schedtop.outputs.tables import table
 from schedtop.outputs.words import by_reason, filter_words
@@ -32,15 +33,12 @@ _SLOW_WAITS, _PAIRS, _COMMANDS = 20, 15, 15
 
 _LENGTHS, _LENGTH_BAR, _QUEUE_CPUS = 16, 30, 32
 
-_COVERED = 0.9
-"""Below this share it is said how much of a wait is known."""
-
 
 def to_text(view: View, tasks: int | None = 50) -> str:
     """A report to read: CPUs, latency, tasks, the slowest waits; rates are per second."""
     data = snapshot(view, tasks)
-    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), _queues(data), interrupts_table(data)]
-    parts += [_groups(data), _tasks(view, data)]
+    parts = [_header(data), _verdict(data), _cpus(data), latency_table(data), kinds_table(data["runqueue_latency"])]
+    parts += [_queues(data), interrupts_table(data), _groups(data), *group_histograms(data), _tasks(view, data)]
     more = (short_lived_table(data, _COMMANDS), _slow_waits(data), _blockings(data), _throttling(data))
     parts = [part for part in (*parts, *more) if part]
     reasons = [f"not available: {parts}: {why}" for parts, why in by_reason(view.frame.unavailable)]
@@ -199,43 +197,8 @@ def _slow_waits(data: dict[str, Any]) -> str:
     if waits is None:
         return "Slow waits: not available"
     title = f"Slow waits over {format_round_ns(data['threshold_ns'])}: {min(len(waits), _SLOW_WAITS)} of {len(waits)}"
-    header = ("time", "tid", "comm", "class", "cpu", "wait", "cause", "preempted by", "woken by", "queue", "blocked by")
-    rows = [
-        (
-            datetime.fromisoformat(wait["time"]).astimezone().strftime("%H:%M:%S.%f")[:-3],
-            str(wait["tid"]),
-            wait["comm"],
-            class_words(wait) or "-",
-            str(wait["cpu"]) if wait["cpu"] == wait["enqueue_cpu"] else f"{wait['enqueue_cpu']}>{wait['cpu']}",
-            format_ns(wait["wait_ns"]),
-            wait["cause"] + (f", {wait['evidence']}" if wait["evidence"] else ""),
-            _name(wait["preemptor"]),
-            _waker(wait),
-            format_count(wait["queue_length"]),
-            _blockers(wait),
-        )
-        for wait in waits[:_SLOW_WAITS]
-    ]
-    return f"{title}\n" + table(header, rows, left=("comm", "class", "cause", "preempted by", "woken by", "blocked by"))
-
-
-def _waker(wait: dict[str, Any]) -> str:
-    """What woke it; of ksoftirqd also in which softirq, where interrupts are timed."""
-    if not wait["waker"]:
-        return wait["waker_interrupt"] or wait["woken_by"] or _name(None)
-    return _name(wait["waker"]) + (f" in {wait['waker_interrupt']}" if wait["waker_interrupt"] else "")
-
-
-def _blockers(wait: dict[str, Any]) -> str:
-    """The blockers, each with its share of the wait."""
-    whole = wait["wait_ns"] or 1
-    parts = [f"{_name(blocker)} {format_ratio(blocker['run_ns'] / whole)}" for blocker in wait["blockers"]]
-    if wait["other_blockers_ns"]:
-        parts.append(f"others {format_ratio(wait['other_blockers_ns'] / whole)}")
-    cover = wait["blockers_cover_ratio"]
-    if parts and cover is not None and cover < _COVERED:
-        parts.append(f"(only {format_ratio(cover)} of the wait is known)")
-    return ", ".join(parts) or "-"
+    rows = [tuple(slow_wait_cells(wait).values()) for wait in waits[:_SLOW_WAITS]]
+    return f"{title}\n" + table(SLOW_WAIT_HEADER, rows, left=SLOW_WAIT_LEFT)
 
 
 def _blockings(data: dict[str, Any]) -> str:
@@ -244,7 +207,7 @@ def _blockings(data: dict[str, Any]) -> str:
         return ""
     whole = parts["ended_wait_ns"] or 1
     rows = [
-        (_name(pair["victim"]), _name(pair["blocker"]), format_ns(pair["blocked_ns"]), str(pair["count"]))
+        (task_name(pair["victim"]), task_name(pair["blocker"]), format_ns(pair["blocked_ns"]), str(pair["count"]))
         for pair in pairs[:_PAIRS]
     ]
     known = format_ratio(parts["attributed_ns"] / whole)
@@ -278,12 +241,3 @@ def _groups(data: dict[str, Any]) -> str:
         for group in groups
     ]
     return f"By {groups[0]['by']}: {len(rows)}\n" + table(header, rows, left=("name",))
-
-
-def _name(task: dict[str, Any] | None) -> str:
-    if not task:
-        return "-"
-    if task["tid"] is None:
-        return str(task["comm"])
-    how = class_words(task)
-    return f"{task['comm']} ({task['tid']}, {how})" if how else f"{task['comm']} ({task['tid']})"

@@ -43,7 +43,7 @@ class ProcReading:
 def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unavailable: Mapping[str, str]) -> Frame:
     """The Frame between two readings of one source; its own threshold is only carried along."""
     interval_ns = later.time_ns - earlier.time_ns
-    cpus = _cpus(earlier.stat, later.stat)
+    cpus = cpu_table(earlier.stat, later.stat)
     return Frame(
         start_time_ns=later.wall_ns - interval_ns,
         end_ns=later.time_ns,
@@ -64,7 +64,8 @@ def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unav
     )
 
 
-def _cpus(earlier: StatReading, later: StatReading) -> CpuTable:
+def cpu_table(earlier: StatReading, later: StatReading) -> CpuTable:
+    """The times of the CPUs between, by /proc/stat alone."""
     table = CpuTable.empty(len(later.online))
     columns = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
     for name, times_ns in cpu_times(earlier, later).items():

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.frame import Frame, frame_bytes
+from schedtop.model.host import Host
 from schedtop.model.source import SourceError
 from schedtop.recording.lines import Entry, Event
 from schedtop.sources.replay.recorded import Recording
@@ -50,8 +51,7 @@ class ReplaySource:
         self.damaged: tuple[int, ...] = ()
         self.gaps: tuple[int, ...] = tuple(recording.gaps)
         self.damage = recording.damage
-        host = recording.header.host
-        self.host = replace(host, source="recording", recorded_source=host.source, notes=_notes(recording))
+        self.host = recorded_host(recording)
         self._changed = threading.Condition()
         self._playing = playing
         self._speed = speed
@@ -247,6 +247,12 @@ class ReplaySource:
         while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
             self._kept_bytes -= frame_bytes(self._kept.popitem(last=False)[1])
         return frame
+
+
+def recorded_host(recording: Recording) -> Host:
+    """The host that was recorded, as that of a Source."""
+    host = recording.header.host
+    return replace(host, source="recording", recorded_source=host.source, notes=_notes(recording))
 
 
 def _notes(recording: Recording) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from schedtop.base.histogram import BUCKETS
-from schedtop.base.units import NS_PER_S
 from schedtop.model.activity_table import ActivityTable
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure, subtract
 from schedtop.model.cpus import CPU_COUNTERS, CpuTable
@@ -24,15 +23,15 @@ from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.latency import LatencyTable
-from schedtop.model.queue_lengths import MOST_QUEUED, QUEUE_KINDS, QueueTable
+from schedtop.model.queue_lengths import QueueTable
 from schedtop.model.rows import PAIR_DTYPE, SLOW_WAIT_DTYPE, TASK_DTYPE, THROTTLING_DTYPE, WAIT_KINDS, Integers, Rows
 from schedtop.model.short_lived import no_short_lived
 from schedtop.sources.host.proc import StatReading, cpu_times
 from schedtop.sources.interrupts import reader as interrupt_reader
 from schedtop.sources.interrupts.reader import InterruptReading
-from schedtop.sources.kernel.front_end import SAMPLING_HZ
 from schedtop.sources.scheduler.caused import Caused, longest_caused_ns
 from schedtop.sources.scheduler.causes import assign_causes, infer_throttled, stolen_at_least
+from schedtop.sources.scheduler.samples import Between, queue_table
 
 _KERNEL_CPU_COUNTERS = {
     "switches": "switches",
@@ -232,28 +231,14 @@ def _queue(earlier: Reading, later: Reading) -> QueueTable | None:
     """The samples between, `None` if the run queues were not sampled."""
     if earlier.queues is None or later.queues is None or not earlier.sampled_cpus:
         return None
-    old, new = earlier.queues, later.queues
-    kinds, cpus = len(QUEUE_KINDS), len(new)
-    counts = (new["counts"] - old["counts"]).reshape(cpus, kinds, -1).transpose(1, 0, 2)
-    used = np.flatnonzero(counts.any(axis=(0, 1)))
-    width = int(used[-1]) + 1 if len(used) else 1
-    counts = np.ascontiguousarray(counts[:, :, :width])
-    # What the last slot holds may be longer. A sample taken just now may be counted in the one and not in the other.
-    longest = np.where(counts > 0, np.arange(width), 0).max(axis=2).astype(np.int64)
-    parity = later.epoch & 1
-    current = new["longest_epoch"][:, parity] == later.epoch
-    noted = np.where(current[:, None], new["longest"].reshape(cpus, 2, kinds)[:, parity], 0).T.astype(np.int64)
-    longest = np.where(longest < MOST_QUEUED, longest, np.maximum(longest, noted))
-    expected = np.zeros(cpus, np.int64)
-    expected[list(earlier.sampled_cpus)] = (later.time_ns - earlier.time_ns) * SAMPLING_HZ // NS_PER_S
-    if later.stat:
-        expected[~later.stat.online] = 0
-    taken, idle = ((new[name] - old[name]).astype(np.int64) for name in ("samples", "idle"))
-    asleep = (later.idle_ns - earlier.idle_ns) * SAMPLING_HZ // NS_PER_S - idle
-    slept = np.maximum(np.minimum(expected - taken, asleep), 0)
-    counts[:, :, 0] += slept.astype(counts.dtype)
-    sums = (new["sum"] - old["sum"]).astype(np.int64).T.copy()
-    return QueueTable(SAMPLING_HZ, counts, sums, longest, taken + slept, expected, slept)
+    between = Between(
+        later.time_ns - earlier.time_ns,
+        later.epoch,
+        earlier.sampled_cpus,
+        later.idle_ns - earlier.idle_ns,
+        later.stat.online if later.stat else None,
+    )
+    return queue_table(earlier.queues, later.queues, between)
 
 
 def _attribution(earlier: Reading, later: Reading) -> Attribution:

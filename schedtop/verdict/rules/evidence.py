@@ -8,6 +8,7 @@ import numpy as np
 
 from schedtop.base.units import exact_duration, format_ns
 from schedtop.model.rows import Rows, take_rows
+from schedtop.model.source import ALONE
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import CLOCK_NS, FEW_WAITS, SHORTEST_NS
@@ -34,6 +35,8 @@ def unavailable(f: Facts) -> Finding | None:
     for part, words in _NEEDED:
         if part in f.frame.unavailable:
             headline = f"{words} tasks wait is not known: {f.frame.unavailable[part]}"
+            if f.frame.unavailable[part] == ALONE:
+                return Finding(headline, context_words(f), *typed("Look at everything", "schedtop snapshot"))
             return Finding(headline, context_words(f), *typed("See what this kernel lacks", "schedtop doctor"))
     return None
 

@@ -55,7 +55,9 @@ from schedtop.outputs.report import text as report_text
 from schedtop.outputs.report.csv import to_csv as report_csv
 from schedtop.outputs.scheduler.csv import to_csv as snapshot_csv
 from schedtop.outputs.scheduler.snapshot import to_json
+from schedtop.outputs.scheduler.stream import Snapshots
 from schedtop.outputs.scheduler.text import to_text as snapshot_text
+from schedtop.outputs.scheduler.wait_lines import WaitLines
 from schedtop.outputs.task import fields as task_fields
 from schedtop.outputs.task import text as task_text
 from schedtop.outputs.task.group import GroupReport
@@ -167,6 +169,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "by container": ("scheduler.text", lambda: snapshot_text(view("container"))),
     "snapshot as CSV": ("scheduler.csv", lambda: snapshot_csv(view())),
     "snapshot as JSON": ("scheduler.snapshot", lambda: to_json(view("cgroup"), None)),
+    "snapshots of a stream as CSV": ("scheduler.stream", lambda: Snapshots("csv", 50).text(view())),
+    "snapshot of a stream as JSON": ("scheduler.stream", lambda: Snapshots("json", 50).text(view())),
+    "a slow wait as JSON": ("scheduler.wait_lines", lambda: WaitLines("json", 1).text(view())),
+    "slow waits as lines": ("scheduler.wait_lines", lambda: WaitLines("text", 1000).text(view())),
     "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
@@ -213,8 +219,9 @@ NO_NAMES = {
     "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
     "offcpu.lines", "path", "path.formats", "path.words", "plain", "quota", "recording", "recording.background",
     "recording.fitting", "recording.recorder", "report", "report.axes", "report.interrupts", "report.plots",
-    "report.points", "report.words", "saved", "scheduler", "scheduler.blame", "scheduler.interrupts",
-    "scheduler.queue", "scheduler.short_lived", "schemas", "tables", "task", "task.calls", "task.entitlement",
+    "report.points", "report.words", "saved", "scheduler", "scheduler.blame",
+    "scheduler.histogram", "scheduler.interrupts", "scheduler.queue", "scheduler.short_lived", "scheduler.slow_waits",
+    "schemas", "tables", "task", "task.calls", "task.entitlement",
     "task.scheduling", "task.states", "task.traffic", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""

@@ -469,9 +469,9 @@ def test_the_report_has_every_part_and_its_columns_are_aligned() -> None:
     titles = [block.splitlines()[0] for block in blocks]
     assert titles[0].startswith("schedtop ")
     words = [title.split()[0] for title in titles[1:]]
-    parts = ["Verdict:", "CPUs", "Runqueue", "Run", "Interrupts:", "Tasks", "Short-lived:", "Slow", "Blame,", "Quotas"]
-    assert words == parts
-    assert titles[6] == "Tasks by run delay: 5 of 60"
+    before = ["Verdict:", "CPUs", "Runqueue", "Waits", "Run", "Interrupts:"]
+    assert words == [*before, "Tasks", "Short-lived:", "Slow", "Blame,", "Quotas"]
+    assert titles[7] == "Tasks by run delay: 5 of 60"
     header, *rows = blocks[2].splitlines()[1:]
     assert [row.split()[0] for row in rows] == ["0", "1", "2", "all"]
     assert {len(row) for row in rows} == {len(header)}
