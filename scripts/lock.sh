@@ -9,8 +9,8 @@ command -v uv >/dev/null || { echo "make lock: uv is missing, which pipx install
 constraints=()
 for name in fuzz test run; do
 	case $name in
-	fuzz) extras=(--extra build --extra dev --extra fuzz) ;;
-	test) extras=(--extra build --extra dev) ;;
+	fuzz) extras=(--extra build --extra dev --extra parquet --extra fuzz) ;;
+	test) extras=(--extra build --extra dev --extra parquet) ;;
 	run) extras=(--extra build) ;;
 	esac
 	file=scripts/requirements/$name.txt

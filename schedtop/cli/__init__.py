@@ -15,6 +15,7 @@ from schedtop.cli.advise import advise
 from schedtop.cli.capture import capture
 from schedtop.cli.completion import completion
 from schedtop.cli.config import config
+from schedtop.cli.convert import convert
 from schedtop.cli.diff import diff
 from schedtop.cli.doctor import doctor
 from schedtop.cli.metrics import metrics
@@ -60,6 +61,7 @@ for _command in (
     capture,
     completion,
     config,
+    convert,
     diff,
     doctor,
     metrics,

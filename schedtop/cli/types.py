@@ -91,6 +91,25 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return int(value)
 
 
+class Words(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Some of the words that there are, once each, with commas between them."""
+
+    name = "words"
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = tuple(word.strip() for word in value.split(","))
+        if wrong := next((word for word in found if word not in self.words), None):
+            self.fail(f"{wrong!r} is not one of {', '.join(self.words)}", param, ctx)
+        if not all(found) or len(set(found)) < len(found):
+            self.fail(f"{value!r} has a word twice, or an empty one", param, ctx)
+        return found
+
+
 class Moment(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A place in a recording, as a Place."""
 

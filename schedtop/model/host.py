@@ -51,9 +51,12 @@ class Host:
     recorded_source: str = ""
     """Of a recording that is played: the source that it was made through."""
 
+    boot_id: str = ""
+    """The kernel's number of this boot (/proc/sys/kernel/random/boot_id): hosts may share a name; empty: not known."""
+
     def __post_init__(self) -> None:
         """All of it is shown and written everywhere, and a scope may be the path of a group that anybody has named."""
-        for name in ("name", "kernel", "source", "scope", "weight_file", "recorded_source"):
+        for name in ("name", "kernel", "source", "scope", "weight_file", "recorded_source", "boot_id"):
             object.__setattr__(self, name, printable(getattr(self, name)))
         object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
 

@@ -261,7 +261,7 @@ def _read_cgroups(data: dict[str, Any]) -> dict[int, str]:
     return {int(key): path for key, path in data.items()}
 
 
-_HOST_WORDS = ("name", "kernel", "source", "scope", "weight_file")
+_HOST_WORDS = ("name", "kernel", "source", "scope", "weight_file", "boot_id")
 
 
 def _host(data: dict[str, Any]) -> Host:
@@ -271,7 +271,8 @@ def _host(data: dict[str, Any]) -> Host:
         "notes": tuple(map(_words, data["notes"])),
         "topology": _topology(topology) if topology else None,
     }
-    values.setdefault("weight_file", "")
+    for later in ("weight_file", "boot_id"):
+        values.setdefault(later, "")
     if not all(isinstance(values[key], str) for key in _HOST_WORDS):
         raise TypeError("a name is not text")
     ratio = values.get("rt_ratio")

@@ -13,7 +13,7 @@ from schedtop.model.containers import cgroup_label
 LISTED = 50
 """A snapshot lists so many tasks unless asked otherwise; with as many there may be more."""
 
-_NUMBERED = re.compile(r"[-_/:#](?:[0-9]+|u[0-9]+:[0-9]+)[-_/:#0-9a-zA-Z]*$")
+NUMBERED = re.compile(r"[-_/:#](?:[0-9]+|u[0-9]+:[0-9]+)[-_/:#0-9a-zA-Z]*$")
 
 
 @dataclass(slots=True)
@@ -53,8 +53,8 @@ def is_complete(data: Mapping[str, Any]) -> bool:
 
 def task_name(task: Mapping[str, Any]) -> str:
     """`process/comm`, or one of them where they are the same; numbers at the end are left out (`kworker/*`)."""
-    comm = _NUMBERED.sub("/*", task["comm"])
-    process = _NUMBERED.sub("/*", task["process"] or "") or comm
+    comm = NUMBERED.sub("/*", task["comm"])
+    process = NUMBERED.sub("/*", task["process"] or "") or comm
     return comm if comm == process else f"{process}/{comm}"
 
 

@@ -184,7 +184,16 @@ def identify_host(source: str, note: str = "") -> Host:
         notes,
         rt_ratio=rt_ratio(),
         weight_file=weight_file(),
+        boot_id=boot_id(),
     )
+
+
+def boot_id(file: Path = Path("/proc/sys/kernel/random/boot_id")) -> str:
+    """The kernel's number of this boot, empty if it is not told."""
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 _FAIR_SERVER = Path("/sys/kernel/debug/sched/fair_server")

@@ -1,0 +1,1 @@
+"""Recordings as tables of rows: what databases read, described in docs/fleet.md."""
