@@ -170,6 +170,7 @@ class SchedtopApp(OpenApp[int]):
 
     def _frame_drawn(self, held_bytes: int) -> None:
         self.surface.flush()
+        self.surface.breathe()  # the Frame has been taken in before
         if self.collector is not None:
             self.collector.frame_drawn(held_bytes)
         self.surface.breathe()

@@ -88,6 +88,7 @@ class Collector:
         self._least_bytes = min(self._least_bytes or held_bytes, held_bytes)
         self._lowest_bytes = min(self._lowest_bytes or held_bytes, held_bytes)
         if self._frames % GIVE_BACK_FRAMES == 0 and held_bytes > self._least_bytes + GROWN_BYTES:
-            give_back()
+            # Without looking through all that is held: with 170 frames in the history others waited 7 ms for that.
+            return_free_pages()
             # What is still held then is in use: it is not tried again and again.
             self._least_bytes = 0
