@@ -17,30 +17,7 @@ from schedtop.model.activity import ActivityLoss, Call, merged_calls
 from schedtop.model.activity_rows import DEVICE_DTYPE, ROW_DTYPE, merge_devices, merge_threads
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
-
-MOST_LATEST = 64
-"""How many changes of TCP connections are kept of an interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class TcpChange:
-    """A TCP connection of the host that went from the state `old` to `new`, at `time_ns` (wall clock).
-
-    Addresses as text; a port is 0 where there is none.
-    """
-
-    time_ns: int
-    old: str
-    new: str
-    local: str
-    local_port: int
-    remote: str
-    remote_port: int
-
-
-def end_text(address: str, port: int) -> str:
-    """An end of a connection as people write it."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+from schedtop.model.tcp_changes import MOST_LATEST, TcpChange
 
 
 @dataclass(frozen=True, slots=True, eq=False)

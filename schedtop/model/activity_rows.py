@@ -104,7 +104,10 @@ def merge_devices(tables: Sequence[Rows]) -> Rows:
 
 def merge_threads(tables: Sequence[Rows]) -> Rows:
     """Rows merged by thread; names are the last ones."""
-    rows = np.concatenate(tables) if tables else np.zeros(0, ROW_DTYPE)
+    tables = [table for table in tables if len(table)]
+    if not tables:
+        return np.zeros(0, ROW_DTYPE)
+    rows = np.concatenate(tables) if len(tables) > 1 else tables[0]
     return _merged(rows, [rows["tid"], rows["start_ns"]])
 
 
@@ -137,6 +140,8 @@ def _merged(rows: Rows, keys: Sequence[Integers]) -> Rows:
     if not len(rows):
         return rows
     order, starts = neighbours(keys)
+    if len(starts) == len(rows):
+        return rows[order]  # nothing to add
     ends = np.append(starts[1:], len(rows)) - 1
     merged: Rows = rows[order[ends]]
     for name in SUMS:

@@ -12,11 +12,21 @@ import numpy as np
 from schedtop.base.limits import REASONS, TEXT_CHARS
 from schedtop.base.units import printable
 from schedtop.model.activity import ActivityLoss, Call, merged_calls
-from schedtop.model.activity_rows import MAXIMA, ROW_DTYPE, SUMS, grouped, merge_threads
+from schedtop.model.activity_devices import bounded_devices, names_of
+from schedtop.model.activity_rows import (
+    DEVICE_DTYPE,
+    MAXIMA,
+    ROW_DTYPE,
+    SUMS,
+    grouped,
+    merge_devices,
+    merge_threads,
+)
 from schedtop.model.detail import Detail, Thinned
 from schedtop.model.encoded_rows import claimed_rows, decode_rows, encode_rows
 from schedtop.model.encoding import decode_integers
 from schedtop.model.rows import Integers, Rows
+from schedtop.model.tcp_changes import MOST_LATEST, MOST_RECORDED, TcpChange, decode_changes, encode_changes
 
 MOST_PROCESSES, MOST_CALLS, MOST_ERRORS = 96, 24, 8
 """So many processes and system calls of an interval have a name, and so many errors of a call."""
@@ -45,6 +55,9 @@ class ActivityTable:
     rows: Rows
     syscalls: tuple[Call, ...] = ()
     transitions: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    latest: tuple[TcpChange, ...] = ()
+    devices: Rows = field(default_factory=lambda: np.zeros(0, DEVICE_DTYPE))
+    device_names: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
     unavailable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     loss: ActivityLoss = field(default_factory=ActivityLoss)
 
@@ -60,7 +73,16 @@ def bounded(table: ActivityTable, processes: int = MOST_PROCESSES) -> ActivityTa
     """The table with so many processes by name: those that are first in any number; of calls the longest."""
     rows, folded = _folded(table.rows, processes)
     loss = table.loss + ActivityLoss(processes_folded=folded)
-    return replace(table, rows=rows, syscalls=_bounded_calls(table.syscalls), loss=loss)
+    devices = bounded_devices(table.devices)
+    return replace(
+        table,
+        rows=rows,
+        syscalls=_bounded_calls(table.syscalls),
+        latest=table.latest[-MOST_RECORDED:],
+        devices=devices,
+        device_names=names_of(devices, table.device_names, OTHERS),
+        loss=loss,
+    )
 
 
 def _folded(rows: Rows, most: int) -> tuple[Rows, int]:
@@ -72,9 +94,12 @@ def _folded(rows: Rows, most: int) -> tuple[Rows, int]:
     kept = np.argsort(_best_rank(named, most), kind="stable")[:most]
     rest = np.ones(len(named), bool)
     rest[kept] = False
-    others = named[rest]
-    others["tid"], others["tgid"], others["cgroup_id"], others["start_ns"] = 0, 0, 0, OTHERS_BORN
-    others["comm"] = others["process"] = OTHERS.encode()
+    others = np.zeros(1, ROW_DTYPE)
+    others["start_ns"], others["comm"], others["process"] = OTHERS_BORN, OTHERS.encode(), OTHERS.encode()
+    for name in SUMS:
+        others[name] = named[name][rest].sum(axis=0)
+    for name in MAXIMA:
+        others[name] = named[name][rest].max()
     return merge_threads([rows[~is_named], others, named[np.sort(kept)]]), int(np.count_nonzero(rest))
 
 
@@ -129,6 +154,9 @@ def merge_activity(tables: Sequence[ActivityTable | None]) -> ActivityTable | No
         rows=merge_threads(rows),
         syscalls=merged_calls(table.syscalls for table in known),
         transitions=MappingProxyType(transitions),
+        latest=tuple(change for table in known for change in table.latest)[-MOST_LATEST:],
+        devices=merge_devices([table.devices for table in known]),
+        device_names=MappingProxyType({number: name for table in known for number, name in table.device_names.items()}),
         unavailable=last.unavailable,
         loss=sum((table.loss for table in known), ActivityLoss()),
     )
@@ -143,7 +171,8 @@ def activity_bytes(table: ActivityTable | None) -> int:
     """What a table takes: nearly all of it are its rows."""
     if table is None:
         return 0
-    return table.rows.nbytes + 400 * len(table.syscalls) + 200 * len(table.transitions)
+    named = 400 * len(table.syscalls) + 200 * (len(table.transitions) + len(table.latest) + len(table.device_names))
+    return table.rows.nbytes + table.devices.nbytes + named
 
 
 def encode_activity(table: ActivityTable | None) -> dict[str, Any] | None:
@@ -158,6 +187,11 @@ def encode_activity(table: ActivityTable | None) -> dict[str, Any] | None:
         "processes": encode_rows(table.rows),
         "syscalls": calls,
         "transitions": [[old, new, count] for (old, new), count in table.transitions.items()],
+        "latest": encode_changes(table.latest),
+        "devices": {
+            "rows": encode_rows(table.devices),
+            "names": [[number, name] for number, name in table.device_names.items()],
+        },
         "unavailable": dict(table.unavailable),
         "loss": {name: count for name, count in losses.items() if count},
     }
@@ -172,6 +206,12 @@ def decode_activity(data: dict[str, Any] | None, cpus: int) -> ActivityTable | N
         raise ValueError("more names than there can be")
     rows = decode_rows(data["processes"], ROW_DTYPE)
     known = {each.name for each in fields(ActivityLoss)}
+    unavailable = {_name(part): _name(why) for part, why in data["unavailable"].items()}
+    if "devices" not in data:
+        unavailable["devices"] = "recorded by a schedtop that did not keep them"
+    devices = data.get("devices", {"rows": {}, "names": []})
+    if len(devices["names"]) > _MOST_NAMES:
+        raise ValueError("more devices than there can be")
     return ActivityTable(
         interval_ns=max(1, _count(data["interval_ns"])),
         only=tuple(map(_name, data["only"])),
@@ -180,14 +220,20 @@ def decode_activity(data: dict[str, Any] | None, cpus: int) -> ActivityTable | N
         transitions=MappingProxyType(
             {(_name(old), _name(new)): _count(count) for old, new, count in data["transitions"]}
         ),
-        unavailable=MappingProxyType({_name(part): _name(why) for part, why in data["unavailable"].items()}),
+        latest=decode_changes(data.get("latest", []), _name, _count),
+        devices=decode_rows(devices["rows"], DEVICE_DTYPE),
+        device_names=MappingProxyType({_count(number): _name(name) for number, name in devices["names"]}),
+        unavailable=MappingProxyType(unavailable),
         loss=ActivityLoss(**{name: _count(count) for name, count in data["loss"].items() if name in known}),
     )
 
 
 def claimed_activity(data: dict[str, Any] | None, cpus: int) -> int:
     """How many bytes the arrays of `decode_activity` would take."""
-    return claimed_rows(data["processes"], ROW_DTYPE) if data else 0
+    if not data:
+        return 0
+    devices = claimed_rows(data["devices"]["rows"], DEVICE_DTYPE) if "devices" in data else 0
+    return claimed_rows(data["processes"], ROW_DTYPE) + devices
 
 
 def _call(name: Any, count: Any, failed: Any, total_ns: Any, max_ns: Any, errors: Any) -> Call:

@@ -35,6 +35,7 @@ for _ in range(400):
 for _ in range(600):
     try: os.rmdir("/")
     except OSError: pass
+socket.create_server(("127.0.0.1", 0)).close()
 path = f"/var/tmp/schedtop-record-{os.getpid()}"
 fd = os.open(path, os.O_RDWR | os.O_CREAT)
 os.unlink(path)
@@ -80,10 +81,16 @@ def test_report_and_diff_of_a_recording_have_the_counts_of_a_program(tmp_path: P
         assert len(tables) == len(recording)
         assert sum(int(t.rows["syscall_errors"][t.rows["tgid"] == one.pid].sum()) for t in tables) == 1000
         assert [event.kind for event in recording.events] == ["trigger"]
+    written = [int(t.devices["write_bytes"][t.devices["tgid"] == one.pid].sum()) for t in tables]
+    assert sum(written) == 4096 * one.truth["synced"]
     data = json.loads(told("report", str(path), "--format", "json"))["activity"]
     (row,) = [row for row in data["rows"] if row["tgid"] == one.pid]
     assert (row["syscall_errors"], row["fsyncs"]) == (1000, one.truth["synced"])
     assert row["io"]["file"]["write_bytes"] == 4096 * one.truth["synced"]
+    (device,) = [name for name, counts in row["devices"].items() if counts["writes"] == one.truth["synced"]]
+    assert device in {each["device"] for each in data["devices"]}
+    changes = {(change["from"], change["to"]) for change in data["tcp_latest"]}
+    assert changes >= {("CLOSED", "LISTEN"), ("LISTEN", "CLOSED")}
     calls = {call["name"]: call for call in data["syscalls"]}
     assert calls["rmdir"]["errnos"]["EBUSY"] == 600 and calls["openat"]["errnos"]["ENOENT"] >= 400
     table = told("report", str(path), "--format", "csv", "--table", "activity")

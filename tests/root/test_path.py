@@ -49,6 +49,9 @@ Chain = Callable[[str], "Started"]
 CLOSE = 0.05 if load_share() == 1 else 0.2
 """What the known answer may be off by: an emulated processor stands still now and then."""
 
+EXACT = 0.01 if load_share() == 1 else CLOSE
+"""The same for the usual one of several episodes."""
+
 
 def tells_calls(front_end: str = "btf") -> bool:
     """Whether a switch tells the system call, which it does not before 5.15."""
@@ -131,6 +134,11 @@ def time_of(episodes: list[Episode], comm: str, *states: str) -> int:
     )
 
 
+def usual(episodes: list[Episode], comm: str, *states: str) -> float:
+    """The same of one episode, the middle one: now and then the host takes a CPU away."""
+    return float(np.median([time_of([episode], comm, *states) for episode in episodes]))
+
+
 def total(episodes: list[Episode]) -> int:
     return sum(episode.length_ns for episode in episodes)
 
@@ -168,6 +176,7 @@ def test_a_mutex_holder_behind_hogs_has_a_third_of_its_cpu(chain: Chain) -> None
     episodes = whole(paths, "futex")
     running = time_of(episodes, "holder", "running")
     assert running == pytest.approx(40 * NS_PER_MS * len(episodes), rel=CLOSE)
+    assert usual(episodes, "holder", "running") == pytest.approx(40 * NS_PER_MS, rel=EXACT)
     queued = time_of(episodes, "holder", "queued")
     itself = time_of(episodes, "late", "queued")
     assert running + queued + itself == pytest.approx(total(episodes), rel=CLOSE)
@@ -210,6 +219,7 @@ def test_a_chain_over_pipes_leads_to_what_computes(chain: Chain) -> None:
     episodes = whole(paths, "read" if tells_calls() else "pipe")
     worker = time_of(episodes, "worker", "running")
     assert worker == pytest.approx(120 * NS_PER_MS * len(episodes), rel=CLOSE)
+    assert usual(episodes, "worker", "running") == pytest.approx(120 * NS_PER_MS, rel=EXACT)
     assert {len(segment.via) for one in episodes for segment in one.segments if segment.comm == "worker"} == {2}
     vias = {tuple(hop.comm for hop in segment.via) for one in episodes for segment in one.segments}
     assert ("late", "middle") in vias
@@ -226,8 +236,7 @@ def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
     with favoured("path", started.process):
         paths = recorded(Targets(tids=(started.late,)))
     episodes = whole(paths, "futex")
-    asleep = time_of(episodes, "holder", "blocked")
-    assert asleep == pytest.approx(60 * NS_PER_MS * len(episodes), rel=CLOSE)
+    assert usual(episodes, "holder", "blocked") == pytest.approx(60 * NS_PER_MS, rel=EXACT)
     found = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {segment.woken_by for segment in found} == {"timer"}
     assert {segment.where for segment in found} == {"clock_nanosleep: timer" if tells_calls() else "timer"}, set(
@@ -237,7 +246,9 @@ def test_a_holder_that_sleeps_is_blocked_by_its_timer(chain: Chain) -> None:
 
 def test_a_holder_that_syncs_a_file_leads_to_the_disk(chain: Chain) -> None:
     started = chain("fsync")
-    episodes = whole(recorded(Targets(tids=(started.late,)), 2 * NS_PER_S), "futex")
+    with favoured("path", started.process):
+        paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
+    episodes = whole(paths, "futex")
     segments = [segment for episode in episodes for segment in episode.segments]
     on_disk = sum(one.time_ns for one in segments if one.woken_by == "disk")
     places = {one.where for one in segments if one.woken_by == "disk"} | {
@@ -255,7 +266,7 @@ def test_a_timer_ends_the_walk(chain: Chain) -> None:
     episodes = whole(paths, "clock_nanosleep" if tells_calls() else "timer")
     asleep = [one for episode in episodes for one in episode.segments if one.state == "blocked"]
     assert {(one.woken_by, one.for_work) for one in asleep} == {("timer", True)}
-    assert sum(one.time_ns for one in asleep) == pytest.approx(20 * NS_PER_MS * len(episodes), rel=CLOSE)
+    assert usual(episodes, "late", "blocked") == pytest.approx(20 * NS_PER_MS, rel=EXACT)
     late = time_of(episodes, "late", "queued")
     others = {(one.state, one.where, one.woken_by, one.reason) for each in episodes for one in each.segments}
     assert sum(one.time_ns for one in asleep) + late == total(episodes), others
@@ -283,9 +294,17 @@ def test_lost_events_cut_paths_and_say_so(chain: Chain) -> None:
     finally:
         os.killpg(ping.pid, signal.SIGKILL)
         ping.wait()
-    every = [one for each in (paths, mine) for episode in each.episodes for one in episode.segments]
-    reasons = {one.reason for one in every if one.state == "unknown"}
-    assert any("lost" in reason for reason in reasons) or paths.unclear.count
+    every = [one for episode in mine.episodes for one in episode.segments]
+    losses = mine.capture.losses
+    hiding = losses[losses["count"] >= 3]
+    # Where so many are missing that a task may have run meanwhile, nothing is said of what it did.
+    for one in every:
+        missing = hiding[(hiding["first_ns"] < one.end_ns) & (hiding["last_ns"] + 1 > one.start_ns)]
+        assert one.state in ("unknown", "running") or not len(missing), (one.state, one.reason, missing)
+    cut = [one for one in every if one.state == "unknown" and "lost" in one.reason]
+    within = [row for row in hiding if any(one.start_ns < row["first_ns"] < one.end_ns for one in mine.episodes)]
+    assert bool(cut) >= bool(within)
+    assert cut or paths.unclear.count
 
 
 ALONE = """

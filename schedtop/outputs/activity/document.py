@@ -8,7 +8,7 @@ from typing import Any
 
 from schedtop import __version__
 from schedtop.activity import PARTS
-from schedtop.activity.activity import Activity, TcpChange
+from schedtop.activity.activity import Activity
 from schedtop.activity.devices import are_known, by_device, by_process
 from schedtop.activity.fields import NUMBERS, SORTS, absent_fields, with_sums
 from schedtop.activity.standing_out import standing_out
@@ -17,6 +17,7 @@ from schedtop.model.activity import Call
 from schedtop.model.activity_rows import IO_KINDS, grouped, merge_threads
 from schedtop.model.containers import container_label
 from schedtop.model.rows import Rows, text
+from schedtop.model.tcp_changes import TcpChange
 from schedtop.outputs.activity.asked import ASKED, Asked
 from schedtop.outputs.plain import json_text
 

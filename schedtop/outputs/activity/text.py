@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from schedtop import __version__
-from schedtop.activity.activity import Activity, end_text
+from schedtop.activity.activity import Activity
 from schedtop.activity.standing_out import standing_out
 from schedtop.base.units import format_bytes, format_count, format_ns, format_ratio, iso_time, printable
+from schedtop.model.tcp_changes import end_text
 from schedtop.outputs.activity.asked import ASKED, TOP, Asked
 from schedtop.outputs.activity.document import devices, row_data, sorted_by, transitions
 from schedtop.outputs.plain import blocks_text

@@ -16,7 +16,10 @@ from schedtop.outputs.report.words import Data, span_words
 PROCESS_HEAD = ("process", "pid", "calls/s", "errors", "in I/O", "read/s", "written/s", "major", "retrans")
 CALL_HEAD = ("system call", "/s", "errors", "mean", "longest", "errnos")
 
-_KEPT = ("standing_out", "row_count", "totals", "rows", "syscalls", "tcp_transitions", "only", "unavailable", "loss")
+_KEPT = (
+    *("standing_out", "row_count", "totals", "rows", "syscalls", "devices", "tcp_transitions", "tcp_latest"),
+    *("only", "unavailable", "loss"),
+)
 
 
 class ActivityCells(NamedTuple):

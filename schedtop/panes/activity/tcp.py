@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schedtop.activity.activity import TcpChange, end_text
 from schedtop.activity.view import ActivityView
 from schedtop.base.units import format_clock_ms, format_count, format_ns
+from schedtop.model.tcp_changes import TcpChange, end_text
 from schedtop.panes.pane import Pane
 from schedtop.widgets.strips import Span, Spans, clip, fit, spans_width, steady, whole_parts
 

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from schedtop.activity.activity import MOST_LATEST, TcpChange
 from schedtop.model.activity_rows import ID_FIELDS, ROW_DTYPE, merge_threads
 from schedtop.model.rows import Rows
+from schedtop.model.tcp_changes import MOST_LATEST, TcpChange
 from schedtop.sources.activity.growing import Growing
 from schedtop.sources.activity.programs import ActivityPrograms
 from schedtop.sources.kernel.constants import ACTIVITY

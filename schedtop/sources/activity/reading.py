@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.activity.activity import TcpChange
 from schedtop.model.activity import ActivityLoss, Call, in_order
 from schedtop.model.activity_rows import DEVICE_DTYPE, ID_FIELDS, ROW_DTYPE, SUMS, merge_threads
 from schedtop.model.rows import Rows
+from schedtop.model.tcp_changes import TcpChange
 from schedtop.sources.activity.connections import FULL, ConnectionCounts
 from schedtop.sources.activity.devices import DeviceCounts
 from schedtop.sources.activity.programs import ActivityPrograms

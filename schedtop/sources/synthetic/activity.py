@@ -11,12 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.activity.activity import Activity, TcpChange
+from schedtop.activity.activity import Activity
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.model.activity import ActivityLoss, Call
 from schedtop.model.activity_rows import DEVICE_COUNTS, DEVICE_DTYPE, IO_KINDS, ROW_DTYPE
 from schedtop.model.host import Host
 from schedtop.model.rows import Rows
+from schedtop.model.tcp_changes import TcpChange
 
 _START_TIME_NS = 1_790_000_000 * NS_PER_S
 

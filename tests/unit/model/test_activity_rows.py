@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedtop.activity.activity import MOST_LATEST, TcpChange
 from schedtop.model.activity_rows import (
     DEVICE_DTYPE,
     IO_KINDS,
@@ -18,6 +17,7 @@ from schedtop.model.activity_rows import (
     writes,
 )
 from schedtop.model.rows import Rows
+from schedtop.model.tcp_changes import MOST_LATEST, TcpChange
 from schedtop.sources.kernel.constants import TASK
 from tests.unit.activity.made import activity, io, row
 

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from schedtop.activity.activity import Activity
+from schedtop.activity.devices import by_device
 from schedtop.activity.recorded import BY_PROCESS, activity_of, table_of
 from schedtop.activity.standing_out import standing_out
 from schedtop.activity.view import NO_TASK, ActivitySettings, view_of
 from schedtop.history.thinning import DETAILS, SPARSE, thinned
 from schedtop.model.activity import Call
-from schedtop.model.activity_rows import SUMS
+from schedtop.model.activity_devices import MOST_DEVICES
+from schedtop.model.activity_rows import DEVICE_COUNTS, DEVICE_DTYPE, SUMS
 from schedtop.model.activity_table import (
     MOST_CALLS,
     MOST_ERRORS,
@@ -28,6 +30,7 @@ from schedtop.model.activity_table import (
     merge_activity,
 )
 from schedtop.model.frame import Frame, frame_bytes, merge
+from schedtop.model.tcp_changes import MOST_RECORDED, TcpChange
 from schedtop.recording.lines import RecordingError, frame_line, read_frame
 from schedtop.sources.synthetic.scheduler import Scenario, make_frame
 from tests.unit.activity.made import HOST, activity, io, row
@@ -117,6 +120,47 @@ def test_activity_is_recorded_and_read() -> None:
     assert again.activity.loss == frame.activity.loss
 
 
+def moved(changes: int, processes: int, disks: int) -> Activity:
+    """With changes of connections, and reads of each process from each disk, the last ones longest."""
+    ends = ("LISTEN", "CLOSE", "::1", 80, "10.0.0.7")
+    latest = tuple(TcpChange(1_764_000_000_000_000_000 + number, *ends, number) for number in range(changes))
+    devices = np.zeros(processes * disks, DEVICE_DTYPE)
+    devices["tgid"], devices["device"] = np.divmod(np.arange(len(devices)), disks)
+    devices["tgid"] += 1
+    devices["reads"], devices["read_bytes"], devices["read_ns"] = 1, 10, np.arange(len(devices))
+    names = MappingProxyType({number: f"disk{number}" for number in range(disks)})
+    return busy(1, latest=latest, devices=devices, device_names=names)
+
+
+@pytest.mark.parametrize(("processes", "disks"), [(3, 2), (200, 2), (1, 300)])
+def test_devices_and_the_latest_changes_are_recorded_bounded_and_their_sums_exact(processes: int, disks: int) -> None:
+    found = moved(40, processes, disks)
+    frame = frame_with(found)
+    again = read_frame(frame_line(frame)).activity
+    assert again is not None and frame.activity is not None
+    assert again.latest == found.latest[-MOST_RECORDED:]
+    assert (again.devices == frame.activity.devices).all()
+    assert len(again.devices) <= 2 * MOST_DEVICES + 1
+    for name in DEVICE_COUNTS:
+        assert again.devices[name].sum() == found.devices[name].sum()
+    shown = activity_of(replace(frame, activity=again), HOST)
+    assert shown is not None and shown.latest == again.latest
+    told = by_device(shown)
+    assert sum(counts["reads"] for counts in told.values()) == processes * disks
+    assert (OTHERS in told) is (disks > 2 * MOST_DEVICES)
+    if disks == 2:
+        assert {name: counts["reads"] for name, counts in told.items()} == {"disk0": processes, "disk1": processes}
+    both = merge_activity([again, again])
+    assert both is not None and both.devices["reads"].sum() == 2 * processes * disks
+
+
+def test_a_recording_of_before_says_that_it_has_no_devices() -> None:
+    data = encode_activity(table(moved(3, 3, 2)))
+    assert data is not None
+    again = decode_activity({name: value for name, value in data.items() if name not in ("devices", "latest")}, 2)
+    assert again is not None and "devices" in again.unavailable and not again.latest and not len(again.devices)
+
+
 def test_recordings_without_it_are_read() -> None:
     line = frame_line(frame_with(None))
     assert read_frame(line).activity is None
@@ -136,6 +180,15 @@ def test_recordings_without_it_are_read() -> None:
         (("syscalls",), [["read", 1, 0, 0, 0, {"E": -1}]]),
         (("syscalls",), [["read", 1, 0, 0, 0, {}]] * 5000),
         (("transitions",), [["A", "B", 1 << 60]]),
+        (("latest",), [[1, "A", "B", "::1", 80, "::2", 70_000]]),
+        (("latest",), [[1, "A", "B", "::1", -1, "::2", 7]]),
+        (("latest",), [[1, "A", "B", 9, 80, "::2", 7]]),
+        (("latest",), [[1 << 63, "A", "B", "::1", 80, "::2", 7]]),
+        (("latest",), [[1, "A"]]),
+        (("latest",), [[1, "A", "B", "::1", 80, "::2", 7]] * 65),
+        (("devices", "names"), [[1, "x"]] * 5000),
+        (("devices", "names"), [[1, 2]]),
+        (("devices", "rows"), {"rows": 2, "tgid": [1]}),
         (("processes", "syscalls"), [1]),
         (("processes", "io_bytes"), [[1]] * 3),
         (("processes", "rows"), 1 << 40),

@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
-from schedtop.activity.activity import TcpChange
 from schedtop.activity.fields import FIELDS, NUMBERS
 from schedtop.model.activity_rows import DEVICE_DTYPE
+from schedtop.model.tcp_changes import TcpChange
 from schedtop.outputs.activity.asked import Asked
 from schedtop.outputs.activity.csv import to_csv
 from schedtop.outputs.activity.document import NAMES, document, to_json

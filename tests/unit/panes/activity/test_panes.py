@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from schedtop.activity import PARTS
-from schedtop.activity.activity import TcpChange
 from schedtop.activity.fields import NUMBERS
 from schedtop.activity.view import ActivitySettings, view_of
 from schedtop.base.units import NS_PER_MS
 from schedtop.model.activity import ActivityLoss
 from schedtop.model.activity_rows import DEVICE_DTYPE, GROUPS
+from schedtop.model.tcp_changes import TcpChange
 from schedtop.panes.activity.columns import ALL, ORDERS, ActivityRows, columns_of, orders_of
 from schedtop.panes.activity.header import loss_words, standing_out_words
 from schedtop.panes.activity.tcp import latest, matrix, pairs

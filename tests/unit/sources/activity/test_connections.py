@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from schedtop.activity.activity import MOST_LATEST
 from schedtop.model.rows import Rows
+from schedtop.model.tcp_changes import MOST_LATEST
 from schedtop.sources.activity.connections import ConnectionCounts
 from schedtop.sources.kernel.constants import ACTIVITY
 
