@@ -25,6 +25,7 @@ from schedtop.cli.path import path
 from schedtop.cli.record import record
 from schedtop.cli.replay import replay
 from schedtop.cli.report import report
+from schedtop.cli.schema import schema
 from schedtop.cli.snapshot import snapshot
 from schedtop.cli.task import task
 from schedtop.cli.waits import waits
@@ -70,6 +71,7 @@ for _command in (
     record,
     replay,
     report,
+    schema,
     snapshot,
     task,
     waits,

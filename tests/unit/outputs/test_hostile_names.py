@@ -214,7 +214,8 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 NO_NAMES = {
     "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
-    "diff", "diff.change", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "metrics", "metrics.budget",
+    "diff", "diff.change", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "json_schema", "metrics",
+    "metrics.budget",
     "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.labels", "metrics.listener",
     "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
     "offcpu.lines", "path", "path.formats", "path.words", "plain", "quota", "recording", "recording.background",
