@@ -29,6 +29,9 @@ from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.canvas import Canvas
 from schedtop.widgets.strips import Span, broken, clip, spans_width, steady, whole_parts, width_of
 
+ORIGINS = ("recorded by ", "recorded with ")
+"""How notes begin that only tell where a recording comes from."""
+
 
 class LossWords(NamedTuple):
     """A kind of loss: the noun for one and for many, what became of it, and where there is little room one and many."""
@@ -174,7 +177,7 @@ class HeaderPane(Canvas, can_focus=False):
         cpus, recorded = len(view.frame.cpus.ids), view.host.recorded_source
         kernel: list[Span] = [("Linux " + steady(view.host.kernel), "dim")]
         parts: Parts = [
-            *([[(steady(note), "notice")] for note in view.host.notes]),
+            *([[(steady(note), "dim" if note.startswith(ORIGINS) else "notice")] for note in view.host.notes]),
             [(steady(view.host.name), "dim")],
             [("recorded " if recorded else "source ", "dim"), (steady(recorded or view.host.source), "dim")],
             [(format_counted(cpus, "CPU"), "dim")],

@@ -41,6 +41,9 @@ def steal_level(ratio: float | None) -> Level:
     return ALARM if ratio >= STEAL_ALARM else NOTICE
 
 
+NEARLY_IDLE = 0.05
+"""A CPU that is busy for less is as good as idle."""
+
 RAISED, GRAVE = "raised", "grave"
 """The styles of values in tables at the levels of a notice and of an alarm: the band of the verdict stays the loudest.
 
@@ -82,5 +85,8 @@ def delay_styles(delays_ns: Iterable[int], interval_ns: int) -> list[str]:
 
 
 def busy_styles(ratios: Iterable[float | None]) -> list[str]:
-    """The style of CPUs by how busy they are: one that has no room left is bright. That alone is no trouble."""
-    return ["text" if ratio is not None and ratio >= BUSY else "" for ratio in ratios]
+    """The style of CPUs by how busy they are: one that has no room left is bright, which alone is no trouble; one that
+    is nearly idle is dim."""
+    return [
+        "" if ratio is None else "text" if ratio >= BUSY else "dim" if ratio < NEARLY_IDLE else "" for ratio in ratios
+    ]

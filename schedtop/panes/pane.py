@@ -166,6 +166,11 @@ class Pane(Canvas, Generic[Moment]):
             self.set_class(flag.style == "notice", "-notice")
             self.set_class(flag.style == "alarm", "-alarm")
 
+    @property
+    def strip_name(self) -> str:
+        """What its cell of the strip is called; `glance` is what that says."""
+        return self.SHORT or self.TITLE
+
     def is_idle(self, _view: Moment) -> bool:
         """Whether it has nothing to show, so that its place may go to others."""
         return False

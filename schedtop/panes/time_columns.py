@@ -22,7 +22,7 @@ from schedtop.widgets.time_axis import NEWEST, RECENT, GridKeeper, RightEdge, Ti
 PER_COLUMN = (1, 2, 5, 10, 30)
 """How many intervals a column may have."""
 
-WIDENED = (32, 16, 8, 4, 2)
+WIDENED = (32, 24, 16, 12, 8, 6, 4, 3, 2)
 """How many cells an interval may have while the history is short."""
 
 CLOCK_CELLS = 12

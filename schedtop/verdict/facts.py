@@ -17,12 +17,13 @@ from schedtop.verdict.limits import (
     BUSY,
     DELAY_LOAD,
     DELAYED_SHARE,
+    LITTLE_LOAD,
     MISSING_SHARE,
     PRESSURE_SPAN_NS,
     STEAL_NOTICE,
 )
 from schedtop.verdict.short_lived import ShortLived, notable_short_lived
-from schedtop.verdict.slow import SlowWaits, missing_share, slow_waits
+from schedtop.verdict.slow import SlowWaits, asks_to_wait, missing_share, slow_waits, urgent
 
 Quota = tuple[str, float]
 """The path of a throttled group ("" if it has no name any more), and the share of its periods in which it was."""
@@ -74,8 +75,8 @@ class Facts:
 
     @property
     def level(self) -> str:
-        """How bad the slow waits are, or all waits where no single one is known."""
-        return "alarm" if (self.slow.load if self.sums is None else self.waiting) >= ALARM_LOAD else "notice"
+        """How bad the slow waits are, or all waits where no single one is known; without tasks that asked to wait."""
+        return "alarm" if (self.slow.urgent_load if self.sums is None else self.waiting) >= ALARM_LOAD else "notice"
 
     @property
     def mostly_seen(self) -> bool:
@@ -91,6 +92,11 @@ class Facts:
     def names_tasks(self) -> bool:
         """Whether the filter asks for tasks, not for CPUs alone."""
         return self.view.settings.shown_filter.names_tasks
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a filter, or the scope of the measurement, leaves some tasks."""
+        return self.names_tasks or bool(self.view.host.scope)
 
     @property
     def full(self) -> bool:
@@ -121,7 +127,8 @@ class Facts:
 
 def gather(view: View) -> Facts:
     """The Facts of a View."""
-    frame, ids, slow, sums = view.frame, view.cpu_ids, slow_waits(view), _sums(view)
+    frame, ids, sums = view.frame, view.cpu_ids, _sums(view)
+    slow, delayed = _waits(view)
     busy = _busy(frame, ids)
     return Facts(
         view=view,
@@ -134,7 +141,7 @@ def gather(view: View) -> Facts:
         pressure=_pressure(view.series),
         quotas=_quotas(frame),
         waiting=_waiting(view, sums),
-        delayed=_delayed(view, slow),
+        delayed=delayed,
         short_lived=notable_short_lived(view),
         sums=sums,
     )
@@ -197,9 +204,20 @@ def _waiting(view: View, sums: Sums | None) -> float:
     return int(latency.sum_ns[:, cpus].sum(dtype=np.int64)) / max(1, view.frame.interval_ns)
 
 
-def _delayed(view: View, slow: SlowWaits) -> Delayed:
-    frame, delays = view.frame, view.tasks["run_delay_ns"]
-    tasks = view.tasks[delays >= DELAYED_SHARE * frame.interval_ns]
+def _waits(view: View) -> tuple[SlowWaits, Delayed]:
+    """The waits of tasks that did not ask to wait, if they wait enough to be spoken of; else all."""
+    slow = slow_waits(view)
+    others = urgent(slow, view.frame.interval_ns)
+    if others.left_out:
+        delayed = _delayed(view, others, view.tasks[~asks_to_wait(view.tasks)])
+        if others.load >= LITTLE_LOAD or len(delayed.tasks):
+            return others, delayed
+    return slow, _delayed(view, slow, view.tasks)
+
+
+def _delayed(view: View, slow: SlowWaits, among: Rows) -> Delayed:
+    frame, delays = view.frame, among["run_delay_ns"]
+    tasks = among[delays >= DELAYED_SHARE * frame.interval_ns]
     little = int(delays.sum()) < DELAY_LOAD * frame.interval_ns
     if slow.enough or "tasks" in frame.unavailable or not len(tasks) or little:
         return Delayed(tasks[:0], 0, 0.0)

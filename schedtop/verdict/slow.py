@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.sched_class import Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE
 
@@ -19,7 +21,8 @@ from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHA
 class SlowWaits:
     """`rows`: the slow waits shown, `codes` their Explanations, `weights` their nanoseconds by that.
 
-    `main`: the Explanation that dominates, if one does; `load`: tasks in slow waits on average.
+    `main`: the Explanation that dominates, if one does; `load`: tasks in slow waits on average; `urgent_load`: those of
+    them that did not ask to wait (`asks_to_wait`); `left_out`: tasks that did, and of which the rows tell nothing.
     """
 
     rows: Rows
@@ -27,6 +30,8 @@ class SlowWaits:
     weights: Mapping[Explanation, int]
     main: Explanation | None
     load: float
+    urgent_load: float
+    left_out: int = 0
 
     @property
     def enough(self) -> bool:
@@ -56,9 +61,39 @@ def slow_waits(view: View) -> SlowWaits:
     frame = view.frame
     rows = take_rows(view.slow_waits, np.flatnonzero(view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)))
     codes = explanations(rows)
+    return _weighed(rows, codes, frame.interval_ns)
+
+
+def urgent(slow: SlowWaits, interval_ns: int) -> SlowWaits:
+    """Those of them that are not of tasks that asked to wait."""
+    meant = _is_meant(slow.rows, slow.codes)
+    kept = np.flatnonzero(~meant)
+    left_out = len(np.unique(slow.rows["tid"][meant]))
+    return replace(_weighed(take_rows(slow.rows, kept), slow.codes[kept], interval_ns), left_out=left_out)
+
+
+def asks_to_wait(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Which of these tasks or victims have a nice value above 0 or the policy idle; no other class has a nice value."""
+    fair = (rows["sched_class"] == SchedClass.FAIR) | (rows["sched_class"] == SchedClass.UNKNOWN)
+    found: npt.NDArray[np.bool_] = fair & ((rows["nice"] > 0) | (rows["policy"] == Policy.IDLE))
+    return found
+
+
+_BY_OTHERS = (Explanation.QUEUEING, Explanation.PINNED, Explanation.NOT_BALANCED, Explanation.LOWER_WEIGHT)
+"""What makes a task wait for other tasks, which is what it asks for with its nice value."""
+
+
+def _is_meant(rows: Rows, codes: Integers) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = asks_to_wait(rows) & np.isin(codes, _BY_OTHERS)
+    return found
+
+
+def _weighed(rows: Rows, codes: Integers, interval_ns: int) -> SlowWaits:
     totals = np.bincount(codes, rows["wait_ns"], len(Explanation)).astype(np.int64).tolist()
     weights = {each: ns for each, ns in zip(Explanation, totals, strict=True) if ns > 0}
-    return SlowWaits(rows, codes, weights, _main(weights), sum(weights.values()) / max(1, frame.interval_ns))
+    meant_ns = int(rows["wait_ns"][_is_meant(rows, codes)].sum())
+    whole, span = sum(weights.values()), max(1, interval_ns)
+    return SlowWaits(rows, codes, weights, _main(weights), whole / span, (whole - meant_ns) / span)
 
 
 def _main(weights: Mapping[Explanation, int]) -> Explanation | None:

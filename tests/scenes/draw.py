@@ -129,7 +129,8 @@ def tidied(svg: str, shot: Shot) -> str:
     svg = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", svg)
     svg = re.sub(r"font-family:\s*Fira Code\b[^;]*", f"font-family: {FONTS}", svg)
     svg = re.sub(r"terminal-\d+", f"schedtop-{shot.name}", svg)
-    svg = svg.replace('fill="#292929"', f'fill="{theme.background}"').replace("#c5c8c6", theme.foreground or "")
+    if not theme.ansi:  # else they are the terminal's own, and the framework's stand for them
+        svg = svg.replace('fill="#292929"', f'fill="{theme.background}"').replace("#c5c8c6", theme.foreground or "")
     svg = re.sub(r'<clipPath id="[^"]*-line-\d+">.*?</clipPath>\s*', "", svg, flags=re.DOTALL)
     svg = re.sub(r' clip-path="url\(#[^"]*-line-\d+\)"', "", svg)
     svg = svg.replace("font-size: 20px", f"font-size: {FONT_PX}px")

@@ -67,6 +67,12 @@ class CallsPane(Pane[ActivityView]):
         "the table, else of all tasks that are counted. Time has the sleep in it: futex, poll and epoll_wait are "
         "mostly waits for work. errors names what calls failed with; EAGAIN is usual where a program polls."
     )
+    SIGNS = (
+        ("futex on top", "threads wait for locks, or for work", "P on a late task: which thread held the lock"),
+        ("read, write, fsync long", "a disk or a peer is slow", "Files and Network in Activity (m), iostat -x"),
+        ("many short calls", "work in small pieces", "larger buffers, or several in one call (sendmmsg, io_uring)"),
+        ("errors other than EAGAIN", "calls fail and are tried again", "strace -c, or the log of the program"),
+    )
     COLUMN_HELP = (("Columns", COLUMNS),)
 
     @property

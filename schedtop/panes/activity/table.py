@@ -37,11 +37,14 @@ class ActivityPane(Pane[ActivityView], KeyedTable[ActivityRows]):
         "cannot tell, see Notes. Columns go where there is no room for them: m shows those of one part alone, and what "
         "the table is sorted by is never left out."
     )
-    ADVICE = (
-        "Sort by what hurts (s, F6, or a click on a header). Many calls a second with little in calls %: work in small "
-        "pieces, batch it. Much in calls % and little CPU: it sleeps in there, Enter shows in which call. Much in I/O "
-        "% with mostly file: a disk. major or reclaim: memory is short, which delays like a lock. retrans: the network "
-        "loses packets; rtt: it is far, or its queues are long. Many errors/s: the table of system calls says which."
+    SIGNS = (
+        ("many calls/s, little in calls %", "work in small pieces", "batch it"),
+        ("much in calls %, little CPU", "it sleeps in calls", "Enter: in which"),
+        ("much in I/O %, mostly file", "a disk", "iostat -x: which, and how long its queue is"),
+        ("major or reclaim", "memory is short, which delays like a lock", "more memory, or a higher memory.high"),
+        ("retrans", "the network loses packets", "ss -ti: to which peer"),
+        ("rtt", "the peer is far, or queues are long", "the path to that peer"),
+        ("many errors/s", "calls fail", "the table of system calls says which"),
     )
     COLUMN_HELP = (
         *((f"Columns, {part}", columns) for part, columns in PART_COLUMNS.items()),

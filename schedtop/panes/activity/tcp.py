@@ -43,10 +43,23 @@ class TcpPane(Pane[ActivityView]):
     WAITING = ""
     READING = (
         "How often TCP connections of the host went from one state (the row) to another (the column) in the window, "
-        "whatever the filter; only states that occurred are there. Many from SYN_SENT to CLOSED: nothing listens, "
-        "or it does not answer. More to CLOSE_WAIT than from it: a program does not close what its peer has closed. "
+        "whatever the filter; only states that occurred are there. "
         "Below are the latest changes with both ends, newest first. The first line: connections open now, the smoothed "
         "round-trip time, and what was sent again (retransmits)."
+    )
+    SIGNS = (
+        (
+            "many from SYN_SENT to CLOSED",
+            "nothing listens, or it does not answer",
+            "the address, the firewall, the peer",
+        ),
+        (
+            "more to CLOSE_WAIT than from it",
+            "a program does not close what its peer has closed",
+            "ss -tp state close-wait: which",
+        ),
+        ("much sent again", "the network loses packets", "ss -ti: which connection; then the path to that peer"),
+        ("many opened each second", "a connection for each request", "keep connections, or pool them"),
     )
 
     def forget(self) -> None:

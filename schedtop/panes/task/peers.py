@@ -30,7 +30,7 @@ class PeersPane(Pane[Scene]):
 
     WAITING = NOTHING_YET
     NUMBER = 4
-    TITLE = "Who"
+    TITLE = "Other tasks"
     READING = (
         "woken by: the tasks that woke it, how often. wakes: the tasks that it woke. preempted by: the tasks that took "
         "its CPU, how often, and how long it then waited. The task view counts these three. had its CPU: what ran "

@@ -71,7 +71,7 @@ class PaneStrip(Canvas, can_focus=False):
 
 def _cell(pane: Pane[View], width: int) -> list[Span]:
     """The name and what there is to say, in exactly so many cells, the last one empty."""
-    words, flag = pane.SHORT or pane.TITLE, pane.flag
+    words, flag = pane.strip_name, pane.flag
     name: list[Span] = [(f"{flag.sign} {words}", flag.style), (" ", "text")] if flag.sign else [(f"{words} ", "head")]
     line = clip_spans([*name, *pane.glance()], width - 1)
     return [*line, (" " * (width - spans_width(line)), "text")]

@@ -6,7 +6,7 @@ from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
-from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, wakers_of
+from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
@@ -22,6 +22,7 @@ from schedtop.verdict.words import (
     share_words,
     slices_words,
     slow_words,
+    task_names,
     typed,
     up_to_words,
 )
@@ -42,10 +43,12 @@ def one_blocker(f: Facts) -> Finding | None:
     tasks, cpus = len(set(kept_waiting["tid"].tolist())), list(set(kept_waiting["cpu"].tolist()))
     where = f"CPU {cpus[0]}" if len(cpus) == 1 else counted(len(cpus), "CPU")
     share = percent(top.ns / whole)
-    waits = f"the slow waits of {counted(tasks, 'task')} on {where}, {up_to_words(rows)}"
+    victims = victims_of(kept_waiting)
+    names = task_names(victims) if tasks == 1 or f.chosen else counted(tasks, "task")
+    waits = f"the slow waits of {names} on {where}, {up_to_words(rows)}"
     headline = f"{top.words} had the CPU for {share} of {waits}"
-    most = f"most of it: {victims_of(kept_waiting)[0].words}"
-    evidence = (most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
+    most = () if tasks == 1 else (f"most of it: {victims[0].words}",)
+    evidence = (*most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
     return Finding(headline, evidence, *typed("Let it wait instead", renice_words(top)))
 
 
@@ -84,7 +87,8 @@ def saturated_by_sums(f: Facts) -> Finding | None:
 
 
 def _is_saturated(f: Facts) -> bool:
-    return f.full and round(f.waiting) >= 1
+    """With tasks chosen by a filter or scope: and one of these waits, too."""
+    return f.full and round(f.waiting) >= 1 and (not f.chosen or f.slow.enough or len(f.delayed.tasks) > 0)
 
 
 def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[str, ...] = ()) -> Finding:
@@ -92,10 +96,23 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     busy = percent(sum(f.busy.values()) / len(f.busy))
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
-    headline = f"{cpus} {busy} busy and {tasks} {average}: more work than CPUs"
+    if f.chosen:
+        headline = f"{_chosen_words(f)}: {cpus} {busy} busy, more work than CPUs"
+    else:
+        headline = f"{cpus} {busy} busy and {tasks} {average}: more work than CPUs"
     command = renice_biggest(f.tasks_there)
     action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
     return Finding(headline, (*biggest_words(f.tasks_there), *evidence, *context_words(f), *last), *action)
+
+
+def _chosen_words(f: Facts) -> str:
+    """Which of the chosen tasks wait, and how long."""
+    if f.slow.enough:
+        rows = f.slow.of(Explanation.QUEUEING)
+        victims = victims_of(rows)
+        return f"{task_names(victims)} {verb(len(victims), 'waits', 'wait')} {up_to_words(rows)}"
+    victims = waiters(f.delayed.tasks)
+    return f"{task_names(victims)} {verb(len(victims), 'waits', 'wait')} {percent(f.delayed.share)} of the time"
 
 
 def queueing(f: Facts) -> Finding | None:

@@ -81,8 +81,7 @@ def waiting_by_sums(f: Facts) -> Finding | None:
 
 def _pressure(f: Facts) -> float | None:
     """For how much of the time some task waits, if that is much. It is the host's: of chosen tasks it says nothing."""
-    chosen = f.names_tasks or f.view.host.scope
-    return None if chosen or f.pressure is None or f.pressure < PRESSURE_NOTICE else f.pressure
+    return None if f.chosen or f.pressure is None or f.pressure < PRESSURE_NOTICE else f.pressure
 
 
 def pressure(f: Facts) -> Finding | None:

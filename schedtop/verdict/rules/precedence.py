@@ -18,6 +18,7 @@ from schedtop.verdict.limits import RT_LIMIT_RATIO
 from schedtop.verdict.parts import Part, blockers_of, main_victims, on_worst_cpu, victims_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
+from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.words import (
     context_words,
     idle_words,
@@ -115,7 +116,9 @@ def lower_weight(f: Facts) -> Finding | None:
     times = f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}".removesuffix(".0")
     share = percent(top.ns / max(1, int(own["wait_ns"].sum())))
     than = "its weight" if levels[0] is levels[1] else _ITS.get(levels[0], "its weight")
-    headline = f"{victim.words} waits {up_to_words(own)}: {_OF.get(levels[1], '')}{top.words} has {times} times {than}"
+    asked = ", as it asks to" if asks_to_wait(own).all() and levels[0] is not Level.AUTOGROUP else ""
+    weight = f"{_OF.get(levels[1], '')}{top.words} has {times} times {than}"
+    headline = f"{victim.words} waits {up_to_words(own)}{asked}: {weight}"
     others = len(victims_of(rows)) - 1
     also = (f"{counted(others, 'other task')} {verb(others, 'waits', 'wait')} like it",) if others else ()
     had = f"weights {weights[0]} and {weights[1]}: {top.words} had CPU {cpu} for {share} of the waits"
@@ -212,10 +215,16 @@ def deadline_runtime(f: Facts) -> Finding | None:
     granted = f"{format_round_ns(runtime)} of each {format_round_ns(period)}" if runtime else "runtime"
     headline = f"{top.words} is throttled {up_to_words(own)}: used up its {granted}"
     often = f"throttled {counted(len(own), 'time')} until its next period: what it does takes longer"
+    often += f"; {_periods_words(f, period)}by how much is not known" if runtime else ""
     evidence = (often, *missed_words(rows), *slow_words(f, rows), *context_words(f))
     more = min(2 * runtime, period)
     if more <= runtime:
         action = typed("It needs more than it was granted; see what it does", f"schedtop task {top.tid}")
         return Finding(headline, evidence, *action)
     command = f"chrt -d -T {more} -D {period} -P {period} -p 0 {top.tid}"
-    return Finding(headline, evidence, *typed("Give it more runtime", command))
+    return Finding(headline, evidence, *typed("Try twice the runtime; what it needs is not known", command))
+
+
+def _periods_words(f: Facts, period_ns: int) -> str:
+    """How many periods the window has."""
+    return f"there were {counted(f.frame.interval_ns // period_ns, 'period')}; " if period_ns else ""

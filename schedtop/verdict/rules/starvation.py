@@ -15,6 +15,7 @@ from schedtop.verdict.limits import IDLE, MAIN_FACTOR, STARVED_NS
 from schedtop.verdict.parts import Part, longest_runner
 from schedtop.verdict.phrases import task_words
 from schedtop.verdict.rule import Finding
+from schedtop.verdict.slow import asks_to_wait
 from schedtop.verdict.words import (
     UNLOAD_SCHED_EXT,
     context_words,
@@ -44,11 +45,14 @@ def starving(f: Facts) -> Finding | None:
         action, command = typed("Compare with the kernel's numbers", f"cat /proc/{int(row['tid'])}/schedstat")
         return Finding(headline, evidence, action, command, level="unknown")
     headline = f"{task} has been waiting for {waited} and still does not run"
+    level = "notice" if asks_to_wait(starved).all() else ""
     rival = next(iter(_rivals(f, row)), None)
     if rival:
-        return Finding(headline, evidence, *typed("Let the one that runs there wait", renice_words(rival)))
-    command = move_words(f, int(row["tid"]), int(row["last_cpu"]))
-    return Finding(headline, evidence, *typed("Move it to another CPU", command))
+        action, command = typed("Let the one that runs there wait", renice_words(rival))
+        return Finding(headline, evidence, action, command, level)
+    elsewhere = move_words(f, int(row["tid"]), int(row["last_cpu"]))
+    action, command = typed("Move it to another CPU", elsewhere)
+    return Finding(headline, evidence, action, command, level)
 
 
 def _rivals(f: Facts, row: np.void) -> list[Part]:

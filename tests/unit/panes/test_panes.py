@@ -13,6 +13,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.model.rows import THROTTLING_DTYPE
 from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.pane import BlamePane
@@ -211,6 +212,22 @@ def steal_of(ratio: float) -> Callable[[Frame], Frame]:
         return frame
 
     return change
+
+
+async def test_cell_of_the_strip_is_about_what_is_high(make_view: MakeView) -> None:
+    def throttled(frame: Frame) -> Frame:
+        rows = np.zeros(1, THROTTLING_DTYPE)
+        rows["periods"], rows["throttled_periods"] = 10, 9
+        return replace(frame, throttling=rows)
+
+    def told(change: Callable[[Frame], Frame]) -> str:
+        pane = StealPane()
+        pane.view = make_view(frames=1, change=lambda frame: change(replace(steal_of(0.0)(frame), pressure=None)))
+        return f"{pane.strip_name} {''.join(text for text, _ in pane.glance())}"
+
+    assert told(lambda frame: replace(frame, throttling=frame.throttling[:0])) == "Steal 0 %"
+    assert told(throttled) == "Quota 90.0 % !"
+    assert told(lambda frame: throttled(steal_of(0.2)(frame))) == "Steal 20.0 % !!"
 
 
 @pytest.mark.parametrize(

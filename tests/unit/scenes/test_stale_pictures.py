@@ -12,14 +12,16 @@ from collections.abc import Iterator
 
 import pytest
 from textual.binding import Binding
+from textual.theme import Theme
 
 from schedtop.panes.pane import Pane
 from schedtop.panes.scheduler.blame.rows import TITLES
 from schedtop.ui.layout.presets import PRESETS
 from schedtop.ui.screens.catalog import PLACES
+from schedtop.ui.terminal.themes import THEMES
 from tests import ROOT
 from tests.scenes.activity import ACTIVITY_SHOT
-from tests.scenes.draw import RECORDINGS, Shot, svg_of
+from tests.scenes.draw import RECORDINGS, Shot, svg_of, tidied
 from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_SHOT
 from tests.scenes.performance import LIVE
 from tests.scenes.shots import SHOTS
@@ -99,6 +101,14 @@ def test_live_picture_has_titles_that_panes_have(name: str) -> None:
     shorts = {part.SHORT for part in places.panes if issubclass(part, Pane) and part.SHORT}
     found = [title for rows in screens_of(name) for row in rows for title in TITLE.findall(row)]
     assert found and all(title.startswith((*titles, *shorts, *LEVELS)) for title in found), found
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_colours_of_text_and_ground_are_such_that_a_browser_knows(theme: Theme) -> None:
+    svg = tidied(
+        '<rect fill="#292929"/><style>.r1 { fill: #c5c8c6; }</style>', Shot("one", "", "", (9, 9), (), theme.name)
+    )
+    assert len(set(re.findall("#[0-9a-f]{6}", svg))) == 2 and "ansi" not in svg
 
 
 def test_rows_of_a_picture() -> None:

@@ -118,6 +118,20 @@ def test_saturation_needs_only_counters() -> None:
     assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
 
 
+def test_of_chosen_tasks_the_headline_speaks_of_these() -> None:
+    made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
+    assert judged(made, "comm:app").headline == (
+        "app (101) and app (102) wait up to 8.00 ms: 2 CPUs are 98 % busy, more work than CPUs"
+    )
+    assert judged(made, "tid:101").headline.startswith("app (101) waits up to 8.00 ms: 2 CPUs")
+    assert judged(made, "comm:ffmpeg").rule == "calm", "it does not wait itself"
+    late = replace(made, tasks=tasks(run_delay_ns=300 * MS))
+    assert judged(late, "comm:ffmpeg").headline.startswith("ffmpeg (900) waits 30 % of the time: 2 CPUs")
+    one = frame(blocked(waits(), (66, b"hog", 0.9)))
+    of_one = judged(one, "tid:101").headline
+    assert of_one == "hog (66) had the CPU for 90 % of the slow waits of app (101) on CPU 1, up to 8.00 ms"
+
+
 def test_a_blocker_with_a_slice_of_another_length_is_told() -> None:
     rows = blocked(waits(), (66, b"hog", 0.83), (67, b"cc1", 0.17))
     rows["slice_ns"], rows["blocker_slice_ns"][:, 0] = 3 * MS, 100 * MS

@@ -113,11 +113,52 @@ def test_deadline_task_goes_before_all() -> None:
 def test_weights_of_two_tasks() -> None:
     verdict = judged(lighter(Level.TASK, 15, 1024, nice=19))
     assert verdict.rule == "lower-weight"
-    assert verdict.headline == "app (101, nice 19) waits up to 8.00 ms: hog (66) has 68 times its weight"
+    assert verdict.headline == "app (101, nice 19) waits up to 8.00 ms, as it asks to: hog (66) has 68 times its weight"
     assert verdict.evidence[0] == "weights 15 and 1024: hog (66) had CPU 1 for 95 % of the waits"
     assert verdict.action == "Give it the same weight: renice -n 0 -p 101"
     assert cause_of(lighter(Level.TASK, 820, 1024)) is Cause.PREEMPTION
     assert cause_of(lighter(Level.UNKNOWN, 0, 0)) is Cause.PREEMPTION
+
+
+def test_task_that_asked_to_wait_is_no_alarm() -> None:
+    many = {"count": 90}
+    asked = judged(joined(lighter(Level.TASK, 15, 1024, nice=19), lighter(Level.TASK, 15, 1024, nice=19)))
+    other = judged(joined(lighter(Level.TASK, 512, 1024), lighter(Level.TASK, 512, 1024)))
+    assert (asked.level, asked.rule) == ("notice", "lower-weight")
+    assert (other.level, other.rule) == ("alarm", "lower-weight")
+    idle = judged(lighter(Level.TASK, 3, 1024, policy=Policy.IDLE))
+    assert (idle.level, ", as it asks to: " in idle.headline) == ("notice", True)
+    pinned = made(FAIR | {"nice": 5}, FAIR, 0.4, **many)
+    pinned["idle_cpu"], pinned["idle_cpu_ns"], pinned["evidence"] = 0, pinned["wait_ns"], Evidence.PINNED
+    assert (judged(pinned).level, judged(pinned).rule) == ("notice", "pinned")
+
+
+def joined(*parts: Rows) -> Rows:
+    rows = np.concatenate(parts)
+    rows["time_ns"] = rows["time_ns"][0] + np.arange(len(rows))
+    return rows
+
+
+def test_holder_behind_niced_hogs_is_what_the_headline_names() -> None:
+    """The hogs wait longest, behind it and each other; it waits behind them, and did not ask to."""
+    hogs = lighter(Level.TASK, 335, 1024, nice=5)
+    holder = made(FAIR | {"tid": 7, "comm": b"flusher"}, FAIR, count=20)
+    verdict = judged(joined(hogs, holder))
+    assert (verdict.level, verdict.rule) == ("notice", "blocker")
+    assert verdict.headline.startswith("hog (66) had the CPU for 95 % of the slow waits of flusher (7) on CPU 1")
+    assert verdict.command == "renice -n 10 -p 66"
+    assert "left out: the waits of 2 tasks that asked to wait (nice)" in verdict.evidence
+    few = made(FAIR | {"tid": 7, "comm": b"flusher"}, FAIR, count=10)
+    assert judged(joined(lighter(Level.TASK, 335, 1024, nice=5), few)).rule == "lower-weight"
+
+
+def test_holder_that_waits_in_short_turns_goes_before_niced_hogs() -> None:
+    hogs = lighter(Level.TASK, 335, 1024, nice=5)
+    holder = tasks(tid=7, comm=b"flusher", run_delay_ns=300 * MS, last_cpu=1, allowed_cpus=1)
+    verdict = judged(hogs, tasks=holder)
+    assert (verdict.level, verdict.rule) == ("notice", "turns")
+    assert verdict.headline.startswith("CPU 1: flusher (7) is pinned to it (p99")
+    assert judged(hogs, tasks=tasks(tid=7, run_delay_ns=MS)).rule == "lower-weight"
 
 
 def test_weight_of_the_policy_idle() -> None:
@@ -233,7 +274,9 @@ def test_deadline_task_that_has_used_up_its_runtime() -> None:
     assert verdict.rule == "deadline-runtime"
     assert verdict.headline == "app (101, deadline) is throttled up to 15.0 ms: used up its 5 ms of each 20 ms"
     assert "deadlines were missed 3 times, by up to 1.00 ms" in verdict.evidence
-    assert verdict.action.endswith("chrt -d -T 10000000 -D 20000000 -P 20000000 -p 0 101")
+    assert "there were 50 periods; by how much is not known" in verdict.evidence[0]
+    command = "chrt -d -T 10000000 -D 20000000 -P 20000000 -p 0 101"
+    assert verdict.action == f"Try twice the runtime; what it needs is not known: {command}"
     assert cause_words(rows[0]) == "throttled, dl"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_S
 from schedtop.model.counts import Loss
+from schedtop.model.sched_class import SchedClass
 from tests.unit.verdict.frames import MS, frame, judged, pinned, quota, tasks
 
 
@@ -22,6 +23,14 @@ def test_verdict_names_a_task_that_still_waits() -> None:
     assert judged(replace(made, loss=Loss(switches_unseen=1))).level == "alarm"
     assert judged(frame(tasks=tasks(waiting_ns=NS_PER_S - 1))).rule == "calm"
     assert judged(replace(made, slow_waits=pinned(63), latency=frame(pinned(63)).latency)).rule == "pinned"
+
+
+def test_starving_task_that_asked_to_wait_is_no_alarm() -> None:
+    starved = tasks(waiting_ns=3 * NS_PER_S, tid=901, comm=b"web", last_cpu=1, sched_class=SchedClass.FAIR, nice=19)
+    hog = tasks(run_ns=950 * MS, last_cpu=1)
+    assert judged(frame(tasks=np.concatenate((starved, hog)))).level == "notice"
+    real_time = tasks(waiting_ns=3 * NS_PER_S, tid=902, last_cpu=1, sched_class=SchedClass.RT, nice=19)
+    assert judged(frame(tasks=np.concatenate((starved, real_time, hog)))).level == "alarm"
 
 
 def test_a_task_that_waits_in_a_queue_of_sched_ext_waits_for_no_cpu_in_particular() -> None:

@@ -64,4 +64,4 @@ def test_run_delay_is_coloured_by_its_share_of_the_time() -> None:
 
 
 def test_a_busy_cpu_is_bright_and_no_notice() -> None:
-    assert busy_styles([None, 0.0, 0.89, 0.9]) == ["", "", "", "text"]
+    assert busy_styles([None, 0.0, 0.049, 0.05, 0.89, 0.9]) == ["", "dim", "dim", "", "", "text"]

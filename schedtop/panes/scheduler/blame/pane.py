@@ -14,8 +14,17 @@ from schedtop.history.view import View
 from schedtop.model.rows import Rows, other_names, text
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
-from schedtop.panes.scheduler.blame.rows import FIELDS, TITLES, Account, PairRows, Part, account, columns_for
-from schedtop.widgets.columns import Column
+from schedtop.panes.scheduler.blame.rows import (
+    FIELDS,
+    OTHER_BLAME,
+    TITLES,
+    Account,
+    PairRows,
+    Part,
+    account,
+    columns_for,
+)
+from schedtop.widgets.columns import Column, header_spans, row_lines
 from schedtop.widgets.keyed_table import KeyedTable
 from schedtop.widgets.strips import Spans, fit, steady
 
@@ -23,6 +32,9 @@ EXPANDED_HEIGHT = 14
 """From here on, what is not in pairs has a line for each reason."""
 
 FOOTED_HEIGHT = 4
+
+LEAST_OTHER = 2
+"""From so many free lines on the other way to blame is shown as well: its header, and a pair."""
 
 
 class BlamePane(Pane[View], KeyedTable[PairRows]):
@@ -72,6 +84,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         super().__init__(id=id, classes=classes)
         self._account: Account | None = None
         self._shown: tuple[View | None, str, str] = (None, "", "")
+        self._other: tuple[View | None, str, Account | None] = (None, "", None)
 
     def action_mode(self) -> None:
         """Asks for the other way to blame."""
@@ -127,10 +140,25 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         if not len(self._account.pairs) and not self._account.rest:
             return self.sentence(_empty_text(view))
         lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
-        rest = [self._rest_line(part) for part in self._rest()]
-        # At the end of the pane, where they stay while the pairs scroll.
-        lines.extend([] for _ in range(self.inner.height - len(rest) - len(lines)))
-        return [*lines, *rest]
+        lines += [self._rest_line(part) for part in self._rest()]
+        return [*lines, *self._other_lines(view, self.inner.height - len(lines) - 1)]
+
+    def _other_lines(self, view: View, room: int) -> Sequence[Spans]:
+        """The other way to blame, below an empty line, where few pairs leave so many lines."""
+        if room < LEAST_OTHER or not len(self._account.pairs if self._account else ()):
+            return ()
+        blame = OTHER_BLAME[view.settings.blame]
+        found = self._other[2] if self._other[:2] == (view, blame) else None
+        if found is None:
+            found = account(view, blame)
+            self._other = (view, blame, found)
+        pairs = found.pairs[: room - 1]
+        if not len(pairs):
+            return ()
+        places = [column.header for column in self.table_columns()]
+        placed = [(columns_for(blame)[places.index(column.header)], width) for column, width in self.placed]
+        rows = PairRows(pairs, view.settings.group, blame, found.total_ns, int(found.pairs[FIELDS[blame][0]].max()))
+        return [[], header_spans(placed, view.settings.pair_sort), *row_lines(placed, rows, len(pairs))]
 
     def _detail(self, kind: str) -> str:
         """How it is grouped, in the title."""
@@ -143,7 +171,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         """The lines below the pairs: each reason where there is room, else one, else none."""
         if self._account is None or not self._account.rest or self.inner.height < FOOTED_HEIGHT:
             return ()
-        if self.inner.height >= EXPANDED_HEIGHT:
+        room = self.inner.height - 1 - len(self._account.pairs)
+        if self.inner.height >= EXPANDED_HEIGHT or room >= len(self._account.rest):
             return self._account.rest
         return (Part("not attributed", self._account.rest_ns),)
 

@@ -22,6 +22,8 @@ BAR_CELLS = 10
 FIELDS = {"blocker": ("blocked_ns", "waits"), "preemptor": ("preempted_ns", "preemptions")}
 """The time and the count that belong to each way to blame."""
 
+OTHER_BLAME = {"blocker": "preemptor", "preemptor": "blocker"}
+
 TITLES = {"blocker": "Blame: who held the CPU", "preemptor": "Blame: who took the CPU"}
 """The title of the pane by the way to blame."""
 
@@ -51,10 +53,11 @@ class Account:
     rest_ns: int = 0
 
 
-def account(view: View) -> Account:
-    """The account of a View, grouped and blamed as its settings say."""
+def account(view: View, blame: str = "") -> Account:
+    """The account of a View, grouped and (if no other way is given) blamed as its settings say."""
     settings = view.settings
-    time, count = FIELDS[settings.blame]
+    blame = blame or settings.blame
+    time, count = FIELDS[blame]
     pairs = group_pairs(view.pairs, settings.group, view.frame.cgroups)
     pairs = pairs[(pairs[time] > 0) | (pairs[count] > 0)]
     first, second = (count, time) if settings.pair_sort == "count" else (time, count)
@@ -63,10 +66,10 @@ def account(view: View) -> Account:
     if settings.shown_filter.names_tasks:
         return Account(pairs, (), in_pairs)
     total = view.frame.ended_wait_ns
-    parts = _not_blocked(view) if settings.blame == "blocker" else _not_preempted(view)
+    parts = _not_blocked(view) if blame == "blocker" else _not_preempted(view)
     hidden = int(view.frame.pairs[time].sum()) - in_pairs
     left = total - in_pairs - hidden - sum(part.ns for part in parts)
-    last = "not counted yet" if settings.blame == "blocker" else "short, given away, or not known"
+    last = "not counted yet" if blame == "blocker" else "short, given away, or not known"
     rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
     return Account(pairs, rest, total, max(0, total - in_pairs))
 

@@ -251,7 +251,8 @@ class OverTimePane(Pane[View]):
         span_ns = sum(frame.interval_ns for frame in own)
         clock = format_clock(own[-1].start_time_ns + own[-1].interval_ns) if placed.cursor and own else ""
         longest_ns = longest_in(throttled, column)
-        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns, longest_ns)
+        quota = throttled_words(longest_ns, own, view.settings.shown_filter.cpus or None)
+        full = _numbers(waits, span_ns, clock, view.frame.threshold_ns, quota)
         if sum(map(spans_width, full[:4])) + 3 * len(SEPARATOR[0]) <= self.inner.width:
             return whole_parts(full, self.inner.width, SEPARATOR)
         return whole_parts(_short_numbers(waits, clock, longest_ns), self.inner.width, (" ", "text"))
@@ -273,7 +274,7 @@ class OverTimePane(Pane[View]):
         self.set_title(detail, next((text for text in texts if len(text) <= room), ""))
 
 
-def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, throttled_ns: int) -> list[list[Span]]:
+def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, quota: list[Span]) -> list[list[Span]]:
     """What is known of one column: its time, its percentiles with their marks, and so on."""
     words = format_round_ns(round(span_ns, -8) if span_ns >= NS_PER_S // 5 else max(span_ns, 1))
     parts: list[list[Span]] = [[("last ", "dim"), (words, "strong")]]
@@ -282,7 +283,7 @@ def _numbers(waits: Histogram, span_ns: int, clock: str, threshold_ns: int, thro
     for mark, name, ratio in PERCENTILES:
         parts.append([(mark, "strong"), (f" {name} ", "dim"), (format_ns(waits.percentile_ns(ratio)), "strong")])
     parts.append([("max ", "dim"), (format_ns(waits.max_ns if waits.count else None), "strong")])
-    if quota := throttled_words(throttled_ns):
+    if quota:
         parts[-1] += [(" · ", "dim"), *quota]
     parts.append([(format_counted(waits.count, "wait"), "text")])
     parts.append([(THRESHOLD_MARK, "notice"), (f" slow > {format_round_ns(threshold_ns)}", "dim")])

@@ -131,7 +131,8 @@ class LatencyPane(Pane[View]):
         names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
         kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
         counted = f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"
-        quota = throttled_words(max(throttled_ns(view.frame, view.settings.shown_filter.cpus or None), default=0))
+        cpus = view.settings.shown_filter.cpus or None
+        quota = throttled_words(max(throttled_ns(view.frame, cpus), default=0), [view.frame], cpus)
         self.set_title(scope(view), " · ".join(filter(None, (counted, "".join(text for text, _ in quota)))))
         placed = _placed(width)
         lines: list[Spans] = [header_spans(placed, None)]

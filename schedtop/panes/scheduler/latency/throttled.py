@@ -8,7 +8,8 @@ import numpy as np
 
 from schedtop.base.units import format_brief_ns, format_ns
 from schedtop.model.frame import Frame
-from schedtop.model.waits import Cause
+from schedtop.model.rows import Rows, take_rows
+from schedtop.model.waits import Cause, Evidence
 from schedtop.widgets.strips import Span
 
 Cpus = tuple[int, ...] | None
@@ -16,20 +17,22 @@ Cpus = tuple[int, ...] | None
 
 def throttled_ns(frame: Frame, cpus: Cpus = None) -> tuple[int, ...]:
     """How long each slow wait for a quota was, on these CPUs (`None`: all), in nanoseconds."""
-    rows = frame.slow_waits
-    if not len(rows):
-        return ()
-    chosen = rows["cause"] == Cause.THROTTLED
-    if cpus is not None:
-        chosen &= np.isin(rows["cpu"], cpus)
-    return tuple(rows["wait_ns"][chosen].tolist())
+    return tuple(_throttled(frame, cpus)["wait_ns"].tolist()) if len(frame.slow_waits) else ()
 
 
-def throttled_words(longest_ns: int, brief: bool = False) -> list[Span]:
-    """`throttled to 67.9 ms`; nothing if no task was."""
+def throttled_words(longest_ns: int, frames: Sequence[Frame], cpus: Cpus = None, brief: bool = False) -> list[Span]:
+    """`throttled to 67.9 ms`, or `RT limit 50.0 ms` where real-time tasks alone were taken off; nothing if none was."""
     if not longest_ns:
         return []
-    return [("throttled to ", "dim"), (format_brief_ns(longest_ns) if brief else format_ns(longest_ns), "throttled")]
+    by_limit = all((_throttled(frame, cpus)["evidence"] == Evidence.RT_RUNTIME).all() for frame in frames)
+    words = "RT limit " if frames and by_limit else "throttled to "
+    return [(words, "dim"), (format_brief_ns(longest_ns) if brief else format_ns(longest_ns), "throttled")]
+
+
+def _throttled(frame: Frame, cpus: Cpus) -> Rows:
+    rows = frame.slow_waits
+    chosen = rows["cause"] == Cause.THROTTLED
+    return take_rows(rows, np.flatnonzero(chosen if cpus is None else chosen & np.isin(rows["cpu"], cpus)))
 
 
 class ThrottledWaits:

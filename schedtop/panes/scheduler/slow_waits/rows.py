@@ -13,7 +13,6 @@ from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatment, treatments
 from schedtop.model.waits import WAKERS, Beginning, reason
 from schedtop.panes.levels import wait_styles
-from schedtop.verdict.limits import STARVED_NS
 from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
 from schedtop.widgets.columns import Column, explained
@@ -134,7 +133,7 @@ _TIME: Column[WaitRows] = Column(
 )
 _WAIT: Column[WaitRows] = Column(
     "wait", 7, lambda context: list(map(format_ns, context.rows["wait_ns"].tolist())), sort="wait_ns",
-    level=lambda context: wait_styles(context.rows["wait_ns"].tolist(), STARVED_NS),
+    level=lambda context: wait_styles(context.rows["wait_ns"].tolist(), 1),  # each is over the threshold
 )  # fmt: skip
 _TASK: Column[WaitRows] = Column(
     "task", 10, lambda context: [steady(text(name)) for name in context.rows["comm"].tolist()], right=False, grow=5,

@@ -80,10 +80,25 @@ class StealPane(Pane[View]):
         self._key: object = None
         self._plots: list[Spans] = []
 
+    @property
+    def strip_name(self) -> str:
+        return _GLANCED.get(self._worst.word, self.SHORT)
+
+    @property
+    def _worst(self) -> Series:
+        """The first of the series that is high, else steal."""
+        if self.view is None:
+            return STEAL
+        cpus, frame = _cpus(self.view), self.view.frame
+        return next(
+            (each for each in SERIES if each is not P99 and LEVELS[each.word](each.value(frame, cpus)).sign), STEAL
+        )
+
     def view_glance(self, view: View) -> Spans:
-        ratio = view.frame.ratio("steal_ns", view.cpu_ids)
-        level = steal_level(ratio)
-        return [(f"{percent(ratio)} % {level.sign}", level.style if level.sign else "steal")]
+        series = self._worst
+        ratio = series.value(view.frame, _cpus(view))
+        level = LEVELS[series.word](ratio)
+        return [(f"{percent(ratio)} % {level.sign}".rstrip(), level.style if level.sign else "steal")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         width, height = self.inner
@@ -125,7 +140,7 @@ class StealPane(Pane[View]):
         value = series.value(view.frame, _cpus(view))
         level = _level(series, value, view)
         sign = f" {level.sign} {level.word}" if mark > MARK else f" {level.sign}"
-        style = level.style if level.sign else series.style
+        style = level.style if level.sign else series.style if value else "dim"
         return [
             (fit(series.word, LABEL), "dim"),
             (fit(series.format(value), VALUE, right=True), style),
@@ -167,6 +182,9 @@ class StealPane(Pane[View]):
             return [[], *quota_lines(view.frame.throttling, view.frame.cgroups, width)]
         return []
 
+
+_GLANCED = {QUOTA.word: "Quota", PRESSURE.word: "PSI"}
+"""What the cell of the strip is called where it is not about steal."""
 
 LEVELS = {STEAL.word: steal_level, QUOTA.word: quota_level, PRESSURE.word: pressure_level}
 

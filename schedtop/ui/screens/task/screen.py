@@ -104,6 +104,16 @@ class TaskScreen(AttachedScreen[TaskFrame]):
     TaskScreen.-wide #task-sections > Pane { display: block; }
     TaskScreen.-medium #task-sections > .aside { display: none; }
     TaskScreen.-wide #task-threads { column-span: 3; }
+    TaskScreen.-recorded.-medium #task-states, TaskScreen.-recorded.-wide #task-states { height: 7; }
+    TaskScreen.-recorded.-medium #task-sections { grid-size: 2 2; grid-rows: 4fr 5fr; }
+    TaskScreen.-recorded.-wide #task-sections { grid-size: 2 2; grid-rows: 4fr 5fr; }
+    TaskScreen.-recorded.-wide.-process #task-sections { grid-size: 2 3; grid-rows: 4fr 4fr 3fr; }
+    TaskScreen.-recorded #task-slow { column-span: 2; }
+    TaskScreen.-recorded.-process #task-slow { column-span: 1; }
+    TaskScreen.-recorded.-wide #task-threads { column-span: 2; }
+    TaskScreen.-recorded #task-sections.zoomed > Pane { column-span: 1; }
+    TaskScreen.-recorded.-medium #task-sections.zoomed { grid-size: 1 1; grid-rows: 1fr; }
+    TaskScreen.-recorded.-wide #task-sections.zoomed { grid-size: 1 1; grid-rows: 1fr; }
     TaskScreen #task-sections.zoomed { grid-size: 1 1; }
     TaskScreen #task-sections.zoomed > Pane { display: none; column-span: 1; }
     TaskScreen #task-sections.zoomed > Pane.current { display: block; }
@@ -124,7 +134,7 @@ class TaskScreen(AttachedScreen[TaskFrame]):
         self.scenes = Scenes(subject, view, counts=source is not None)
         self.header = TaskHeader(id="task-header")
         self.states = StatePane(id="task-states")
-        self.sections = Sections(self, subject, self.show_scene)
+        self.sections = Sections(self, subject, self.show_scene, counts=source is not None)
         self.search = Search(self)
         self.action_list = ActionList(self, self.search.target)
         self.exporter = TaskExporter(self, self._exported, owner.export_dir)

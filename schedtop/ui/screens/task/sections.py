@@ -29,6 +29,9 @@ CLASSES = ("-tiny", "-low", "-medium", "-wide")
 SECTIONS = (OverviewPane, SyscallsPane, TaskWaitsPane, PeersPane, TrafficPane, TaskSlowWaitsPane, ThreadsPane)
 """The last one only of a process."""
 
+RECORDED = (OverviewPane, PeersPane, TaskSlowWaitsPane)
+"""What a recording tells of a thread; of a process also its waits, and its threads."""
+
 
 class Sections:
     """The sections of a task view: what is not seen is not drawn, but named in a border."""
@@ -50,9 +53,9 @@ class Sections:
         key("shift+tab", "next_section(-1)", "Section before", "To the section before", name="pane-before"),
     ]
 
-    def __init__(self, screen: Screen[Any], subject: Subject, changed: Callable[[], None]) -> None:
-        """`changed` is called when other sections may be seen than before."""
-        self.every: tuple[Pane[Scene], ...] = (
+    def __init__(self, screen: Screen[Any], subject: Subject, changed: Callable[[], None], *, counts: bool) -> None:
+        """`changed` is called when other sections may be seen than before; `counts`: there is a live kernel to ask."""
+        every: tuple[Pane[Scene], ...] = (
             OverviewPane(id="task-overview"),
             SyscallsPane(id="task-syscalls"),
             TaskWaitsPane(id="task-waits"),
@@ -61,11 +64,14 @@ class Sections:
             TaskSlowWaitsPane(id="task-slow"),
             *((ThreadsPane(id="task-threads"),) if subject.is_process else ()),
         )
+        told = (*RECORDED, TaskWaitsPane, ThreadsPane) if subject.is_process else RECORDED
+        self.every = every if counts else tuple(pane for pane in every if isinstance(pane, told))
         self.grid = Container(*self.every, id="task-sections")
         self._screen = screen
         self._is_process = subject.is_process
         self._changed = changed
         screen.set_class(subject.is_process, "-process")
+        screen.set_class(not counts, "-recorded")
 
     @property
     def is_zoomed(self) -> bool:

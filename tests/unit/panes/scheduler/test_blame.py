@@ -12,11 +12,13 @@ from schedtop.base.units import format_ns
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.counts import Attribution
 from schedtop.model.filters import Filter
+from schedtop.model.frame import Frame
 from schedtop.model.rows import GROUPS, PAIR_DTYPE
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.blame.rows import FIELDS, account
 from tests.unit.panes.conftest import MakeView
 from tests.unit.panes.screen import OnePane, assert_drawn_whole, assert_widths, text
+from tests.unit.ui.drive import until
 
 SIZES = [(80, 24), (120, 40), (160, 48), (200, 60), (40, 8), (24, 4)]
 
@@ -156,3 +158,19 @@ async def test_blame_pane_without_waits_says_so(make_view: MakeView) -> None:
         pane.show(make_view(settings=ViewSettings(filter=Filter.parse("nobody"))))
         await pilot.pause()
         assert "passes the filter comm:nobody" in text(app)
+
+
+@pytest.mark.parametrize(("blame", "other"), [("blocker", "took the CPU"), ("preemptor", "held the CPU")])
+async def test_few_pairs_leave_room_for_the_other_way_to_blame(blame: str, other: str, make_view: MakeView) -> None:
+    def change(frame: Frame) -> Frame:
+        return replace(frame, pairs=frame.pairs[:2])
+
+    view = make_view(settings=ViewSettings(blame=blame), change=change, frames=1)
+    pane = BlamePane()
+    app = OnePane(pane)
+    async with app.run_test(size=(120, 30)) as pilot:
+        pane.show(view)
+        await until(pilot, lambda: other in text(app))
+        assert_widths(app)
+        await pilot.resize_terminal(120, 7)
+        await until(pilot, lambda: other not in text(app))

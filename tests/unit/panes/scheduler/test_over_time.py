@@ -15,7 +15,7 @@ from schedtop.history.view import View, ViewSettings
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.model.latency import HISTOGRAMS
-from schedtop.model.waits import Beginning, Cause
+from schedtop.model.waits import Beginning, Cause, Evidence
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.cpus.trend import MEASURES
 from schedtop.panes.scheduler.latency.over_time import (
@@ -26,6 +26,7 @@ from schedtop.panes.scheduler.latency.over_time import (
     THROTTLED_MARK,
     OverTimePane,
 )
+from schedtop.panes.scheduler.latency.pane import LatencyPane
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.widgets.glyphs import SHADES
 from tests.unit.panes.conftest import MakeView, without
@@ -44,7 +45,9 @@ def history(count: int = 60, **scenario: int) -> History:
     return History(source.host, source.frames(threading.Event()))
 
 
-async def shown(pane: OverTimePane | CpuStripsPane, view: View, size: tuple[int, int] = (100, 16)) -> list[str]:
+async def shown(
+    pane: OverTimePane | CpuStripsPane | LatencyPane, view: View, size: tuple[int, int] = (100, 16)
+) -> list[str]:
     return await lines_of(pane, view, size)
 
 
@@ -157,7 +160,7 @@ async def test_merged_frames_are_as_wide_as_they_are_long() -> None:
     assert widths == {10**9: 1, 6 * 10**9: 6}
 
 
-@pytest.mark.parametrize(("frames", "cells"), [(1, 32), (3, 16), (10, 8), (60, 2), (100, 1)])
+@pytest.mark.parametrize(("frames", "cells"), [(1, 32), (3, 24), (4, 16), (10, 8), (20, 6), (40, 3), (60, 2), (100, 1)])
 async def test_intervals_are_wide_while_the_history_is_short(frames: int, cells: int) -> None:
     pane = OverTimePane()
     screen = await shown(pane, history(frames).view(ViewSettings()), (160, 16))
@@ -190,6 +193,18 @@ async def test_waits_for_a_quota_have_a_mark_and_a_word_of_their_own() -> None:
     elsewhere = History(past.host, frames).view(ViewSettings(filter=Filter.parse("cpu:1")))
     cpus = {int(frame.slow_waits[-1]["cpu"]) for frame in frames[-3:]}
     assert (THROTTLED_MARK in "".join(await shown(OverTimePane(), elsewhere, NARROW))) == (1 in cpus)
+
+
+async def test_real_time_task_at_its_limit_has_words_of_its_own() -> None:
+    past = history(60)
+    frames = [*past.frames[:-3], *map(with_quota_wait, past.frames[-3:])]
+    for frame in frames[-3:]:
+        frame.slow_waits["evidence"][-1] = Evidence.RT_RUNTIME
+    view = History(past.host, frames).view(ViewSettings())
+    assert "RT limit 67.9 ms" in (await shown(OverTimePane(), view, NARROW))[1]
+    assert "RT limit 67.9 ms" in (await shown(LatencyPane(), view, NARROW))[-1]
+    frames[-1].slow_waits["evidence"][-1] = Evidence.NONE
+    assert "throttled to 67.9 ms" in (await shown(LatencyPane(), view, NARROW))[-1]
 
 
 async def test_density_is_seen_under_the_lines_of_the_percentiles() -> None:

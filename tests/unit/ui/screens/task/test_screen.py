@@ -181,7 +181,7 @@ async def test_every_size_shows_every_section(size: tuple[int, int], process: bo
     async with app_with(source, given).run_test(size=size) as pilot:
         screen = await opened(pilot, source, given, *("g" if process else ""), "down", "enter")
         await counted(pilot, screen, given.last, 3)
-        titles = ("Overview", "System calls", "Waits for a CPU", "Who", "I/O, network", "Slow waits")
+        titles = ("Overview", "System calls", "Waits for a CPU", "Other tasks", "I/O, network", "Slow waits")
         words = ("ran ", "epoll_wait", "counted", "woken by", "read socket", "time▼")
         if process:
             titles, words = (*titles, "Threads"), (*words, "worker/1")
@@ -204,7 +204,7 @@ async def test_large_sizes_show_all_at_once() -> None:
     async with app_with(source, given).run_test(size=(160, 50)) as pilot:
         screen = await opened(pilot, source, given, "down", "enter")
         await counted(pilot, screen, given.last, 2)
-        for title in ("1 Overview", "2 System calls", "3 Waits", "4 Who", "5 I/O", "6 Slow waits"):
+        for title in ("1 Overview", "2 System calls", "3 Waits", "4 Other tasks", "5 I/O", "6 Slow waits"):
             assert title in text(pilot.app)
 
 
@@ -431,6 +431,22 @@ async def test_task_screen_without_a_kernel_shows_only_the_history() -> None:
         assert "history: ran" in text(pilot.app) and "had its CPU" in text(pilot.app)
         await pilot.press("x")
         await shown(pilot, "no counts of its own")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 50), (240, 70)])
+async def test_task_screen_of_a_recording_has_only_sections_with_content(size: tuple[int, int]) -> None:
+    source = GivenSource(slow_waits=200)
+    async with app_with(source, None).run_test(size=size, notifications=True) as pilot:
+        await opened(pilot, source, None, "down", "enter")
+        await shown(pilot, "FROM THE RECORDING")
+        for number, word in (("4", "had its CPU"), ("6", "blocked by"), ("1", "of a CPU,")):
+            await pilot.press(number)
+            await shown(pilot, word)
+            assert_widths(pilot.app)
+        assert "2 System calls" not in text(pilot.app) and "5 I/O" not in text(pilot.app)
+        await pilot.press("2", "6", "z")
+        await until(pilot, lambda: "Slow waits" in text(pilot.app) and "of a CPU," not in text(pilot.app))
+        assert_widths(pilot.app)
 
 
 async def test_hostile_names() -> None:
