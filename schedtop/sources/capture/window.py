@@ -89,7 +89,7 @@ class Window:
 
     def capture(self) -> Capture:
         """The last seconds, up to now; `lost`: meanwhile."""
-        running = self._running()
+        running = self._running_now()
         end_ns = time.monotonic_ns()
         # An event that began before the end is written by then.
         time.sleep(LEAD_NS / NS_PER_S)
@@ -112,7 +112,7 @@ class Window:
         why = f"the last {length} only: {most} events are kept, and there were more"
         return replace(found, unavailable={**found.unavailable, "window": why})
 
-    def _running(self) -> Running:
+    def _running_now(self) -> Running:
         """What each CPU does now; that is asked for only if one of them has not switched since the beginning."""
         least_ns = self._least_ns(time.monotonic_ns())
         for cpu in online_cpus():

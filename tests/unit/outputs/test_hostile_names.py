@@ -35,6 +35,7 @@ from schedtop.outputs.activity.text import to_text as activity_text
 from schedtop.outputs.capture.chrome import chrome_trace
 from schedtop.outputs.capture.perfetto import perfetto_trace
 from schedtop.outputs.capture.tracks import path_tracks
+from schedtop.outputs.convert.rows import Interval, pair_rows, task_rows, throttling_rows, wait_rows
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
@@ -173,6 +174,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "snapshot of a stream as JSON": ("scheduler.stream", lambda: Snapshots("json", 50).text(view())),
     "a slow wait as JSON": ("scheduler.wait_lines", lambda: WaitLines("json", 1).text(view())),
     "slow waits as lines": ("scheduler.wait_lines", lambda: WaitLines("text", 1000).text(view())),
+    "rows of tables as JSON": ("convert.rows", lambda: converted()),
     "report as text": ("report.text", lambda: report_text.to_text(evidence(), 25)),
     "report as JSON": ("report.contents", lambda: contents.to_json(evidence())),
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
@@ -214,6 +216,7 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 NO_NAMES = {
     "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
+    "convert", "convert.columns", "convert.parquet", "convert.service",
     "diff", "diff.change", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "json_schema", "metrics",
     "metrics.budget",
     "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.labels", "metrics.listener",
@@ -237,6 +240,14 @@ def activity_differences() -> dict[str, Any]:
     for row in other["rows"]:
         row["syscalls"] *= 100
     return diff_changes.diff(evidence(), evidence() | {"activity": other}, (NAMES[0], NAMES[1]), 25)
+
+
+def converted() -> str:
+    """The rows of each table of `schedtop convert`, before they are packed."""
+    header = Header(hostile_host(SyntheticSource().host), 0)
+    makers = (task_rows, wait_rows, pair_rows, throttling_rows)
+    made = [maker(Interval(header, "a.rec", frame))[1] for frame in frames() for maker in makers]
+    return json.dumps(made, ensure_ascii=False, default=str)
 
 
 def group() -> GroupReport:
