@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-# A shell's background jobs ignore it, their children too, and then no command that a test interrupts would ever end.
+# Background jobs of a shell ignore some, what `nohup` starts another, their children too: then no command that a test
+# interrupts or hangs up would ever end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

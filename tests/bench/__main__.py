@@ -39,6 +39,7 @@ TOPICS = {
     "interrupts": "interrupts_cost",
     "activity": "activity_cost",
     "proc": "proc_cost",
+    "fleet": "fleet_scrape",
 }
 NEED_ROOT = (
     *("switch", "offcpu", "path", "self", "disturb", "start", "keys", "alive", "reading", "task", "queue"),

@@ -61,7 +61,11 @@ def test_each_schema_can_be_asked_for() -> None:
     assert sorted(names()) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("name", [name for name in hostile.TEXTS if "JSON" in name])
+TABLES = "rows of tables as JSON"
+"""What becomes Parquet, which has a schema of its own (docs/fleet.md)."""
+
+
+@pytest.mark.parametrize("name", [name for name in hostile.TEXTS if "JSON" in name and name != TABLES])
 def test_outputs_keep_to_their_schemas(name: str) -> None:
     data = json.loads(hostile.TEXTS[name][1]())
     if name == "report as JSON":  # made of a snapshot, which it stays
