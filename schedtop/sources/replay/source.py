@@ -17,6 +17,7 @@ from schedtop.model.host import Host
 from schedtop.model.source import SourceError
 from schedtop.recording.lines import Entry, Event
 from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.settings import RecordedSettings
 
 LEAD_NS, MOST_LEAD_NS = 60 * NS_PER_S, 120 * NS_PER_S
 """How much of the past is given with a place that is sought: the longest window at least, more if it is quick."""
@@ -35,7 +36,7 @@ KEPT_BYTES = 136 << 20
 given, either; a minute of 512 CPUs and 2,000 tasks takes 132 MiB."""
 
 
-class ReplaySource:
+class ReplaySource(RecordedSettings):
     """An open Recording that is played: `entries` and `events` are all of it, the Frames come at `speed` times life.
 
     `play`, `pause`, `seek`, `step` and `set_speed` may be called by any thread. A seek gives the Frames before the
@@ -68,21 +69,6 @@ class ReplaySource:
 
     def __exit__(self, *exc: Any) -> None:
         self.recording.__exit__()
-
-    def set_threshold(self, threshold_ns: int) -> None:
-        """What was recorded has its threshold."""
-
-    def set_grouping(self, kind: str) -> None:
-        """What was recorded has its histograms by group, or none."""
-
-    def set_sampling(self, on: bool) -> None:
-        """What was recorded has samples of its run queues, or none."""
-
-    def set_interrupts(self, on: bool) -> None:
-        """What was recorded has the times of its interrupts, or none."""
-
-    def set_measuring(self, on: bool) -> None:
-        """There are no kernel programs to measure."""
 
     # The player.
 

@@ -9,10 +9,11 @@ from typing import Any, Self
 from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.sources.replay.recorded import Recording
+from schedtop.sources.replay.settings import RecordedSettings
 from schedtop.sources.replay.source import recorded_host
 
 
-class WholeRecording:
+class WholeRecording(RecordedSettings):
     """An open Recording as a Source: each interval once. `damaged` counts those that cannot be read."""
 
     def __init__(self, recording: Recording) -> None:
@@ -25,21 +26,6 @@ class WholeRecording:
 
     def __exit__(self, *exc: Any) -> None:
         self._recording.__exit__()
-
-    def set_threshold(self, threshold_ns: int) -> None:
-        """What was recorded has its threshold."""
-
-    def set_grouping(self, kind: str) -> None:
-        """What was recorded has its histograms by group, or none."""
-
-    def set_sampling(self, on: bool) -> None:
-        """What was recorded has samples of its run queues, or none."""
-
-    def set_interrupts(self, on: bool) -> None:
-        """What was recorded has the times of its interrupts, or none."""
-
-    def set_measuring(self, on: bool) -> None:
-        """There are no kernel programs to measure."""
 
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """The Frames that can be read, until `stop` is set."""
