@@ -94,7 +94,7 @@ def test_idle_is_no_task_and_no_victim(collect, any_front_end) -> None:
     assert frame.total("switches") - of_tasks > 100
 
 
-def test_preemption_inside_the_kernel_counts(collect, front_end) -> None:
+def test_preemption_inside_the_kernel_counts(collect, mostly_btf) -> None:
     """prev_state 0x100: a task that is preempted in the middle of a long system call."""
     if shutil.which("bpftrace") is None:
         pytest.skip("bpftrace, which counts such switches here, is not installed")
@@ -106,7 +106,7 @@ while True: os.readv(source, [buffer])
 """
     count = "tracepoint:sched:sched_switch /args->prev_pid == $1 && args->prev_state == 0x100/ { @n += 1; }"
     script = f"{count} interval:s:3 {{ exit(); }}"
-    with collect(front_end) as collector:
+    with collect(mostly_btf) as collector:
         process = python(reader)
         with ended(process):
             time.sleep(0.2)

@@ -288,6 +288,7 @@ def test_run_delay_is_the_kernels(front_end: str) -> None:
         assert len(stopped) == 1 and stopped[0].times.under_way == 1
 
 
+@pytest.mark.beside
 def test_code_made_at_run_time_has_its_names(blocker: Blocker) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip("the made code is for x86-64")
@@ -302,6 +303,7 @@ def test_code_made_at_run_time_has_its_names(blocker: Blocker) -> None:
     assert found.index("made_at_run_time") < found.index("run_made_code") < found.index("main")
 
 
+@pytest.mark.beside
 def test_a_stripped_program_has_modules_and_offsets(blocker: Blocker, tmp_path: Path) -> None:
     if not shutil.which("strip"):
         pytest.skip("there is no strip")
@@ -432,6 +434,7 @@ def command(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
 
 
+@pytest.mark.beside
 def test_the_command_and_all_forms(blocker: Blocker) -> None:
     process = blocker("nap")
     with ended(process):
@@ -472,6 +475,7 @@ def until(happens: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.beside
 def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
     with ended(python("import time\nwhile True: time.sleep(0.01)")):
         process = command("--duration", "60s", "--format", "json", "-o", "out.json", cwd=tmp_path)
@@ -486,6 +490,7 @@ def test_ctrl_c_writes_what_there_is(tmp_path: Path) -> None:
     assert data["threads"]
 
 
+@pytest.mark.beside
 def test_the_child_ends_with_us() -> None:
     process = command("--duration", "60s")
     until(lambda: symbol_openers(process.pid))

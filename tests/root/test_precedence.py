@@ -242,6 +242,7 @@ def without_rt_runtime() -> Iterator[None]:
     RT_RUNTIME.write_text(before)
 
 
+@pytest.mark.stress
 @pytest.mark.skipif(not FAIR_SERVER, reason="before 6.12 a CPU without that limit stands still")
 @pytest.mark.usefixtures("without_rt_runtime")
 def test_fair_server_keeps_its_share_without_the_runtime_limit(front_end: str, first: Path) -> None:
@@ -312,6 +313,7 @@ def test_missed_deadlines_are_told_as_late_as_they_were(watch: Watcher) -> None:
     assert (after["dl_missed_ns"] > 0).sum() <= len(missed_ns) // 10
 
 
+@pytest.mark.stress
 @BTF_AT_LEAST
 def test_tasks_behind_a_deadline_task(watch: Watcher, first: Path) -> None:
     ordinary = loop(group=first)
@@ -350,6 +352,7 @@ def test_nice_task_waits_because_of_its_weight(watch: Watcher, first: Path) -> N
         assert after.rule != "lower-weight", after
 
 
+@pytest.mark.stress
 @BTF_AT_LEAST
 def test_task_of_a_cgroup_with_less_weight_waits_because_of_it(watch: Watcher, first: Path) -> None:
     with cgroup("low", parent=first) as group, cgroup("high", parent=first) as other:

@@ -11,8 +11,11 @@ from tests.hostile_recordings import LINES, MOST_FILE_BYTES, RECORDINGS, SNAPSHO
 from tests.peak import Ended, run
 
 MOST_BYTES = 300_000_000
-LIKE_OTHERS = {"long_cgroup_numbers", "long_kinds", "cgroups_within_bounds", "unavailable_keys"}
-"""Files that do with one field what `long_numbers`, `most_groups` and `long_events` do with another."""
+LIKE_OTHERS = {
+    *("long_cgroup_numbers", "long_kinds", "cgroups_within_bounds", "unavailable_keys"),
+    *("changing_cgroups", "long_cgroups", "short_intervals"),
+}
+"""They do with one field what `long_numbers`, `most_groups`, `long_events` and `whole_intervals` do with another."""
 
 
 PLAYED = """
