@@ -21,6 +21,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--snapshot-update", action="store_true", help="write the snapshots of the screen anew")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says why tests needed their second chance: it passed, so nothing else does."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.section(f"first chance of {report.nodeid}")
+        terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-MOST_LINES:]))
+
+
+MOST_LINES = 60
+"""How much of a failure is shown that a second chance has made good."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_config() -> Iterator[None]:
     """Commands that tests start neither read the config of whoever runs the tests nor write it."""

@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
 
 from schedtop import __version__
 from schedtop.base.ascii import soften_outputs
-from schedtop.cli.activity import activity
-from schedtop.cli.advise import advise
-from schedtop.cli.capture import capture
-from schedtop.cli.completion import completion
-from schedtop.cli.config import config
-from schedtop.cli.convert import convert
-from schedtop.cli.diff import diff
-from schedtop.cli.doctor import doctor
-from schedtop.cli.metrics import metrics
-from schedtop.cli.offcpu import offcpu
 from schedtop.cli.options import dashboard_options, source_options
-from schedtop.cli.path import path
-from schedtop.cli.record import record
-from schedtop.cli.replay import replay
-from schedtop.cli.report import report
-from schedtop.cli.schema import schema
-from schedtop.cli.snapshot import snapshot
-from schedtop.cli.task import task
-from schedtop.cli.waits import waits
-from schedtop.cli.watch import watch
 from schedtop.outputs.files import OutputError
 from schedtop.run.errors import complain, report_crash
 from schedtop.run.signals import Interrupted, Signals
 
+COMMANDS = (
+    "activity", "advise", "capture", "completion", "config", "convert", "diff", "doctor", "metrics", "offcpu", "path",
+    "record", "replay", "report", "schema", "snapshot", "task", "waits", "watch",
+)  # fmt: skip
+"""Each is defined in a module of its name beside this one, under its name."""
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+class LateCommands(MutableMapping[str, click.Command]):
+    """Commands by name, each imported when it is looked up: a run needs one of them, or none."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._found: dict[str, click.Command | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self._found[name]
+        if found is None:
+            found = self._found[name] = getattr(import_module(f"schedtop.cli.{name}"), name)
+        return found
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._found[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+@click.group(
+    commands=LateCommands(COMMANDS),
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @dashboard_options
 @source_options
 @click.version_option(__version__, prog_name="schedtop", message="%(prog)s %(version)s")
@@ -54,30 +71,6 @@ def commands(context: click.Context, /, **options: Any) -> int | None:
             option = "--" + name.replace("_", "-")
             raise click.UsageError(f"{option} before `{context.invoked_subcommand}` is an option of the dashboard")
     return None
-
-
-for _command in (
-    activity,
-    advise,
-    capture,
-    completion,
-    config,
-    convert,
-    diff,
-    doctor,
-    metrics,
-    offcpu,
-    path,
-    record,
-    replay,
-    report,
-    schema,
-    snapshot,
-    task,
-    waits,
-    watch,
-):
-    commands.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from schedtop.base.time_slice import slice_of
 from schedtop.model.counts import Overhead
 
 SLICE_LOOKS = 8
-"""How many readings the time slice holds for: it changes when the host gets crowded, or calm."""
+"""How many readings priority and time slice hold for: they change when the host gets crowded, or calm."""
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -29,7 +29,7 @@ class OwnCost:
             with suppress(OSError):  # it has ended, or this kernel keeps no such times
                 self._helpers[os.open(proc / str(pid) / "schedstat", os.O_RDONLY | os.O_CLOEXEC)] = 0
         self._looks = 0
-        self._slice_ns = 0
+        self._nice, self._slice_ns = 0, 0
 
     def close(self) -> None:
         """Nothing can be read afterwards."""
@@ -44,13 +44,13 @@ class OwnCost:
         """
         pages = int(os.pread(self._statm, 256, 0).split(maxsplit=2)[1])
         if self._looks % SLICE_LOOKS == 0:
-            self._slice_ns = slice_of(0)
+            self._nice, self._slice_ns = os.getpriority(os.PRIO_PROCESS, 0), slice_of(0)
         self._looks += 1
         return Overhead(
             time.process_time_ns() + self._helpers_ns(),
             pages * _PAGE_BYTES,
             bpf_ns,
-            nice=os.getpriority(os.PRIO_PROCESS, 0),
+            nice=self._nice,
             session_nice=OWN.nice,
             slice_ns=self._slice_ns or None,
         )

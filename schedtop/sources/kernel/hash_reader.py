@@ -33,6 +33,8 @@ class HashReader:
 
     def some(self, keys: list[bytes]) -> Rows:
         """The values of those keys that are there, in their order."""
+        if not keys:
+            return np.empty(0, self._dtype)
         asked = ctypes.create_string_buffer(b"".join(keys))
         values = np.empty(len(keys), self._dtype)
         key_at, value_at, found = ctypes.addressof(asked), values.ctypes.data, 0

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from schedtop.model.counts import Loss, Overhead, Pressure, subtract_overhead, subtract_pressure
-from schedtop.model.cpus import CPU_COUNTERS, CpuTable
+from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
-from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows, subtract_throttling
-from schedtop.sources.host.proc import StatReading, cpu_times
+from schedtop.model.rows import Rows, subtract_throttling
+from schedtop.sources.host.reading import HostReading, host_frame
 from schedtop.sources.proc.polling import Look
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcReading:
-    """Cumulative values at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ProcReading(HostReading):
+    """A HostReading with what /proc tells of tasks.
 
     `begun`: how many tasks have begun. Not cumulative, but of the interval that ends here: `look`, `tasks` (rows of
     TASK_DTYPE) and `lives_unseen` (tasks that came and went without being seen).
     """
 
-    time_ns: int
-    wall_ns: int
-    stat: StatReading
     begun: int
-    pressure: Pressure | None
     throttling: Rows
     cgroups: Mapping[int, str]
-    own: Overhead
-    late_ticks: int = 0
     sched_ext: ExtScheduler | None = None
     look: Look | None = None
     tasks: Rows | None = None
@@ -42,36 +33,18 @@ class ProcReading:
 
 def difference(earlier: ProcReading, later: ProcReading, threshold_ns: int, unavailable: Mapping[str, str]) -> Frame:
     """The Frame between two readings of one source; its own threshold is only carried along."""
-    interval_ns = later.time_ns - earlier.time_ns
-    cpus = cpu_table(earlier.stat, later.stat)
-    return Frame(
-        start_time_ns=later.wall_ns - interval_ns,
-        end_ns=later.time_ns,
-        interval_ns=interval_ns,
-        cpus=cpus,
-        latency=LatencyTable.empty(len(cpus.online), np.uint32),
-        tasks=np.zeros(0, TASK_DTYPE) if later.tasks is None else later.tasks,
-        slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
+    tasks: dict[str, Any] = {} if later.tasks is None else {"tasks": later.tasks}
+    return host_frame(
+        earlier,
+        later,
         threshold_ns=threshold_ns,
-        kernel_switches=max(0, later.stat.switches - earlier.stat.switches),
-        pressure=subtract_pressure(earlier.pressure, later.pressure),
         loss=_loss(earlier, later),
-        overhead=subtract_overhead(earlier.own, later.own),
         throttling=subtract_throttling(earlier.throttling, later.throttling),
         sched_ext=later.sched_ext,
         cgroups=later.cgroups,
         unavailable=unavailable,
+        **tasks,
     )
-
-
-def cpu_table(earlier: StatReading, later: StatReading) -> CpuTable:
-    """The times of the CPUs between, by /proc/stat alone."""
-    table = CpuTable.empty(len(later.online))
-    columns = {name: table.counters[:, index] for index, name in enumerate(CPU_COUNTERS)}
-    for name, times_ns in cpu_times(earlier, later).items():
-        columns[name][:] = times_ns
-    columns["idle_ns"][:] = np.maximum(columns["accounted_ns"] - columns["busy_ns"] - columns["steal_ns"], 0)
-    return CpuTable(table.counters, later.online, table.queue_length)
 
 
 def _loss(earlier: ProcReading, later: ProcReading) -> Loss:

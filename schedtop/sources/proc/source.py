@@ -11,18 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-import numpy as np
-
 from schedtop.base.units import NS_PER_S
 from schedtop.model.cpus import CpuTable
 from schedtop.model.frame import Frame
 from schedtop.model.host import HIDDEN, INSIDE, Host
-from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.own_cost import OwnCost
 from schedtop.sources.host.pid_numbers import shows_host
+from schedtop.sources.host.reading import nothing_seen
 from schedtop.sources.host.sched_ext import SchedExt, note_ext
 from schedtop.sources.host.task_cgroups import TaskCgroups
 from schedtop.sources.host.throttling import Throttling
@@ -34,6 +31,7 @@ from schedtop.sources.proc.polling import TaskPolling
 from schedtop.sources.proc.reading import ProcReading, difference
 from schedtop.sources.proc.task_files import read_file
 from schedtop.sources.scope import Scope
+from schedtop.sources.ticks import Ticks
 
 BUDGET_RATIO = 0.08
 """So much of one CPU the look at all tasks may take."""
@@ -77,7 +75,7 @@ class ProcSource:
         self._first_ns = min(first_ns or interval_ns, interval_ns)
         self._scope = scope
         self._budget_ns = int(interval_ns * BUDGET_RATIO)
-        self._late_ticks = 0
+        self._ticks = Ticks(interval_ns)
         self.host: Host
 
     def __enter__(self) -> Self:
@@ -137,15 +135,10 @@ class ProcSource:
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
         earlier = self._begin()
-        deadline = earlier.time_ns + self._first_ns
-        while not stop.wait(max(0, deadline - time.monotonic_ns()) / NS_PER_S):
+        for _ in self._ticks.until(stop, earlier.time_ns + self._first_ns):
             later = self._read()
             yield difference(earlier, later, self.threshold_ns, self._unavailable)
             earlier = later
-            deadline += self.interval_ns
-            missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
-            self._late_ticks += missed
-            deadline += missed * self.interval_ns
 
     def _begin(self) -> ProcReading:
         # The tasks first: it may take long when there are many, and no interval has begun yet. What they do meanwhile
@@ -183,25 +176,22 @@ class ProcSource:
             throttling=self._throttling.read(cgroups),
             cgroups=cgroups,
             own=self._own.now(),
-            late_ticks=self._late_ticks,
+            late_ticks=self._ticks.late,
             sched_ext=self._sched_ext.since_last(),
         )
 
 
 def lost_frame() -> Frame:
     """An empty Frame in which each of LOST is missing, with its own name as the reason: to see what needs it."""
-    cpus = CpuTable.empty(1)
     return Frame(
         start_time_ns=0,
         end_ns=NS_PER_S,
         interval_ns=NS_PER_S,
-        cpus=cpus,
-        latency=LatencyTable.empty(1),
-        tasks=np.zeros(0, TASK_DTYPE),
-        slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
+        cpus=CpuTable.empty(1),
         threshold_ns=0,
         kernel_switches=0,
         unavailable=MappingProxyType({part: part for part in LOST}),
+        **nothing_seen(1),
     )
 
 

@@ -11,22 +11,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from schedtop.base.units import NS_PER_S
-from schedtop.model.counts import Loss, Overhead, Pressure, subtract_overhead, subtract_pressure
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
-from schedtop.model.latency import LatencyTable
-from schedtop.model.rows import SLOW_WAIT_DTYPE, TASK_DTYPE, Rows, copy_rows
+from schedtop.model.rows import Rows, copy_rows
 from schedtop.model.source import ALONE, SourceError
 from schedtop.sources.host import proc
+from schedtop.sources.host.reading import HostReading, host_frame
 from schedtop.sources.host.sched_ext import SchedExt, ext_queues
 from schedtop.sources.host.topology import read_topology
 from schedtop.sources.kernel.front_end import choose_front_end
 from schedtop.sources.kernel.kept_btf import reading_once
-from schedtop.sources.proc.reading import cpu_table
 from schedtop.sources.queue.program import QueueProgram
 from schedtop.sources.scheduler.programs import build
 from schedtop.sources.scheduler.samples import Between, queue_table
+from schedtop.sources.ticks import Ticks
 
 LEFT_OUT = (
     "latency", "slow_waits", "switches", "migrations", "queue_length", "interrupts", "activity", "short_lived", "exits",
@@ -35,18 +33,12 @@ LEFT_OUT = (
 """Parts of a Frame that only programs on switches and wakeups tell, or that cost more than all the rest."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QueueReading:
-    """Cumulative values at `time_ns` (CLOCK_MONOTONIC), which is `wall_ns` by the wall clock."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class QueueReading(HostReading):
+    """A HostReading with the samples of the run queues (cumulative); `epoch`: the interval that ends here."""
 
-    time_ns: int
-    wall_ns: int
     epoch: int
-    stat: proc.StatReading
     queues: Rows
-    pressure: Pressure | None
-    own: Overhead
-    late_ticks: int
 
 
 class QueueSource:
@@ -56,7 +48,7 @@ class QueueSource:
         self.interval_ns = interval_ns
         self.threshold_ns = threshold_ns
         self._wanted = source
-        self._late_ticks = 0
+        self._ticks = Ticks(interval_ns)
         self._epoch = 1
         self.host: Host
 
@@ -102,15 +94,10 @@ class QueueSource:
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
         earlier, sampled = self._read(), self._program.sampled_cpus
-        deadline = earlier.time_ns + self.interval_ns
-        while not stop.wait(max(0, deadline - time.monotonic_ns()) / NS_PER_S):
+        for _ in self._ticks.until(stop, earlier.time_ns + self.interval_ns):
             later = self._read()
             yield self._difference(earlier, later, sampled)
             earlier, sampled = later, self._program.sampled_cpus
-            deadline += self.interval_ns
-            missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
-            self._late_ticks += missed
-            deadline += missed * self.interval_ns
 
     def _read(self) -> QueueReading:
         stat = self._files.stat()
@@ -122,37 +109,26 @@ class QueueSource:
         except OSError as error:
             raise SourceError(f"the kernel does not let us sample the run queues: {error.strerror}") from error
         return QueueReading(
-            time.monotonic_ns(),
-            time.time_ns(),
-            epoch,
-            stat,
-            copy_rows(self._program.queues),
-            self._files.pressure(),
-            self._files.own_cost(),
-            self._late_ticks,
+            time_ns=time.monotonic_ns(),
+            wall_ns=time.time_ns(),
+            epoch=epoch,
+            stat=stat,
+            queues=copy_rows(self._program.queues),
+            pressure=self._files.pressure(),
+            own=self._files.own_cost(),
+            late_ticks=self._ticks.late,
         )
 
     def _difference(self, earlier: QueueReading, later: QueueReading, sampled: tuple[int, ...]) -> Frame:
-        interval_ns = later.time_ns - earlier.time_ns
-        cpus = cpu_table(earlier.stat, later.stat)
         sched_ext = self._sched_ext.since_last()
         unavailable = dict.fromkeys(LEFT_OUT, ALONE) | ({"queue": ext_queues(sched_ext)} if sched_ext else {})
-        idle_ns = cpus.column("idle_ns").astype(np.int64)
-        between = Between(interval_ns, later.epoch, sampled, idle_ns, later.stat.online)
-        return Frame(
-            start_time_ns=later.wall_ns - interval_ns,
-            end_ns=later.time_ns,
-            interval_ns=interval_ns,
-            cpus=cpus,
-            latency=LatencyTable.empty(len(cpus.online), np.uint32),
-            tasks=np.zeros(0, TASK_DTYPE),
-            slow_waits=np.zeros(0, SLOW_WAIT_DTYPE),
+        frame = host_frame(
+            earlier,
+            later,
             threshold_ns=self.threshold_ns,
-            kernel_switches=max(0, later.stat.switches - earlier.stat.switches),
-            pressure=subtract_pressure(earlier.pressure, later.pressure),
-            loss=Loss(late_ticks=later.late_ticks - earlier.late_ticks),
-            overhead=subtract_overhead(earlier.own, later.own),
-            queue=queue_table(earlier.queues, later.queues, between),
             sched_ext=sched_ext,
             unavailable=MappingProxyType(unavailable),
         )
+        idle_ns = frame.cpus.column("idle_ns").astype(np.int64)
+        between = Between(frame.interval_ns, later.epoch, sampled, idle_ns, later.stat.online)
+        return replace(frame, queue=queue_table(earlier.queues, later.queues, between))

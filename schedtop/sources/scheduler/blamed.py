@@ -96,9 +96,10 @@ def slow_wait_rows(events: Rows, wall_offset_ns: int, names: TaskNames) -> Rows:
 def pair_rows(pairs: Rows, epoch: int, names: TaskNames) -> tuple[Rows, int]:
     """PAIR_DTYPE rows of the interval `epoch`, and the blocked nanoseconds of the pairs beyond MOST_PAIRS."""
     parity = epoch & 1
-    if not len(pairs):
+    if len(pairs):
+        pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
+    if not len(pairs):  # also where one that was noted has lost its place, and has a new one in the next interval
         return _NO_PAIRS, 0
-    pairs = pairs[pairs["epoch"][:, parity] == (epoch & 0xFFFFFFFF)]
     blocked_ns = pairs["blocked_ns"][:, parity].astype(np.int64)
     small_ns = 0
     if len(pairs) > MOST_PAIRS:

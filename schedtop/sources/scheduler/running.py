@@ -21,6 +21,11 @@ class Running:
     def __init__(self) -> None:
         self._left_ns: Integers | None = None
 
+    def clear_left(self, cpus: Rows, online: npt.NDArray[np.bool_]) -> None:
+        """The same in a copy of rows of `struct cpu_state`: a CPU that went offline has no slice under way."""
+        if self._left_ns is not None or not online.all():
+            cpus["slice_start_ns"] = self.now(cpus, online)["slice_start_ns"]
+
     def now(self, cpus: Rows, online: npt.NDArray[np.bool_]) -> Rows:
         """Rows of RUNNING_DTYPE; `cpus`: rows of `struct cpu_state`, `online`: which of the CPUs are."""
         running = np.zeros(len(cpus), RUNNING_DTYPE)

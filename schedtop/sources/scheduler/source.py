@@ -49,6 +49,7 @@ from schedtop.sources.scheduler.short_lived import ShortLivedReader
 from schedtop.sources.scheduler.slices import Slices
 from schedtop.sources.scheduler.weights import MOST_OF_TASKS, WeightFiles, note_group_weights, note_weights
 from schedtop.sources.scope import Scope
+from schedtop.sources.ticks import Ticks
 
 GROUPINGS = ("", "tid", "tgid", "cgroup_id", "pid_namespace")
 """Id fields of `rows.GROUPS` by number: `enum grouping` of bpf/scheduler/maps.h."""
@@ -119,7 +120,7 @@ class LiveSource:
         self._sched_ext, self._group_reader = SchedExt(), GroupReader()
         self._own_tasks = OwnTasks(pid_numbers().own)
         self._epoch = 1
-        self._late_ticks = 0
+        self._ticks = Ticks(self.interval_ns, self._wait_until)
         self._last_read_ns = 0
         self._breath = Breath()
         self._programs = Programs(front_end, compiled, self.threshold_ns, self._groups)
@@ -181,8 +182,7 @@ class LiveSource:
     def frames(self, stop: threading.Event) -> Iterator[Frame]:
         """Frames of the live kernel, one each interval; a late tick skips to the next deadline and is counted."""
         earlier, self._opened = self._opened or self._read(), None
-        deadline = earlier.time_ns + self._first_ns
-        while self._wait_until(deadline, stop):
+        for _ in self._ticks.until(stop, earlier.time_ns + self._first_ns):
             self._breath.begin()
             later = self._read()
             self._breath.take()
@@ -190,13 +190,9 @@ class LiveSource:
             self._breath.take()
             yield frame
             earlier = later
-            deadline += self.interval_ns
-            missed = max(0, (time.monotonic_ns() - deadline) // self.interval_ns + 1)
-            self._late_ticks += missed
-            deadline += missed * self.interval_ns
 
     def _wait_until(self, deadline: int, stop: threading.Event) -> bool:
-        """False if `stop` came first."""
+        """Empties the rings as often as they need it until then; false if `stop` came first."""
         while (rest := deadline - time.monotonic_ns()) > 0:
             wait_ns = min(self._drain_ns, COLLECT_NS) if self._times_interrupts else self._drain_ns
             if stop.wait(min(rest, wait_ns) / NS_PER_S):
@@ -216,7 +212,7 @@ class LiveSource:
         # One after the other: what is switched in between is in one of the two alone.
         cpus, stat = copy_at_cut(programs.cpus, programs.cuts, epoch), self._files.stat()
         sampled_cpus, queues = self._sample_queues(stat)
-        cpus["slice_start_ns"] = self._running.now(cpus, stat.online)["slice_start_ns"]
+        self._running.clear_left(cpus, stat.online)
         groups = self._group_latency()
         time_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         tasks, names, queued = self._tasks(time_ns, epoch, stat)
@@ -257,7 +253,7 @@ class LiveSource:
             stat=stat,
             pressure=self._files.pressure(),
             own=self._files.own_cost(programs.run_ns()),
-            late_ticks=self._late_ticks,
+            late_ticks=self._ticks.late,
             events_missed=programs.misses(by_turns=self._is_paced) + self._interrupts.misses(),
             waits_ungrouped=self._group_reader.waits_ungrouped,
             queue_length=queued,

@@ -46,3 +46,24 @@ def test_what_is_started_for_the_user_has_the_variables_of_the_user(
     assert os.environ.get(THREADS) == given
     assert gc.get_threshold() == usual
     gc.unfreeze()
+
+
+def test_a_start_is_over_before_garbage_is_looked_for() -> None:
+    """What a dashboard imports makes fewer objects than the collector waits for: it would find next to nothing."""
+    code = (
+        "import gc; from schedtop.base import lean; lean.begin(); found = [];"
+        "gc.callbacks.append(lambda phase, info: found.append(info));"
+        "import schedtop.cli, schedtop.commands.dashboard, schedtop.sources.scheduler.source, schedtop.ui.app;"
+        "import schedtop.commands.on_demand; print(len(found), sum(gc.get_count()) > 20_000)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == ["0", "True"]
+
+
+def test_numpy_works_without_its_documentation() -> None:
+    code = (
+        "import sys; from schedtop.base import lean; lean.begin(); import numpy;"
+        "print(hasattr(sys.modules['numpy._core._add_newdocs'], '__file__'), numpy.zeros(3).sum())"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert printed.split() == ["False", "0.0"]

@@ -135,6 +135,12 @@ def test_pairs_are_those_of_the_interval_alone(tmp_path: Path) -> None:
     assert len(pair_rows(pairs[:0], 7, names(tmp_path))[0]) == 0
 
 
+def test_pairs_that_are_all_of_another_interval_are_none(tmp_path: Path) -> None:
+    """The kernel side drops old pairs for new ones: one that was noted may have a new place, in the next interval."""
+    rows, small_ns = pair_rows(np.concatenate([pair(41, 40, 8, 10), pair(42, 41, 6, 90)]), 7, names(tmp_path, 40, 41))
+    assert (len(rows), small_ns) == (0, 0)
+
+
 def test_blame_adds_up_the_lightest_of_many_pairs(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(blamed, "MOST_PAIRS", 2)
     pairs = np.concatenate([pair(1, other, 8, 10 * other) for other in (2, 3, 4, 5)])

@@ -35,3 +35,14 @@ def test_a_cpu_that_is_back_runs_what_it_switched_to_since() -> None:
 
 def test_a_cpu_that_has_never_switched_does_nothing() -> None:
     assert Running().now(cpus(0, 0), ONE).tolist() == [(7, 5 * MS), (0, 0)]
+
+
+def test_a_copy_of_the_rows_tells_of_no_slice_on_a_cpu_that_left() -> None:
+    running, rows = Running(), cpus(STOPPER, 90 * MS)
+    running.clear_left(rows, BOTH)
+    assert rows["slice_start_ns"].tolist() == [5 * MS, 90 * MS]
+    running.clear_left(rows, ONE)
+    assert rows["slice_start_ns"].tolist() == [5 * MS, 0]
+    back = cpus(STOPPER, 90 * MS)
+    running.clear_left(back, BOTH)
+    assert back["slice_start_ns"].tolist() == [5 * MS, 0], "it has not switched yet"
