@@ -10,6 +10,7 @@ from pathlib import Path
 from schedtop.base.finding import Finding
 from schedtop.checks import compiler, host, own, rights, tracefs, tracepoints
 from schedtop.checks.btf import read_btf
+from schedtop.checks.groups import groups
 from schedtop.checks.interrupts import interrupts
 from schedtop.model.source import SourceError
 from schedtop.sources.kernel.btf import Btf
@@ -120,6 +121,7 @@ def _host(btf: Btf | None) -> Iterator[Finding]:
     machine = safely("virtual_machine", host.virtualisation)
     guest = machine.details.get("guest")
     yield safely("cgroup", host.cgroups)
+    yield safely("groups", groups)
     yield safely("container", host.container)
     yield machine
     yield safely("pid_namespace", lambda: host.pid_namespace(btf))

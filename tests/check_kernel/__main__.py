@@ -62,8 +62,10 @@ class Frames:
         self._thread.join()
 
 
-def round_of(front_end: str, seed: int, seconds: float, actions: set[str]) -> tuple[str, list[str]]:
-    """One mix: what it was, and what differs."""
+def round_of(
+    front_end: str, seed: int, seconds: float, actions: set[str], emulated: bool = False
+) -> tuple[str, list[str]]:
+    """One mix: what it was, and what differs. `emulated`: so is the processor."""
     by_account = front_end == "btf" and any("RQ_CLOCK_OFFSET" in flag for flag in choose_front_end("btf").flags)
     with ExitStack() as stack, LiveSource(INTERVAL_NS, THRESHOLD_NS, front_end) as source, CpuSwitches() as counters:
         with Frames(source, counters) as collector:
@@ -80,7 +82,7 @@ def round_of(front_end: str, seed: int, seconds: float, actions: set[str]) -> tu
     first, last = collector.switches[0], collector.switches[-1]
     # The counter of a CPU that goes stays away when it comes back.
     steady = {cpu for cpu in last.by_cpu if "hotplug" not in actions or cpu == 0}
-    wrong = [*differences(frames, truth, by_account), *cpu_differences(frames[1:], first, last, steady)]
+    wrong = [*differences(frames, truth, by_account, emulated), *cpu_differences(frames[1:], first, last, steady)]
     return told, wrong
 
 

@@ -33,8 +33,13 @@ _BY_CLOCK_SHARE, _BY_CLOCK_EACH_NS, _BY_CLOCK_MORE_NS = 0.05, 20_000, 2_000_000
 _RUN_SHARE, _RUN_EACH_NS, _RUN_LESS_NS = 0.01, 10_000, 1_000_000
 """Of a wakeup the kernel's run time has the way to the switch in it, where it does not look at the clock again."""
 
+_EMULATED_EACH_NS, _EMULATED_MORE_NS = 2_000_000, 30_000_000
+"""The same ways on an emulated processor, which others of its host may take away meanwhile (docs/kernels.md)."""
 
-def differences(frames: Sequence[Frame], truth: dict[int, Truth], by_account: bool) -> Iterator[str]:
+
+def differences(
+    frames: Sequence[Frame], truth: dict[int, Truth], by_account: bool, emulated: bool = False
+) -> Iterator[str]:
     """Each number that is not the kernel's, in words. `by_account`: run delay has to be equal, not close."""
     frame = merge(frames)
     ours, kernels = frame.total("switches"), frame.kernel_switches or 0
@@ -48,7 +53,9 @@ def differences(frames: Sequence[Frame], truth: dict[int, Truth], by_account: bo
             if kernel.timeslices:
                 yield f"{kernel.comm} {tid}: it was not seen at all"
             continue
-        yield from _of_task(f"{kernel.comm} {tid}", rows[tid][-1], kernel, by_account, frame.loss.switches_unseen)
+        slow_ns = _EMULATED_EACH_NS * kernel.timeslices + _EMULATED_MORE_NS if emulated else 0
+        unseen = frame.loss.switches_unseen
+        yield from _of_task(f"{kernel.comm} {tid}", rows[tid][-1], kernel, by_account, unseen, slow_ns)
     yield from _eternal(frames[-1], truth)
 
 
@@ -71,7 +78,7 @@ def cpu_differences(frames: Sequence[Frame], first: CpuCounts, last: CpuCounts, 
             yield f"switches of CPU {cpu}: {ours[cpu]:,}, by perf {kernels:,}"
 
 
-def _of_task(name: str, row: np.void, kernel: Truth, by_account: bool, unseen: int) -> Iterator[str]:
+def _of_task(name: str, row: np.void, kernel: Truth, by_account: bool, unseen: int, slow_ns: int) -> Iterator[str]:
     slices, delay = int(row["timeslices"]), int(row["run_delay_ns"])
     # Through tracepoints and by clock a switch that the kernel hides (switches_unseen) may be of any task.
     more = _TIMESLICES_MORE + _EXEC_TIMESLICES * kernel.execs
@@ -80,12 +87,12 @@ def _of_task(name: str, row: np.void, kernel: Truth, by_account: bool, unseen: i
         yield f"{name}: {slices:,} timeslices, by schedstat {kernel.timeslices:,}"
     # Ours has in it what the hypervisor and interrupts took. Through tracepoints a slice that the kernel hides is lost.
     least_ns = (1 - _RUN_SHARE) * kernel.run_ns - _RUN_EACH_NS * kernel.timeslices
-    least_ns -= _RUN_LESS_NS * (1 + _EXEC_TIMESLICES * kernel.execs)
+    least_ns -= _RUN_LESS_NS * (1 + _EXEC_TIMESLICES * kernel.execs) + slow_ns
     if by_account and int(row["run_ns"]) < least_ns:
         yield f"{name}: run time {row['run_ns'] / 1e6:,.3f} ms, by schedstat {kernel.run_ns / 1e6:,.3f} ms"
     allowed = _BY_CLOCK_SHARE * kernel.run_delay_ns + _BY_CLOCK_EACH_NS * kernel.timeslices + _BY_CLOCK_MORE_NS
     # With a hidden switch the whole wait before it is gone, which may be a long one.
-    allowed = 0 if by_account else allowed + (2 * int(row["max_wait_ns"]) if unseen else 0)
+    allowed = 0 if by_account else allowed + slow_ns + (2 * int(row["max_wait_ns"]) if unseen else 0)
     allowed += kernel.execs * (_EXEC_WAITS * int(row["max_wait_ns"]) + _EXEC_NS)
     # What a task waits for its quota is no run delay of ours where the kernel tells one from the other.
     if not -allowed - kernel.throttled_ns <= delay - kernel.run_delay_ns <= allowed:

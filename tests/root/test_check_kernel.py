@@ -18,5 +18,5 @@ OTHERS = [pytest.param(front_end, marks=pytest.mark.stress) for front_end in ("b
 def test_a_mix_has_the_kernels_numbers(front_end: str) -> None:
     actions = {"start", "end", "pin", "nice", "stop"}
     alone = load_share() < 1  # an emulated processor, and slow: nothing else is disturbed
-    told, wrong = round_of(front_end, SEED, 10 if alone else 4, set(ACTIONS) if alone else actions)
+    told, wrong = round_of(front_end, SEED, 10 if alone else 4, set(ACTIONS) if alone else actions, emulated=alone)
     assert not wrong, f"{told}: {wrong}"

@@ -87,6 +87,11 @@ def lru_spare() -> int:
     return 0 if shared else LRU_SPARE * len(present_cpus())
 
 
+def latency_groups(limits: Limits = Limits()) -> int:
+    """How many groups keep a histogram at a time; a new one takes the place of that which was used least lately."""
+    return min(1 << 14, max(limits.latency_groups, lru_spare()))
+
+
 def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tuple[str, ...] = ()) -> Compiled:
     """The kernel programs for this kernel and number of possible CPUs; `scope`: a Scope's flags. Raises SourceError."""
     directory = source_directory()
@@ -97,7 +102,7 @@ def build(front_end: FrontEnd, cpus: int, limits: Limits = Limits(), scope: tupl
         f"-DOVERFLOW_TASKS={limits.overflow_tasks}",
         f"-DEVENT_PAGES={limits.event_pages or event_pages(cpus)}",
         f"-DPAIRS={max(limits.pairs, spare)}",
-        f"-DLATENCY_GROUPS={min(1 << 14, max(limits.latency_groups, spare))}",
+        f"-DLATENCY_GROUPS={latency_groups(limits)}",
         f"-DSHORT_LIVED={limits.short_lived}",
         f"-DCHANGED_SLOTS={limits.changed_slots or changed_slots(cpus)}",
         f"-DCHANGED_PAIRS={limits.changed_pairs}",

@@ -53,6 +53,18 @@ def test_what_differs_is_told(made: Frame, truth: Truth, by_account: bool, words
     assert all(word in line for word, line in zip(words, told, strict=True))
 
 
+def test_an_emulated_processor_takes_its_time_on_the_way_to_a_switch() -> None:
+    """Not where the kernel's account is ours."""
+    truth = {7: replace(TRUTH, timeslices=4)}
+
+    def told(by_account: bool, **changes: int) -> list[str]:
+        return list(differences([frame(timeslices=4, **changes)], truth, by_account, emulated=True))
+
+    assert not told(True, run_ns=952_000_000) and told(True, run_ns=950_000_000)
+    assert not told(False, run_delay_ns=2_139_000_000) and told(False, run_delay_ns=2_141_000_000)
+    assert told(True, run_delay_ns=2 * 10**9 + 1)
+
+
 def test_an_exec_by_a_thread_leaves_room_for_the_way_to_it() -> None:
     truth = with_execs(replace(TRUTH, timeslices=400), ["5 6 700 3 2 100", "done"])
     assert truth == replace(TRUTH, run_ns=10**9 + 2, run_delay_ns=2 * 10**9 + 4, execs=1)

@@ -14,6 +14,7 @@ from schedtop.base.finding import MORE, Finding
 from schedtop.checks import compiler, examination, host, own, tracepoints
 from schedtop.checks import tracefs as checks_tracefs
 from schedtop.checks.btf import read_btf
+from schedtop.checks.groups import groups
 from schedtop.checks.interrupts import interrupts
 from schedtop.checks.rights import unprivileged_bpf, user_namespace
 from schedtop.model.source import SourceError
@@ -276,6 +277,26 @@ def test_cgroups(tmp_path: Path) -> None:
     write(tmp_path / "cgroup.controllers", "memory pids\n")
     assert host.cgroups(V2.format(tmp_path)).state == "degraded"
     assert host.cgroups("proc /proc proc rw 0 0\n").state == "degraded"
+
+
+CGROUPS = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t7\t1\ncpu\t1\t90\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "state", "cgroups"),
+    [(CGROUPS, 90, "ok", 90), (CGROUPS, 89, "degraded", 90), ("", 2, "ok", None), ("", 1, "degraded", None)],
+)
+def test_room_for_the_latency_of_groups(tmp_path: Path, text: str, kept: int, state: str, cgroups: int | None) -> None:
+    for name in ("1", "22", "self", "sys"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "cgroups", text)
+    found = groups(kept, tmp_path)
+    assert (found.state, found.details) == (state, {"kept": kept, "cgroups": cgroups, "processes": 2})
+    assert ("waits ungrouped" in found.lost) == (state == "degraded")
+
+
+def test_without_cgroups_there_are_processes(tmp_path: Path) -> None:
+    assert groups(5, tmp_path).found == "5 groups keep their latency at a time; here are 0 processes"
 
 
 def test_containers_and_how_it_was_told(tmp_path: Path) -> None:
