@@ -644,7 +644,7 @@ static __always_inline void call_begins(struct activity_config *settings, struct
 					u32 traits, struct descriptors *used)
 {
 	slot->call = number;
-	if (settings->parts & PART_FILES) {
+	if (settings->parts & PART_FILES && traits & TRAITS_OF_FILES) {
 		slot->read_kind = used->read_kind;
 		slot->write_kind = used->write_kind;
 		slot->read_device = used->read_device;

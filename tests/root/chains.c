@@ -5,10 +5,10 @@
  *   mutex     `late` wants a mutex that `holder` has, which computes on CPU 1 until it has had 40 ms of it
  *   sleeper   the same, and the holder sleeps 60 ms meanwhile
  *   pipes     `late` reads from `middle`, which reads from `worker`, which computes for 120 ms
- *   fsync     `late` wants a mutex, and its holder writes a file in the current directory and syncs it, four times
+ *   fsync     `late` wants a mutex, and its holder writes `synced` in the current directory and syncs it, four times
  *   timer     `late` sleeps 20 ms at a time
  *
- * Prints `ready PID TID_OF_LATE` once, and does it again and again with pauses.
+ * Prints `ready PID TID_OF_LATE` once, and does it again and again with pauses; of each fsync its beginning and end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -55,15 +55,32 @@ static void compute(long ms)
 	}
 }
 
+static long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 static void sync_file(void)
 {
 	static char block[1 << 20];
 	int file = open("synced", O_WRONLY | O_CREAT | O_TRUNC, 0600), i;
+	long long began[4], ended[4];
 
-	for (i = 0; i < 4; i++)
-		if (write(file, block, sizeof(block)) < 0 || fsync(file))
+	for (i = 0; i < 4; i++) {
+		if (write(file, block, sizeof(block)) < 0)
 			exit(1);
+		began[i] = now_ns();
+		if (fsync(file))
+			exit(1);
+		ended[i] = now_ns();
+	}
 	close(file);
+	for (i = 0; i < 4; i++)
+		printf("%lld %lld\n", began[i], ended[i]);
+	fflush(stdout);
 }
 
 /* Takes the mutex, tells `late` to want it, and lets it wait. */

@@ -322,13 +322,16 @@ def test_a_timers_wakeup_names_no_waker(front_end: str, tmp_path: Path) -> None:
     )
     assert told["interrupt", 0] >= 0.9 * sum(told.values()) > 0
     assert not [event for event in events if event["ph"] == "s" and event["tid"] == hog.pid]
-    packets = protos.Trace.FromString(paths[1].read_bytes()).packet
-    flags = Counter(
-        event.common_flags & HARDIRQ
-        for packet in packets
-        for event in packet.ftrace_events.event
-        if event.HasField("sched_waking") and event.sched_waking.pid == sleeper.pid
-    )
+    bundles = [packet.ftrace_events for packet in protos.Trace.FromString(paths[1].read_bytes()).packet]
+    told_flags = [
+        (event.sched_waking.pid, event.common_flags)
+        for bundle in bundles
+        for event in bundle.event
+        if event.HasField("sched_waking")
+    ]
+    for bundle in bundles:
+        told_flags += zip(bundle.compact_sched.waking_pid, bundle.compact_sched.waking_common_flags, strict=True)
+    flags = Counter(bits & HARDIRQ for tid, bits in told_flags if tid == sleeper.pid)
     assert flags[HARDIRQ] == by_timer.sum()
 
 

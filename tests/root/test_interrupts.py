@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -200,17 +200,33 @@ class Window:
         self.least = {name: early[name] - count for name, count in inner.items()}
         self.most = {name: late[name] - count for name, count in outer.items()}
 
-    def check(self, **at_least: int) -> None:
-        """Each source is counted as the kernel counts it; some of them came as often as that."""
+    def missing(self) -> dict[SourceName, float]:
+        """The share of each source that the kernel counts and we do not; of nothing we may count more."""
         assert not self.table.unmatched
+        found = {}
         for name, most in self.most.items():
+            # One that is under way when we look is counted by the kernel at its beginning, by us at its end.
             ours, spare = counted(self.table, name), possible_cpus()
-            # One that is under way when we look is counted by the kernel at its beginning, by us at its end. Some
-            # kernels keep events from tracepoints now and then (docs/kernels.md): of a second up to 1 %.
-            least = self.least[name] * 0.98
-            assert least - spare <= ours <= most + spare, f"{name}: {self.least[name]} to {most}"
-        for word, least in at_least.items():
-            assert sum(most for name, most in self.most.items() if name.name == word) >= least * load_share()
+            assert ours <= most + spare, f"{name}: {self.least[name]} to {most}"
+            found[name] = max(0, self.least[name] - spare - ours) / max(self.least[name], 1)
+        return found
+
+
+def check_counts(reader: InterruptReader, **at_least: int) -> InterruptTable:
+    """Each source is counted as the kernel counts it, some of them as often as that in 0.3 s; what the last window has.
+
+    Some kernels keep events from tracepoints now and then (docs/kernels.md), in bursts of
+    up to 20 ms: the usual window is within 1 %.
+    """
+    windows = [Window(reader, lambda: time.sleep(0.3)) for _ in range(5)]
+    missing = [window.missing() for window in windows]
+    for name in missing[0]:
+        shares = sorted(of_window[name] for of_window in missing)
+        assert shares[2] <= 0.01 and shares[4] <= 0.08, (name, shares)
+    for word, least in at_least.items():
+        came = sum(most for window in windows for name, most in window.most.items() if name.name == word)
+        assert came >= len(windows) * least * load_share()
+    return windows[-1].table
 
 
 @pytest.fixture
@@ -222,24 +238,21 @@ def reader() -> Iterator[InterruptReader]:
 
 def test_a_loopback_flood_is_counted_as_the_kernel_does(reader: InterruptReader) -> None:
     with load(FLOOD):
-        window = Window(reader, lambda: time.sleep(1))
-    window.check(NET_RX=5000)
-    table, mine = window.table, window.table.sources.index(NET_RX)
+        table = check_counts(reader, NET_RX=1500)
+    mine = table.sources.index(NET_RX)
     assert table.counts[CPU, mine] >= 0.9 * table.counts[:, mine].sum(), "on the CPU of the load"
-    assert 0 < table.max_ns[CPU, mine] <= table.total_ns[CPU, mine] <= 1.2 * NS_PER_S
+    assert 0 < table.max_ns[CPU, mine] <= table.total_ns[CPU, mine] <= NS_PER_S
 
 
 def test_disk_reads_are_counted_as_the_kernel_does(reader: InterruptReader, tmp_path: Path) -> None:
     with disk_reads(tmp_path):
-        window = Window(reader, lambda: time.sleep(1))
-    window.check(BLOCK=100)
-    assert window.table.counts[:, window.table.of_kind("hardirq")].sum() >= 100 * load_share(), "of the disk"
+        table = check_counts(reader, BLOCK=30)
+    assert table.counts[:, table.of_kind("hardirq")].sum() >= 30 * load_share(), "of the disk"
 
 
 def test_a_timer_storm_is_counted_as_the_kernel_does(reader: InterruptReader) -> None:
     with load(TIMERS):
-        window = Window(reader, lambda: time.sleep(1))
-    window.check(LOC=2000)
+        check_counts(reader, LOC=600)
 
 
 def accounts_interrupts() -> bool:
@@ -283,52 +296,64 @@ def test_time_in_interrupts_is_what_the_kernel_accounts(reader: InterruptReader)
 TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def side_by_side(tool: str, wanted: SourceName, *, first: bool) -> float:
-    """Our time of a source as a share of that which a tool of libbpf-tools tells.
+def side_by_side(
+    tool: str, wanted: SourceName, work: Callable[[], AbstractContextManager[object]], *, first: bool
+) -> float:
+    """Our time of a source as a share of that which a tool of libbpf-tools tells, both open before and after the work.
 
     `first`: we are attached before the tool, and are timed by it, a little; else it is timed by us.
     """
-    command = ["stdbuf", "-oL", tool, "-N", "1", "4"]
-    readings, totals = [], []
+    command = ["stdbuf", "-oL", tool, "-N", "99", "1"]
     with ExitStack() as stack:
         reader = stack.enter_context(InterruptReader(possible_cpus(), None, 1)) if first else None
         process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-        assert process.stdout
-        for line in process.stdout:
-            if "TOTAL" in line:
-                reader = reader or stack.enter_context(InterruptReader(possible_cpus(), None, 1))
-                readings.append(reader.read(1))
-                totals.append(0)
-            elif totals and len(words := line.split()) == 2 and words[0].lower() == wanted.name.lower():
-                totals[-1] += int(words[1])
-    table = difference(readings[0], readings[-1])
+        stack.enter_context(ended_by_sigint(process))
+        assert process.stdout and process.stdout.readline().startswith("Tracing")
+        reader = reader or stack.enter_context(InterruptReader(possible_cpus(), None, 1))
+        before = reader.read(1)
+        with work():
+            time.sleep(0.7)
+        time.sleep(0.05)
+        table = difference(before, reader.read(1))
+        process.send_signal(signal.SIGINT)
+        lines = [line.split() for line in process.stdout]
+    (theirs,) = [int(line[1]) for line in lines if len(line) == 2 and line[0].lower() == wanted.name.lower()]
     assert table is not None
-    # What a header is followed by is of the second before it.
-    return float(table.total_ns[:, table.sources.index(wanted)].sum() / sum(totals[1:]))
+    return float(table.total_ns[:, table.sources.index(wanted)].sum() / theirs)
 
 
-def check_times(tool: str, wanted: SourceName) -> None:
+@contextmanager
+def ended_by_sigint(process: subprocess.Popen[str]) -> Iterator[None]:
+    """A tool is left nowhere, whatever happens."""
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+
+
+def check_times(tool: str, wanted: SourceName, work: Callable[[], AbstractContextManager[object]]) -> None:
     path = shutil.which(tool, path=TOOLS)
     if path is None:
         pytest.skip(f"no {tool} here (package libbpf-tools)")
-    shares = [side_by_side(path, wanted, first=first) for first in (True, False)]
+    shares = [side_by_side(path, wanted, work, first=first) for first in (True, False)]
+    print(shares)
     # What is attached later runs later: it begins to time after the other one, and ends after it.
     assert shares[0] <= 1.05 and shares[1] >= 0.95, shares
     assert np.sqrt(shares[0] * shares[1]) == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.stress
+@pytest.mark.beside
 def test_times_of_softirqs_are_those_of_libbpf_tools() -> None:
     # Long ones: the tool's own programs, 0.1 µs of each, are within its times.
-    with load(STREAM):
-        check_times("softirqs", NET_RX)
+    check_times("softirqs", NET_RX, lambda: load(STREAM))
 
 
+@pytest.mark.beside
 def test_times_of_device_interrupts_are_those_of_libbpf_tools(reader: InterruptReader, tmp_path: Path) -> None:
     with disk_reads(tmp_path):
         table = Window(reader, lambda: time.sleep(0.3)).table
-        busiest = max(table.of_kind("hardirq"), key=lambda index: int(table.counts[:, index].sum()))
-        check_times("hardirqs", table.sources[busiest])
+    busiest = max(table.of_kind("hardirq"), key=lambda index: int(table.counts[:, index].sum()))
+    check_times("hardirqs", table.sources[busiest], lambda: disk_reads(tmp_path))
 
 
 def test_time_taken_is_charged_to_the_task_that_was_interrupted() -> None:

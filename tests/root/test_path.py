@@ -25,7 +25,7 @@ from schedtop.capture.events import SWITCH, WAKING
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import PATHS_PID
 from schedtop.path.paths import Paths, find_paths
-from schedtop.path.segments import Episode
+from schedtop.path.segments import Episode, Segment
 from schedtop.path.targets import EVERY_TASK, Targets
 from schedtop.path.timeline import NO_WAKEUP, NOT_SEEN, Timeline
 from schedtop.sources.capture.front_end import choose_capture_front_end
@@ -425,9 +425,14 @@ while True:
 """
 
 
+READS = ("blkio.throttle.read_iops_device", "riops", 10)
+WRITES = ("blkio.throttle.write_bps_device", "wbps", 10 << 20)
+"""Limits of a disk: the file of cgroup v1, the word of v2, the number."""
+
+
 @contextmanager
-def slow_disk(directory: Path) -> Iterator[tuple[str, Path]]:
-    """A loop device that gives ten reads a second to the tasks of a cgroup: its path, and the file to join by."""
+def slow_disk(directory: Path, limit: tuple[str, str, int]) -> Iterator[tuple[str, Path]]:
+    """A loop device with a limit for the tasks of a cgroup: its path, and the file to join by."""
     v1 = Path("/sys/fs/cgroup/blkio")
     root = v1 if v1.is_dir() else Path("/sys/fs/cgroup")
     image = directory / "disk"
@@ -443,9 +448,11 @@ def slow_disk(directory: Path) -> Iterator[tuple[str, Path]]:
             if root != v1:
                 (root / "cgroup.subtree_control").write_text("+io")
             group.mkdir()
-            file, text = ("io.max", f"{words} riops=10") if root != v1 else (
-                "blkio.throttle.read_iops_device", f"{words} 10")  # fmt: skip
-            (group / file).write_text(text)
+            file, word, most = limit
+            if root == v1:
+                (group / file).write_text(f"{words} {most}")
+            else:
+                (group / "io.max").write_text(f"{words} {word}={most}")
         except OSError as error:
             pytest.skip(f"no disk can be made slow here: {error}")
         yield device, group / "cgroup.procs"
@@ -463,7 +470,7 @@ def slow_disk(directory: Path) -> Iterator[tuple[str, Path]]:
 
 def test_a_reader_of_a_slow_disk_is_blocked_in_its_read(tmp_path: Path) -> None:
     """Ten reads a second, each takes about 100 ms by its own clock: that is the disk's, to the end of the walk."""
-    with slow_disk(tmp_path) as (device, join):
+    with slow_disk(tmp_path, READS) as (device, join):
         reader = python(SLOW_READER.replace("sys.argv[1]", repr(device)), stdout=subprocess.PIPE)
         join.write_text(str(reader.pid))
         with favoured("path", reader):
@@ -480,8 +487,34 @@ def test_a_reader_of_a_slow_disk_is_blocked_in_its_read(tmp_path: Path) -> None:
     ends = {(one.state, one.woken_by) for one in segments if one.state in ("blocked", "interrupt")}
     print({(one.state, one.comm, one.where, one.woken_by, one.reason) for one in segments})
     blocked = sum(one.time_ns for one in segments if one.state in ("blocked", "interrupt"))
-    assert blocked > 0.95 * total(episodes), ends
+    # What gives its requests to the disk is queued as all others.
+    waiting = sum(one.time_ns for one in segments if one.state == "queued" and one.comm.startswith("kworker"))
+    assert blocked + waiting > 0.95 * total(episodes), ends
     assert not any(segment.for_work for segment in segments)
+
+
+def test_a_holder_that_syncs_to_a_slow_disk_has_the_share_that_its_clock_says(chain: Chain, tmp_path: Path) -> None:
+    """Four times 1 MiB, at 10 MiB a second: the time of each fsync by the holder's own clock is that of its part."""
+    with slow_disk(tmp_path, WRITES) as (device, join):
+        (tmp_path / "synced").symlink_to(device)
+        started = chain("fsync")
+        join.write_text(str(started.process.pid))
+        with favoured("path", started.process):
+            paths = recorded(Targets(tids=(started.late,)), 2 * NS_PER_S)
+        assert started.process.stdout
+        lines = [line.split() for line in started.process.stdout.read().splitlines()]
+    syncs = [(int(line[0]), int(line[1])) for line in lines if len(line) == 2]
+    episodes = whole(paths, "futex")
+    own = [sum(max(0, min(end, one.end_ns) - max(begin, one.start_ns)) for begin, end in syncs) for one in episodes]
+    theirs = [sum(part.time_ns for part in one.segments if is_in(part, "fsync")) for one in episodes]
+    print([(mine / one.length_ns, path / one.length_ns) for one, mine, path in zip(episodes, own, theirs, strict=True)])
+    assert sum(own) > 0.5 * total(episodes)
+    assert sum(theirs) == pytest.approx(sum(own), rel=CLOSE)
+
+
+def is_in(segment: Segment, call: str) -> bool:
+    """Whether the task of a segment, or one on the way to it, was blocked in a system call."""
+    return any(place.startswith(call) for place in (segment.where, *(hop.where for hop in segment.via)))
 
 
 def test_a_cgroup_is_the_target_by_its_name(chain: Chain) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loads import ended, python
 from test_path import Chain, Started, chain, program, time_of, whole
 from trace_processor import TraceProcessor, require_trace_processor, trace_processor
 
@@ -35,6 +36,20 @@ FROM _thread_executing_span_critical_path(
 """Perfetto's own answer to what a thread waited for at each moment."""
 
 
+TORN = """
+SELECT ts FROM thread_state JOIN thread USING (utid) WHERE tid IN ({late}, {culprit}) AND state GLOB 'R*' AND dur = -1
+"""
+"""Queued, and the switch is one of those that some guests keep from tracepoints: no path goes there."""
+
+IDLE = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while True: pass
+"""
+"""Has a CPU when nothing else wants it."""
+
+
 def taken(started: Started, directory: Path) -> tuple[Capture, Paths, Path]:
     """A capture of 2 s, our paths of it, and the file for Perfetto."""
     with CaptureSource("btf", path_ns=NS_PER_MS) as source:
@@ -58,28 +73,37 @@ def critical_ns(rows: list[Any], tid: int, start_ns: int, end_ns: int) -> int:
 def test_the_critical_path_of_perfetto_is_ours(
     way: str, where: str, culprit: str, chain: Chain, tmp_path: Path
 ) -> None:
-    """What it has of the culprit in each wait that it follows: that it ran, was queued or slept, as a whole."""
+    """What it has of the culprit in each wait: that it ran, was queued or slept, as a whole.
+
+    No CPU is idle meanwhile. To Perfetto a task comes to be on a path by a wakeup of which it knows the state of what
+    ran then (_runnable_state of its sched.thread_executing_span), and of the idle task it keeps none: what only timers
+    on an idle CPU wake is to it no waker of anything.
+    """
     require_trace_processor()
-    capture, paths, file = taken(chain(way), tmp_path)
+    with ended(*(python(IDLE, str(cpu)) for cpu in (0, 1))):
+        capture, paths, file = taken(chain(way), tmp_path)
     episodes = whole(paths, where)
     offset_ns = capture.clocks.boottime_ns - capture.clocks.monotonic_ns
     (tid,) = {segment.tid for one in episodes for segment in one.segments if segment.comm == culprit}
     with trace_processor(file) as perfetto:
         check_states(perfetto, capture, tid)
-        rows = perfetto.query(CRITICAL.format(tid=paths.episodes[0].tid))
+        late = paths.episodes[0].tid
+        rows = perfetto.query(CRITICAL.format(tid=late))
+        torn = [row.ts - offset_ns for row in perfetto.query(TORN.format(late=late, culprit=tid))]
     pairs = [
         (
             time_of([one], culprit, "running", "queued", "blocked"),
             critical_ns(rows, tid, one.start_ns + offset_ns, one.end_ns + offset_ns),
         )
         for one in episodes
+        if not any(one.start_ns <= time_ns <= one.end_ns for time_ns in torn)
     ]
-    # Of some waits it follows no wakeup, and says that the late task waited for itself: why is not known.
+    assert len(pairs) >= len(episodes) / 2
     followed = [pair for pair in pairs if pair[1]]
     ours, theirs = (sum(times) for times in zip(*followed or [(0, 0)], strict=True))
     print(f"{culprit} in {len(followed)} of {len(pairs)} waits: {ours:,} ns, Perfetto {theirs:,}")
-    if not followed:
-        pytest.skip("Perfetto followed no wakeup of this recording")
+    # Of what woke the culprit before the recording neither knows.
+    assert len(followed) >= len(pairs) - 1 > 0
     assert ours == pytest.approx(theirs, rel=0.01)
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 from schedtop import __version__
-from schedtop.capture.events import SWITCH, WAKEUP_NEW, Capture
+from schedtop.capture.events import SWITCH, WAKEUP_NEW, WAKING, Capture
 from schedtop.model.rows import Integers, Rows
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.facts import facts
@@ -35,16 +36,56 @@ def perfetto_trace(capture: Capture, paths: Sequence[Track] = ()) -> Iterator[by
     known = _tasks(capture, born, False, capture.start_ns + offset_ns)
     yield _packed(_clocks(capture), _system(capture), _attributes(capture), known)
     yield _packed(_stats(capture, protos.FtraceStats.START_OF_TRACE, offset_ns))
-    gaps = {cpu: capture.losses["last_ns"][capture.losses["cpu"] == cpu].tolist() for cpu in capture.cpus}
+    cpus = [_Cpu.of(capture, number) for number in capture.cpus]
     for start in range(0, len(capture.events), BUNDLE_EVENTS):
         piece = capture.events[start : start + BUNDLE_EVENTS]
-        yield _packed(
-            *(packet for cpu in capture.cpus for packet in _bundles(capture, piece, cpu, gaps[cpu], offset_ns))
-        )
+        yield _packed(*(packet for cpu in cpus for packet in _bundles(capture, piece, cpu, offset_ns)))
     end_ns = capture.end_ns + offset_ns
     for track in paths:
         yield _packed(*_path(track, offset_ns), sequence=_PATHS_SEQUENCE)
     yield _packed(_tasks(capture, born, True, end_ns), _stats(capture, protos.FtraceStats.END_OF_TRACE, offset_ns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cpu:
+    """What is needed of a CPU: the ends of its losses not told so far, and its first switch."""
+
+    number: int
+    gaps: list[int]
+    first_switch_ns: int
+
+    @classmethod
+    def of(cls, capture: Capture, number: int) -> Self:
+        events = capture.events
+        switches = events["time_ns"][(events["seen_on"] == number) & (events["kind"] == SWITCH)]
+        gaps = capture.losses["last_ns"][capture.losses["cpu"] == number].tolist()
+        return cls(number, gaps, int(switches[0]) if len(switches) else capture.end_ns)
+
+
+class _Interrupted:
+    """The wakeups of a bundle by interrupts, in the compact form: its processor reads their context of no other.
+
+    It takes for the waker what it knows to have the CPU, and follows no path to that.
+    """
+
+    def __init__(self, bundle: Any) -> None:
+        self._wakeups = bundle.compact_sched
+        self._last_ns = 0
+        self._names: dict[str, int] = {}
+
+    def add(self, time_ns: int, tid: int, comm: str, cpu: int, prio: int, flags: int) -> None:
+        """Each after the one before."""
+        to = self._wakeups
+        if comm not in self._names:
+            self._names[comm] = len(self._names)
+            to.intern_table.append(comm)
+        to.waking_timestamp.append(time_ns - self._last_ns)
+        self._last_ns = time_ns
+        to.waking_pid.append(tid)
+        to.waking_target_cpu.append(cpu)
+        to.waking_prio.append(prio)
+        to.waking_comm_index.append(self._names[comm])
+        to.waking_common_flags.append(flags)
 
 
 def _packed(*packets: Any, sequence: int = _SEQUENCE) -> bytes:
@@ -127,33 +168,36 @@ def _stats(capture: Capture, phase: int, offset_ns: int) -> Any:
     return packet
 
 
-def _bundles(capture: Capture, piece: Rows, cpu: int, gaps: list[int], offset_ns: int) -> Iterator[Any]:
-    """The packets of one CPU's events; after each loss begins another one, which says so. `gaps` loses those told."""
-    rows = piece[piece["seen_on"] == cpu]
+def _bundles(capture: Capture, piece: Rows, cpu: _Cpu, offset_ns: int) -> Iterator[Any]:
+    """The packets of one CPU's events; after each loss begins another one, which says so. `cpu` loses those told."""
+    rows, gaps = piece[piece["seen_on"] == cpu.number], cpu.gaps
     while len(rows):
         packet = protos.TracePacket()
         bundle = packet.ftrace_events
-        bundle.cpu = cpu
+        bundle.cpu = cpu.number
         while gaps and gaps[0] <= rows["time_ns"][0]:
             bundle.lost_events = True
             del gaps[0]
         end = int(np.searchsorted(rows["time_ns"], gaps[0])) if gaps else len(rows)
-        _add_events(bundle, rows[:end], capture, offset_ns)
+        _add_events(bundle, rows[:end], capture, cpu.first_switch_ns, offset_ns)
         yield packet
         rows = rows[end:]
 
 
-def _add_events(bundle: Any, rows: Rows, capture: Capture, offset_ns: int) -> None:
+def _add_events(bundle: Any, rows: Rows, capture: Capture, first_switch_ns: int, offset_ns: int) -> None:
     texts = [*capture.task_names.texts, ""]  # -1 is the last one
     idle = f"swapper/{bundle.cpu}"
     comms = capture.task_names.at(rows["tid"], rows["time_ns"]).tolist()
     others = capture.task_names.at(rows["other_tid"], rows["time_ns"]).tolist()
-    add = bundle.event.add
+    add, interrupted = bundle.event.add, _Interrupted(bundle)
     columns = ("kind", "time_ns", "tid", "other_tid", "prev_state", "prio", "other_prio", "from_cpu", "to_cpu")
     values = zip(*(rows[column].tolist() for column in (*columns, "woken_by")), comms, others, strict=True)
     for kind, time_ns, tid, other, state, prio, other_prio, from_cpu, to_cpu, by, comm, other_comm in values:
         if kind == WAKEUP_NEW:
             _add_birth(bundle, time_ns + offset_ns, tid, other, texts[comm], capture.task_names.tgid(tid) != tid)
+        if kind == WAKING and not other and by in _CONTEXTS and time_ns > first_switch_ns:
+            interrupted.add(time_ns + offset_ns, tid, texts[comm], from_cpu, prio, _CONTEXTS[by])
+            continue
         event = add()
         event.timestamp = time_ns + offset_ns
         if kind == SWITCH:

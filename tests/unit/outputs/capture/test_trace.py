@@ -33,6 +33,7 @@ from schedtop.model.host import Host
 from schedtop.model.waits import WokenBy
 from schedtop.outputs.capture.chrome import CPUS_PID
 from schedtop.outputs.capture.files import trace_paths, write_traces
+from schedtop.outputs.capture.perfetto import perfetto_trace
 from schedtop.outputs.capture.tracks import path_tracks
 from schedtop.outputs.files import OutputError
 from schedtop.outputs.words import filter_words
@@ -258,6 +259,32 @@ def test_chrome_arrows_go_from_the_waker_to_the_task_that_it_woke(tmp_path: Path
     assert start["id"] == finish["id"] and finish["bp"] == "e"
 
 
+def test_wakeups_by_interrupts_are_in_the_form_in_which_perfetto_reads_their_context() -> None:
+    """Compact; it drops those before the first switch of their CPU, which are as all others."""
+    irq, softirq = {"woken_by": WokenBy.INTERRUPT, "prio": 98}, {"woken_by": WokenBy.SOFTIRQ}
+    capture = capture_of(
+        waking(50, WORKER, 0, cpu=1) | irq,
+        switch(100, FIRST, SECOND, cpu=1),
+        waking(200, FIRST, 0, cpu=1, target=1) | irq,
+        waking(250, FIRST, WORKER, cpu=1),
+        waking(400, SECOND, 0, cpu=1) | softirq,
+        waking(500, FIRST, 0, cpu=1) | softirq,
+    )
+    packets = protos.Trace.FromString(b"".join(perfetto_trace(capture))).packet
+    bundles = [packet.ftrace_events for packet in packets if packet.ftrace_events.event]
+    plain = [event for bundle in bundles for event in bundle.event if event.HasField("sched_waking")]
+    assert [(event.pid, event.sched_waking.pid, event.common_flags) for event in plain] == [
+        (0, WORKER, 0x08),
+        (WORKER, FIRST, 0),
+    ]
+    (compact,) = [bundle.compact_sched for bundle in bundles if bundle.cpu == 1]
+    assert np.cumsum(compact.waking_timestamp).tolist() == [START + 8000 + time for time in (200, 400, 500)]
+    assert [compact.intern_table[index] for index in compact.waking_comm_index] == ["first", "second", "first"]
+    assert list(compact.waking_pid) == [FIRST, SECOND, FIRST]
+    assert list(compact.waking_target_cpu) == [1, 0, 0] and list(compact.waking_prio) == [98, 120, 120]
+    assert list(compact.waking_common_flags) == [0x08, 0x10, 0x10]
+
+
 @pytest.mark.parametrize(
     ("waker", "woken_by", "word", "flags"),
     [
@@ -280,8 +307,9 @@ def test_a_trace_tells_interrupts_from_tasks(
     [path] = write_traces(capture, {"perfetto": tmp_path / "trace.perfetto-trace"})
     packets = protos.Trace.FromString(path.read_bytes()).packet
     told = [event for packet in packets for event in packet.ftrace_events.event]
-    [event] = [event for event in told if event.HasField("sched_waking")]
-    assert (event.common_flags, event.pid) == (flags, waker)
+    plain = [(event.common_flags, event.pid) for event in told if event.HasField("sched_waking")]
+    compact = [flags for packet in packets for flags in packet.ftrace_events.compact_sched.waking_common_flags]
+    assert (plain, compact) == (([], [flags]) if flags and not waker else ([(flags, waker)], []))
 
 
 def test_chrome_says_what_it_is_and_what_was_lost(tmp_path: Path) -> None:
