@@ -14,6 +14,7 @@
 # make lock                               the packages that the set-up installs, and their hashes, anew
 # make dist                               wheel and sdist of the last commit into dist/, the same bytes each time
 # make deb, make rpm, make pyz [PYTHON=3.13]   a package, or one file, with all that schedtop imports, for that Python
+# make image [RELEASE=trixie]              a container image (OCI) of Debian's Python and bcc, and schedtop
 # sudo make install, sudo make uninstall  the command schedtop, into PREFIX (/usr/local)
 
 PREFIX ?= /usr/local
@@ -26,7 +27,7 @@ BPF_SOURCES := $(wildcard bpf/*.[ch] bpf/*/*.[ch])
 PARSE_BPF := cd bpf && clang @compile_flags.txt -fsyntax-only -Werror
 BPF_PROGRAMS := $(patsubst bpf/%,%,$(filter %.c,$(BPF_SOURCES)))
 
-.PHONY: run test stress check-kernel test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint lock check dist deb rpm pyz clean install uninstall
+.PHONY: run test stress check-kernel test-kernels bench screenshots record-scenes soak monkey fuzz test-bcc lint lock check dist deb rpm pyz image clean install uninstall
 .NOTPARALLEL:
 
 run:
@@ -100,6 +101,10 @@ dist:
 deb rpm pyz:
 	@$(SETUP) test
 	@status=0; $(BIN)/python scripts/packages.py $@ $(if $(PYTHON),--python $(PYTHON)) || status=$$?; $(SETUP) give-back; exit $$status
+
+image:
+	@$(SETUP) test
+	@status=0; $(BIN)/python scripts/image.py $(if $(RELEASE),--release $(RELEASE)) || status=$$?; $(SETUP) give-back; exit $$status
 
 clean:
 	rm -rf .venv $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -57,7 +57,7 @@ missing_parts() {
 # Commands; runqlat is the one of libbpf-tools.
 tools() {
 	[ "$1" != kernels ] || { echo hackbench qemu-system-x86_64 busybox depmod cpio mke2fs chrt && return; }
-	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang clang-format prometheus systemd-nspawn
+	[ "$1" = run ] || echo stress stress-ng hackbench perf strace bpftool bpftrace tmux clang clang-format prometheus systemd-nspawn umoci shellcheck
 	[ "$1" != bench ] || echo runqlat cyclictest htop btop
 }
 
@@ -83,6 +83,7 @@ family() {
 
 this_distribution() {
 	[ -r "$os_release" ] || return 0
+	# shellcheck source=/dev/null
 	(. "$os_release" && echo "${ID:-} ${ID_LIKE:-}")
 }
 
@@ -115,6 +116,8 @@ package() {
 	*:systemd-nspawn) echo systemd-container ;;
 	ubuntu:bpftool) echo linux-tools-common "linux-tools-$(uname -r)" ;;
 	arch:bpftool) echo bpf ;;
+	fedora:shellcheck) echo ShellCheck ;;
+	opensuse:shellcheck) echo ShellCheck ;;
 	fedora:clang-format) echo clang-tools-extra ;;
 	arch:clang-format | opensuse:clang-format) echo clang ;;
 	*) echo "$2" ;;
@@ -184,6 +187,7 @@ ensure_packages() {
 	say "installing $packages"
 	# shellcheck disable=SC2086 # a list of packages
 	install_packages "$distribution" $packages || for part in $parts; do
+		# shellcheck disable=SC2046 # the words of a list
 		install_packages "$distribution" $(package "$distribution" "$part") || say "cannot install $part"
 	done
 	# Debian starts a server with the package; the tests only want the command.
