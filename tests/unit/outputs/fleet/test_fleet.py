@@ -27,6 +27,7 @@ from schedtop.outputs.recording.recorder import Recorder
 from schedtop.recording.lines import Header
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from tests import ROOT
+from tests.peak import run
 from tests.unit.commands.running import run_in
 from tests.unit.outputs.convert.fleet import FLEET, record_fleet
 
@@ -360,3 +361,17 @@ def test_merging_frames_and_adding_reports_up_is_the_same(tmp_path: Path) -> Non
     data = fleet(gather([path], Filter(), Part(), 10), 10)
     assert data["runqueue_latency"]["all"]["count"] == whole.latency.histogram().count
     assert data["hosts"][0]["interval_ns"] == whole.interval_ns
+
+
+def test_memory_does_not_grow_with_files(tmp_path: Path) -> None:
+    """What is kept of a recording is sums; a Frame kept of each would be more than this."""
+    first = made(tmp_path / "0.rec", "host", Scenario(cpus=64, tasks=2000, frames=2))
+    for number in range(1, 12):
+        text = first.read_text().replace('"boot_id":"host-boot"', f'"boot_id":"boot-{number}"', 1)
+        (tmp_path / f"{number}.rec").write_text(text)
+    few, many = (
+        run("-m", "schedtop", "report", *(str(tmp_path / f"{number}.rec") for number in range(count)))
+        for count in (2, 12)
+    )
+    assert (few.status, many.status) == (0, 0), many.said
+    assert many.peak_bytes < few.peak_bytes + (8 << 20)
