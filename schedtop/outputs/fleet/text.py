@@ -53,7 +53,7 @@ def fact_words(data: Data) -> list[tuple[str, str]]:
         *(("left out", f"{one['file']}: {one['reason']}") for one in data["left_out"]),
     ]
     for one in data["differences"]:
-        values = "; ".join(f"{value['value']}: {named(value['hosts'])}" for value in one["values"])
+        values = "; ".join(f"{value['value']} ({named(value['hosts'])})" for value in one["values"])
         facts.append(("differs", f"{one['setting']}: {values}"))
     return facts
 
