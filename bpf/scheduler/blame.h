@@ -263,9 +263,9 @@ static __always_inline void look_for_blame(struct cpu_state *cpu, struct task_sl
 		report_slow_wait(cpu, event, &change->next);
 }
 
-static __always_inline void count_in_group(struct task_slot *slot, u64 grouping, u32 bucket, u64 wait)
+static __always_inline void count_in_group(struct task_slot *slot, u64 grouping, u32 kind, u32 bucket, u64 wait)
 {
-	struct group_key key = { .grouping = grouping };
+	struct group_key key = { .grouping = grouping, .kind = kind };
 	struct group_latency *group;
 	u32 zero = 0;
 
@@ -289,6 +289,7 @@ static __always_inline void count_in_group(struct task_slot *slot, u64 grouping,
 			return;
 		group->id = key.id;
 		group->grouping = grouping;
+		group->kind = kind;
 	}
 	__sync_fetch_and_add(&group->wait_sum_ns, wait);
 	if (bucket < LATENCY_BUCKETS)

@@ -90,7 +90,7 @@ static __always_inline void end_wait(struct cpu_state *cpu, struct task_slot *sl
 		cpu->wait_sum_ns[kind] += queued;
 		bucket = latency_bucket(queued);
 		if (settings->grouping)
-			count_in_group(slot, settings->grouping, bucket, queued);
+			count_in_group(slot, settings->grouping, kind, bucket, queued);
 		bucket += kind * LATENCY_BUCKETS;
 		if (bucket < LATENCY_KINDS * LATENCY_BUCKETS)
 			cpu->latency[bucket]++;

@@ -248,15 +248,18 @@ enum grouping {
 	GROUP_PID_NAMESPACE,
 };
 
+/* Kinds have entries of their own: most groups have one or two, and a histogram takes a kilobyte. */
 struct group_key {
 	u64 id;
-	u64 grouping;
+	u32 grouping;
+	u32 kind; /* enum wait_kind */
 };
 
 /* Added to by any CPU. */
 struct group_latency {
 	u64 id;
-	u64 grouping;
+	u32 grouping;
+	u32 kind;
 	u64 wait_sum_ns;
 	u32 latency[LATENCY_BUCKETS];
 };

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 NAMES = (
-    "snapshot", "waits", "report", "diff", "task", "entitlement", "offcpu", "path", "advise", "activity", "doctor",
-    "recording",
+    "snapshot", "waits", "report", "fleet", "diff", "task", "entitlement", "offcpu", "path", "advise", "activity",
+    "doctor", "recording",
 )  # fmt: skip
 """`outputs.json_schema.names()`; a test compares them."""
 
@@ -16,8 +16,8 @@ NAMES = (
 def schema(name: str) -> int:
     """Prints the JSON Schema of an output.
 
-    OUTPUT is snapshot, waits, report, diff, task, entitlement, offcpu, path, advise, activity, doctor, or recording
-    (of each line). docs/scripts.md says what stays stable.
+    OUTPUT is snapshot, waits, report, fleet (a report of several files), diff, task, entitlement, offcpu, path, advise,
+    activity, doctor, or recording (of each line). docs/scripts.md says what stays stable.
     """
     from schedtop.commands.schema import run  # late: --help and completion need only what stands above
 

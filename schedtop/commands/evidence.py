@@ -17,7 +17,9 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.source import SourceError
 from schedtop.outputs.files import reason
-from schedtop.outputs.report.contents import Gatherer, report
+from schedtop.outputs.fleet.blame import service_pairs
+from schedtop.outputs.fleet.together import Blame
+from schedtop.outputs.report.contents import Gatherer, report, view_of
 from schedtop.outputs.saved import read_saved
 from schedtop.outputs.schemas import PEEK_BYTES, schema_of
 from schedtop.recording.lines import SCHEMA as RECORDING_SCHEMA
@@ -34,11 +36,27 @@ class Part:
     end: Place | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A file's report; of a recording the kernel's number of the boot (`None`: not known), and which service
+    waited for which.
+    """
+
+    data: dict[str, Any]
+    boot_id: str | None = None
+    blame: tuple[Blame, ...] = ()
+
+
 def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any) -> dict[str, Any]:
     """The report of a file; `wanted` as in `outputs.report.contents.report`. Raises SourceError.
 
     `chosen`: as in `schedtop replay` it takes the place of what the recording was made with; empty: that is kept.
     """
+    return read_with_blame(path, chosen, part, **wanted).data
+
+
+def read_with_blame(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any) -> Evidence:
+    """The same, and what a report of many hosts needs besides."""
     try:
         with open_regular(path) as file:
             schema = schema_of(file.read(PEEK_BYTES))
@@ -46,7 +64,7 @@ def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any
                 if chosen or part != Part():
                     raise SourceError(f"{path} is no recording: it cannot be filtered or cut afterwards")
                 file.seek(0)
-                return read_saved(file.read(SAVED_BYTES + 1), str(path))
+                return Evidence(read_saved(file.read(SAVED_BYTES + 1), str(path)))
     except OSError as error:
         raise SourceError(f"cannot read {path}: {reason(error)}") from error
     with Recording(path) as recording:
@@ -54,7 +72,7 @@ def read_evidence(path: Path, chosen: Filter, part: Part = Part(), **wanted: Any
         return _report_of(recording, recorded_settings(recording, options), part, wanted)
 
 
-def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted: dict[str, Any]) -> dict[str, Any]:
+def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted: dict[str, Any]) -> Evidence:
     numbers = _chosen(recording, part)
     intervals = [recording.intervals[number].entry for number in numbers]
     begin_ns = intervals[0].end_ns - intervals[0].interval_ns
@@ -69,7 +87,12 @@ def _report_of(recording: Recording, settings: ViewSettings, part: Part, wanted:
         if cpu >= gatherer.cpus:
             raise SourceError(f"there is no CPU {cpu} in {recording.path}: it has 0 to {gatherer.cpus - 1}")
     data = _about(recording, part, len(unread), _left_out(recording, numbers))
-    return report(gatherer, recording=data, events=_events(recording, numbers), **wanted)
+    view = view_of(gatherer.host, gatherer.finish(), settings)
+    return Evidence(
+        report(gatherer, recording=data, events=_events(recording, numbers), **wanted),
+        recording.header.host.boot_id or None,
+        tuple(service_pairs(view)),
+    )
 
 
 def _left_out(recording: Recording, numbers: range) -> int:

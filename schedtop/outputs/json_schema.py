@@ -11,24 +11,50 @@ from typing import Any
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _SCALARS = {"string": "string", "int": "integer", "number": "number", "bool": "boolean", "object": "object"}
-_FIELD = re.compile(r"( +)(\w+)(\*?) (?:(map) )?(\S+?)((?:\[\])*)(\??)")
+_FIELD = re.compile(r"( +)(\w+)(\*?) (?:(map) )?(\S+?)((?:\[\])*)(\??)(?:  (\S.*))?")
+_MEANING = re.compile(r" (\w+)  (\S.*)")
+_MEANINGS = "~meanings"
+_UNITS = {
+    "_ns_per_second": "nanoseconds a second",
+    "_per_switch": "nanoseconds",
+    "_per_second": "a second",
+    "_ns": "nanoseconds",
+    "_us": "microseconds",
+    "_bytes": "bytes",
+    "_ratio": "",
+    "_cpus": "",
+}
+"""What the end of a name says of its unit; a longer end comes first."""
+
 _INCLUDED = re.compile(r"( +)\.\.\.(\w+)")
 
 
 def names() -> list[str]:
     """The outputs that have a schema: `snapshot` of `schedtop.snapshot/1`."""
-    return [_name(head) for head in _blocks() if not head.startswith("@")]
+    return [_name(head) for head in _blocks() if head.startswith("schedtop.")]
 
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one of `names()`."""
-    head = next(head for head in _blocks() if _name(head) == name and not head.startswith("@"))
+    head = next(head for head in _blocks() if head.startswith("schedtop.") and _name(head) == name)
     body = _object(_blocks()[head])
     if "schema" in body["properties"]:
-        body["properties"]["schema"] = {"const": head}
+        body["properties"]["schema"] = {"const": head, "description": meanings()["schema"]}
     found: dict[str, Any] = {"$schema": DIALECT, "title": head, **body}
     used = _used(body)
     return found | ({"$defs": {each: _object(_blocks()[f"@{each}"]) for each in sorted(used)}} if used else {})
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """What names mean that mean the same in every block."""
+    found = {}
+    for line in _blocks()[_MEANINGS]:
+        meaning = _MEANING.fullmatch(line)
+        if meaning is None:
+            raise ValueError(f"no meaning: {line!r}")
+        found[meaning[1]] = meaning[2]
+    return found
 
 
 def _name(head: str) -> str:
@@ -76,14 +102,21 @@ def _fields(lines: list[str]) -> Iterator[tuple[str, bool, dict[str, Any]]]:
         field = _FIELD.fullmatch(line)
         if field is None:
             raise ValueError(f"no field: {line!r}")
-        _, name, optional, mapped, kind, lists, null = field.groups()
-        yield name, not optional, _typed(kind, below, bool(mapped), lists.count("[]"), bool(null))
+        _, name, optional, mapped, kind, lists, null, meaning = field.groups()
+        schema = _typed(kind, below, bool(mapped), lists.count("[]"), bool(null))
+        words = meaning or meanings().get(name)
+        yield name, not optional, schema | ({"description": words + _unit(name)} if words else {})
+
+
+def _unit(name: str) -> str:
+    """The unit that a name ends in, in words."""
+    unit = next((words for end, words in _UNITS.items() if name.endswith(end)), "")
+    return f" ({unit})" if unit else ""
 
 
 def _typed(kind: str, below: list[str], mapped: bool, lists: int, null: bool) -> dict[str, Any]:
-    if kind == "any":
-        schema: dict[str, Any] = {}
-    elif kind == "{}":
+    schema: dict[str, Any]
+    if kind == "{}":
         schema = _object(below)
     elif kind.startswith("@"):
         schema = {"$ref": f"#/$defs/{kind[1:]}"}
@@ -92,8 +125,8 @@ def _typed(kind: str, below: list[str], mapped: bool, lists: int, null: bool) ->
     for _ in range(lists):
         schema = {"type": "array", "items": schema}
     if mapped:
-        return {"type": "object", "additionalProperties": _or_null(schema) if null else schema}
-    return _or_null(schema) if null and schema else schema
+        schema = {"type": "object", "additionalProperties": schema}
+    return _or_null(schema) if null else schema
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from schedtop.base.limits import SAVED_BYTES, SAVED_PARSED_BYTES, SAVED_PARSED_FACTOR, is_parsable
 from schedtop.base.units import format_bytes, printable
 from schedtop.model.source import SourceError
-from schedtop.outputs.schemas import READABLE
+from schedtop.outputs.schemas import READABLE, REPORT
 
 _MOST_WORDS = 60
 _OBJECTS = ("filters", "loss", "verdict", "totals", "runqueue_latency", "overhead")
@@ -51,7 +51,8 @@ def read_saved(data: bytes, name: str) -> dict[str, Any]:
         schema = found.get("schema") if isinstance(found, dict) else None
         raise SourceError(f"cannot read {name}: {_named(schema)}: this version reads {', '.join(READABLE)}")
     try:
-        return _checked(_ONLY_REPORTS | _cleaned(found))
+        # What lacks all that a report has over time is one all the same: its fields are those of a report.
+        return _checked(_ONLY_REPORTS | _cleaned(found) | {"schema": REPORT})
     except Wrong as error:
         raise damaged(name, error) from error
 

@@ -9,6 +9,7 @@ from schedtop.outputs.plain import plain
 SNAPSHOT = "schedtop.snapshot/1"
 REPORT = "schedtop.report/1"
 WAITS = "schedtop.waits/1"
+FLEET = "schedtop.fleet/1"
 READABLE = (SNAPSHOT, REPORT)
 
 PEEK_BYTES = 4096

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedtop.base.units import format_count
+
+MOST_NAMED = 3
+"""So many hosts are named in a sentence."""
 
 _TYPED = {"pid_namespace": "pidns:", "tid_or_tgid": ""}
 """Parts of a filter that are typed in another way than they are called."""
@@ -31,3 +34,10 @@ def by_reason(unavailable: Mapping[str, str]) -> list[tuple[str, str]]:
 def loss_words(loss: Mapping[str, Any]) -> str:
     """What was lost, empty if nothing was."""
     return ", ".join(f"{name.replace('_', ' ')}: {format_count(count)}" for name, count in loss.items() if count)
+
+
+def named(names: Sequence[str]) -> str:
+    """Names for a sentence: a few, and how many more."""
+    shown = ", ".join(names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

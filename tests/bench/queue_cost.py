@@ -40,4 +40,4 @@ def measure(options: Options) -> Topic:
 def _counted(source: LiveSource) -> tuple[int, int]:
     """Samples so far, and the time that they took."""
     programs = source._programs
-    return int(programs.queues["samples"].sum()), calls.program_run_ns(programs._fds[SAMPLER])
+    return int(programs.queues["samples"].sum()), calls.ProgramInfo(programs._fds[SAMPLER]).run_ns()

@@ -17,7 +17,7 @@ from scenarios import HOG, Cast, Role, Take, cgroup, takes
 from schedtop.base.histogram import LOW_NS
 from schedtop.model.frame import Frame, merge
 from schedtop.model.host import Topology
-from schedtop.model.rows import Rows
+from schedtop.model.rows import WAIT_KINDS, Rows
 from schedtop.model.waits import BEGINNINGS, CAUSES, DOMAINS, EVIDENCE, WokenBy
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.front_end import BY_CLOCK
@@ -556,6 +556,15 @@ def test_scope_of_a_pid_namespace_counts_only_its_waits() -> None:
             assert_only(take, ["inside"], ["other"])
 
 
+FORKS = """
+while True:
+    child = os.fork()
+    if not child: os._exit(0)
+    os.waitpid(child, 0)
+    time.sleep(0.05)
+"""
+
+
 @pytest.mark.parametrize(
     ("front_end", "kind"), [("btf", "tgid"), ("btf", "cgroup_id"), ("btf", "pid_namespace"), ("tracepoint", "tid")]
 )
@@ -563,6 +572,7 @@ def test_groups_have_the_waits_of_their_tasks(watch, front_end, kind) -> None:
     threads = f"import threading\nthreading.Thread(target=burn, args=(10_000,)).start()\n{HOG}"
     with cgroup("grouped") as directory:
         roles = [Role("one", HOG, group=directory), Role("threads", threads, group=directory), Role("other", HOG)]
+        roles += [Role("sleeper", "while True: time.sleep(0.002); burn(0.1)"), Role("maker", FORKS)]
         for take in played(roles, 0.8, lambda _: watch(front_end, NS_PER_MS, grouping=kind)):
             with take:
                 one, threads = (take.kernel[name].timeslices for name in ("one", "threads"))
@@ -583,6 +593,23 @@ def test_groups_have_the_waits_of_their_tasks(watch, front_end, kind) -> None:
                 assert int(frame.groups.sum_ns.sum()) == pytest.approx(
                     total.sum_ns, rel=0.02, abs=int(frame.latency.max_ns.max())
                 )
+                assert_kinds_are_apart(take, frame, kind)
+
+
+def assert_kinds_are_apart(take: Take, frame: Frame, kind: str) -> None:
+    """Each kind of wait of a group by the kernel's numbers, and of all groups together by the histograms of CPUs."""
+    groups = frame.groups
+    assert groups is not None and groups.has_kinds
+    for place, name in enumerate(WAIT_KINDS):
+        counted = int(groups.counts[groups.wait_kinds == place].sum())
+        assert counted == pytest.approx(frame.latency.histogram(name).count, rel=0.02, abs=10), name
+    assert frame.latency.histogram("fork").count >= 3
+    if kind not in ("tid", "tgid"):
+        return
+    for role, name in (("one", "preemption"), ("sleeper", "wakeup")):
+        truth = take.kernel[role]
+        expected = truth.involuntary if name == "preemption" else truth.timeslices - truth.involuntary
+        assert groups.histogram([take.cast.tids[role]], kind=name).count == pytest.approx(expected, rel=0.02, abs=3)
 
 
 def test_a_timers_wakeup_names_no_waker_and_a_tasks_does(watch, front_end) -> None:

@@ -37,9 +37,12 @@ else: os.setpriority(os.PRIO_PROCESS, 0, -15)
 if sys.argv[3]: open(sys.argv[3], "w").write("0")
 print(flush=True)
 sys.stdin.readline()
-end = time.monotonic() + 90
+end = time.monotonic() + float(sys.argv[4])
 while time.monotonic() < end: pass
 """
+
+LIFE_S = 12
+"""So long they are busy at most: what a real-time task holds up, in the kernel too, goes on then."""
 
 Processes = Sequence[subprocess.Popen[bytes]]
 
@@ -47,7 +50,8 @@ Processes = Sequence[subprocess.Popen[bytes]]
 def busy(count: int, policy: str = "fair", group: Path | None = None) -> list[subprocess.Popen[bytes]]:
     """Tasks that never sleep, all on one CPU."""
     procs = str(group / "cgroup.procs") if group else ""
-    return [python(BUSY, str(CPU), policy, procs, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+    words = (str(CPU), policy, procs, str(LIFE_S))
+    return [python(BUSY, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
 
 
 @contextmanager
@@ -187,7 +191,7 @@ def test_waiting_and_running_tasks_are_those_that_the_kernel_counts() -> None:
     counted: list[int] = []
     frames: list[Frame] = []
     # A reader that had to wait itself would see the shorter queues.
-    with running(busy(6)), LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS) as source, at_once():
+    with LiveSource(100 * NS_PER_MS, 5 * NS_PER_MS) as source, running(busy(6)), at_once():
         source.set_sampling(True)
         for frame in source.frames(threading.Event()):
             frames.append(frame)

@@ -11,6 +11,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_ns, forma
 from schedtop.model.interrupts import SourceName
 from schedtop.outputs.diff.activity import activity_changes
 from schedtop.outputs.diff.change import Change, change_of
+from schedtop.outputs.diff.hosts import host_changes, hosts_of
 from schedtop.outputs.diff.tasks import TaskSum, cgroups_of, is_complete, tasks_of
 from schedtop.outputs.diff.warnings import warnings_of
 from schedtop.outputs.report.interrupts import timed_ns
@@ -52,6 +53,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, 
     changes = [*_latencies(before, after), *_rates(before, after), *_ratios(before, after)]
     interrupts = _interrupts(before, after)
     activity = activity_changes(before, after)
+    hosts = host_changes(before, after)
     tasks = _sums(before, after, tasks_of, "task")
     cgroups = _sums(before, after, cgroups_of, "cgroup")
     sides = [_side(data, name) for data, name in zip((before, after), names, strict=True)]
@@ -68,6 +70,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, 
         "cgroups": [_fields(change) for change in _ordered(cgroups)[:top]],
         "interrupts": None if interrupts is None else [_fields(change) for change in _ordered(interrupts)[:top]],
         "activity": None if activity is None else [_fields(change) for change in _ordered(activity)[:top]],
+        "hosts": None if hosts is None else [_fields(change) for change in _ordered(hosts)[:top]],
     }
 
 
@@ -138,6 +141,8 @@ def _side(data: Mapping[str, Any], name: str) -> dict[str, Any]:
     same = ("host", "kernel", "source", "start_time", "interval_ns", "threshold_ns", "filters", "loss", "verdict")
     return {
         "file": printable(name),
+        "files": list(data.get("files", [printable(name)])),
+        "hosts": hosts_of(data),
         **{key: data[key] for key in same},
         "tool_version": recording.get("tool_version", data["tool_version"]),
         "damage": recording.get("damage"),

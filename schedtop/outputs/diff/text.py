@@ -12,7 +12,7 @@ from schedtop.outputs.diff.changes import NOTABLE, value_words
 from schedtop.outputs.plain import blocks_text
 from schedtop.outputs.report.words import SIGNS, clock, moment, span_words
 from schedtop.outputs.tables import table
-from schedtop.outputs.words import filter_words, loss_words
+from schedtop.outputs.words import filter_words, loss_words, named
 
 WIDTH = 80
 
@@ -37,6 +37,9 @@ def to_text(data: Mapping[str, Any], top: int, latencies: tuple[Latency, Latency
     blocks = ["\n".join(lines).rstrip(), _sides(before, after)]
     blocks += [distributions_text("How long waits were, as shares of all waits", *latencies)]
     changed = data["changes"][:top]
+    blocks += [
+        _table("p99 of all waits by host, what changed most", "p99 of all waits of ", (data["hosts"] or ())[:top])
+    ]
     quiet = sum(change["score"] < NOTABLE for change in data["changes"])
     blocks.append(_table(f"What changed most (score under {NOTABLE:g}: little, {quiet} of these)", "", changed))
     blocks += [_table("Run delay by task, what changed most", "run delay of ", data["tasks"][:top])]
@@ -59,18 +62,25 @@ def _sides(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _facts(side: Mapping[str, Any]) -> list[tuple[str, str]]:
-    start = moment(side["start_time"])
+    start, threshold_ns = moment(side["start_time"]), side["threshold_ns"]
+    threshold = "thresholds differ" if threshold_ns is None else f"slow waits from {format_round_ns(threshold_ns)}"
     day = start.astimezone().strftime("%Y-%m-%d")
     when = f"{day} {clock(start, side['interval_ns'])} {start.astimezone().tzname()}"
     cpus = f"{side['cpus']} {plural(side['cpus'], 'CPU')}"
     return [
         ("file", side["file"]),
-        ("host", f"{side['host']}, kernel {side['kernel']}, {cpus}, source {side['source']}"),
+        ("host", f"{_hosts(side)}, kernel {side['kernel']}, {cpus}, source {side['source']}"),
         ("time", f"{when} ({side['start_time']}), {span_words(side['interval_ns'])}"),
-        ("schedtop", f"{side['tool_version']}, slow waits from {format_round_ns(side['threshold_ns'])}"),
+        ("schedtop", f"{side['tool_version']}, {threshold}"),
         ("filters", filter_words(side["filters"]) or "none"),
         ("lost", loss_words(side["loss"]) or "nothing"),
     ]
+
+
+def _hosts(side: Mapping[str, Any]) -> str:
+    """The host, or how many and which."""
+    names = side["hosts"]
+    return str(side["host"]) if len(names) == 1 else f"{side['host']} ({named(names)})"
 
 
 def _table(title: str, prefix: str, changes: Sequence[Mapping[str, Any]]) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schedtop.base.units import NS_PER_S, format_ns, format_ratio, format_round_ns, plural
-from schedtop.outputs.words import filter_words
+from schedtop.outputs.diff.hosts import hosts_of, many
+from schedtop.outputs.words import filter_words, named
 
 SHORT_NS = 2 * NS_PER_S
 UNLIKE = 3.0
@@ -28,7 +29,11 @@ def warnings_of(before: Data, after: Data) -> list[str]:
 
 
 def _unlike(before: Data, after: Data) -> Iterator[str]:
-    for key in ("host", "kernel", "source"):
+    if many(before) or many(after):
+        yield from _other_hosts(before, after)
+    elif before["host"] != after["host"]:
+        yield f"host differs: {before['host']} and {after['host']}"
+    for key in ("kernel", "source"):
         if before[key] != after[key]:
             yield f"{key} differs: {before[key]} and {after[key]}"
     cpus = [len(data["cpus"]) for data in (before, after)]
@@ -39,7 +44,7 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
         yield f"filters differ: {filters[0]} and {filters[1]}"
     thresholds = [data["threshold_ns"] for data in (before, after)]
     if thresholds[0] != thresholds[1]:
-        both = " and ".join(map(format_round_ns, thresholds))
+        both = " and ".join("several" if each is None else format_round_ns(each) for each in thresholds)
         yield f"thresholds differ, so slow waits are not compared: {both}"
     if bool(before["interrupts"]) != bool(after["interrupts"]):
         yield f"interrupts were timed only {'before' if before['interrupts'] else 'after'}, so they are not compared"
@@ -50,7 +55,19 @@ def _unlike(before: Data, after: Data) -> Iterator[str]:
         yield f"lengths differ: {format_ns(spans[0])} and {format_ns(spans[1])}; the longest waits are not comparable"
 
 
+def _other_hosts(before: Data, after: Data) -> Iterator[str]:
+    """The hosts that are on one side alone."""
+    sides = [dict.fromkeys(hosts_of(data)) for data in (before, after)]
+    for word, here, there in (("before", *sides), ("after", *reversed(sides))):
+        alone = [name for name in here if name not in there]
+        if alone and len(alone) < len(here):
+            yield f"only {word}: {named(alone)}"
+    if not sides[0].keys() & sides[1].keys():
+        yield f"no host is on both sides: {named(list(sides[0]))} before, {named(list(sides[1]))} after"
+
+
 def _weak(data: Data) -> Iterator[str]:
+    yield from data.get("warnings", ())
     if data["interval_ns"] < SHORT_NS:
         yield f"{format_ns(data['interval_ns'])} are short"
     recording = data["recording"] or {}

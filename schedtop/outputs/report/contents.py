@@ -201,7 +201,9 @@ def _bounded(frame: Frame) -> Frame:
     groups = frame.groups
     if groups is not None and len(groups.ids) > KEEP_GROUPS:
         largest = np.sort(np.argsort(-groups.sum_ns, kind="stable")[:KEEP_GROUPS])
-        groups = GroupLatency(groups.kind, groups.ids[largest], groups.counts[largest], groups.sum_ns[largest])
+        groups = GroupLatency(
+            groups.kind, groups.ids[largest], groups.counts[largest], groups.sum_ns[largest], groups.wait_kinds[largest]
+        )
     interrupts = frame.interrupts
     if interrupts is not None and len(interrupts.raised) > KEEP_RAISED:
         most = np.argsort(-interrupts.raised["total_ns"], kind="stable")[:KEEP_RAISED]

@@ -54,7 +54,7 @@ def to_csv(data: Data, name: str) -> str:
     if name == "tasks":
         return preamble + csv_rows(TASK_FIELDS, data["tasks"] or ())
     if name == "waits":
-        return preamble + csv_rows(WAIT_FIELDS, map(_wait_cells, data["slow_waits"] or ()))
+        return preamble + csv_rows(WAIT_FIELDS, map(wait_cells, data["slow_waits"] or ()))
     if name == "interrupts":
         sources = data["interrupts"]["by_source"] if data["interrupts"] else ()
         return preamble + csv_rows(INTERRUPT_FIELDS, map(_source_cells, sources))
@@ -84,7 +84,8 @@ def _source_cells(source: Data) -> dict[str, Any]:
     return {**source, "raised_by": words or None}
 
 
-def _wait_cells(wait: Data) -> dict[str, Any]:
+def wait_cells(wait: Data) -> dict[str, Any]:
+    """A slow wait by WAIT_FIELDS."""
     others = {role: task_name(wait[role]) if wait[role] else None for role in ("preemptor", "previous", "waker")}
     blockers = "; ".join(f"{task_name(blocker)} {blocker['run_ns']}" for blocker in wait["blockers"])
     return {**wait, **others, "blockers": blockers or None}

@@ -47,7 +47,7 @@ def to_html(data: Data, top: int) -> str:
 
     Raises KeyError and the like if the report lacks something.
     """
-    environment = templates_of("schedtop.outputs.report")
+    environment = templates_of("schedtop.outputs")
     environment.filters.update(FILTERS)
     cells = [time_cells(row, data["interval_ns"]) for row in data["stretches"]]
     # The SVG is ours, and matplotlib escapes the names within it.
@@ -79,7 +79,7 @@ def to_html(data: Data, top: int) -> str:
         "many": lambda name: data["counts"].get(name, len(data[name] or ())),
     }
     try:
-        page: str = environment.get_template("page.html.j2").render(values)
+        page: str = environment.get_template("report/page.html.j2").render(values)
     except UndefinedError as error:
         raise KeyError(str(error)) from error
     return page

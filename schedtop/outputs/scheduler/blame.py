@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +14,7 @@ from schedtop.history.view import View
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.groups import group_members, group_tasks
-from schedtop.model.rows import GROUPS, UNKNOWN, Rows, text
+from schedtop.model.rows import GROUPS, UNKNOWN, WAIT_KINDS, Rows, text
 from schedtop.model.sched_class import LEVELS, treatment
 from schedtop.model.waits import BEGINNINGS, CAUSES, DISTANCES, DOMAINS, EVIDENCE, WAKERS
 
@@ -174,15 +174,24 @@ def group_fields(view: View, histogram: Any, is_known: Callable[[str], bool]) ->
     rows = rows[np.argsort(-rows["run_delay_ns"], kind="stable")]
     groups = []
     for row in rows:
-        latency = None
+        latency, by_kind = None, None
         if known:
             members = group_members([int(row["id"])], kind, frame.cgroups)
             latency = histogram(known.histogram(members, int(row["max_wait_ns"])))
+            by_kind = _by_kind(known, members, histogram)
         fields = {name: int(row[name]) if is_known(name) else None for name in GROUP_FIELDS}
         groups.append(
-            {"by": kind, "id": int(row["id"]), "name": text(row["name"]), **fields, "runqueue_latency": latency}
-        )
+            {"by": kind, "id": int(row["id"]), "name": text(row["name"]), **fields, "runqueue_latency": latency,
+             "latency_by_kind": by_kind}
+        )  # fmt: skip
     return groups
+
+
+def _by_kind(known: GroupLatency, members: Sequence[int], histogram: Any) -> dict[str, Any] | None:
+    """The waits of a group by kind, without the longest of each, which is not kept; `None` of old recordings."""
+    if not known.has_kinds:
+        return None
+    return {kind: histogram(known.histogram(members, kind=kind)) | {"max_ns": None} for kind in WAIT_KINDS}
 
 
 def cgroup_name(frame: Frame, number: int) -> str | None:

@@ -30,7 +30,7 @@ def histogram_table(histogram: Mapping[str, Any] | None, title: str) -> str:
     return table((title, "count", ""), lines, left=("",)) if rows else ""
 
 
-def kinds_table(latency: Mapping[str, Any]) -> str:
+def kinds_table(latency: Mapping[str, Any], title: str = "Waits by length\n") -> str:
     """`runqueue_latency` with a column for each kind of wait, and a bar for all; empty without waits."""
     counts = {kind: _counts(histogram) for kind, histogram in latency.items()}
     whole = counts["all"]
@@ -46,7 +46,7 @@ def kinds_table(latency: Mapping[str, Any]) -> str:
         )
         for octave in range(min(whole), max(whole) + 1)
     ]
-    return "Waits by length\n" + table(("wait", *kinds, "all"), rows, left=("all",))
+    return title + table(("wait", *kinds, "all"), rows, left=("all",))
 
 
 def group_histograms(data: Mapping[str, Any]) -> list[str]:
@@ -55,7 +55,8 @@ def group_histograms(data: Mapping[str, Any]) -> list[str]:
     if not waited:
         return []
     shown = waited[:GROUPS_SHOWN]
-    title = f"Runqueue latency by {shown[0]['by']}, all kinds of wait: {shown_of(len(shown), len(waited))}"
+    together = "" if shown[0].get("latency_by_kind") else ", all kinds of wait"
+    title = f"Runqueue latency by {shown[0]['by']}{together}: {shown_of(len(shown), len(waited))}"
     return [title, *map(_group_histogram, shown)]
 
 
@@ -64,7 +65,9 @@ def _group_histogram(group: Mapping[str, Any]) -> str:
     number = f" ({group['id']})" if group["by"] in _NUMBERED else ""
     percentiles = ", ".join(f"{name[:-3]} {format_ns(latency[name])}" for name in ("p50_ns", "p99_ns", "max_ns"))
     head = f"{group['name']}{number}: {format_counted(latency['count'], 'wait')}, {percentiles}"
-    return f"{head}\n{histogram_table(latency, 'wait')}"
+    by_kind = group.get("latency_by_kind")
+    made = kinds_table({**by_kind, "all": latency}, title="") if by_kind else histogram_table(latency, "wait")
+    return f"{head}\n{made}"
 
 
 def _counts(histogram: Mapping[str, Any] | None) -> dict[int, int]:

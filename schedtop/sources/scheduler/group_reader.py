@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.group_latency import GroupLatency
+from schedtop.model.group_latency import GroupLatency, entry_keys
 from schedtop.model.rows import Rows
 from schedtop.sources.scheduler.programs import Programs
 
@@ -32,10 +32,11 @@ class GroupReader:
         before = _all_waits(programs.cpus)
         rows = programs.group_latency()
         rows = rows[rows["grouping"] == number]
-        rows = rows[np.argsort(rows["id"])]
-        ids, latency = rows["id"].astype(np.int64), rows["latency"]
-        self._compare(number, before, _all_waits(programs.cpus), ids, latency.sum(axis=1, dtype=np.int64))
-        return GroupLatency(kind, ids, latency, rows["wait_sum_ns"].astype(np.int64))
+        rows = rows[np.argsort(entry_keys(rows["id"].astype(np.int64), rows["kind"]))]
+        ids, latency, kinds = rows["id"].astype(np.int64), rows["latency"], rows["kind"].astype(np.int8)
+        counts = latency.sum(axis=1, dtype=np.int64)
+        self._compare(number, before, _all_waits(programs.cpus), entry_keys(ids, kinds), counts)
+        return GroupLatency(kind, ids, latency, rows["wait_sum_ns"].astype(np.int64), kinds)
 
     def _compare(self, kind: int, before: int, after: int, ids: Counts, counts: Counts) -> None:
         """`before`, `after`: all waits that had ended before the groups were read, and after it."""

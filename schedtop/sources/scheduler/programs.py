@@ -57,7 +57,7 @@ class Limits:
     event_pages: int = 0
     slow_waits_per_s: int = 4000
     pairs: int = 16384
-    latency_groups: int = 2048
+    latency_groups: int = 4096
     short_lived: int = 8192
     changed_slots: int = 0
     changed_pairs: int = 256

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from schedtop.base.histogram import LOW_NS
+from schedtop.base.histogram import BUCKETS, LOW_NS
 from schedtop.model.counts import Attribution
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.latency import LatencyTable
@@ -17,6 +17,7 @@ from schedtop.model.rows import (
     SLOW_WAIT_DTYPE,
     TASK_NAME_FIELDS,
     THROTTLING_DTYPE,
+    WAIT_KINDS,
     Integers,
     Rows,
 )
@@ -151,5 +152,9 @@ def groups(kind: str, tasks: Rows, latency: LatencyTable) -> GroupLatency | None
     ids, places = np.unique(tasks[kind].astype(np.uint64), return_inverse=True)
     delay = np.bincount(places, tasks["run_delay_ns"], len(ids))
     share = delay / max(1.0, float(delay.sum()))
-    counts = np.rint(latency.histogram().counts * share[:, None]).astype(np.int64)
-    return GroupLatency(kind, ids, counts, (counts * LOW_NS).sum(axis=1))
+    kinds = [np.rint(latency.histogram(name).counts * share[:, None]).astype(np.int64) for name in WAIT_KINDS]
+    counts = np.stack(kinds, axis=1).reshape(-1, BUCKETS)
+    numbers = np.tile(np.arange(len(WAIT_KINDS), dtype=np.int8), len(ids))
+    used = counts.any(axis=1)
+    sums = (counts * LOW_NS).sum(axis=1)
+    return GroupLatency(kind, np.repeat(ids, len(WAIT_KINDS))[used], counts[used], sums[used], numbers[used])

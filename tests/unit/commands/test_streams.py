@@ -172,8 +172,12 @@ def test_histograms_of_groups_are_in_the_text(tmp_path: Path) -> None:
     first = data["groups"][0]
     block = done.stdout.split(f"{first['name']} ({first['id']}): ")[1].split("\n\n")[0]
     assert block.startswith(f"{first['runqueue_latency']['count']} waits, ")
-    counts = [int(line.split()[1]) for line in block.splitlines()[2:]]
-    assert sum(counts) == first["runqueue_latency"]["count"]
+    assert block.splitlines()[1].split()[:4] == ["wait", "wakeup", "preemption", "fork"]
+    rows = [[int(count) for count in line.split()[1:4]] for line in block.splitlines()[2:]]
+    assert sum(map(sum, rows)) == first["runqueue_latency"]["count"]
+    by_kind = first["latency_by_kind"]
+    assert [sum(column) for column in zip(*rows, strict=True)] == [kind["count"] for kind in by_kind.values()]
+    assert min(kind["count"] for kind in list(by_kind.values())[:2]) > 0
 
 
 def test_kinds_of_waits_are_apart_in_the_text(tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ def test_pairs_are_shown_by_victim() -> None:
 
 def test_histograms_by_group_are_kept_for_the_longest_window_only() -> None:
     frame = frames(1)[0]
-    groups = GroupLatency("tgid", np.array([1]), np.ones((1, BUCKETS), np.int64), np.array([BUCKETS]))
+    groups = GroupLatency("tgid", np.array([1]), np.ones((1, BUCKETS), np.int64), np.array([BUCKETS]), np.array([0]))
     history = History(HOST)
     for second in range(1, 100):
         history.append(replace(frame, end_ns=second * NS_PER_S, groups=groups))

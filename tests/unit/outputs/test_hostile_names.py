@@ -21,6 +21,7 @@ import schedtop.outputs
 from schedtop.activity.recorded import table_of
 from schedtop.base.finding import Finding
 from schedtop.base.stacks import Waker
+from schedtop.base.units import printable
 from schedtop.capture.events import NAME_DTYPE
 from schedtop.commands.evidence import read_evidence
 from schedtop.history.history import History
@@ -39,6 +40,11 @@ from schedtop.outputs.convert.rows import Interval, pair_rows, task_rows, thrott
 from schedtop.outputs.diff import changes as diff_changes
 from schedtop.outputs.diff import text as diff_text
 from schedtop.outputs.flame import flame_svg
+from schedtop.outputs.fleet import csv as fleet_csv
+from schedtop.outputs.fleet import document as fleet_document
+from schedtop.outputs.fleet import html as fleet_html
+from schedtop.outputs.fleet import text as fleet_text
+from schedtop.outputs.fleet.together import Together
 from schedtop.outputs.metrics.activity import ENTRY_EVENTS, ActivityTotals, activity_families
 from schedtop.outputs.offcpu.document import to_json as offcpu_json
 from schedtop.outputs.offcpu.stacks import to_folded as offcpu_folded
@@ -180,6 +186,10 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
     "report as HTML": ("report.html", lambda: html.to_html(evidence(), 25)),
     "report's tasks as CSV": ("report.csv", lambda: report_csv(evidence(), "tasks")),
     "report's activity as CSV": ("report.activity", lambda: report_csv(evidence(), "activity")),
+    "fleet as text": ("fleet.text", lambda: fleet_text.to_text(fleet(), 25)),
+    "fleet as JSON": ("fleet.document", lambda: contents.to_json(fleet())),
+    "fleet as HTML": ("fleet.html", lambda: fleet_html.to_html(fleet(), 25)),
+    "fleet's services as CSV": ("fleet.csv", lambda: fleet_csv.to_csv(fleet(), "services")),
     "diff as text": ("diff.text", lambda: diff_text.to_text(differences(), 25)),
     "diff of activity": ("diff.activity", lambda: diff_text.to_text(activity_differences(), 25)),
     "diff as JSON": ("diff.changes", lambda: contents.to_json(differences())),
@@ -217,7 +227,8 @@ TEXTS: dict[str, tuple[str, Callable[[], str]]] = {
 NO_NAMES = {
     "activity", "activity.asked", "activity.formats", "capture", "capture.facts", "capture.files", "capture.perfetto",
     "convert", "convert.columns", "convert.parquet", "convert.service",
-    "diff", "diff.change", "diff.tasks", "diff.warnings", "files", "flame", "flame.tree", "json_schema", "metrics",
+    "diff", "diff.change", "diff.hosts", "diff.tasks", "diff.warnings", "files", "fleet", "fleet.blame", "fleet.hosts",
+    "fleet.side", "fleet.sums", "fleet.together", "flame", "flame.tree", "json_schema", "metrics",
     "metrics.budget",
     "metrics.connections", "metrics.groups", "metrics.host_names", "metrics.http", "metrics.labels", "metrics.listener",
     "metrics.rendering", "metrics.server", "metrics.totals", "names", "offcpu", "offcpu.asked", "offcpu.formats",
@@ -229,6 +240,16 @@ NO_NAMES = {
     "task.scheduling", "task.states", "task.traffic", "templates", "triggers", "words",
 }  # fmt: skip
 """Modules that hand what they make to one of these, or that write what is read back (recorder, perfetto: see below)."""
+
+
+def fleet() -> dict[str, Any]:
+    """The same recording of two hosts with such names."""
+    together = Together(25)
+    pairs = [(name, name[::-1], 5, 1) for name in map(printable, NAMES)]
+    for name in NAMES[:2]:
+        together.add(evidence() | {"host": printable(name), "unavailable": {}}, printable(name), pairs)
+    together.leave_out(printable(NAMES[0]), printable(NAMES[1]))
+    return fleet_document.fleet(together, 25)
 
 
 def differences() -> dict[str, Any]:

@@ -21,7 +21,7 @@ static void step(void)
 	if (has_come || steps++ != interrupted_at)
 		return;
 	has_come = true;
-	count_in_group(&slot, GROUP_TID, 3, 100);
+	count_in_group(&slot, GROUP_TID, WAIT_PREEMPTION, 3, 100);
 }
 
 static struct group_latency *find(struct group_key *key)
@@ -67,9 +67,10 @@ int main(void)
 	for (interrupted_at = 0; interrupted_at < MOST_STEPS; interrupted_at++) {
 		used = has_come = false;
 		steps = 0;
-		count_in_group(&slot, GROUP_TID, 3, 10);
+		count_in_group(&slot, GROUP_TID, WAIT_PREEMPTION, 3, 10);
 		waits = has_come ? 2 : 1;
-		if (group.latency[3] == waits && group.wait_sum_ns == (has_come ? 110 : 10) && group.id == 5)
+		if (group.latency[3] == waits && group.wait_sum_ns == (has_come ? 110 : 10) && group.id == 5 &&
+		    group.grouping == GROUP_TID && group.kind == WAIT_PREEMPTION)
 			continue;
 		failures++;
 		printf("interrupted at step %d: %llu of %llu waits, %llu ns\n", interrupted_at, (u64)group.latency[3],

@@ -9,7 +9,7 @@ import numpy as np
 from schedtop.sources.scheduler.group_reader import GroupReader
 from schedtop.sources.scheduler.programs import Programs
 
-ROW = np.dtype([("id", "<u8"), ("grouping", "<u8"), ("wait_sum_ns", "<u8"), ("latency", "<u4", 4)])
+ROW = np.dtype([("id", "<u8"), ("grouping", "<u4"), ("kind", "<u4"), ("wait_sum_ns", "<u8"), ("latency", "<u4", 4)])
 
 
 class Kernel:
@@ -92,3 +92,21 @@ def test_another_kind_of_groups_begins_anew() -> None:
     kernel.wait(3, 2, 5)
     del kernel.groups[3, 2]
     assert read(reader, kernel, 3) == 5
+
+
+def test_kinds_of_wait_of_a_group_are_entries_of_their_own() -> None:
+    """In order of group and kind, and one that went is missed beside the one that stays."""
+    rows = np.zeros(3, ROW)
+    rows["id"], rows["kind"], rows["grouping"] = [7, 1, 7], [1, 0, 0], 2
+    rows["latency"][:, 1] = [5, 6, 8]
+    kernel = Kernel()
+    kernel.cpus["latency"][0, 1] = 19
+    kernel.group_latency = lambda: rows  # type: ignore[method-assign]
+    reader = GroupReader()
+    groups = reader.read(cast("Programs", kernel), "tgid", 2)
+    assert (groups.ids.tolist(), groups.wait_kinds.tolist()) == ([1, 7, 7], [0, 0, 1])
+    assert groups.counts[:, 1].tolist() == [6, 8, 5]
+    kernel.cpus["latency"][0, 1] += 4
+    kernel.group_latency = lambda: rows[1:]  # type: ignore[method-assign]
+    reader.read(cast("Programs", kernel), "tgid", 2)
+    assert reader.waits_ungrouped == 4, "those of the entry that went"

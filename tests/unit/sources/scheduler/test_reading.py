@@ -342,10 +342,12 @@ def test_a_throttled_group_is_inferred_where_the_kernel_does_not_tell() -> None:
 
 
 def test_groups_are_differences_and_one_that_was_forgotten_starts_from_zero() -> None:
-    def latency(kind: str, sums: dict[int, int]) -> GroupLatency:
+    def latency(kind: str, sums: dict[int, int], wait_kind: int = 0) -> GroupLatency:
         counts = np.zeros((len(sums), BUCKETS), np.uint32)
         counts[:, 3] = [total // 10 for total in sums.values()]
-        return GroupLatency(kind, np.array([*sums]), counts, np.array([*sums.values()], np.int64))
+        return GroupLatency(
+            kind, np.array([*sums]), counts, np.array([*sums.values()], np.int64), np.full(len(sums), wait_kind)
+        )
 
     earlier = reading(0, groups=latency("tgid", {1: 100, 2: 500, 3: 70}))
     groups = difference(earlier, reading(MS, groups=latency("tgid", {1: 130, 2: 40, 3: 70, 4: 20}))).groups
@@ -353,6 +355,8 @@ def test_groups_are_differences_and_one_that_was_forgotten_starts_from_zero() ->
     assert groups.ids.tolist() == [1, 2, 4]
     assert groups.sum_ns.tolist() == [30, 40, 20]
     assert groups.counts[:, 3].tolist() == [3, 4, 2]
+    other = difference(earlier, reading(MS, groups=latency("tgid", {1: 130}, 1))).groups
+    assert other is not None and other.sum_ns.tolist() == [130], "another kind of wait is another entry"
     assert difference(earlier, reading(MS, groups=latency("tid", {1: 130}))).groups is None
     assert difference(reading(0), reading(MS, groups=latency("tid", {1: 130}))).groups is None
 
