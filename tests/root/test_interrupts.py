@@ -206,7 +206,7 @@ class Window:
         for name, most in self.most.items():
             ours, spare = counted(self.table, name), possible_cpus()
             # One that is under way when we look is counted by the kernel at its beginning, by us at its end. Some
-            # kernels keep events from tracepoints now and then (docs/kernels.md): of a second up to 1 %.
+            # kernels keep events from tracepoints now and then (docs/kernels-found.md): of a second up to 1 %.
             least = self.least[name] * 0.98
             assert least - spare <= ours <= most + spare, f"{name}: {self.least[name]} to {most}"
         for word, least in at_least.items():
