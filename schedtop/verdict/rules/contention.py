@@ -27,6 +27,8 @@ from schedtop.verdict.words import (
     up_to_words,
 )
 
+HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
+
 
 def one_blocker(f: Facts) -> Finding | None:
     """One task had the CPU for most of it."""
@@ -100,9 +102,10 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
         headline = f"{_chosen_words(f)}: {cpus} {busy} busy, more work than CPUs"
     else:
         headline = f"{cpus} {busy} busy and {tasks} {average}: more work than CPUs"
+    hidden = () if f.chosen or f.sums else (HIDDEN_BEHIND,)
     command = renice_biggest(f.tasks_there)
     action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
-    return Finding(headline, (*biggest_words(f.tasks_there), *evidence, *context_words(f), *last), *action)
+    return Finding(headline, (*biggest_words(f.tasks_there), *evidence, *context_words(f), *last, *hidden), *action)
 
 
 def _chosen_words(f: Facts) -> str:
