@@ -77,6 +77,12 @@ class LogScale:
         found = [(power, round((power - self.low) * self.per_decade, 6)) for power in range(first, last)]
         return [(power, int(row)) for power, row in found if row == int(row) < self.rows and self.row(10**power) == row]
 
+    def within(self) -> list[tuple[int, int]]:
+        """The other powers of ten in the range, each with the row that it is in."""
+        exact = {power for power, _ in self.decades()}
+        inside = range(math.ceil(self.low), math.ceil(self.high - 1e-9))
+        return [(power, self.row(10**power)) for power in inside if power not in exact]
+
 
 def log_scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None = None) -> LogScale:
     """The scale that holds these waits (shape (BUCKETS,)) and the threshold; the one before while it still does well.
