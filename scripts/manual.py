@@ -18,7 +18,7 @@ import click
 TEMPLATE = Path(__file__).with_name("schedtop.1.in")
 _MARKS = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", '"': r"\(dq"}
 _CODE = re.compile(r"`+([^`]+)`+")
-_DOCUMENT = re.compile(r"docs/[a-z]+\.md")
+_DOCUMENT = re.compile(r"docs/[a-z-]+\.md")
 
 
 def escaped(text: str) -> str:

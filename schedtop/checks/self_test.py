@@ -299,4 +299,4 @@ def _losses(frame: Frame) -> Finding:
         return Finding("losses", "ok", f"{words}; every count is right", details=counts)
     if set(lost) <= {*HARMLESS, *POLLED}:
         return Finding("losses", "ok", f"{words}; what ends between two looks at /proc is never seen", details=counts)
-    return Finding("losses", "degraded", words, "these, see docs/snapshot.md", details=counts)
+    return Finding("losses", "degraded", words, "these, see docs/snapshot-host.md", details=counts)

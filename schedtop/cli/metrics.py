@@ -40,7 +40,7 @@ MOST_SERIES = 1000
 def metrics(signals: Signals, /, **options: Any) -> int:
     """Serves counters and histograms to Prometheus.
 
-    It runs until you stop it. docs/metrics.md has all names.
+    It runs until you stop it. docs/metrics-names.md has all names.
     """
     from schedtop.commands.metrics import run  # late: --help and completion need only what stands above
 

@@ -13,6 +13,9 @@ from schedtop.widgets.canvas import Canvas, surface_of
 from schedtop.widgets.columns import Column
 from schedtop.widgets.strips import Spans, steady, wrapped
 
+EDGES = 2
+"""Lines of the border."""
+
 TITLE_FRAME = 8
 """Cells of the border beside a title: corners, blanks, the number."""
 
@@ -170,6 +173,11 @@ class Pane(Canvas, Generic[Moment]):
     def strip_name(self) -> str:
         """What its cell of the strip is called; `glance` is what that says."""
         return self.SHORT or self.TITLE
+
+    @property
+    def wanted_lines(self) -> int | None:
+        """How many lines it can fill with its border; `None`: any number, or not known."""
+        return None
 
     def is_idle(self, _view: Moment) -> bool:
         """Whether it has nothing to show, so that its place may go to others."""

@@ -95,19 +95,21 @@ class TimeColumns:
         """Drops what is kept of Frames."""
         self.placed = None
 
-    def place(self, view: View, margin: int, width: int, pitch: int = 0, cells: int = 1) -> Placed:
+    def place(
+        self, view: View, margin: int, width: int, pitch: int = 0, fitted: tuple[int, int] | None = None
+    ) -> Placed:
         """The Frames of a View in `width` columns from the cell `margin` on, again after each `pitch` cells.
 
-        `cells`: how wide a column of several intervals is.
+        `fitted`: how many columns so many intervals have together, in place of the pane's own width of an interval.
         """
         frames = (*view.series, *view.later)
         spans = [(frame.end_ns - frame.interval_ns, frame.end_ns) for frame in frames[-RECENT:]]
         grid = self._keeper.grid(spans, self.per_column)
-        if self._widens and self.per_column == 1:
+        if fitted is not None:
+            grid = replace(grid, cells=fitted[0], of=fitted[1])
+        elif self._widens and self.per_column == 1:
             held = grid.column(frames[-1].end_ns) - grid.column(frames[0].end_ns - frames[0].interval_ns)
             grid = replace(grid, cells=cells_of(held, width))
-        elif cells > 1:
-            grid = replace(grid, cells=cells)
         newest, now = grid.column(frames[-1].end_ns), view.frame.end_ns
         at = grid.column(now)
         right = self._edge.column(grid, newest, at, width)
@@ -115,7 +117,7 @@ class TimeColumns:
         seen = self._seen(frames, grid, first, right)
         cursor = None
         if is_moment(view):
-            begin = min(at, grid.column(view.begin_ns) + grid.cells)
+            begin = min(at, grid.column(view.begin_ns + grid.column_ns))
             cursor = (begin - first, at - first)
         self._margin, self._pitch = margin, pitch
         self.placed = Placed(grid, first, width, seen, newest - first, cursor)
@@ -159,9 +161,9 @@ class TimeColumns:
     @property
     def scale_words(self) -> str:
         """How much time a column is, if it is not one interval."""
-        if self.placed is None or self.per_column == 1:
+        if self.placed is None or self.placed.grid.shown_ns <= self.placed.grid.interval_ns:
             return ""
-        return f"{format_round_ns(self.placed.grid.column_ns)} a column"
+        return f"{format_round_ns(self.placed.grid.shown_ns)} a column"
 
     def action_time_scale(self, step: int) -> None:
         """More time in each column, or less; around the end."""

@@ -226,12 +226,26 @@ def biggest_words(tasks: Rows) -> tuple[str, ...]:
     return (f"biggest: {text(name)}, {len(own)} tasks, ran {ran}",) if len(own) else ()
 
 
+def biggest_name(tasks: Rows) -> str:
+    """The process that ran longest; empty if none did."""
+    name, own = _biggest(tasks)
+    return task_words(int(own["tid"][0]), own["comm"][0]) if len(own) == 1 else text(name)
+
+
+def biggest_run_ns(tasks: Rows) -> int:
+    """How long the process ran that ran longest, or all tasks of its name."""
+    return int(_biggest(tasks)[1]["run_ns"].sum())
+
+
 def renice_biggest(tasks: Rows) -> str:
     """The command that gives the process that ran longest less weight, or all tasks of its name; empty: none ran."""
     name, own = _biggest(tasks)
     if len(own) == 1:
         return renice_words(waiters(own)[0])
     return renice_named(name) if name else ""
+
+
+FEWER_PROCESSES = "Start fewer processes (keep workers), or let them wait"
 
 
 def renice_named(name: bytes, tid: int = 0) -> str:

@@ -75,6 +75,11 @@ class KeyedTable(Canvas, Generic[C]):
         return max(1, self.inner.height - 1)
 
     @property
+    def table_rows(self) -> int:
+        """Lines of the header and all rows."""
+        return 1 + self.total_rows
+
+    @property
     def selected_row(self) -> np.void | None:
         """The selected row, `None` if nothing is selected or the row is not there now."""
         index = self._find_selected()

@@ -30,18 +30,20 @@ Span = tuple[int, int]
 class TimeGrid:
     """Columns of `column_ns`, each of whole intervals of about `interval_ns`; column 0 ends at `anchor_ns`.
 
-    While the history is short each of them is `cells` columns wide, all of the same content.
+    `of` of them are `cells` columns wide together: several columns have the same content while the history is short,
+    and one has several intervals when it is long.
     """
 
     anchor_ns: int
     interval_ns: int
     column_ns: int
     cells: int = 1
+    of: int = 1
 
     def column(self, end_ns: int) -> int:
         """The last column in which an interval that ends then is shown. Up to half an interval early or late is the
         same."""
-        return -((self.anchor_ns + self.interval_ns // 2 - end_ns) // self.column_ns) * self.cells
+        return -((self.anchor_ns + self.interval_ns // 2 - end_ns) // self.column_ns) * self.cells // self.of
 
     def columns(self, span: Span) -> tuple[int, int]:
         """The first and the last column of an interval: several, if it is longer than one."""
@@ -50,7 +52,12 @@ class TimeGrid:
 
     def end_ns(self, column: int) -> int:
         """The end of a column."""
-        return self.anchor_ns + column * self.column_ns // self.cells
+        return self.anchor_ns + column * self.column_ns * self.of // self.cells
+
+    @property
+    def shown_ns(self) -> int:
+        """How much time a column shows."""
+        return self.column_ns * self.of // self.cells
 
 
 class GridKeeper:
@@ -88,9 +95,9 @@ class RightEdge:
 
     def column(self, grid: TimeGrid, newest: int, wanted: int, width: int) -> int:
         """The last column of `width`, so that `wanted` is seen; it follows `newest` where both are."""
-        key = (grid.anchor_ns, grid.column_ns, grid.cells, width)
+        key = (grid.anchor_ns, grid.column_ns, grid.cells, grid.of, width)
         right = self._right
-        jump = jump_of(width, grid.cells)
+        jump = jump_of(width, -(-grid.cells // grid.of))
         live = -(-newest // jump) * jump
         if key != self._key or right is None or right > live:
             right = live
@@ -143,7 +150,8 @@ def axis(
         fits = zero + len(newest) < width
         put(zero if fits else zero - len(newest), TICK + newest if fits else newest + TICK)
         end = -1
-    step = next((step for step in STEPS_NS if step * grid.cells >= least_cells * grid.column_ns), STEPS_NS[-1])
+    least = least_cells * grid.column_ns * grid.of
+    step = next((step for step in STEPS_NS if step * grid.cells >= least), STEPS_NS[-1])
     begin = grid.end_ns(first - 1) - zero_ns
     for offset in range(-(-begin // step) * step, end + 1, step):
         put(grid.column(zero_ns + offset) - first, TICK + text_of(offset))

@@ -35,7 +35,8 @@ SILENCE_S = 300.0
 """A guest that says nothing for so long is taken for dead."""
 
 BOOTS = 2
-"""An emulated machine stands still now and then (docs/kernels.md): so often it is booted in all; its row says why."""
+"""An emulated machine stands still now and then (docs/kernels-found.md): so often it is booted in all, and its row says
+why."""
 
 
 def main() -> None:
@@ -93,7 +94,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--installed-qemu", action="store_true", help="not a newer one of backports")
     parser.add_argument("--accel", default="", help="instead of tcg, with one thread before qemu 10")
-    parser.add_argument("--bare", action="store_true", help="without nohz=off and clearcpuid=141 (docs/kernels.md)")
+    parser.add_argument("--bare", action="store_true", help="without nohz=off, clearcpuid=141 (docs/kernels-found.md)")
     parser.add_argument("--append", default="", metavar="WORDS", help="for the kernel's command line; writes no row")
     return parser.parse_args()
 

@@ -1,4 +1,5 @@
-"""The control: no result counts of an emulation under which a kernel dies of patching its own code (docs/kernels.md).
+"""The control: no result counts of an emulation under which a kernel dies of patching its own code
+(docs/kernels-found.md).
 
 Each qemu is tried once on this machine, before the first results that it gives.
 """

@@ -1,7 +1,8 @@
 """Which qemu boots the guests, and how it emulates their processors.
 
 qemu 7.2 translates code without a lock on its page: what another virtual CPU patches meanwhile can stay as it was, and
-the kernel meets a breakpoint of its own there (docs/kernels.md). qemu 10 does not, nor does one thread for all CPUs.
+the kernel meets a breakpoint of its own there (docs/kernels-found.md). qemu 10 does not, nor does one thread for
+all CPUs.
 """
 
 from __future__ import annotations

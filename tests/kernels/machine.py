@@ -156,8 +156,8 @@ def _command(
     more: str,
 ) -> list[str]:
     # The guest cannot measure its clock on a host that is busy, and then runs at another speed. With more than two CPUs
-    # one sleeps on now and then although it is called, if it has no tick (docs/kernels.md). cmpxchg16b, as qemu
-    # emulates it, can leave half a pointer in the flags (docs/kernels.md): the kernel is to do without it.
+    # one sleeps on now and then although it is called, if it has no tick (docs/kernels-found.md). cmpxchg16b, as qemu
+    # emulates it, can leave half a pointer in the flags (docs/kernels-found.md): the kernel is to do without it.
     careful = "" if bare else f" nohz=off clearcpuid={_CX16}"
     clock = f"nowatchdog tsc=reliable tsc_early_khz={_tsc_khz()}"
     line = f"console=ttyS0 panic=-1 mitigations=off {clock}{careful} {more}".rstrip()

@@ -215,7 +215,7 @@ class Window:
 def check_counts(reader: InterruptReader, **at_least: int) -> InterruptTable:
     """Each source is counted as the kernel counts it, some of them as often as that in 0.3 s; what the last window has.
 
-    Some kernels keep events from tracepoints now and then (docs/kernels.md), in bursts of
+    Some kernels keep events from tracepoints now and then (docs/kernels-found.md), in bursts of
     up to 20 ms: the usual window is within 1 %.
     """
     windows = [Window(reader, lambda: time.sleep(0.3)) for _ in range(5)]

@@ -174,8 +174,9 @@ while True:
 def often_detached(front_end: str) -> Iterator[tuple[np.void, KernelNumbers]]:
     """Hogs and sleepers over their whole lives, while the program at sched_switch is not there half of the time.
 
-    Some kernels keep switches from the tracepoint (docs/kernels.md): so any kernel does. Gives what our kernel side has
-    counted of each task, and the kernel: a Frame has in it for how long a task seemed to wait or run when it was read.
+    Some kernels keep switches from the tracepoint (docs/kernels-found.md): so any kernel does. Gives what our kernel
+    side has counted of each task, and the kernel: a Frame has in it for how long a task seemed to wait or run when it
+    was read.
     """
     source = LiveSource(200 * NS_PER_MS, 5 * NS_PER_MS, front_end)
     with ExitStack() as stack, source, Collector(source) as collector:

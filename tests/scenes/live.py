@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,10 @@ from textual.pilot import Pilot
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import Capture
 from schedtop.commands.on_demand import on_demand
+from schedtop.outputs.path.stacks import to_svg
+from schedtop.path.paths import find_paths
 from schedtop.path.subject import PathSubject
+from schedtop.path.targets import Targets
 from schedtop.sources.capture.source import CaptureSource
 from schedtop.sources.path import source as path_source
 from schedtop.sources.scheduler.source import LiveSource
@@ -36,8 +40,8 @@ from tests.scenes.scrub import HOST, KERNEL_THREADS, OTHER, OWN
 
 CHAINS = Path("tests/root/chains.c")
 PATH_SHOT, OFFCPU_SHOT = Shot("path-screen", "", "", (120, 40)), Shot("live-offcpu", "", "", (120, 40))
-FLAME = "offcpu"
-"""The name of the flame graph."""
+FLAME, PATH_FLAME = "offcpu", "path"
+"""The names of the flame graphs: of off-CPU time, and of the path."""
 
 GROUP = "orders.service"
 
@@ -46,6 +50,8 @@ CPUS = 2.0
 
 SHOWN_NS = 10 * NS_PER_S
 """How long the path is recorded before the picture is taken."""
+
+FLAME_NS = 5 * NS_PER_S
 
 MOST_S = 150
 
@@ -99,7 +105,8 @@ def lock_pictures() -> dict[str, str]:
         join = str(group / "cgroup.procs")
         loops = [[sys.executable, "-I", "-S", "-c", _LOOP, task, join] for task in ("backup", "tar")]
         with _server(program, join) as subject, running(loops[0]), running(loops[1]):
-            return asyncio.run(_drawn(source, subject)) | {FLAME: _flame(Path(name) / "offcpu.svg")}
+            drawn = asyncio.run(_drawn(source, subject))
+            return drawn | {FLAME: _flame(Path(name) / "offcpu.svg"), PATH_FLAME: _path_flame(subject)}
 
 
 def rename_host() -> None:
@@ -129,9 +136,21 @@ def _flame(to: Path) -> str:
         [sys.executable, "-m", "schedtop", "offcpu", "--cgroup", GROUP, "--format", "svg", "-o", str(to)],
         check=True, capture_output=True,
     )  # fmt: skip
-    # What the distribution made of the kernel's release is as in no other picture.
+    return _without_build(to.read_text())
+
+
+def _path_flame(subject: PathSubject) -> str:
+    """The path of the task, as `schedtop path --format svg` draws it."""
+    with _Scrubbed(path_ns=NS_PER_MS) as source:
+        taken = source.take(FLAME_NS, threading.Event())
+    targets = Targets((subject.tid,), (), (), None, f"tid {subject.tid}")
+    return _without_build(to_svg(find_paths(taken, targets, NS_PER_MS)))
+
+
+def _without_build(svg: str) -> str:
+    """What the distribution made of the kernel's release is as in no other picture."""
     release = platform.release()
-    return to.read_text().replace(release, release.partition("-")[0])
+    return svg.replace(release, release.partition("-")[0])
 
 
 async def _drawn(source: LiveSource, subject: PathSubject) -> dict[str, str]:

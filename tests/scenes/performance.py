@@ -28,7 +28,7 @@ from schedtop.verdict.verdict import Verdict
 from tests.scenes.activity import ACTIVITY_SHOT, activity_picture
 from tests.scenes.animation import Step, animated
 from tests.scenes.draw import Shot, set_terminal, tidied
-from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_SHOT, lock_pictures, rename_host, until
+from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_FLAME, PATH_SHOT, lock_pictures, rename_host, until
 from tests.scenes.loads import floods, monitors, quota_group, running, workers
 from tests.scenes.scrub import OTHER, is_of_scene, renamed
 
@@ -260,7 +260,7 @@ PERFORMANCES: dict[str, Callable[[], dict[str, str]]] = {
 LIVE = {name: name for name in PERFORMANCES} | {
     TRENDS.name: FIRST_LOOK.name,
     BLAME.name: INTERRUPTS.name,
-    **dict.fromkeys((OFFCPU_SHOT.name, FLAME), LOCK),
+    **dict.fromkeys((OFFCPU_SHOT.name, FLAME, PATH_FLAME), LOCK),
 }
 """Of every live picture, the performance that it is of."""
 

@@ -1,4 +1,4 @@
-"""Activity added up since the start, and as metric families: docs/metrics.md, Activity."""
+"""Activity added up since the start, and as metric families: docs/metrics-names.md, Activity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was counted as metric families of the Prometheus client library, described in docs/metrics.md."""
+"""What was counted as metric families of the Prometheus client library, described in docs/metrics-names.md."""
 
 from __future__ import annotations
 

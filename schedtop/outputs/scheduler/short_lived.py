@@ -1,4 +1,4 @@
-"""Short-lived tasks as fields of the snapshot, described in docs/snapshot.md."""
+"""Short-lived tasks as fields of the snapshot, described in docs/snapshot-tasks.md."""
 
 from __future__ import annotations
 

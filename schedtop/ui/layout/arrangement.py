@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from textual.geometry import Region, Size
 
@@ -63,14 +64,19 @@ def arrange(
     return alone if size.height >= STRIP_LEAST_LINES else replace(alone, strip=(), strip_lines=0)
 
 
-def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None = None) -> dict[str, Region]:
-    """Where each pane of the plan is, in so many cells without the strip; `cpus`: how many, if known."""
-    lowest, weights = [_row_height(row, least) for row in plan], [row.weight for row in plan]
-    heights = _shares(size.height, lowest, weights, [row.most_lines(cpus) for row in plan])
-    filled = [max(low, row.filled_lines(height, cpus)) for row, low, height in zip(plan, lowest, heights, strict=True)]
-    if filled != heights:
-        bounds = [one if one < height else row.most for row, one, height in zip(plan, filled, heights, strict=True)]
-        heights = _shares(size.height, lowest, weights, bounds)
+def regions(
+    plan: Plan,
+    size: Size,
+    least: Mapping[str, Size],
+    cpus: int | None = None,
+    wanted: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, Region]:
+    """Where each pane of the plan is, in so many cells without the strip; `cpus`: how many, if known.
+
+    `wanted`: how many lines those panes can fill that cannot fill any number; where a whole row can do no more, the
+    other rows get the rest.
+    """
+    heights = _heights(plan, size.height, least, cpus, wanted)
     placed: dict[str, Region] = {}
     y = 0
     for row, height in zip(plan, heights, strict=True):
@@ -81,6 +87,25 @@ def regions(plan: Plan, size: Size, least: Mapping[str, Size], cpus: int | None 
             x += width
         y += height
     return placed
+
+
+def _heights(
+    plan: Plan, height: int, least: Mapping[str, Size], cpus: int | None, wanted: Mapping[str, int]
+) -> list[int]:
+    """The lines of each row."""
+    lowest, weights = [_row_height(row, least, wanted) for row in plan], [row.weight for row in plan]
+    most = [row.most_lines(cpus) for row in plan]
+    bounds = [
+        max(low, min(limit, max(wanted.get(pane, limit) for pane in row.cells)))
+        for row, low, limit in zip(plan, lowest, most, strict=True)
+    ]
+    heights = _bounded_shares(height, lowest, weights, bounds, most)
+    filled = [max(low, row.filled_lines(lines, cpus)) for row, low, lines in zip(plan, lowest, heights, strict=True)]
+    if filled == heights:
+        return heights
+    bounds = [one if one < lines else bound for bound, one, lines in zip(bounds, filled, heights, strict=True)]
+    most = [one if one < lines else row.most for row, one, lines in zip(plan, filled, heights, strict=True)]
+    return _bounded_shares(height, lowest, weights, bounds, most)
 
 
 def strip_across(width: int) -> int:
@@ -124,8 +149,18 @@ def _fits(arrangement: Arrangement, least: Mapping[str, Size], size: Size) -> bo
     return lines <= size.height and widest <= size.width
 
 
-def _row_height(row: Row, least: Mapping[str, Size]) -> int:
-    return max(row.least, *(least[pane].height for pane in row.cells))
+def _row_height(row: Row, least: Mapping[str, Size], wanted: Mapping[str, int] = MappingProxyType({})) -> int:
+    """The lines that a row has at least: what its panes need to be read, and its own least if they can fill it."""
+    filled = min(row.least, max(wanted.get(pane, row.least) for pane in row.cells))
+    return max(filled, *(least[pane].height for pane in row.cells))
+
+
+def _bounded_shares(
+    whole: int, least: Sequence[int], weights: Sequence[int], bounds: Sequence[int], most: Sequence[int]
+) -> list[int]:
+    """The same with bounds that hold as long as another part can have the rest."""
+    parts = _shares(min(whole, sum(bounds)), least, weights, bounds)
+    return _shares(whole, parts, weights, most)
 
 
 def _shares(whole: int, least: Sequence[int], weights: Sequence[int], most: Sequence[int] = ()) -> list[int]:

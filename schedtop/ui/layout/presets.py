@@ -205,7 +205,7 @@ PRESETS = (
         (
             (
                 Row({CPUS: 50, CPU_STRIPS: 50}, 22, least=13, of_cpus=True),
-                Row({STEAL: 30, QUEUE: 38, OVER_TIME: 42}, 12, least=12, most=20),
+                Row({STEAL: 30, QUEUE: 30, OVER_TIME: 50}, 12, least=12),
                 Row({TASKS: 1}, 12, least=11),
             ),
             (
@@ -228,7 +228,7 @@ PRESETS = (
             (
                 Row({TASKS: 1}, 20, least=11),
                 Row({SHORT_LIVED: 50, BLAME: 50}, 11, least=9),
-                Row({OVER_TIME: 50, SLOW_WAITS: 60}, 11, least=9, most=16),
+                Row({OVER_TIME: 50, SLOW_WAITS: 60}, 11, least=9),
             ),
             (
                 Row({TASKS: 1}, 5),

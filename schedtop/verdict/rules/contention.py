@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
@@ -11,13 +13,17 @@ from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     EXPLANATION_WORDS,
+    FEWER_PROCESSES,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
+    biggest_name,
+    biggest_run_ns,
     biggest_words,
     blocker_words,
     context_words,
     p99_words,
     renice_biggest,
+    renice_named,
     renice_words,
     share_words,
     slices_words,
@@ -26,6 +32,8 @@ from schedtop.verdict.words import (
     typed,
     up_to_words,
 )
+
+HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
 
 
 def one_blocker(f: Facts) -> Finding | None:
@@ -92,17 +100,44 @@ def _is_saturated(f: Facts) -> bool:
 
 
 def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[str, ...] = ()) -> Finding:
-    cpus = f"{counted(len(f.busy), 'CPU')} {verb(len(f.busy), 'is', 'are')}"
-    busy = percent(sum(f.busy.values()) / len(f.busy))
+    cpus = counted(len(f.busy), "CPU")
+    busy = f"{cpus} {verb(len(f.busy), 'is', 'are')} {percent(sum(f.busy.values()) / len(f.busy))} busy"
     tasks = f"{counted(round(f.waiting), 'task')} {verb(round(f.waiting), 'waits', 'wait')}"
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
+    most = _biggest(f)
     if f.chosen:
-        headline = f"{_chosen_words(f)}: {cpus} {busy} busy, more work than CPUs"
+        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs"
     else:
-        headline = f"{cpus} {busy} busy and {tasks} {average}: more work than CPUs"
-    command = renice_biggest(f.tasks_there)
+        part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
+        headline = f"More work than {cpus}{part}: {tasks} {average}"
+    hidden = () if f.chosen or f.sums else (HIDDEN_BEHIND,)
+    known = () if f.chosen else (busy,)
+    told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)
+    return Finding(headline, told, *most.action)
+
+
+@dataclass(frozen=True, slots=True)
+class _Biggest:
+    """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already."""
+
+    words: str
+    share: float
+    evidence: tuple[str, ...]
+    action: tuple[str, str]
+    said: tuple[str, ...] = ()
+
+
+def _biggest(f: Facts) -> _Biggest:
+    """A process with all its tasks, or what a script starts again and again."""
+    tasks, found = f.tasks_there, f.short_lived
+    share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
+    if found and found.starter and found.named_share > share:
+        evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
+        action = typed(FEWER_PROCESSES, renice_named(found.starter.comm, found.starter.tgid))
+        return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
+    command = renice_biggest(tasks)
     action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
-    return Finding(headline, (*biggest_words(f.tasks_there), *evidence, *context_words(f), *last), *action)
+    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action)
 
 
 def _chosen_words(f: Facts) -> str:

@@ -7,7 +7,7 @@ from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import QUOTA_NOTICE, SHORT_LIVED_SHARE
 from schedtop.verdict.phrases import percent
 from schedtop.verdict.rule import Finding
-from schedtop.verdict.words import context_words, p99_words, renice_named, slow_words, typed
+from schedtop.verdict.words import FEWER_PROCESSES, context_words, p99_words, renice_named, slow_words, typed
 
 
 def short_lived(f: Facts) -> Finding | None:
@@ -20,7 +20,7 @@ def short_lived(f: Facts) -> Finding | None:
     headline = f"{found.words} take {percent(found.named_share)} of the busy CPU time"
     # A nice value passes on to children.
     command = renice_named(found.starter.comm, found.starter.tgid) if found.starter else ""
-    action, command = typed("Start fewer processes (keep workers), or let them wait", command)
+    action, command = typed(FEWER_PROCESSES, command)
     return Finding(headline, evidence, action, command, level="" if f.slow.enough else "notice")
 
 

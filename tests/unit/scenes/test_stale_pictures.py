@@ -22,7 +22,7 @@ from schedtop.ui.terminal.themes import THEMES
 from tests import ROOT
 from tests.scenes.activity import ACTIVITY_SHOT
 from tests.scenes.draw import RECORDINGS, Shot, svg_of, tidied
-from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_SHOT
+from tests.scenes.live import FLAME, OFFCPU_SHOT, PATH_FLAME, PATH_SHOT
 from tests.scenes.performance import LIVE
 from tests.scenes.shots import SHOTS
 
@@ -66,7 +66,7 @@ def screens_of(name: str) -> list[list[str]]:
 
 def live_pictures() -> list[str]:
     """Live pictures of a screen that are in the repository."""
-    return sorted(name for name in LIVE if name != FLAME and (PICTURES / f"{name}.svg").exists())
+    return sorted(name for name in LIVE if name not in (FLAME, PATH_FLAME) and (PICTURES / f"{name}.svg").exists())
 
 
 @pytest.mark.parametrize("shot", [shot for shot in SHOTS if shot.name in DRAWN], ids=lambda shot: shot.name)

@@ -69,6 +69,9 @@ async def test_an_alarm_in_a_replay(size: Size, request: pytest.FixtureRequest) 
         assert text_of(app)[1].endswith("v why")
         await snapshots.compare(f"{ALARM}-overview", pilot, lambda: text_of(app))
         assert_widths(app)
+        assert "v Why  q Quit" in text_of(app)[-1], "the keys of the player give way"
+        assert size.width == 80 or "2 Latency" in text_of(app)[-1], "and to the words of the tabs"
+        assert size.width == 80 or "its quota" in "\n".join(text_of(app))
         await pilot.press("5", "down")
         if size.width > 80:
             await until(pilot, lambda: "q Quit  Enter Task" in text_of(app)[-1])

@@ -9,7 +9,8 @@ from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.rows import Rows
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
-from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
+from schedtop.verdict.verdict import Verdict
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
 def test_two_causes_of_similar_weight_are_both_named() -> None:
@@ -90,8 +91,9 @@ def test_more_work_than_cpus() -> None:
     made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
     verdict = judged(made)
     assert (verdict.level, verdict.rule) == ("alarm", "saturated")
-    assert verdict.headline == "2 CPUs are 98 % busy and 2 tasks wait on average, up to 8.00 ms: more work than CPUs"
-    assert verdict.evidence[0] == "biggest: ffmpeg (900) ran 900 ms"
+    work = "More work than 2 CPUs, 46 % of it is ffmpeg (900)"
+    assert verdict.headline == f"{work}: 2 tasks wait on average, up to 8.00 ms"
+    assert verdict.evidence[:2] == ("biggest: ffmpeg (900) ran 900 ms", "2 CPUs are 98 % busy")
     assert judged(frame(waits(300), busy=(0.89, 0.98))).rule == "queueing"
     assert judged(frame(waits(40), busy=(0.98, 0.98))).rule == "queueing"
     assert judged(frame(waits(300), busy=(0.98, 0.98), unavailable={"busy": "?"})).rule == "queueing"
@@ -110,12 +112,33 @@ def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
     nameless = [tasks(tid=tid, comm=b"", run_ns=150 * MS) for tid in (1, 2)]
     assert biggest(own, *nameless) == "biggest: schedtop (900) ran 200 ms"
     assert biggest(*nameless[:1]) == "biggest: task 1 ran 150 ms"
-    assert biggest(idle).startswith("300 slow waits")
+    assert biggest(idle) == "2 CPUs are 98 % busy"
+
+
+def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
+    def verdict(run_ns: int) -> Verdict:
+        own = tasks(run_ns=run_ns)
+        return judged(frame(waits(300), busy=(0.98, 0.98), tasks=own, short_lived=short_lived(650, MS)))
+
+    storm, hog = verdict(500 * MS), verdict(900 * MS)
+    assert (storm.rule, storm.command) == ("saturated", "renice -n 10 -p 12")
+    assert storm.headline.startswith("More work than 2 CPUs, 33 % of it is sh ×650/s by make (12): 2 tasks wait")
+    assert storm.evidence[0] == "biggest: sh ×650/s by make (12) took 33 % of the busy time"
+    assert storm.action.startswith("Start fewer processes")
+    assert not [words for words in storm.evidence[1:] if words.startswith("short-lived")], "said already"
+    assert (hog.rule, hog.evidence[0]) == ("saturated", "biggest: ffmpeg (900) ran 900 ms")
+    assert [words for words in hog.evidence if words.startswith("short-lived")]
+
+
+def test_saturation_says_where_a_service_is_that_waits_for_what_waits() -> None:
+    made = frame(waits(300), busy=(0.98, 0.98), tasks=tasks(run_ns=900 * MS))
+    assert judged(made).evidence[-1].endswith("schedtop path --comm NAME")
+    assert "path" not in " ".join(judged(made, "comm:app").evidence)
 
 
 def test_saturation_needs_only_counters() -> None:
     made = frame(waits(300), busy=(0.98,), loss=Loss(slow_waits_suppressed=10_000))
-    assert judged(made).headline.startswith("1 CPU is 98 % busy and 2 tasks wait on average")
+    assert judged(made).headline.startswith("More work than 1 CPU: 2 tasks wait on average")
 
 
 def test_of_chosen_tasks_the_headline_speaks_of_these() -> None:

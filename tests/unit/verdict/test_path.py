@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from schedtop.base.units import NS_PER_S
-from schedtop.verdict.path import NOTHING_WAITS, RULE, with_path
+from schedtop.verdict.path import MOST_SHARE, NO_SINGLE_CAUSE, NOTHING_WAITS, RULE, with_path
 from schedtop.verdict.verdict import Verdict
 from tests import ROOT
 from tests.unit.path.test_walk import LATE, held_lock
@@ -36,9 +37,20 @@ def test_half_of_the_time_is_an_alarm() -> None:
     assert with_path(CALM, inversion(), 500_000).level == "alarm"
 
 
-def test_a_verdict_that_has_a_cause_stays() -> None:
-    blocked = Verdict("alarm", "blocker", "backup has its CPU")
-    assert with_path(blocked, inversion(), NS_PER_S) is blocked
+@pytest.mark.parametrize("rule", NO_SINGLE_CAUSE)
+def test_on_a_full_host_an_inversion_names_the_holder_and_the_host_comes_after_it(rule: str) -> None:
+    found = with_path(Verdict("alarm", rule, "2 CPUs are 100 % busy"), inversion(), NS_PER_S)
+    assert (found.level, found.rule) == ("alarm", "inversion")
+    assert found.headline.startswith("Priority inversion: flusher holds what rpc-worker waits for")
+    assert found.evidence[-1] == "besides: 2 CPUs are 100 % busy"
+
+
+def test_a_verdict_that_has_a_cause_stays_unless_the_inversion_takes_most_of_the_time() -> None:
+    blocked, found = Verdict("alarm", "blocker", "backup has its CPU"), inversion()
+    less = replace(found, time_ns=int(0.4 * found.late_ns))
+    assert found.share >= MOST_SHARE
+    assert with_path(blocked, less, NS_PER_S) is blocked
+    assert with_path(blocked, found, NS_PER_S).rule == RULE
 
 
 def test_without_an_inversion_it_stays() -> None:
@@ -46,7 +58,7 @@ def test_without_an_inversion_it_stays() -> None:
 
 
 def test_the_documentation_has_it_with_its_levels() -> None:
-    text = (ROOT / "docs/blame.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/verdict.md").read_text(encoding="utf-8")
     assert f"| `{RULE}` | notice, alarm |" in text
     told = text.partition("in place of ")[2].partition(":")[0]
-    assert set(re.findall(r"`([\w-]+)`", told)) == set(NOTHING_WAITS) - {"measuring"}
+    assert set(re.findall(r"`([\w-]+)`", told)) == {*NOTHING_WAITS, *NO_SINGLE_CAUSE} - {"measuring"}

@@ -61,7 +61,7 @@ def judged(one: Frame, wanted: str = "") -> Verdict:
 @pytest.mark.parametrize(
     ("made", "level", "rule", "words"),
     [
-        (frame(0.5, 0.5, 0.4, busy=(1, 1)), "alarm", "saturated", "2 CPUs are 100 % busy and 1 task waits"),
+        (frame(0.5, 0.5, 0.4, busy=(1, 1)), "alarm", "saturated", "More work than 2 CPUs"),
         (frame(0.5, 0.5, allowed=1), "alarm", "turns", "pinned to it and wait 50 % of the time; CPU 0 is 80 % idle"),
         (frame(0.3), "notice", "waiting", "CPU 1: app (100) waits 30 % of the time"),
         (frame(0.001, steal=0.2, busy=(0.2, 0.3)), "alarm", "steal", "Steal is 20 %"),

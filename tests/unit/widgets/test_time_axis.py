@@ -30,6 +30,15 @@ def test_an_interval_has_as_many_columns_as_it_is_long() -> None:
     assert [whole.columns((n * NS_PER_S, (n + 1) * NS_PER_S))[1] for n in range(6)] == [1, 1, 1, 1, 1, 2]
 
 
+def test_columns_of_parts_of_intervals_and_of_several_keep_their_places() -> None:
+    half = TimeGrid(0, NS_PER_S, NS_PER_S, cells=3, of=2)
+    assert [half.columns((n * NS_PER_S, (n + 1) * NS_PER_S)) for n in range(4)] == [(1, 1), (2, 3), (4, 4), (5, 6)]
+    fewer = TimeGrid(0, NS_PER_S, NS_PER_S, cells=2, of=3)
+    assert [fewer.columns((n * NS_PER_S, (n + 1) * NS_PER_S))[1] for n in range(6)] == [0, 1, 2, 2, 3, 4]
+    assert (half.end_ns(3), fewer.end_ns(2)) == (2 * NS_PER_S, 3 * NS_PER_S)
+    assert (half.shown_ns, fewer.shown_ns) == (NS_PER_S * 2 // 3, NS_PER_S * 3 // 2)
+
+
 def test_every_interval_of_a_jittering_source_has_a_column_of_its_own() -> None:
     ends = [number + (0.2 if number % 3 == 0 else -0.1) for number in range(1, 60)]
     keeper, kept = GridKeeper(), []

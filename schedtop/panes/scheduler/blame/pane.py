@@ -12,7 +12,7 @@ from textual.message import Message
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, other_names, text
-from schedtop.panes.pane import TITLE_FRAME, Pane
+from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.blame.rows import (
     FIELDS,
@@ -102,6 +102,13 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     @property
     def page_rows(self) -> int:
         return max(1, self.inner.height - 1 - len(self._rest()))
+
+    @property
+    def wanted_lines(self) -> int | None:
+        if self._account is None:
+            return None
+        # Both ways to blame have about as many pairs.
+        return 2 * self.table_rows + len(self._account.rest) + 1 + EDGES
 
     def show(self, view: View) -> None:
         self.view = view

@@ -292,7 +292,7 @@ def _history_title(measure: Measure, span_ns: int, room: int) -> str:
     """
     span = format_round_ns(round(span_ns, -9) if span_ns >= 10**9 else span_ns)
     if measure.key == "busy":
-        texts: tuple[str, ...] = (f"{measure.word}, last {span}", f"last {span}", "before")
+        texts: tuple[str, ...] = (f"{measure.word}, last {span}", f"last {span}", "history", "past")
     else:
         texts = (f"{measure.word}, last {span}", f"{measure.word} {span}", measure.word)
     return next((text for text in texts if len(text) <= room), texts[-1])

@@ -27,6 +27,9 @@ from which on it is chosen anew."""
 
 HIGHEST_LEAST_NS = 100_000.0
 
+SHORT_LOG = 3.0
+"""A microsecond: shorter waits are told apart only if that makes no other row coarser."""
+
 THRESHOLD_REACH = 100
 """A threshold is in the range if it is at most so many times the longest wait."""
 
@@ -74,11 +77,18 @@ class LogScale:
         found = [(power, round((power - self.low) * self.per_decade, 6)) for power in range(first, last)]
         return [(power, int(row)) for power, row in found if row == int(row) < self.rows and self.row(10**power) == row]
 
+    def within(self) -> list[tuple[int, int]]:
+        """The other powers of ten in the range, each with the row that it is in."""
+        exact = {power for power, _ in self.decades()}
+        inside = range(math.ceil(self.low), math.ceil(self.high - 1e-9))
+        return [(power, self.row(10**power)) for power in inside if power not in exact]
+
 
 def log_scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None = None) -> LogScale:
     """The scale that holds these waits (shape (BUCKETS,)) and the threshold; the one before while it still does well.
 
-    The few shortest waits may be below it, never the longest. A row begins at the threshold, if that is in it.
+    The few shortest waits may be below it, or those below a microsecond, never the longest. A row begins at the
+    threshold, if that is in it.
     """
     scale = _scale(total, threshold_ns, rows, before)
     bound = math.log10(threshold_ns) if threshold_ns > 0 else scale.low
@@ -97,7 +107,8 @@ def _scale(total: Counts, threshold_ns: int, rows: int, before: LogScale | None)
     else:
         low = 3.0
     low = min(low, high - DECADES_LEAST)
-    wanted = _finest(low, high, rows)
+    wanted, finer = _finest(low, high, rows), _finest(max(low, min(SHORT_LOG, high - DECADES_LEAST)), high, rows)
+    wanted = finer if finer.per_decade >= wanted.per_decade * SHRINK else wanted
     if before is None or before.rows != rows or high > before.high + 1e-9:
         return wanted
     below = int(total[before.low > _LOG_VALUES].sum())

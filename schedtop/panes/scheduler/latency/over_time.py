@@ -303,8 +303,13 @@ def _short_numbers(waits: Histogram, clock: str, throttled_ns: int) -> list[list
 
 
 def _labels(scale: LogScale, threshold_ns: int) -> list[Span]:
-    """What stands left of each row: the time at which it begins, for powers of ten, and the threshold."""
+    """What stands left of each row: the time at which it begins, for powers of ten, and the threshold.
+
+    A power of ten at which no row begins stands beside the row that it is in, without a tick.
+    """
     labels: list[Span] = [(" " * (MARGIN - 1) + "│", "head")] * scale.rows
+    for power, row in scale.within():
+        labels[row] = (f"{_power_text(power):>{MARGIN - 1}}│", "head")
     for power, row in scale.decades():
         labels[row] = (f"{_power_text(power):>{MARGIN - 1}}┤", "head")
     if threshold_ns:

@@ -14,7 +14,7 @@ from schedtop.base.units import format_round_ns
 from schedtop.history.view import View
 from schedtop.model.rows import Rows
 from schedtop.model.short_lived import SORTS, by_command, often, sort_commands
-from schedtop.panes.pane import TITLE_FRAME, Pane
+from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
 from schedtop.panes.percent import percent
 from schedtop.panes.scheduler.short_lived.rows import COLUMNS, CommandRows
 from schedtop.widgets.columns import Column
@@ -97,6 +97,10 @@ class ShortLivedPane(Pane[View], KeyedTable[CommandRows]):
     def context(self, rows: Rows) -> CommandRows:
         assert self.view is not None
         return CommandRows(rows, self.view.frame.interval_ns, self.view.frame.unavailable)
+
+    @property
+    def wanted_lines(self) -> int | None:
+        return self.table_rows + EDGES
 
     def show(self, view: View) -> None:
         self.view = view

@@ -15,7 +15,7 @@ from schedtop.history.sorting import SLOW_WAIT_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
-from schedtop.panes.pane import Pane
+from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WaitRows, columns_for, reason_spans
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -92,6 +92,10 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
     def context(self, rows: Rows) -> WaitRows:
         assert self.view is not None
         return WaitRows(rows, self._shape[0], self.view.frame.cgroups, self._has_tids)
+
+    @property
+    def wanted_lines(self) -> int | None:
+        return self.table_rows + EDGES
 
     def show(self, view: View) -> None:
         self.view = view

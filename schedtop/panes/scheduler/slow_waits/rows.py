@@ -11,7 +11,7 @@ from schedtop.base.units import format_clock_ms, format_ns
 from schedtop.model.groups import group_name
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatment, treatments
-from schedtop.model.waits import WAKERS, Beginning, reason
+from schedtop.model.waits import WAKERS, Beginning, Explanation, explanations, reason
 from schedtop.panes.levels import wait_styles
 from schedtop.verdict.phrases import interrupt_words
 from schedtop.verdict.wait import cause_words
@@ -74,10 +74,15 @@ def _causes(context: WaitRows) -> list[str]:
     return [steady(cause_words(row)) for row in context.rows]
 
 
+NOTHING, QUOTA = "·", "its quota"
+
+
 def _blockers(context: WaitRows) -> list[str]:
     rows = context.rows
     known = zip(rows["wait_ns"].tolist(), rows["covered_ns"].tolist(), strict=True)
-    return [_blocker_text(*one, blockers_of(row, tids=context.tids)) for one, row in zip(known, rows, strict=True)]
+    texts = [_blocker_text(*one, blockers_of(row, tids=context.tids)) for one, row in zip(known, rows, strict=True)]
+    quota = explanations(rows) == Explanation.THROTTLED
+    return [QUOTA if own and words == NOTHING else words for own, words in zip(quota.tolist(), texts, strict=True)]
 
 
 def blockers_of(row: np.void, *, tids: bool = True) -> list[tuple[str, int]]:
@@ -100,7 +105,7 @@ def blockers_of(row: np.void, *, tids: bool = True) -> list[tuple[str, int]]:
 def _blocker_text(wait_ns: int, covered_ns: int, blockers: list[tuple[str, int]]) -> str:
     """The share of the wait of its longest blocker, the name of that, and how many more there are."""
     if not blockers or not wait_ns:
-        return "·"
+        return NOTHING
     sign = UNSURE if covered_ns < COVERED_RATIO * wait_ns else ""
     name, ns = blockers[0]
     rest = f" +{len(blockers) - 1}" if len(blockers) > 1 else ""

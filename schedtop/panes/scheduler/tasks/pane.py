@@ -12,7 +12,7 @@ from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, text
 from schedtop.model.sched_class import is_ordinary
-from schedtop.panes.pane import Pane
+from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, TaskRows
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -89,6 +89,10 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             longest_ns,
             frame.threshold_ns,
         )
+
+    @property
+    def wanted_lines(self) -> int | None:
+        return self.table_rows + EDGES
 
     def show(self, view: View) -> None:
         self.view = view

@@ -23,16 +23,18 @@ from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cur
 from schedtop.widgets.canvas import surface_of
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, fitted, wrapped
+from schedtop.widgets.time_axis import jump_of
 
 PERIOD_S = 0.95
 """The charts are drawn anew at most once in so long, however quickly Frames arrive. The cursor moves at once."""
 
 FITTED = (
-    *((1, 1), (3, 2), (2, 1), (5, 2), (3, 1), (7, 2)),
-    *((many, 1) for many in (4, 5, 6, 8, 10, 12, 15, 20, 30, 60, 120, 300, 600)),
+    *((cells, 1) for cells in (32, 24, 18, 14, 11, 9, 8, 7, 6, 5, 4)),
+    *((7, 2), (3, 1), (5, 2), (2, 1), (7, 4), (3, 2), (5, 4), (1, 1), (5, 6), (2, 3), (5, 9), (1, 2), (2, 5)),
+    *((1, 3), (2, 7), (1, 4), (2, 9), *((1, many) for many in (5, 6, 7, 8, 10, 12, 15, 20, 30, 60, 120, 300, 600))),
 )
-"""How many intervals a column has while the charts fit themselves to the history, and how many cells: less in steps
-than `x` offers. One of a single interval is as wide as there is room."""
+"""How many columns so many intervals have together while the charts fit themselves to the history: small steps, so
+that there is little room beside it."""
 
 CHOSEN, MARKED = "▸", "●"
 
@@ -97,10 +99,10 @@ class TrendsPane(Pane[View]):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.time = TimeColumns(self, widens=True)
+        self.time = TimeColumns(self)
         self._columns = TrendColumns()
         self._body: Body | None = None
-        self._own_scale, self._cells = self.time.per_column, 1
+        self._own_scale: tuple[int, int] | None = None
         self._chosen = 0
         self._marked: frozenset[str] = frozenset()
         self._alone = self._by_cpu = self._is_waiting = False
@@ -185,7 +187,7 @@ class TrendsPane(Pane[View]):
         """The charts, drawn anew if there are others to show, or newer data and it was not just done."""
         cpus = view.settings.shown_filter.cpus or None
         self._scale_to(view, grid)
-        placed = self.time.place(view, MARGIN, grid.columns, grid.width, self._cells)
+        placed = self.time.place(view, MARGIN, grid.columns, grid.width, self._own_scale)
         frozen = (view.frozen, placed.first) if view.frozen else False
         shape = (grid, trends, self._by_cpu, cpus, self.time.per_column, frozen)
         data = (placed.grid, placed.first, [id(frame) for _, _, frame in placed.frames])
@@ -218,16 +220,15 @@ class TrendsPane(Pane[View]):
         return replace(body, placed=placed)
 
     def _scale_to(self, view: View, grid: Grid) -> None:
-        """A column as long as the whole history needs, until the user has chosen."""
-        if self.time.per_column != self._own_scale:
-            self._cells = 1
+        """As much room for each interval as the whole history leaves, unless the user has chosen."""
+        if self.time.per_column > 1:
+            self._own_scale = None
             return
         newest = view.later[-1] if view.later else view.series[-1]
         span_ns = newest.end_ns - view.series[0].end_ns + view.series[0].interval_ns
-        column_ns = max(1, newest.interval_ns) * grid.columns
-        fits = (fitted for fitted in FITTED if fitted[0] * column_ns >= span_ns * fitted[1])
-        self.time.per_column, self._cells = next(fits, FITTED[-1])
-        self._own_scale = self.time.per_column
+        intervals = -(-span_ns // max(1, newest.interval_ns))
+        fits = (one for one in FITTED if _columns_of(intervals, one, grid.columns) <= grid.columns)
+        self._own_scale = next(fits, FITTED[-1])
 
     def _draw_later(self, wait_s: float) -> None:
         if not self._is_waiting:
@@ -274,6 +275,12 @@ class TrendsPane(Pane[View]):
                 row = with_cursor(row, MARGIN, placed.cursor[1])
             lines.append(fitted([*row, *labels[number : number + 1]], grid.width))
         return lines
+
+
+def _columns_of(intervals: int, fitted: tuple[int, int], width: int) -> int:
+    """How many of so many columns the history takes, with those that stay free until the charts move on."""
+    cells, of = fitted
+    return -(-intervals * cells // of) + jump_of(width, -(-cells // of)) - 1
 
 
 def _chart_drawn(trend: Trend, chart: Chart, columns: int, rows: int, view: View, kept: Drawn | None) -> Drawn:

@@ -20,9 +20,15 @@ class EmptyPanes:
         self.absent: frozenset[str] = frozenset()
         self.idle: frozenset[str] = frozenset()
         self._busy_ns: dict[str, int] = {}
+        self._is_known = False
 
     def changed_by(self, panes: Sequence[Pane[View]], view: View) -> bool:
-        """Takes a View; whether other panes are idle now. While one moves through time nothing leaves its place."""
+        """Takes a View; whether other panes are idle now. While one moves through time nothing leaves its place.
+
+        In a recording a pane comes at the first moment that has something for it, and stays.
+        """
+        if view.host.recorded_source:
+            return self._come(panes, view)
         if is_moment(view):
             return False
         now = view.frame.end_ns
@@ -34,3 +40,10 @@ class EmptyPanes:
         )
         changed, self.idle = idle != self.idle, idle
         return changed
+
+    def _come(self, panes: Sequence[Pane[View]], view: View) -> bool:
+        before = self.idle
+        idle = frozenset(pane.id or "" for pane in panes if pane.is_idle(view))
+        self.idle = idle & before if self._is_known else idle
+        self._is_known = True
+        return self.idle != before

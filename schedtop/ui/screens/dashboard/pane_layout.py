@@ -160,6 +160,7 @@ class PaneLayout:
             else:
                 yield partial(pane.show, view)
         yield self._show_strip
+        self.grid.fit(self.panes, view)
 
     def flag(self, verdict: Verdict | None) -> None:
         """Marks the pane that the verdict is about, in the strip if it is not seen."""

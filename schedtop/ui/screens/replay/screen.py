@@ -34,8 +34,8 @@ PAIRS = (
 )
 """What stands in the key bar for two keys each."""
 
-NEEDED = 7
-"""So many keys are always in the bar: those of the player, help, the verdict and quit."""
+NEEDED = 5
+"""So many keys are always in the bar: play, step, help, the verdict, quit. The others give way to the tabs' words."""
 
 LOOK_S = 0.25
 """How often the line of the player looks where the player is."""
@@ -126,11 +126,11 @@ class ReplayDashboard(Dashboard):
         self.query_one(HeaderPane).why_key = first_key(own, "verdict")
         of_task = task_keys(self.pane_layout.current, self.shown.view, own, ("open",))
         keys = [(row.first_key, row.word, row.action) for row in in_bar_order(own)]
-        before = NEEDED - 1 - len(PAIRS)
-        keys = [*keys[:before], *of_task, *(key for key in keys[before:] if key not in of_task)]
         pairs = [(together(self.app, names), word, action) for names, word, action in PAIRS]
         play = (together(self.app, {"freeze": "Space"}), "Pause" if self._player.playing else "Play", "freeze")
-        shown = (play, *pairs, *keys, *self.pane_keys.in_bar)
+        needed = (play, pairs[0], *keys[: NEEDED - 2])
+        others = [key for key in keys[NEEDED - 2 :] if key not in of_task]
+        shown = (*needed, *of_task, *pairs[1:], *others, *self.pane_keys.in_bar)
         self.query_one(KeyBar).show(shown, self.pane_keys.tabs, NEEDED)
 
     def on_seek_bar_closed(self) -> None:

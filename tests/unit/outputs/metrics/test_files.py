@@ -25,7 +25,7 @@ from tests import ROOT
 from tests.unit.activity.made import activity, row
 
 DASHBOARD = ROOT / "contrib/grafana/schedtop.json"
-DOCUMENT = ROOT / "docs/metrics.md"
+DOCUMENT, NAMES = ROOT / "docs/metrics.md", ROOT / "docs/metrics-names.md"
 NAME = re.compile(r"\bschedtop_[a-z0-9_]+\b")
 PROMTOOL = shutil.which("promtool")
 SUFFIXES = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum"), "info": ("_info",), "gauge": ("",)}
@@ -136,14 +136,14 @@ def test_prometheus_reads_the_documented_configuration(tmp_path: Path) -> None:
 
 
 def documented_queries() -> list[str]:
-    blocks = re.findall(r"```promql\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    blocks = re.findall(r"```promql\n(.*?)```", f"{DOCUMENT.read_text()}\n{NAMES.read_text()}", re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line and not line.startswith("#")]
 
 
 def documented() -> Iterator[tuple[str, str, set[str]]]:
     """Name, type and labels of each row of the document's tables."""
     row = re.compile(r"^\| `(schedtop_[a-z_]+)` \| (\w+) \|([^|]*)\|", re.MULTILINE)
-    for name, kind, labels in row.findall(DOCUMENT.read_text()):
+    for name, kind, labels in row.findall(NAMES.read_text()):
         yield name, kind, set(re.findall(r"`(\w+)`", labels))
 
 

@@ -15,7 +15,7 @@ from tests import ROOT
 
 RULES = ROOT / "contrib/prometheus/schedtop.rules.yml"
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "contrib/grafana/schedtop-fleet.json").read_text())
-SERVED = set(re.findall(r"^\| `(schedtop_\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.M))
+SERVED = set(re.findall(r"^\| `(schedtop_\w+)` \|", (ROOT / "docs/metrics-names.md").read_text(), re.M))
 """tests/unit/outputs/metrics/test_files.py compares the page with what is served."""
 
 RECORDED = set(re.findall(r"- record: (\S+)", RULES.read_text()))

@@ -454,7 +454,7 @@ def names(value: Any) -> set[str]:
 
 
 def documented() -> set[str]:
-    pages = [(ROOT / "docs" / name).read_text() for name in ("report.md", "snapshot.md")]
+    pages = [path.read_text() for path in (ROOT / "docs/report.md", *sorted((ROOT / "docs").glob("snapshot*.md")))]
     prose = re.sub(r"```.*?```", "", "\n".join(pages), flags=re.DOTALL)
     return set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
 

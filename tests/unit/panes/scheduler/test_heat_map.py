@@ -83,6 +83,21 @@ def test_the_scale_holds_the_longest_wait_and_the_threshold(rows: int) -> None:
     assert all(abs(scale.row(10**power * 1.001) - row) == 0 for power, row in scale.decades())
 
 
+@pytest.mark.parametrize("rows", range(3, 40))
+def test_every_power_of_ten_has_its_row(rows: int) -> None:
+    scale = log_scale(waits(3).counts + of(80 * NS_PER_MS).counts, 5 * NS_PER_MS, rows)
+    powers = sorted(power for power, _ in (*scale.decades(), *scale.within()))
+    assert powers == [power for power in range(20) if scale.low - 1e-9 <= power < scale.high - 1e-9]
+    assert all(scale.row(10**power) == row for power, row in scale.within())
+
+
+def test_waits_below_a_microsecond_cost_no_rows_of_the_others() -> None:
+    short = of(*([200] * 50), *([20_000] * 50), 70 * NS_PER_MS).counts
+    low, high = log_scale(short, 5 * NS_PER_MS, 8), log_scale(short, 5 * NS_PER_MS, 70)
+    assert low.per_decade == 1.5, "else one row a decade, two of them above the longest wait"
+    assert high.low < low.low < 3, "where there is room they are told apart"
+
+
 def test_the_scale_stays_while_it_does() -> None:
     total = np.asarray(waits(3).counts)
     first = log_scale(total, 5 * NS_PER_MS, 12)

@@ -187,16 +187,18 @@ async def test_a_grid_fits(width: int, charts: int) -> None:
         assert (grid.down - 1) * grid.across < charts
 
 
-@pytest.mark.parametrize("frames", [10, 20, 40, 60, 90, 200])
-async def test_charts_are_filled_however_short_the_history_is(frames: int, make_view: MakeView) -> None:
+@pytest.mark.parametrize("frames", [10, 20, 27, 34, 40, 60, 90, 200])
+@pytest.mark.parametrize("width", [80, 120, 240])
+async def test_charts_are_filled_however_short_the_history_is(width: int, frames: int, make_view: MakeView) -> None:
     app = OnePane(TrendsPane())
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(width, 40)) as pilot:
         app.pane.show(make_view(frames=frames))
         await pilot.pause()
         placed = app.pane.time.placed
         assert placed is not None
         columns = [column for begin, last, _ in placed.frames for column in range(max(begin, 0), last + 1)]
-        assert len({*columns}) >= 0.5 * placed.width
+        assert len({*columns}) >= 0.65 * placed.width
+        assert placed.frames[0][2] is app.pane.view.series[0], "all of it is seen"  # type: ignore[union-attr]
 
 
 async def test_times_and_shares_have_a_blank_before_their_unit(make_view: MakeView) -> None:

@@ -85,6 +85,20 @@ def test_panes_about_few_cpus_are_low_and_side_by_side(size: tuple[int, int], le
     assert "steal" not in arrange(many, Size(120, 36), least).seen
 
 
+def test_a_row_that_needs_fewer_lines_leaves_them_to_the_others(least: dict[str, Size]) -> None:
+    whole = Size(240, 66)
+    arranged = arrange(preset_named("overview"), whole, least)
+    room = Size(whole.width, whole.height - arranged.strip_lines)
+    before = regions(arranged.plan, room, least)
+    few = regions(arranged.plan, room, least, wanted={"tasks": 8, "short-lived": 4})
+    assert few["tasks"].height == 8 < before["tasks"].height
+    assert few["over-time"].height > before["over-time"].height
+    one = regions(arranged.plan, room, least, wanted={"tasks": 8})
+    assert one == before, "the other pane of the row can fill it"
+    every = regions(arranged.plan, room, least, wanted=dict.fromkeys(least, 4))
+    assert sum(region.area for region in every.values()) == room.area, "what none can fill is shared out"
+
+
 def test_a_large_screen_has_all_panes_but_what_is_not_measured_unasked(least: dict[str, Size]) -> None:
     for size in (Size(200, 54), Size(240, 66)):
         assert set(arrange(preset_named("overview"), size, least).seen) == set(least) - {INTERRUPTS, TRENDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from schedtop.base.time_slice import LONG_NS
@@ -27,7 +29,8 @@ from schedtop.panes.scheduler.tasks.pane import TasksPane
 from schedtop.sources.synthetic.scheduler import make_frame
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.bars.filter import FilterBar
-from schedtop.ui.layout.presets import NOT_IN_STRIP, PRESETS
+from schedtop.ui.layout.arrangement import STRIP_MOST
+from schedtop.ui.layout.presets import INTERRUPTS, NOT_IN_STRIP, PRESETS
 from schedtop.ui.screens.dashboard.screen import Dashboard
 from schedtop.ui.screens.help.screen import HelpScreen
 from tests.unit.panes.screen import assert_drawn_whole, assert_widths, lines, text
@@ -58,9 +61,36 @@ async def test_sizes(size: tuple[int, int], cpus: int) -> None:
         assert "Space Freeze" in screen or size[0] < 100
         assert "? Help" in screen and "v Why" in screen and "q Quit" in screen
         if size[1] >= 20:
-            for pane in dashboard.pane_layout.panes:
-                names = (pane.TITLE, pane.SHORT, pane.strip_name if pane.SHORT else "")
-                assert any(name in screen for name in names) or pane.id in NOT_IN_STRIP
+            assert_every_pane_has_a_place(pilot.app, dashboard)
+
+
+def assert_every_pane_has_a_place(app: App[Any], dashboard: Dashboard) -> None:
+    """Each pane has its title in the border at its place, or its cell in the strip.
+
+    Where the strip is full, what is measured only when it is asked for has none.
+    """
+    full = dashboard.pane_layout.arrangement.strip_lines == STRIP_MOST
+    strip = dashboard.pane_layout.strip.region
+    told = "\n".join(lines(app)[strip.y : strip.bottom])
+    for pane in dashboard.pane_layout.panes:
+        if pane.display:
+            title = lines(app)[pane.region.y][pane.region.x : pane.region.right]
+            assert any(name in title for name in (pane.TITLE, pane.SHORT) if name), title
+        else:
+            may_lack = NOT_IN_STRIP | ({INTERRUPTS} if full else set())
+            assert f"{pane.strip_name} " in told or pane.id in may_lack, pane.id
+
+
+async def test_a_pane_without_a_place_is_noticed() -> None:
+    async with running((80, 24)) as (pilot, _source, dashboard):
+        assert_every_pane_has_a_place(pilot.app, dashboard)
+        queue = dashboard.pane_layout.pane_named("queue")
+        assert not queue.SHORT
+        strip = dashboard.pane_layout.strip
+        strip.show([pane for pane in dashboard.pane_layout.panes if not pane.display and pane is not queue], 3)
+        await pilot.pause()
+        with pytest.raises(AssertionError, match="queue"):
+            assert_every_pane_has_a_place(pilot.app, dashboard)
 
 
 async def test_a_pane_that_is_not_seen_takes_the_place_of_the_main_one() -> None:
@@ -603,6 +633,7 @@ async def test_a_dashboard_that_has_just_started_judges_after_a_second_of_data()
 
 
 def test_help_has_no_person_for_a_task() -> None:
+    importlib.import_module("schedtop.ui.screens.catalog")  # every pane there is
     panes = [pane_class for pane_class in every_pane() if pane_class.READING]
     assert len(panes) > 12
     for each in panes:
