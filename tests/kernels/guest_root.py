@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _NOT_INSTALLED = "{} is not installed: `scripts/setup.sh packages kernels` says what is needed"
 _PYTHON = Path("/usr/bin/python3")
 _PACKAGES = Path("usr/lib/python3/dist-packages")
-_PROGRAMS = ("hackbench", "chrt", "taskset", "renice")
+_PROGRAMS = ("dash", "hackbench", "chrt", "taskset", "renice")
 # What schedtop and the tests import; the rest of the environment stays outside.
 _IMPORTED = (
     "_pytest", "click", "elftools", "google", "iniconfig", "jinja2", "markdown_it", "markupsafe", "mdurl", "numpy",
@@ -137,6 +137,8 @@ def _fill(directory: Path, sources: dict[Path, Path]) -> None:
     for target, source in sources.items():
         (directory / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, directory / target)
+    # The shell of busybox takes its own applets before any program in the path, such as a `renice` that adds.
+    (directory / "usr/bin/sh").symlink_to("dash")
     for applet in _run(str(_program("busybox")), "--list").split():
         if not any((directory / place / applet).exists() for place in ("usr/bin", "usr/sbin")):
             (directory / "usr/bin" / applet).symlink_to("busybox")
