@@ -13,14 +13,17 @@
 #include "tasks.h"
 
 #ifdef ITER_NUM_NEXT
-/* include/uapi/linux/bpf.h, since 6.4: the verifier follows a step of such a loop twice, not all of them. */
-struct bpf_iter_num {
+/*
+ * struct bpf_iter_num of include/uapi/linux/bpf.h, since 6.4, by a name of ours: bcc's own headers have it from some release
+ * on. The verifier follows a step of such a loop twice, not all of them.
+ */
+struct step_numbers {
 	u64 opaque;
 };
 
-static int (*iter_num_new)(struct bpf_iter_num *, int, int) = (void *)ITER_NUM_NEW;
-static u32 *(*iter_num_next)(struct bpf_iter_num *) = (void *)ITER_NUM_NEXT;
-static void (*iter_num_destroy)(struct bpf_iter_num *) = (void *)ITER_NUM_DESTROY;
+static int (*iter_num_new)(struct step_numbers *, int, int) = (void *)ITER_NUM_NEW;
+static u32 *(*iter_num_next)(struct step_numbers *) = (void *)ITER_NUM_NEXT;
+static void (*iter_num_destroy)(struct step_numbers *) = (void *)ITER_NUM_DESTROY;
 #endif
 
 static __always_inline struct timeline *timeline_of(u32 cpu)
@@ -184,7 +187,7 @@ static __always_inline void add_blockers(struct slow_wait *event, struct cpu_sta
 	struct walk walk = { from, to, cpu->slice_count, cpu->slice_start_ns, to, running };
 
 #ifdef ITER_NUM_NEXT
-	struct bpf_iter_num numbers;
+	struct step_numbers numbers;
 	u32 *back;
 
 	iter_num_new(&numbers, 0, SLICES);

@@ -67,3 +67,9 @@ def test_each_flag_that_decides_what_is_compiled_is_known_to_such_tools() -> Non
         if not name.startswith(("SCHEDTOP_", "_"))
     }
     assert asked <= set(re.findall(r"#define (\w+)", (INCLUDE / "flags.h").read_text())) | {"SELECTED"}
+
+
+def test_no_struct_of_ours_has_a_name_of_the_kernels_interface() -> None:
+    """bcc's headers define the structs of uapi/linux/bpf.h, each release more of them."""
+    for path in OURS:
+        assert re.findall(r"^struct (bpf_\w+) \{", path.read_text(), re.M) == [], path
