@@ -195,7 +195,7 @@ async def test_process_minimum_and_anew_attach_anew() -> None:
         assert "episodes ≥ 10 ms" in text(pilot.app)
 
 
-async def test_verdict_in_full_is_the_inversion_where_nothing_else_waits() -> None:
+async def test_verdict_in_full_is_the_inversion_with_what_else_is_wrong() -> None:
     async with path_screen() as (pilot, screen, _make):
         await pilot.press("space", "v")
         await until(pilot, lambda: isinstance(pilot.app.screen, TextScreen))
@@ -204,7 +204,8 @@ async def test_verdict_in_full_is_the_inversion_where_nothing_else_waits() -> No
         await pilot.press("escape")
         screen._judge = lambda subject: Verdict("alarm", "blocker", "backup has its CPU")
         await pilot.press("v")
-        await until(pilot, lambda: "rule: blocker" in text(pilot.app))
+        await until(pilot, lambda: "besides: backup has its CPU" in text(pilot.app))
+        assert "rule: inversion" in text(pilot.app)
 
 
 async def test_help_names_keys_and_panes() -> None:
