@@ -73,8 +73,8 @@ FILES = {
     "etc/passwd": "root:x:0:0::/root:/usr/sbin/nologin\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n",
     "etc/group": "root:x:0:\nnogroup:x:65534:\n",
 }
-LOADED_BY_NAME = ("libbcc.so.0",)
-"""Libraries that no file needs: Python loads them."""
+LOADED_BY_NAME = ("libbcc.so.0", "librt.so.1")
+"""Libraries that no file needs: the Python of bcc loads them."""
 
 # What a start imports is compiled, all of it: the root of a container may be read-only. Without times, so that
 # the same files come out; and these never change.
