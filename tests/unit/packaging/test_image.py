@@ -75,6 +75,7 @@ def whole_root(path: Path, without: str = "nothing") -> tarfile.TarFile:
             next(one for one in libraries if one.name.startswith("libm.")).resolve(), f"./{LIBRARIES}/libbcc.so.0.26.0"
         )
         link(f"{LIBRARIES}/libbcc.so.0", "libbcc.so.0.26.0")
+        link(f"{LIBRARIES}/librt.so.1", "libbcc.so.0.26.0")
     return tarfile.open(path)
 
 
@@ -88,6 +89,7 @@ def test_what_python_and_bcc_load_stays_and_nothing_else(image: ModuleType, tmp_
         "usr/bin/python3.11",
         f"{LIBRARIES}/libbcc.so.0.26.0",
         f"{LIBRARIES}/libbcc.so.0",
+        f"{LIBRARIES}/librt.so.1",
     } <= set(names)
     assert any(name.endswith("libc.so.6.real") for name in names) and f"{LIBRARIES}/libc.so.6" in names
     assert names == sorted(names)
