@@ -43,7 +43,7 @@ OURS = ("usr/lib/schedtop/", "usr/bin/schedtop")
 KEPT = (
     "usr/bin/python3*", "usr/lib/python3*/*", "usr/lib/schedtop/*", "usr/bin/schedtop", "usr/lib/locale/C.utf8/*",
     "usr/share/doc/*/copyright", "usr/share/common-licenses/*", "usr/lib/os-release", "etc/os-release",
-    "etc/debian_version", "var/lib/dpkg/status.d/*",
+    "etc/debian_version", "var/lib/dpkg/status.d/*", "usr/lib/terminfo/*",
 )  # fmt: skip
 """Beside directories that have to be there, and shared libraries that one of these loads."""
 
@@ -53,7 +53,7 @@ CUT = (
         "config-*", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "sqlite3", "test", "tkinter", "turtledemo", "venv",
     )),
     *(f"usr/lib/python3*/lib-dynload/{name}.*" for name in (
-        "_curses", "_curses_panel", "_dbm", "_gdbm", "_sqlite3", "_test*", "_tkinter", "_xx*", "nis", "ossaudiodev",
+        "_curses_panel", "_dbm", "_gdbm", "_sqlite3", "_test*", "_tkinter", "_xx*", "nis", "ossaudiodev",
         "readline", "xx*", "_ctypes_test",
     )),
     "usr/lib/python3/dist-packages/*-info/*",

@@ -31,6 +31,7 @@ WANTED = (
     "usr/lib/python3.11/os.py", "usr/lib/python3/dist-packages/bcc/__init__.py", "usr/bin/schedtop",
     "usr/lib/schedtop/schedtop/__init__.py", "usr/share/doc/python3/copyright", "var/lib/dpkg/status.d/python3",
     "usr/lib/schedtop/fontTools/agl.py", "usr/lib/schedtop/fontTools/__pycache__/agl.cpython-311.pyc",
+    "usr/lib/python3.11/lib-dynload/_curses.cpython-311-x86_64-linux-gnu.so", "usr/lib/terminfo/x/xterm",
 )  # fmt: skip
 
 
