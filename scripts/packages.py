@@ -107,6 +107,9 @@ cp -a {tree}/. %{{buildroot}}/
 {files}
 """
 
+SHELLS = ("fish", "zsh")
+"""Their directories below /usr/share go with an rpm, unless the shell is there and has them as well."""
+
 UNPACKER = '''"""Unpacks itself where only its user writes, once for each version, and runs schedtop from there."""
 import os
 import pathlib
@@ -259,7 +262,13 @@ def make_rpm(wheel: Path, python: str, place: Path, target: Path) -> Path:
     """A package for Fedora and its like; rpmbuild is in Debian's package rpm."""
     tree = place / "tree"
     make_tree(wheel, python, tree)
-    owned = [f"/{path.relative_to(tree)}" for path in sorted((tree / "usr/share").rglob("*")) if path.is_file()]
+    owned = []
+    for path in sorted((tree / "usr/share").rglob("*")):
+        name = path.relative_to(tree)
+        if path.is_file():
+            owned.append(f"/{name}")
+        elif name.is_relative_to("usr/share/doc/schedtop") or name.parts[2] in SHELLS:
+            owned.append(f"%dir /{name}")
     files = [f"/{LIBRARY}", "/usr/bin/schedtop", f"/usr/lib/systemd/system/{UNIT}", *owned]
     scripts = {"post": AFTER_INSTALL, "preun": BEFORE_REMOVE, "postun": AFTER_REMOVE}
     spec = place / "schedtop.spec"
