@@ -6,13 +6,12 @@ The real image takes packages of Debian; here a root is Python with its librarie
 import importlib.util
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -36,7 +35,7 @@ WANTED = (
 
 
 @pytest.fixture(scope="module")
-def image() -> ModuleType:
+def image() -> Iterator[ModuleType]:
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
         spec = importlib.util.spec_from_file_location("image", ROOT / "scripts" / "image.py")
@@ -45,8 +44,9 @@ def image() -> ModuleType:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(ROOT / "scripts"))
-    os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        yield module
 
 
 def whole_root(path: Path, without: str = "nothing") -> tarfile.TarFile:
