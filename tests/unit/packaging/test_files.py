@@ -1,7 +1,6 @@
 """What is handed out: a wheel and an sdist that are complete, the same each time, and of one version."""
 
 import email
-import importlib.util
 import io
 import os
 import re
@@ -16,6 +15,7 @@ import pytest
 
 import schedtop
 from schedtop.recording.lines import Header
+from tests.scripts import load
 
 pytest.importorskip("hatchling", reason="hatchling is not installed: `make test` installs it")
 
@@ -26,7 +26,7 @@ NAME = f"schedtop-{VERSION}"
 
 def test_wheel_and_sdist(tmp_path: Path) -> None:
     """One test for all that is built, because each process of the run would build it anew."""
-    dist, tracked = dist_script(), tracked_files()
+    dist, tracked = load("dist"), tracked_files()
     environment = {**os.environ, "TZ": "UTC", "SOURCE_DATE_EPOCH": "1700000000"}
     made: Mapping[str, bytes] = dist.build(ROOT, tmp_path / "made", environment, umask=0o022)
     assert set(made) == {f"{NAME}-py3-none-any.whl", f"{NAME}.tar.gz"}
@@ -35,15 +35,6 @@ def test_wheel_and_sdist(tmp_path: Path) -> None:
     sdist_is_the_whole_checkout(dist, made, tracked)
     metadata_say_what_it_is(wheel)
     a_wheel_made_elsewhere_and_later_is_the_same(dist, made, tmp_path)
-
-
-def dist_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("dist", ROOT / "scripts" / "dist.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def tracked_files() -> list[str]:

@@ -3,7 +3,6 @@
 The real image takes packages of Debian; here a root is Python with its libraries, and what must not stay.
 """
 
-import importlib.util
 import io
 import json
 import re
@@ -18,6 +17,7 @@ from types import ModuleType
 import pytest
 
 import schedtop
+from tests.scripts import load
 
 ROOT = Path(schedtop.__file__).parents[1]
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -36,17 +36,9 @@ WANTED = (
 
 @pytest.fixture(scope="module")
 def image() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        spec = importlib.util.spec_from_file_location("image", ROOT / "scripts" / "image.py")
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        yield module
+        yield load("image")
 
 
 def whole_root(path: Path, without: str = "nothing") -> tarfile.TarFile:

@@ -3,7 +3,6 @@
 Of what schedtop imports they hold click alone here, as far as it is installed: the real ones fetch 30 MB.
 """
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ import click
 import pytest
 
 import schedtop
+from tests.scripts import load
 
 pytest.importorskip("hatchling", reason="hatchling is not installed: `make test` installs it")
 
@@ -25,14 +25,7 @@ NAME = f"schedtop_{schedtop.__version__}-1+py{PYTHON}"
 
 @pytest.fixture(scope="module")
 def packages() -> ModuleType:
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        spec = importlib.util.spec_from_file_location("packages", ROOT / "scripts" / "packages.py")
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+    module = load("packages")
 
     def fetch(python: str, library: Path) -> None:
         assert python == PYTHON
