@@ -449,7 +449,7 @@ def test_a_wakeup_by_ksoftirqd_tells_what_raised_its_softirq() -> None:
     assert (waits["waker_interrupt"] == b"softirq NET_RX").mean() > 0.9
     told = (waits["waker_raiser"] != b"").mean()
     print(f"{told:.0%} of {len(waits)} tell what raised it: {set(waits['waker_raiser'].tolist())}")
-    assert told > 0
+    assert told > 0.5
     assert "in softirq NET_RX raised by" in explain(waits[waits["waker_raiser"] != b""][0])
 
 

@@ -214,6 +214,13 @@ class SpanReader:
         sources = rows["source_and_tid"][at].astype(np.int64) >> INTERRUPTS.SOURCE_SHIFT
         return np.where(there, sources, -1), np.where(there, rows["raiser"][at].astype(np.int64), 0), began
 
+    def last_raiser(self, cpu: int, softirq: int, at_ns: int) -> int:
+        """What raised the last softirq of that number which had begun on a CPU by then; 0: none had, or not known."""
+        rows, _ = self._of_cpu(cpu)[INTERRUPTS.LEVEL_SOFT].all()
+        begun = rows[: np.searchsorted(begins(rows), at_ns, "right")]
+        same = np.flatnonzero(begun["source_and_tid"] >> INTERRUPTS.SOURCE_SHIFT == softirq)
+        return int(begun["raiser"][same[-1]]) if len(same) else 0
+
     def taken(self, start_ns: int, end_ns: int) -> Rows:
         """The interrupts that took time from tasks, or came in idle time, between two times: INTERRUPTION_DTYPE.
 

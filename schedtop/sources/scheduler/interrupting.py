@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from schedtop.model.rows import BLOCKERS, INTERRUPTERS, Integers, Rows
 from schedtop.sources.interrupts.reader import InterruptReader
-from schedtop.sources.kernel.constants import INTERRUPTS
 
 LEAST_SHARE = 0.01
 """Of a wait: with less of it interrupts are not told."""
@@ -50,16 +49,19 @@ def note_interrupts(rows: Rows, events: Rows, reader: InterruptReader, comms: Co
 
 
 def _note_softirqs_of_ksoftirqd(rows: Rows, events: Rows, reader: InterruptReader, comms: Comms) -> None:
-    """Of wakeups by ksoftirqd, which the kernel side names as the waker: what had raised the softirq that it did."""
+    """Of wakeups by ksoftirqd, which the kernel side names as the waker: what had raised the softirq that it did.
+
+    A task that is woken on another CPU is enqueued there when that CPU handles the request (`ttwu_queue_wakelist()` in
+    kernel/sched/core.c), often after the softirq has ended.
+    """
     of_ksoftirqd = np.char.startswith(rows["waker_comm"], _KSOFTIRQD) & (events["waker_source"] != 0)
     for index in np.flatnonzero(of_ksoftirqd)[:MOST_WAITS].tolist():
         cpu = bytes(rows["waker_comm"][index])[len(_KSOFTIRQD) :]
         if not cpu.isdigit() or not reader.spans.has(int(cpu)):
             continue
         woken_ns = int(events["end_ns"][index]) - int(events["wait_ns"][index])
-        sources, raisers, _ = reader.spans.under_way(int(cpu), INTERRUPTS.LEVEL_SOFT, np.array([woken_ns]))
-        if sources[0] == int(events["waker_source"][index]) - 1:
-            rows["waker_raiser"][index] = reader.raiser(int(raisers[0]), comms)
+        raiser = reader.spans.last_raiser(int(cpu), int(events["waker_source"][index]) - 1, woken_ns)
+        rows["waker_raiser"][index] = reader.raiser(raiser, comms)
 
 
 def _tell(rows: Rows, index: int, cpu: int, start_ns: int, end_ns: int, reader: InterruptReader, comms: Comms) -> None:

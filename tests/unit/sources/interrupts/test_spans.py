@@ -116,3 +116,14 @@ def test_what_was_under_way_is_what_ended_next_if_it_had_begun() -> None:
     assert (sources.tolist(), raisers.tolist()) == ([-1, 3, 3, 3, -1], [0, 77, 77, 77, 0])
     assert kernel.reader.under_way(0, hard, at(129, 135, 141))[0].tolist() == [-1, 40, -1]
     assert kernel.reader.under_way(1, soft, at(150))[0].tolist() == [-1]
+
+
+def test_a_task_woken_on_another_cpu_is_enqueued_after_the_softirq_and_still_finds_its_raiser() -> None:
+    kernel = Kernel()
+    kernel.handle(100, 40, source=3, raiser=77)
+    kernel.handle(120, 10, source=1, raiser=88)
+    kernel.handle(200, 40, source=3, raiser=99)
+    kernel.reader.collect()
+    raisers = [kernel.reader.last_raiser(0, 3, at_ns) for at_ns in (59, 60, 100, 130, 160)]
+    assert raisers == [0, 77, 77, 77, 99]
+    assert kernel.reader.last_raiser(0, 2, 300) == kernel.reader.last_raiser(1, 3, 300) == 0
