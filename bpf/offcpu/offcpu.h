@@ -14,6 +14,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../branchless.h"
 #include "../memory.h"
 
 #define WANTED_IDS 8
@@ -170,12 +171,12 @@ static __always_inline enum interrupted interrupted(void);
 
 static __always_inline bool is_among(u32 *ids, u32 id)
 {
-	bool found = false;
+	u64 found = 0;
 	int i;
 
 #pragma unroll
 	for (i = 0; i < WANTED_IDS; i++)
-		found |= ids[i] == id;
+		found |= is_equal(ids[i], id);
 	return found;
 }
 

@@ -9,6 +9,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../branchless.h"
 #include "../cgroup.h"
 #include "../memory.h"
 #include "../pid_namespace.h"
@@ -244,6 +245,7 @@ static __always_inline bool is_yield(u64 task)
 int btf_sched_switch(u64 *ctx)
 {
 	struct switch_event event;
+	struct switch_facts facts = {};
 	bool preempt = ctx[0];
 	u64 prev = ctx[1];
 	u32 state;
@@ -259,19 +261,18 @@ int btf_sched_switch(u64 *ctx)
 	 * Before 6.16 the argument has a state to sleep in even if the task stays queued because a signal is pending: the
 	 * kernel has set the state of the task itself back by then (try_to_block_task()).
 	 */
-	event.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
-	event.dead = state & STATE_DEAD;
-	event.throttled = event.yielded = event.pauses = event.over_runtime = false;
-	if (event.involuntary && event.prev.tid) {
-		event.throttled = leaves_throttled(prev);
-		event.yielded = !preempt && !event.throttled && is_yield(prev);
+	facts.involuntary = preempt || !state || !FIELD(u32, prev, TASK_STATE_OFFSET);
+	facts.dead = !!(state & STATE_DEAD);
+	if (facts.involuntary && event.prev.tid) {
+		facts.throttled = leaves_throttled(prev);
+		facts.yielded = !preempt && !facts.throttled && is_yield(prev);
 		/* MAX_DL_PRIO (include/linux/sched/deadline.h) is 0. */
 		if ((s32)FIELD(u32, prev, TASK_PRIO_OFFSET) < 0) {
-			event.pauses = event.yielded; /* yield_task_dl() */
-			event.over_runtime = is_over_runtime(prev);
+			facts.pauses = facts.yielded; /* yield_task_dl() */
+			facts.over_runtime = is_over_runtime(prev);
 		}
 	}
-	on_switch(&event);
+	on_switch(&event, facts);
 	return 0;
 }
 

@@ -254,7 +254,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	u64 run_ns;
 	u8 flags;
 
-	if (event->involuntary)
+	if (cpu->facts.involuntary)
 		cpu->involuntary++;
 	else
 		cpu->voluntary++;
@@ -263,21 +263,21 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	/* In one place, and not where a task comes: the programs stay short, and every task leaves or is woken. */
 	if (note_change(slot) || slice >= LOOK_NS)
 		task_class(&event->prev, slot);
-	if (event->tid_change == TID_OF_THREAD) {
+	if (cpu->facts.tid_change == TID_OF_THREAD) {
 		slot->run_ns += slice;
 		return;
 	}
 	/* If its arrival was not seen, then neither that its tid is another one: but the leader's last switch was. */
-	if (event->tid_change == TID_OF_LEADER)
+	if (cpu->facts.tid_change == TID_OF_LEADER)
 		replace_leader(slot, &event->prev, true, NULL);
-	else if (!event->dead && (slot->flags & (TASK_EXITED | TASK_RUNNING_NOW)) == TASK_EXITED)
+	else if (!cpu->facts.dead && (slot->flags & (TASK_EXITED | TASK_RUNNING_NOW)) == TASK_EXITED)
 		replace_leader(slot, &event->prev, false, NULL);
 	task_name(&event->prev, slot->comm);
 	task_cgroup(&event->prev, slot);
 	flags = slot->flags;
 	run_ns = new_run_time(&event->prev, slot);
 	timeslices = new_timeslices(&event->prev, slot, 0);
-	if (!(flags & TASK_RUNNING_NOW) || !event->seen || (ARRIVALS_ARE_COUNTED && timeslices)) {
+	if (!(flags & TASK_RUNNING_NOW) || !cpu->facts.seen || (ARRIVALS_ARE_COUNTED && timeslices)) {
 		bool has_waited = slot->timeslices || slot->wait_start_ns;
 
 		slice = unseen_slice(cpu, timeline, slot, &event->prev, now);
@@ -294,16 +294,16 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	if (!slot->tgid)
 		slot->tgid = task_tgid(&event->prev);
 	flags = selected_flags(slot, flags);
-	if (event->involuntary) {
+	if (cpu->facts.involuntary) {
 		slot->involuntary++;
-		slot->wait_start_ns = event->pauses ? 0 : now;
-		slot->wait_kind = event->throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
-		slot->waker_or_preemptor_tid = event->yielded || event->throttled ? 0 : event->next.tid;
+		slot->wait_start_ns = cpu->facts.pauses ? 0 : now;
+		slot->wait_kind = cpu->facts.throttled ? WAIT_THROTTLED : WAIT_PREEMPTION;
+		slot->waker_or_preemptor_tid = cpu->facts.yielded || cpu->facts.throttled ? 0 : event->next.tid;
 		slot->enqueue_cpu = slot->queue_cpu = cpu_id;
 		note_quota(&event->prev, slot);
-		if (event->yielded)
+		if (cpu->facts.yielded)
 			flags |= TASK_YIELDED;
-		if (event->over_runtime)
+		if (cpu->facts.over_runtime)
 			flags |= TASK_OVER_RUNTIME;
 	} else {
 		slot->voluntary++;
@@ -312,7 +312,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 			slot->wait_start_ns = now;
 			note_quota(&event->prev, slot);
 		}
-		if (event->dead) {
+		if (cpu->facts.dead) {
 			slot->wait_start_ns = 0;
 			flags |= TASK_EXITED;
 		}
@@ -321,7 +321,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct timeline *t
 	/* The last time that it was here, for is_reclaimable(). */
 	if (flags & (TASK_EXITING | TASK_EXITED))
 		slot->exit_epoch = current_epoch();
-	if (event->dead)
+	if (cpu->facts.dead)
 		end_task(cpu, slot, now);
 }
 
@@ -372,21 +372,24 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct switch_event
 }
 
 /* An exec by a thread changes its tid long before sched_process_exec: its slice goes on under the other one. */
-static __always_inline void note_tid_change(struct cpu_state *cpu, struct switch_event *event)
+static __always_inline enum tid_change note_tid_change(struct cpu_state *cpu, struct switch_event *event)
 {
-	event->tid_change = TID_KEPT;
+	enum tid_change change;
+
 	if (cpu->current_tid == event->prev.tid || !cpu->current_tid || !event->prev.tid)
-		return;
-	event->tid_change = tid_change(&event->prev, cpu);
-	if (event->tid_change == TID_OF_LEADER) {
+		return TID_KEPT;
+	change = tid_change(&event->prev, cpu);
+	if (change == TID_OF_LEADER) {
 		end_tid(cpu->current_tid);
 		cpu->current_tid = event->prev.tid;
-	} else if (event->tid_change == TID_OF_THREAD) {
+	} else if (change == TID_OF_THREAD) {
 		event->prev.tid = cpu->current_tid;
 	}
+	return change;
 }
 
-static __always_inline void on_switch(struct switch_event *event)
+/* `facts`: what the front end knows of it. */
+static __always_inline void on_switch(struct switch_event *event, struct switch_facts facts)
 {
 	u32 cpu_id = bpf_get_smp_processor_id();
 	struct cpu_state *cpu = cpus.lookup(&cpu_id);
@@ -399,13 +402,15 @@ static __always_inline void on_switch(struct switch_event *event)
 	read_clocks(&at, &event->next, cpu, cpu_id);
 	now = at.now;
 	slice = cpu->slice_start_ns ? now - cpu->slice_start_ns : 0;
-	note_tid_change(cpu, event);
-	add_slice(cpu, timeline, event->prev.tid, slice, cpu->current_tid == event->prev.tid, now);
+	facts.tid_change = note_tid_change(cpu, event);
+	/* Some kernels keep switches from the tracepoint (docs/kernels.md). */
+	facts.seen = cpu->current_tid == event->prev.tid;
+	cpu->facts = facts;
+	barrier();
+	add_slice(cpu, timeline, event->prev.tid, slice, cpu->facts.seen, now);
 	if (now >= cpu->steal_due_ns)
 		mark_steal(cpu, timeline, &event->next, now);
-	/* Some kernels keep switches from the tracepoint (docs/kernels.md). */
-	event->seen = cpu->current_tid == event->prev.tid;
-	if (!event->seen) {
+	if (!cpu->facts.seen) {
 		if (slice && !(ARRIVALS_ARE_COUNTED && event->prev.tid))
 			count_unseen_switches(cpu, 1);
 		slice = 0;

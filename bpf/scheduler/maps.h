@@ -152,6 +152,28 @@ struct claim {
 	u32 epoch;
 };
 
+/* What an exec by a thread has done to the task that leaves, since it came: its leader is dead, and they swap tids. */
+enum tid_change {
+	TID_KEPT,
+	TID_OF_LEADER, /* it has the tid of the leader from now on */
+	TID_OF_THREAD, /* it is the former leader, and has the thread's */
+};
+
+/*
+ * What is known of a switch (yes: 1), of prev unless it says else. In a map: what lies on the stack the verifier knows by
+ * the way that it came, and follows all that comes after it for each of these ways (200,000 instructions).
+ */
+struct switch_facts {
+	u8 involuntary; /* it could have gone on */
+	u8 dead; /* it will never run again */
+	u8 yielded; /* it asked for the switch with sched_yield */
+	u8 throttled; /* its cgroup has used up its quota */
+	u8 pauses; /* a deadline task that has ended its period: it waits for no CPU until the next one */
+	u8 over_runtime; /* it has used up its runtime */
+	u8 seen; /* so was its arrival on this CPU */
+	u8 tid_change;
+};
+
 /* One CPU. Written by that CPU alone, except for the migrations. A switch touches the first line, and the last. */
 struct cpu_state {
 	u64 slice_start_ns; /* 0: no switch seen yet */
@@ -196,7 +218,8 @@ struct cpu_state {
 	u64 longest_epoch[2];
 	u64 longest_ns[2 * LATENCY_KINDS]; /* by parity of the epoch, then by kind */
 	u64 regs_in_stack; /* how far into a task's kernel stack its registers are, 0: not looked for yet */
-	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 5) % 8) % 8];
+	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
+	u64 reserved_longest[(8 - (3 * LATENCY_KINDS + 6) % 8) % 8];
 
 	u64 latency[LATENCY_KINDS * LATENCY_BUCKETS];
 	u64 reserved_tail[(8 - LATENCY_KINDS * LATENCY_BUCKETS % 8) % 8];
@@ -207,7 +230,7 @@ struct cpu_state {
 	u64 steal_due_ns; /* when the next steal_mark is made */
 	u64 wakeups;
 	u64 current_task; /* what current_tid was when it came: an exec changes tids. 0: the front end cannot tell */
-	u64 tick_offset; /* what takes jiffies to CLOCK_MONOTONIC, 0: not known */
+	struct switch_facts facts; /* of the switch under way */
 	u64 queue_at; /* the address of its run queue, 0: not looked for yet */
 };
 

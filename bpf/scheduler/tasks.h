@@ -23,24 +23,9 @@ struct task_id {
 	s32 prio;
 };
 
-/* What an exec by a thread has done to the task that leaves, since it came: its leader is dead, and they swap tids. */
-enum tid_change {
-	TID_KEPT,
-	TID_OF_LEADER, /* it has the tid of the leader from now on */
-	TID_OF_THREAD, /* it is the former leader, and has the thread's */
-};
-
 struct switch_event {
 	struct task_id prev;
 	struct task_id next;
-	bool involuntary; /* prev could have gone on */
-	bool dead; /* prev will never run again */
-	bool yielded; /* prev asked for it with sched_yield */
-	bool throttled; /* prev's cgroup has used up its quota */
-	bool seen; /* so was its arrival on this CPU */
-	enum tid_change tid_change;
-	bool pauses; /* prev, a deadline task, has ended its period: it waits for no CPU until the next one */
-	bool over_runtime; /* it has used up its runtime */
 };
 
 static __always_inline u32 task_tgid(struct task_id *id);

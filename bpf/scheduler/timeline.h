@@ -9,6 +9,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+#include "../branchless.h"
 #include "maps.h"
 #include "tasks.h"
 
@@ -92,36 +93,8 @@ static __always_inline u64 stolen_since(struct timeline *timeline, struct task_i
 
 /*
  * The verifier follows every branch through all steps of a walk, and gives up at a million instructions. So a step has
- * none but its exits: comparisons are numbers (0 or 1), and what does not apply is multiplied by zero. All operands are
- * below 2^63. The empty asm keeps the compiler from making branches of it, or a mask with a constant, which newer
- * verifiers (6.16) follow as two branches.
+ * none but its exits (branchless.h).
  */
-static __always_inline u64 opaque(u64 value)
-{
-	asm volatile("" : "+r"(value));
-	return value;
-}
-
-static __always_inline u64 is_less(u64 one, u64 other)
-{
-	return opaque(opaque(one - other) >> 63);
-}
-
-static __always_inline u64 is_equal(u64 one, u64 other)
-{
-	return opaque(opaque((one ^ other) - 1) >> 63);
-}
-
-static __always_inline u64 only_if(u64 condition, u64 value)
-{
-	return condition * value;
-}
-
-static __always_inline u64 smaller(u64 one, u64 other)
-{
-	return other - only_if(is_less(one, other), other - one);
-}
-
 /* Adds to the blockers of a wait. When there are too many, those with the least time become `others`. */
 static __always_inline void add_blocker(struct slow_wait *event, u64 tid, u64 ns)
 {

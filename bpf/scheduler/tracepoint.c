@@ -135,6 +135,7 @@ static __always_inline bool is_being_woken(struct task_id *id, struct task_slot 
 int tracepoint_sched_switch(void *ctx)
 {
 	struct switch_event event = {};
+	struct switch_facts facts = {};
 	u32 state = FIELD(u32, ctx, SWITCH_PREV_STATE_FIELD);
 	char prev_comm[COMM_BYTES] __attribute__((aligned(8)));
 	char next_comm[COMM_BYTES] __attribute__((aligned(8)));
@@ -149,9 +150,9 @@ int tracepoint_sched_switch(void *ctx)
 	event.next.prio = FIELD(u32, ctx, SWITCH_NEXT_PRIO_FIELD);
 	event.prev.has_prio = event.next.has_prio = true;
 	/* TASK_RUNNING is 0 on the way to user space, and TASK_REPORT_MAX (0x100) when preempted inside the kernel. */
-	event.involuntary = !(state & REPORTED_RUNNING);
-	event.dead = state & REPORTED_DEAD;
-	on_switch(&event);
+	facts.involuntary = !(state & REPORTED_RUNNING);
+	facts.dead = !!(state & REPORTED_DEAD);
+	on_switch(&event, facts);
 	return 1;
 }
 
