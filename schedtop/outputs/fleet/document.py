@@ -67,7 +67,7 @@ def headline(hosts: list[HostBoot], together: Together) -> str:
     level = worst.verdict["level"]
     alike = len({host.name for host in hosts if rank(host.verdict) == rank(worst.verdict)})
     if level == "ok":
-        return f"All {many} hosts are fine; the longest waits had {worst.name}: {worst.verdict['headline']}"
+        return f"All {many} hosts are fine; the longest waits were on {worst.name}: {worst.verdict['headline']}"
     return f"{alike} of {many} hosts: {level}; the worst is {worst.name}: {worst.verdict['headline']}"
 
 
