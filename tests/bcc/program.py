@@ -10,7 +10,7 @@ from pathlib import Path
 
 from schedtop.sources.kernel import compiler, symbols
 
-CHECKOUT = Path(compiler.__file__).resolve().parents[2]
+CHECKOUT = Path(compiler.__file__).resolve().parents[3]
 
 # The kernel's own directories and the checkout, seen from there; -B: nothing is written into it.
 _ENTER = """
