@@ -26,7 +26,10 @@
  * pointer that is not trusted it asks nothing (bpf_rdonly_cast, 6.2 and later: an ordinary move when it runs).
  */
 #ifdef RDONLY_CAST
-#define TASK_POINTER(task, offset) FIELD(u64, ((u64(*)(u64, u32))RDONLY_CAST)(task, TASK_TYPE), offset)
+/* By a name: bcc 0.18 breaks off at a call of what has none. */
+static u64 (*rdonly_cast)(u64, u32) = (void *)RDONLY_CAST;
+
+#define TASK_POINTER(task, offset) FIELD(u64, rdonly_cast(task, TASK_TYPE), offset)
 #else
 #define TASK_POINTER(task, offset) FIELD(u64, task, offset)
 #endif
@@ -46,7 +49,7 @@
 static __always_inline u64 pointer_at(u64 address)
 {
 #ifdef U64_TYPE
-	return *(u64 *)((u64(*)(u64, u32))RDONLY_CAST)(address, U64_TYPE);
+	return *(u64 *)rdonly_cast(address, U64_TYPE);
 #else
 	u64 value = 0;
 
