@@ -55,6 +55,10 @@ class SlowWaits:
         """Whether there are enough, and most of them are so explained."""
         return self.enough and self.main is explanation
 
+    def largest_is(self, explanation: Explanation) -> bool:
+        """Whether no other explanation has more of the time, be it the main one or not."""
+        return self.weights.get(explanation, 0) >= max(self.weights.values(), default=1)
+
 
 def slow_waits(view: View) -> SlowWaits:
     """Those of a View that are at least as long as the threshold."""

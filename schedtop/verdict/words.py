@@ -52,6 +52,9 @@ UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
 
 LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
 
+MOST_SHARES = 3
+"""Of so many causes the shares are told."""
+
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
 LOW_NICE, LEAST_NICE = 10, 19
@@ -111,6 +114,12 @@ def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
     which = " of this cause" if len(rows) < len(f.slow.rows) else ""
     count = counted(len(rows), "slow wait")
     return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
+
+
+def shares_words(f: Facts) -> str:
+    """The largest shares of the slow waits, where none is the main one."""
+    largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:MOST_SHARES]
+    return ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
 
 
 def up_to_words(rows: Rows) -> str:

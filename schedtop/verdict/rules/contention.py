@@ -12,7 +12,6 @@ from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, vict
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    EXPLANATION_WORDS,
     FEWER_PROCESSES,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
@@ -26,6 +25,7 @@ from schedtop.verdict.words import (
     renice_named,
     renice_words,
     share_words,
+    shares_words,
     slices_words,
     slow_words,
     task_names,
@@ -214,11 +214,10 @@ def mixed(f: Facts) -> Finding | None:
     """Several causes, none of which is the main one."""
     if f.slow.main is not None or not f.slow.enough:
         return None
-    largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
-    shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
-    most = next(iter(victims_of(f.slow.of(largest[0]))), None)
+    largest = max(f.slow.weights, key=lambda each: f.slow.weights[each])
+    most = next(iter(victims_of(f.slow.of(largest))), None)
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     waited = (f"most by the first: {most.words} waited {format_ns(most.ns)}",) if most else ()
-    headline = f"Mixed causes: {shares} of the slow waits, {up_to_words(f.slow.rows)}"
+    headline = f"Mixed causes: {shares_words(f)} of the slow waits, {up_to_words(f.slow.rows)}"
     action = typed("Start with the largest", f"schedtop task {most.tid}" if most else "")
     return Finding(headline, (*waited, *evidence), *action)
