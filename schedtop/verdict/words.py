@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
+from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
@@ -259,7 +258,7 @@ FEWER_PROCESSES = "Start fewer processes (keep workers), or let them wait"
 
 def renice_named(name: bytes, tid: int = 0) -> str:
     """The command that gives a task less weight; `tid` 0: all of that name, which is at most 15 characters long."""
-    return f"renice -n {LOW_NICE} -p {tid or f'$(pgrep -wx {shlex.quote(re.escape(text(name)))})'}"
+    return f"renice -n {LOW_NICE} -p {tid or pgrep_words(text(name))}"
 
 
 def _biggest(tasks: Rows) -> tuple[bytes, Rows]:

@@ -109,7 +109,7 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
         headline = f"{_chosen_words(f)}: {busy}, more work than CPUs"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        headline = f"More work than {cpus}{part}: {tasks} {average}"
+        headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else (HIDDEN_BEHIND,)
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)
@@ -118,13 +118,17 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
 
 @dataclass(frozen=True, slots=True)
 class _Biggest:
-    """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already."""
+    """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already.
+
+    `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause.
+    """
 
     words: str
     share: float
     evidence: tuple[str, ...]
     action: tuple[str, str]
     said: tuple[str, ...] = ()
+    beside: str = ""
 
 
 def _biggest(f: Facts) -> _Biggest:
@@ -137,7 +141,9 @@ def _biggest(f: Facts) -> _Biggest:
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
     command = renice_biggest(tasks)
     action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
-    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action)
+    beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
+    said = ("short-lived",) if beside else ()
+    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)
 
 
 def _chosen_words(f: Facts) -> str:
