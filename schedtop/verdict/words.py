@@ -51,6 +51,8 @@ UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
 
 LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
 
+HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
+
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
 
@@ -178,10 +180,19 @@ def idle_words(f: Facts, rows: Rows) -> str:
 
 
 def task_names(parts: Sequence[Part]) -> str:
-    """One or two tasks by name, of more how many and the first."""
-    if len(parts) > FEW_VICTIMS:
-        return f"{len(parts)} tasks (most: {parts[0].words})"
-    return " and ".join(part.words for part in parts)
+    """One or two tasks by name, of more how many and the first.
+
+    Of two names both: hogs wait longest, and would hide the task that they keep waiting.
+    """
+    if len(parts) <= FEW_VICTIMS:
+        return " and ".join(part.words for part in parts)
+    by_name: dict[bytes, list[Part]] = {}
+    for part in parts:
+        by_name.setdefault(part.comm, []).append(part)
+    if len(by_name) == FEW_VICTIMS:
+        names = sorted(by_name.values(), key=len, reverse=True)
+        return " and ".join(own[0].words if len(own) == 1 else f"{len(own)} {own[0].name}" for own in names)
+    return f"{len(parts)} tasks (most: {parts[0].words})"
 
 
 def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     FEWER_PROCESSES,
+    HIDDEN_BEHIND,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
     biggest_name,
@@ -32,8 +33,6 @@ from schedtop.verdict.words import (
     typed,
     up_to_words,
 )
-
-HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
 
 
 def one_blocker(f: Facts) -> Finding | None:

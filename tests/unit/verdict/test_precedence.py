@@ -159,6 +159,12 @@ def test_holder_that_waits_in_short_turns_goes_before_niced_hogs() -> None:
     assert (verdict.level, verdict.rule) == ("notice", "turns")
     assert verdict.headline.startswith("CPU 1: flusher (7) is pinned to it (p99")
     assert judged(hogs, tasks=tasks(tid=7, run_delay_ns=MS)).rule == "lower-weight"
+    # A few of its turns are slow: that is not yet what there is to tell.
+    few = made(FAIR | {"tid": 7, "comm": b"flusher"}, FAIR, count=8)
+    verdict = judged(joined(hogs, few), tasks=holder)
+    assert verdict.headline.startswith("CPU 1: flusher (7) is pinned to it (p99")
+    assert verdict.evidence[0] == "0.3 tasks wait on average, 8 waits are slow"
+    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
 
 
 def test_weight_of_the_policy_idle() -> None:
