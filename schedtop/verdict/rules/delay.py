@@ -32,6 +32,8 @@ def turns(f: Facts) -> Finding | None:
         return None
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
+    if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
+        how = f" and {_wait_words(f)}"
     evidence = (*_turns_words(f, tasks), *context_words(f), HIDDEN_BEHIND)
     return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, waiters(tasks)))
 
