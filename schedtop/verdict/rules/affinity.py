@@ -8,7 +8,7 @@ from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import MAIN_SHARE
+from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
 from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, victims_of
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
@@ -45,7 +45,8 @@ def pinned(f: Facts) -> Finding | None:
     if p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
     known = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
-    evidence = known if f.chosen else (*known, HIDDEN_BEHIND)
+    crowd = len(victims) > FEW_VICTIMS and not f.chosen
+    evidence = (*known, HIDDEN_BEHIND) if crowd else known
     return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
 
 

@@ -34,7 +34,8 @@ def turns(f: Facts) -> Finding | None:
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
     if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
         how = f" and {_wait_words(f)}"
-    evidence = (*_turns_words(f, tasks), *context_words(f), HIDDEN_BEHIND)
+    hidden = () if f.chosen else (HIDDEN_BEHIND,)
+    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden)
     return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, waiters(tasks)))
 
 

@@ -13,7 +13,9 @@ from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, waits
 def test_task_between_hogs_is_named_with_them() -> None:
     rows = pinned()
     rows["tid"][:15], rows["comm"][:15] = 7, b"flusher"
-    assert judged(frame(rows)).headline.startswith("CPU 1: 2 app and flusher (7) are pinned to it")
+    verdict = judged(frame(rows))
+    assert verdict.headline.startswith("CPU 1: 2 app and flusher (7) are pinned to it")
+    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
     rows["comm"][15::2] = b"other"
     assert judged(frame(rows)).headline.startswith("CPU 1: 3 tasks (most: ")
 
@@ -25,8 +27,7 @@ def test_pinned_tasks_that_take_turns() -> None:
         "CPU 1: app (101) and app (102) are pinned to it and take turns (p99 8.00 ms); CPU 0 is 94 % idle"
     )
     assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
-    assert verdict.evidence[-2] == "app (101) had the CPU for 50 % of these waits"
-    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
+    assert verdict.evidence[-1] == "app (101) had the CPU for 50 % of these waits"
     assert judged(frame(pinned(70))).level == "alarm"
 
 
