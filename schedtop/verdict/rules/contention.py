@@ -8,7 +8,7 @@ from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
-from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
+from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
@@ -105,7 +105,7 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
     if f.chosen:
-        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs"
+        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
         headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"
@@ -132,6 +132,8 @@ class _Biggest:
 
 def _biggest(f: Facts) -> _Biggest:
     """A process with all its tasks, or what a script starts again and again."""
+    if f.view.host.scope:
+        return _biggest_blocker(f)
     tasks, found = f.tasks_there, f.short_lived
     share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
     if found and found.starter and found.named_share > share:
@@ -143,6 +145,24 @@ def _biggest(f: Facts) -> _Biggest:
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
     said = ("short-lived",) if beside else ()
     return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)
+
+
+def _biggest_blocker(f: Facts) -> _Biggest:
+    """With a scope only tasks in it are known, which are those that wait: what has the CPU is known by their waits."""
+    rows = f.slow.of(Explanation.QUEUEING)
+    victims = set(rows["tid"].tolist())
+    others: dict[bytes, list[Part]] = {}
+    for part in blockers_of(rows):
+        if part.tid not in victims:
+            others.setdefault(part.comm, []).append(part)
+    if not others:
+        return _Biggest("", 0.0, (), typed("See what runs", LIST_RUNNERS))
+    most = max(others.values(), key=lambda parts: sum(part.ns for part in parts))
+    whole = Part(most[0].tid, most[0].comm, sum(part.ns for part in most))
+    words = most[0].words if len(most) == 1 else f"{whole.name}, {len(most)} tasks,"
+    command = renice_words(most[0]) if len(most) == 1 else renice_named(whole.comm)
+    beside = f"; {words} had them for {share_words(rows, whole)} of it"
+    return _Biggest("", 0.0, (), typed("Let what has the CPU wait", command), beside=beside)
 
 
 def _chosen_words(f: Facts) -> str:
