@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from schedtop.base.cpu_lists import cpus_text
+from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import printable
 from schedtop.path.profile import Task
 from schedtop.path.segments import Behind
@@ -42,7 +41,7 @@ def remedy(
     first = behind[0]
     comm, had = printable(first.comm), traits.get(first.tid)
     if had is None:
-        named = f"renice -n {LOW_NICE} -p $(pgrep -wx {shlex.quote(re.escape(comm))})"
+        named = f"renice -n {LOW_NICE} -p {pgrep_words(comm)}"
         return Remedy(f"Give {comm} less weight", named)
     others = [cpu for cpu in online if cpu not in had.cpus] if had.cpus else []
     if others:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -205,10 +205,15 @@ def _waiting(view: View, sums: Sums | None) -> float:
 
 
 def _waits(view: View) -> tuple[SlowWaits, Delayed]:
-    """The waits of tasks that did not ask to wait, if they wait enough to be spoken of; else all."""
+    """The waits of tasks that did not ask to wait, if they wait enough to be spoken of; else all.
+
+    Of tasks that wait much in short turns a few of these are slow by chance, and say less than how much they wait.
+    """
     slow = slow_waits(view)
     others = urgent(slow, view.frame.interval_ns)
     if others.left_out:
+        if others.load < LITTLE_LOAD:
+            others = replace(others, by_chance=True)
         delayed = _delayed(view, others, view.tasks[~asks_to_wait(view.tasks)])
         if others.load >= LITTLE_LOAD or len(delayed.tasks):
             return others, delayed

@@ -23,6 +23,7 @@ class SlowWaits:
 
     `main`: the Explanation that dominates, if one does; `load`: tasks in slow waits on average; `urgent_load`: those of
     them that did not ask to wait (`asks_to_wait`); `left_out`: tasks that did, and of which the rows tell nothing.
+    `by_chance`: they are a small part of what their tasks wait, and are not spoken of.
     """
 
     rows: Rows
@@ -32,11 +33,12 @@ class SlowWaits:
     load: float
     urgent_load: float
     left_out: int = 0
+    by_chance: bool = False
 
     @property
     def enough(self) -> bool:
         """Whether there are enough to speak of a cause."""
-        return len(self.rows) >= FEW_SLOW or self.load >= LITTLE_LOAD
+        return not self.by_chance and (len(self.rows) >= FEW_SLOW or self.load >= LITTLE_LOAD)
 
     @property
     def total_ns(self) -> int:
@@ -54,6 +56,10 @@ class SlowWaits:
     def main_is(self, explanation: Explanation) -> bool:
         """Whether there are enough, and most of them are so explained."""
         return self.enough and self.main is explanation
+
+    def largest_is(self, explanation: Explanation) -> bool:
+        """Whether no other explanation has more of the time, be it the main one or not."""
+        return self.weights.get(explanation, 0) >= max(self.weights.values(), default=1)
 
 
 def slow_waits(view: View) -> SlowWaits:

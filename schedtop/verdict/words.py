@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from schedtop.base.cpu_lists import cpus_text
+from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
 from schedtop.model.rows import Rows, take_rows, text
@@ -51,6 +50,11 @@ UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
 """Gives all tasks back to the kernel's own scheduler (sysrq_sched_ext_reset_op in kernel/sched/ext.c)."""
 
 LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
+
+HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
+
+MOST_SHARES = 3
+"""Of so many causes the shares are told."""
 
 LEAST_THRESHOLD_NS = 10 * NS_PER_US
 
@@ -113,6 +117,12 @@ def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:
     return (f"{count}{which}, the longest {longest}, {percent(share)} of the slow waiting time",)
 
 
+def shares_words(f: Facts) -> str:
+    """The largest shares of the slow waits, where none is the main one."""
+    largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:MOST_SHARES]
+    return ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
+
+
 def up_to_words(rows: Rows) -> str:
     """How long these waits were."""
     return f"up to {format_ns(int(rows['wait_ns'].max()))}"
@@ -170,10 +180,19 @@ def idle_words(f: Facts, rows: Rows) -> str:
 
 
 def task_names(parts: Sequence[Part]) -> str:
-    """One or two tasks by name, of more how many and the first."""
-    if len(parts) > FEW_VICTIMS:
-        return f"{len(parts)} tasks (most: {parts[0].words})"
-    return " and ".join(part.words for part in parts)
+    """One or two tasks by name, of more how many and the first.
+
+    Of two names both: hogs wait longest, and would hide the task that they keep waiting.
+    """
+    if len(parts) <= FEW_VICTIMS:
+        return " and ".join(part.words for part in parts)
+    by_name: dict[bytes, list[Part]] = {}
+    for part in parts:
+        by_name.setdefault(part.comm, []).append(part)
+    if len(by_name) == FEW_VICTIMS:
+        names = sorted(by_name.values(), key=len, reverse=True)
+        return " and ".join(own[0].words if len(own) == 1 else f"{len(own)} {own[0].name}" for own in names)
+    return f"{len(parts)} tasks (most: {parts[0].words})"
 
 
 def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
@@ -250,7 +269,7 @@ FEWER_PROCESSES = "Start fewer processes (keep workers), or let them wait"
 
 def renice_named(name: bytes, tid: int = 0) -> str:
     """The command that gives a task less weight; `tid` 0: all of that name, which is at most 15 characters long."""
-    return f"renice -n {LOW_NICE} -p {tid or f'$(pgrep -wx {shlex.quote(re.escape(text(name)))})'}"
+    return f"renice -n {LOW_NICE} -p {tid or pgrep_words(text(name))}"
 
 
 def _biggest(tasks: Rows) -> tuple[bytes, Rows]:

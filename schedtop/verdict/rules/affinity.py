@@ -8,11 +8,12 @@ from schedtop.base.units import format_ns
 from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import MAIN_SHARE
+from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
 from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, victims_of
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
+    HIDDEN_BEHIND,
     blocker_words,
     context_words,
     idle_words,
@@ -43,7 +44,9 @@ def pinned(f: Facts) -> Finding | None:
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
     if p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
-    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
+    known = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
+    crowd = len(victims) > FEW_VICTIMS and not f.chosen
+    evidence = (*known, HIDDEN_BEHIND) if crowd else known
     return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
 
 

@@ -8,12 +8,12 @@ from schedtop.base.units import format_ns, format_rate, rate
 from schedtop.model.waits import Beginning, Explanation, WokenBy
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import MAIN_SHARE, STORM_VICTIMS
-from schedtop.verdict.parts import blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
+from schedtop.verdict.parts import Part, blockers_of, main_blocker, on_worst_cpu, victims_of, waiters, wakers_of
 from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    EXPLANATION_WORDS,
     FEWER_PROCESSES,
+    HIDDEN_BEHIND,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
     biggest_name,
@@ -26,14 +26,13 @@ from schedtop.verdict.words import (
     renice_named,
     renice_words,
     share_words,
+    shares_words,
     slices_words,
     slow_words,
     task_names,
     typed,
     up_to_words,
 )
-
-HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
 
 
 def one_blocker(f: Facts) -> Finding | None:
@@ -106,10 +105,10 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     average = f"on average{f', {longest}' if longest else f' over {format_ns(f.frame.interval_ns)}'}"
     most = _biggest(f)
     if f.chosen:
-        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs"
+        headline = f"{_chosen_words(f)}: {busy}, more work than CPUs{most.beside}"
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
-        headline = f"More work than {cpus}{part}: {tasks} {average}"
+        headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"
     hidden = () if f.chosen or f.sums else (HIDDEN_BEHIND,)
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)
@@ -118,17 +117,23 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
 
 @dataclass(frozen=True, slots=True)
 class _Biggest:
-    """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already."""
+    """What has most of the CPUs' busy time: `words` and `share`; `said`: of which context that speaks already.
+
+    `beside`: a clause on short-lived tasks that have less, last, because a narrow screen drops the last clause.
+    """
 
     words: str
     share: float
     evidence: tuple[str, ...]
     action: tuple[str, str]
     said: tuple[str, ...] = ()
+    beside: str = ""
 
 
 def _biggest(f: Facts) -> _Biggest:
     """A process with all its tasks, or what a script starts again and again."""
+    if f.view.host.scope:
+        return _biggest_blocker(f)
     tasks, found = f.tasks_there, f.short_lived
     share = biggest_run_ns(tasks) / max(1.0, sum(f.busy.values()) * f.frame.interval_ns)
     if found and found.starter and found.named_share > share:
@@ -137,7 +142,27 @@ def _biggest(f: Facts) -> _Biggest:
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
     command = renice_biggest(tasks)
     action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
-    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action)
+    beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
+    said = ("short-lived",) if beside else ()
+    return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)
+
+
+def _biggest_blocker(f: Facts) -> _Biggest:
+    """With a scope only tasks in it are known, which are those that wait: what has the CPU is known by their waits."""
+    rows = f.slow.of(Explanation.QUEUEING)
+    victims = set(rows["tid"].tolist())
+    others: dict[bytes, list[Part]] = {}
+    for part in blockers_of(rows):
+        if part.tid not in victims:
+            others.setdefault(part.comm, []).append(part)
+    if not others:
+        return _Biggest("", 0.0, (), typed("See what runs", LIST_RUNNERS))
+    most = max(others.values(), key=lambda parts: sum(part.ns for part in parts))
+    whole = Part(most[0].tid, most[0].comm, sum(part.ns for part in most))
+    words = most[0].words if len(most) == 1 else f"{whole.name}, {len(most)} tasks,"
+    command = renice_words(most[0]) if len(most) == 1 else renice_named(whole.comm)
+    beside = f"; {words} had them for {share_words(rows, whole)} of it"
+    return _Biggest("", 0.0, (), typed("Let what has the CPU wait", command), beside=beside)
 
 
 def _chosen_words(f: Facts) -> str:
@@ -214,11 +239,10 @@ def mixed(f: Facts) -> Finding | None:
     """Several causes, none of which is the main one."""
     if f.slow.main is not None or not f.slow.enough:
         return None
-    largest = sorted(f.slow.weights, key=lambda each: -f.slow.weights[each])[:3]
-    shares = ", ".join(f"{EXPLANATION_WORDS[each]} {percent(f.slow.share(each))}" for each in largest)
-    most = next(iter(victims_of(f.slow.of(largest[0]))), None)
+    largest = max(f.slow.weights, key=lambda each: f.slow.weights[each])
+    most = next(iter(victims_of(f.slow.of(largest))), None)
     evidence = (*slow_words(f, f.slow.rows), *p99_words(f), *context_words(f))
     waited = (f"most by the first: {most.words} waited {format_ns(most.ns)}",) if most else ()
-    headline = f"Mixed causes: {shares} of the slow waits, {up_to_words(f.slow.rows)}"
+    headline = f"Mixed causes: {shares_words(f)} of the slow waits, {up_to_words(f.slow.rows)}"
     action = typed("Start with the largest", f"schedtop task {most.tid}" if most else "")
     return Finding(headline, (*waited, *evidence), *action)

@@ -10,9 +10,10 @@ from schedtop.model.sched_class import treatment
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import PRESSURE_NOTICE, ROOM
 from schedtop.verdict.parts import waiters
-from schedtop.verdict.phrases import percent, task_words, verb
+from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
+    HIDDEN_BEHIND,
     biggest_words,
     context_words,
     delay_words,
@@ -31,7 +32,10 @@ def turns(f: Facts) -> Finding | None:
         return None
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) or 0
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
-    evidence = (*_turns_words(f, tasks), *context_words(f))
+    if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
+        how = f" and {_wait_words(f)}"
+    hidden = () if f.chosen else (HIDDEN_BEHIND,)
+    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden)
     return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, waiters(tasks)))
 
 
@@ -112,7 +116,9 @@ def _wait_words(f: Facts) -> str:
 def _turns_words(f: Facts, tasks: Rows) -> tuple[str, ...]:
     """How much they wait, and which task had the CPU for most of it."""
     waited = int(tasks["run_delay_ns"].sum()) / max(1, f.frame.interval_ns)
-    parts = [f"{waited:.1f} tasks wait on average, no wait is slow"]
+    few = len(f.slow.rows)
+    slow = f"{counted(few, 'wait')} {verb(few, 'is', 'are')} slow" if few else "no wait is slow"
+    parts = [f"{waited:.1f} tasks wait on average, {slow}"]
     pairs = f.view.pairs[np.isin(f.view.pairs["victim_tid"], tasks["tid"])]
     if len(pairs) and int(pairs["blocked_ns"].sum()):
         row = pairs[int(np.argmax(pairs["blocked_ns"]))]

@@ -10,6 +10,16 @@ from schedtop.verdict.verdict import Verdict
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, waits
 
 
+def test_task_between_hogs_is_named_with_them() -> None:
+    rows = pinned()
+    rows["tid"][:15], rows["comm"][:15] = 7, b"flusher"
+    verdict = judged(frame(rows))
+    assert verdict.headline.startswith("CPU 1: 2 app and flusher (7) are pinned to it")
+    assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
+    rows["comm"][15::2] = b"other"
+    assert judged(frame(rows)).headline.startswith("CPU 1: 3 tasks (most: ")
+
+
 def test_pinned_tasks_that_take_turns() -> None:
     verdict = judged(frame(pinned()))
     assert (verdict.level, verdict.rule) == ("notice", "pinned")

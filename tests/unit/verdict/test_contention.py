@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Loss
 from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.rows import Rows
 from schedtop.model.waits import WokenBy
 from schedtop.sources.host.sched_ext import EXT_QUEUES, EXT_TAKES
+from schedtop.verdict.engine import judge
 from schedtop.verdict.verdict import Verdict
-from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, tasks, waits
+from tests.unit.verdict.frames import HOST, MS, blocked, frame, judged, pinned, short_lived, tasks, waits
 
 
 def test_two_causes_of_similar_weight_are_both_named() -> None:
@@ -127,7 +130,8 @@ def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
     assert storm.action.startswith("Start fewer processes")
     assert not [words for words in storm.evidence[1:] if words.startswith("short-lived")], "said already"
     assert (hog.rule, hog.evidence[0]) == ("saturated", "biggest: ffmpeg (900) ran 900 ms")
-    assert [words for words in hog.evidence if words.startswith("short-lived")]
+    assert hog.headline.endswith(" wait on average, up to 8.00 ms; 33 % is sh ×650/s by make (12)")
+    assert not [words for words in hog.evidence if words.startswith("short-lived")], "said already"
 
 
 def test_saturation_says_where_a_service_is_that_waits_for_what_waits() -> None:
@@ -179,3 +183,24 @@ def test_a_verdict_says_that_a_sched_ext_scheduler_is_loaded() -> None:
     loaded = replace(frame(waits(cause="yield")), unavailable=dict.fromkeys(EXT_TAKES, why))
     assert why in judged(loaded).evidence
     assert why not in judged(frame(waits(cause="yield"))).evidence
+
+
+def test_with_a_scope_what_has_the_cpu_waits_and_not_the_victims() -> None:
+    """Only the tasks of the scope are known: the biggest of them is what waits."""
+    rows = blocked(waits(300), (66, b"transcode", 0.5), (67, b"transcode", 0.25), (0, b"app", 0.25))
+    own = tasks(tid=101, comm=b"app", run_ns=900 * MS)
+
+    def verdict(rows: Rows) -> Verdict:
+        made = frame(rows, busy=(0.98, 0.98), tasks=own)
+        return judge(History(replace(HOST, scope="cgroup:/shop.service"), [made]).view(ViewSettings()))
+
+    several = verdict(rows)
+    assert several.headline == (
+        "app (101) and app (102) wait up to 8.00 ms: 2 CPUs are 98 % busy, more work than CPUs; "
+        "transcode, 2 tasks, had them for 75 % of it"
+    )
+    assert several.command == "renice -n 10 -p $(pgrep -wx transcode)"
+    one = verdict(blocked(waits(300), (66, b"transcode", 0.5), (0, b"app", 0.5)))
+    assert one.headline.endswith("; transcode (66) had them for 50 % of it")
+    assert one.command == "renice -n 10 -p 66"
+    assert verdict(blocked(waits(300), (0, b"app", 1.0))).action.startswith("See what runs")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from schedtop.model.rows import Rows
+from schedtop.model.sched_class import SchedClass
 from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, short_lived, waits
 
 
@@ -16,6 +17,23 @@ def test_fork_storm_is_named_with_its_rate_and_parent() -> None:
     # Without slow waits it is worth a notice, unless there is another reason for waits to come.
     assert judged(frame(busy=(0.5, 0.5), short_lived=short_lived(500, MS))).rule == "forks"
     assert judged(frame(busy=(0.5, 0.5), steal=0.06, short_lived=short_lived(500, MS))).rule == "steal"
+
+
+def test_fork_storm_leads_where_the_slow_waits_have_no_main_cause() -> None:
+    """33 short waits behind the storm, and a long one of a task that asked to wait; or much else, but less of it."""
+    storm = short_lived(1200, MS)
+    queued = blocked(waits(33, wait_ns=6 * MS), (0, b"app", 1.0))
+    for count, long in ((33, 190), (12, 100), (12, 190)):  # they are as long together; as long; half as long
+        nice = waits(1, "lower-weight", wait_ns=long * MS, tid=900, nice=10, sched_class=SchedClass.FAIR)
+        both = np.concatenate((queued[:count], blocked(nice, (66, b"sh", 0.9))))
+        verdict = judged(frame(both, busy=(1.0, 1.0), short_lived=storm))
+        assert (verdict.rule, verdict.level) == ("forks", "notice")
+    pinned_too = np.concatenate((queued, pinned(30, wait_ns=6 * MS)))
+    verdict = judged(frame(pinned_too, busy=(0.9, 0.9), short_lived=storm))
+    assert verdict.headline.startswith("sh ×1,200/s by make (12) take 67 %")
+    assert "of the slow waits: others on the CPU 52 %, affinity beside an idle CPU 48 %" in verdict.evidence
+    more_pinned = np.concatenate((queued, pinned(36, wait_ns=6 * MS)))
+    assert judged(frame(more_pinned, busy=(0.9, 0.9), short_lived=storm)).rule == "mixed"
 
 
 @pytest.mark.parametrize(

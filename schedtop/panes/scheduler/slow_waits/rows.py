@@ -79,9 +79,15 @@ NOTHING, QUOTA = "·", "its quota"
 
 def _blockers(context: WaitRows) -> list[str]:
     rows = context.rows
-    known = zip(rows["wait_ns"].tolist(), rows["covered_ns"].tolist(), strict=True)
-    texts = [_blocker_text(*one, blockers_of(row, tids=context.tids)) for one, row in zip(known, rows, strict=True)]
     quota = explanations(rows) == Explanation.THROTTLED
+    throttled = np.where(quota, rows["throttled_ns"], 0)
+    times = (each.tolist() for each in (rows["wait_ns"], rows["covered_ns"] + throttled, throttled))
+    texts = []
+    for wait_ns, covered_ns, throttled_ns, row in zip(*times, rows, strict=True):
+        blockers = blockers_of(row, tids=context.tids)
+        if throttled_ns > 0:
+            blockers = sorted([*blockers, (QUOTA, throttled_ns)], key=lambda blocker: -blocker[1])
+        texts.append(_blocker_text(wait_ns, covered_ns, blockers))
     return [QUOTA if own and words == NOTHING else words for own, words in zip(quota.tolist(), texts, strict=True)]
 
 
@@ -185,7 +191,7 @@ MEANINGS = {
     "queue": "how many tasks waited on that CPU when it got it",
     "cause": "why it was slow, one of the causes that the help lists",
     "preempted by": "the task that took the CPU from it, if the wait began so",
-    "blocked by": "what had the CPU longest meanwhile, a task or an interrupt, and its share of the wait; "
+    "blocked by": "what kept it longest from a CPU, a task, an interrupt or its quota, and the share of the wait; "
     "+2: two more; ~: not all is known",
     "woken by": "the task that woke it, or started it if it is new (cause fork), if the wait began so",
     "previous on CPU": "the task that ran last before it: on its own this misleads, it may be the last of many",
