@@ -170,6 +170,29 @@ int btf_sched_migrate_task(u64 *ctx)
 	return 0;
 }
 
+#ifdef HAVE_ITER_TASK
+/* Of an iterator over all tasks, or those of the process. */
+int iter_task(u64 *ctx)
+{
+	u64 meta = ctx[0], task = ctx[1];
+	struct task_config *settings = configuration();
+	struct task_thread *thread;
+	u32 tid;
+
+	if (!task || !settings)
+		return 0;
+	tid = TID(task);
+	if (!is_aimed_at(settings, tid, TGID(task)))
+		return 0;
+	thread = threads.lookup(&tid);
+	if (!thread)
+		return 0;
+	note_first(thread, task);
+	tell_held(FIELD(u64, meta, 0), thread, task);
+	return 0;
+}
+#endif
+
 int btf_sched_process_exit(u64 *ctx)
 {
 	u64 task = ctx[0];

@@ -88,6 +88,15 @@ struct task_thread {
 #endif
 };
 
+/* Of a wait under way, what its quota has taken of it (held.h). */
+struct task_held {
+	u64 since_ns; /* when it began: else this is about another wait */
+	u64 at_ns; /* when this was found out */
+	u64 held_ns; /* of the time between the two */
+	u32 tid;
+	u32 held; /* the quota holds the thread back now */
+};
+
 struct task_totals {
 	u64 waits[LATENCY_BUCKETS];
 	u64 wait_ns;
@@ -176,6 +185,8 @@ BPF_TABLE("lru_hash", u64, u32, sockets, MOST_SOCKETS);
 BPF_TABLE("hash", u64, u32, inodes, MOST_SOCKETS);
 BPF_TABLE("hash", u32, u32, listening, 256);
 BPF_TABLE("array", u32, struct task_thread, no_thread, 1);
+/* Only tells user space the layout. */
+BPF_TABLE("array", u32, struct task_held, held, 1);
 
 static __always_inline struct task_config *configuration(void)
 {

@@ -12,7 +12,10 @@ _QUICK = {
     "test_ground_truth": ("test_switches_match_ctxt", "test_pinned_hogs_over_their_whole_life"),
     "test_waits": ("test_run_delay_over_a_whole_life_is_schedstats",),
     "test_queue": ("test_four_busy_tasks_make_a_queue_of_three_exact_in_a_slow_wait",),
-    "test_task": ("test_a_timer_is_an_interrupt_whomever_it_interrupts",),
+    "test_task": (
+        "test_a_timer_is_an_interrupt_whomever_it_interrupts",
+        "test_what_follows_the_return_of_a_quota_is_runnable",
+    ),
     "test_offcpu": ("test_task_asleep_all_the_time_is_measured_to_the_nanosecond",),
     "test_capture": ("test_a_timers_wakeup_names_no_waker",),
     "test_path": (
@@ -37,7 +40,6 @@ _MORE = {
         "test_states_are_those_of_the_program",
         "test_what_a_softirq_wakes_is_marked",
         "test_a_quota_throttles",
-        "test_what_follows_the_return_of_a_quota_is_runnable",
     ),
     "test_activity": (
         "test_calls_have_errors_times_and_the_longest",

@@ -373,8 +373,12 @@ def test_a_ping_pong_has_its_system_calls_and_its_wakers(front_end: str) -> None
     """Two processes that read from each other, which is all that they sleep in, and wake nothing else."""
     ping = python(PING, process_group=0)
     try:
-        time.sleep(0.5)
-        pair = [ping.pid, *map(int, Path(f"/proc/{ping.pid}/task/{ping.pid}/children").read_text().split())]
+        children = Path(f"/proc/{ping.pid}/task/{ping.pid}/children")
+        deadline = time.monotonic() + 30
+        while not children.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.1)
+        pair = [ping.pid, *map(int, children.read_text().split())]
         with CaptureSource(front_end, path_ns=NS_PER_MS) as source:
             capture = source.take(NS_PER_S // 2, threading.Event())
     finally:

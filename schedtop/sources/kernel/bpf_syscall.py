@@ -25,7 +25,8 @@ _MAP_TAKE = 21  # BPF_MAP_LOOKUP_AND_DELETE_ELEM
 _NO_EXIST = 1
 _ENOTSUPP = 524  # include/linux/errno.h
 _OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
-_ITERATOR_INFO_BYTES = 4  # its member `map`: the kernel takes a shorter one for the rest being 0
+_ITERATOR_OF_MAP, _ITERATOR_OF_PROCESS = struct.Struct("<I"), struct.Struct("<2I")
+# Members of union bpf_iter_link_info: the kernel takes a shorter one for the rest being 0.
 _PROG_INFO_BYTES, _RUN_TIME_OFFSET = 216, 192
 _RUN_NUMBERS = struct.Struct("<3Q")  # run_time_ns, run_cnt, recursion_misses
 _ADDRESSES = struct.Struct("<2Q")
@@ -229,16 +230,18 @@ def attach_tracing(program_fd: int) -> int:
     return _bpf(_RAW_TRACEPOINT_OPEN, struct.pack("<QIxxxx", 0, program_fd))
 
 
-def attach_iterator(program_fd: int, map_fd: int | None = None) -> int:
+def attach_iterator(program_fd: int, map_fd: int | None = None, tgid: int = 0) -> int:
     """A link to what a TRACING program of type ITERATOR goes through, for `read_iterator` (kernel 5.8 and later).
 
-    `map_fd`: of the map whose elements these are (union bpf_iter_link_info).
+    `map_fd`: of the map whose elements these are. `tgid`: of the process whose tasks these are (6.1 and later), 0: of
+    all.
     """
     fields = struct.pack("<4I", program_fd, 0, ITERATOR, 0)
-    if map_fd is None:
+    if map_fd is None and not tgid:
         return _bpf(_LINK_CREATE, fields)
-    info = ctypes.create_string_buffer(struct.pack("<I", map_fd), _ITERATOR_INFO_BYTES)
-    return _bpf(_LINK_CREATE, fields + struct.pack("<QI", ctypes.addressof(info), _ITERATOR_INFO_BYTES))
+    of = _ITERATOR_OF_PROCESS.pack(0, tgid) if map_fd is None else _ITERATOR_OF_MAP.pack(map_fd)
+    info = ctypes.create_string_buffer(of, len(of))
+    return _bpf(_LINK_CREATE, fields + struct.pack("<QI", ctypes.addressof(info), len(of)))
 
 
 def read_iterator(link_fd: int) -> bytes:

@@ -10,7 +10,7 @@ from schedtop.sources.kernel.btf import Btf, BtfError
 from schedtop.sources.kernel.call_flags import argument_flags, file_flags, socket_flags
 from schedtop.sources.kernel.findings.tracing import no_tracepoint
 from schedtop.sources.kernel.front_end import Hook, choose, kernel_interrupt_flags, read_records, record_flags
-from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, queued_flag
+from schedtop.sources.kernel.offsets import INTERRUPTS_UNKNOWN, interrupt_flags, offset_flags, queued_flag
 from schedtop.sources.kernel.quotas import quota_flags
 
 MANDATORY = ("sched_switch",)
@@ -44,6 +44,11 @@ RECORDS = {
 """Those that the front end without BTF uses, with their categories."""
 
 _NEEDS_BTF = "without the kernel's BTF it cannot be told"
+
+UNDER_WAY = "iter_task"
+"""The program that tells what a quota has taken of the waits under way."""
+
+QUOTA_RETURN = "return of its quota"
 
 NETWORK_FUNCTIONS = ("inet_sendmsg", "inet_recvmsg", "inet6_sendmsg", "inet6_recvmsg")
 """What tells traffic before the tracepoints of sockets (6.3)."""
@@ -110,6 +115,8 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
             parts[f"btf_{event}"] = part
         elif part != "network":
             unavailable[part] = f"this kernel has no tracepoint {event}"
+    if quotas and btf.has_field("task_struct", "on_cpu"):
+        flags += _under_way_flags(btf, hooks, parts, unavailable)
     if "btf_sched_switch" not in hooks:
         raise BtfError("the kernel's BTF has no sched_switch")
     if sockets and "btf_sock_send_length" not in hooks:
@@ -117,6 +124,23 @@ def btf_task_front_end(btf: Btf, machine: str = "") -> TaskFrontEnd:
     for kind in ("fentry", "fexit"):
         _add_functions(btf, ("handle_mm_fault",), kind, "fault time", hooks, parts, unavailable)
     return TaskFrontEnd("btf", tuple(flags + sockets), hooks, parts, unavailable)
+
+
+def _under_way_flags(btf: Btf, hooks: dict[str, Hook], parts: dict[str, str], unavailable: dict[str, str]) -> list[str]:
+    """Flags of what tells the quotas' part of waits under way, none where the kernel has no such iterator (5.8 has)."""
+    try:
+        iterator = btf.function_id("bpf_iter_task")
+        write = btf.enumerator("bpf_func_id", "BPF_FUNC_seq_write")
+    except BtfError:
+        unavailable[QUOTA_RETURN] = "this kernel has no iterator bpf_iter_task (5.8 has): it is told when the wait ends"
+        return []
+    hooks[UNDER_WAY], parts[UNDER_WAY] = Hook("iter", iterator), QUOTA_RETURN
+    return [
+        "-DHAVE_ITER_TASK",
+        f"-DBPF_SEQ_WRITE={write}",
+        f"-DTASK_ON_CPU_TYPE=u{8 * btf.integer_bytes('task_struct', 'on_cpu')}",
+        *offset_flags(btf, RQ_CLOCK=("rq", "clock"), TASK_ON_CPU=("task_struct", "on_cpu")),
+    ]
 
 
 def _add_functions(

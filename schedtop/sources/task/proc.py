@@ -11,7 +11,7 @@ from schedtop.model.sched_class import Treatment
 from schedtop.sources.host.task_stat import scheduling_of, stat_fields
 from schedtop.task.states import STATES
 
-RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, _THROTTLED = range(len(STATES))
+RUNNING, RUNNABLE, SLEEPING, UNINTERRUPTIBLE, STOPPED, THROTTLED = range(len(STATES))
 """Places in STATES; the kernel side has the same numbers."""
 
 _STATES = {"R": RUNNING, "D": UNINTERRUPTIBLE, "T": STOPPED, "t": STOPPED}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +18,8 @@ from schedtop.sources.kernel.loader import Loader
 from schedtop.sources.kernel.program_cache import compiled_before
 from schedtop.sources.kernel.program_text import program_text, source_directory
 from schedtop.sources.kernel.syscalls import READS, WRITES, syscall_names
-from schedtop.sources.task.front_end import MANDATORY, TaskFrontEnd
+from schedtop.sources.task.front_end import MANDATORY, UNDER_WAY, TaskFrontEnd
+from schedtop.sources.task.held import noted, split
 from schedtop.sources.task.under_way import CallUnderWay
 
 SLOW_NS = 10_000
@@ -59,6 +62,7 @@ class TaskPrograms(Loader):
             self._traffic = self._view("traffic")
             self._slow_calls = self._view("slow_calls")
             self._changes = self._view("changes")
+            self._held_dtype = compiled.maps["held"].dtype
             self._taken = {"slow_calls": np.zeros(cpus, np.int64), "changes": np.zeros(cpus, np.int64)}
             self._mark_descriptors()
             self._start()
@@ -70,6 +74,11 @@ class TaskPrograms(Loader):
         self._config["start_ns"] = now_ns
         self._config["tid"] = tid
         self._config["tgid"] = tgid
+        if UNDER_WAY in self._attached:
+            # Before 6.1 it goes through all tasks.
+            with suppress(OSError):
+                self._attached[UNDER_WAY].append(calls.attach_iterator(self._fds[UNDER_WAY], tgid=tgid))
+                os.close(self._attached[UNDER_WAY].pop(0))
 
     def next_interval(self) -> int:
         """Starts the next interval for what is the longest of one; the number of the one that ends."""
@@ -97,8 +106,21 @@ class TaskPrograms(Loader):
             calls.add_element(self._fds["listening"], port.to_bytes(4, "little"), one)
 
     def threads(self) -> Rows:
-        """All threads so far, those that have ended among them."""
-        return self._values("threads")
+        """All threads so far, those that have ended among them. A wait under way is split as if it ended now."""
+        rows = self._values("threads")
+        if UNDER_WAY not in self._attached or not noted(rows).any():
+            return rows
+        held = self._held()
+        # Again: what was told is about the rows of that moment.
+        return split(self._values("threads"), held)
+
+    def note_first_waits(self) -> None:
+        """Has it note the waits that seeded threads are in."""
+        self._held()
+
+    def _held(self) -> Rows:
+        told = b"".join(calls.read_iterator(link) for link in self._attached.get(UNDER_WAY, ()))
+        return np.frombuffer(told, self._held_dtype)
 
     def forget(self, tids: Iterable[int]) -> None:
         """Makes room: these threads have ended, and nothing more is wanted of them."""

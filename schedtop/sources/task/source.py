@@ -22,7 +22,7 @@ from schedtop.sources.kernel.syscalls import syscall_names
 from schedtop.sources.task import tables
 from schedtop.sources.task.attributes import AttributeReader
 from schedtop.sources.task.events import SingleEvents, clock_offset_ns
-from schedtop.sources.task.front_end import choose_task_front_end
+from schedtop.sources.task.front_end import QUOTA_RETURN, choose_task_front_end
 from schedtop.sources.task.identity import Ending, TaskName, ended_before, identify, require_host_numbers
 from schedtop.sources.task.proc import RUNNING, comm, thread_count, thread_ids
 from schedtop.sources.task.programs import TaskPrograms, TaskReading, beginning
@@ -161,6 +161,7 @@ class LiveTaskSource:
                 seeded = True
         if not seeded:
             raise ended_before(name)
+        self._programs.note_first_waits()
         self._attributes = AttributeReader(name.tgid, name.tid if not self._aim.whole_process else name.tgid)
         self._attributes.read()
         self._earlier = beginning(self._programs.read(), start)
@@ -181,7 +182,7 @@ class LiveTaskSource:
         attributes = self._attributes.read()
         unavailable = dict(self._unavailable)
         if attributes and attributes.quota and "throttled" not in unavailable and not self._splits_waits:
-            unavailable["return of its quota"] = RETURN_UNKNOWN
+            unavailable[QUOTA_RETURN] = RETURN_UNKNOWN
         exited = ended and len(known) and known["exiting"][0]
         return TaskFrame(
             start_time_ns=earlier.time_ns + offset,

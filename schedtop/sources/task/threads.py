@@ -14,14 +14,18 @@ from schedtop.task import STATES, Column, Faults, Thread, thread_order
 
 
 def _never_less(times: tables.Times, before: tables.Times) -> tables.Times:
-    """What is shown of cumulative `times` after `before` was.
+    """What is shown of cumulative `times` after `before` was: the sum is theirs, and no state has less than before.
 
-    A wait counts as throttled until its end, which splits it: what was shown too much of that is missing in runnable
-    until as much has been throttled again. So the sum stays the time that has passed.
+    A thread may leave its state between a look and its time, and where waits under way are not split (held.py) one
+    counts as throttled until its end. What a state has too much of is missing in those that have grown, in runnable
+    first, until it has as much.
     """
     latest: tables.Times = np.maximum(times, before)
     too_much = int(latest.sum() - times.sum())
-    latest[RUNNABLE] -= min(too_much, int(latest[RUNNABLE] - before[RUNNABLE]))
+    for state in (RUNNABLE, *range(len(STATES))) if too_much else ():
+        less = min(too_much, int(latest[state] - before[state]))
+        latest[state] -= less
+        too_much -= less
     return latest
 
 

@@ -28,3 +28,15 @@ def test_a_wait_that_its_end_splits_adds_up_to_the_time_that_has_passed() -> Non
     ]
     shown = [{name: ns // MS for name, ns in column.states.by_state().items() if ns} for column in columns]
     assert shown == [{"throttled": 90}, {"running": 5, "runnable": 5}, {"throttled": 40, "runnable": 10}]
+
+
+def test_what_a_look_took_for_runnable_is_throttled_later() -> None:
+    """The quota ran out again between a look at 90 ms and its time; it slept from 100 ms on."""
+    threads = TaskThreads(1, False, 0)
+    columns = [
+        threads.column(thread("runnable", 80, throttled=80), 95 * MS),
+        threads.column(thread("sleeping", 100, throttled=90, runnable=10), 103 * MS),
+        threads.column(thread("sleeping", 100, throttled=90, runnable=10), 150 * MS),
+    ]
+    shown = [{name: ns // MS for name, ns in column.states.by_state().items() if ns} for column in columns]
+    assert shown == [{"throttled": 80, "runnable": 15}, {"throttled": 8}, {"sleeping": 45, "throttled": 2}]
