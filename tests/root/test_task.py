@@ -672,8 +672,7 @@ def test_what_follows_the_return_of_a_quota_is_runnable(quota_group: Path) -> No
     slow = 1 if load_share() == 1 else 5
     assert sorted(wrong)[len(wrong) // 2] <= slow * 2 * MS, wrong
     assert max(wrong) <= slow * 20 * MS, wrong
-    assert states.throttled_ns > 100 * MS
-    assert states.runnable_ns > 0.25 * states.total_ns
+    assert min(states.throttled_ns, states.runnable_ns) > 0.1 * states.total_ns
     assert states.total_ns == pytest.approx(task_frame.interval_ns, rel=0.001)
     # The first wait may have begun before.
     assert task_frame.waits.sum_ns <= states.runnable_ns + 10 * MS + task_frame.waits.max_ns
