@@ -12,4 +12,5 @@ _SPECIAL = re.compile(r"[][\\.(){}*+?^$|]")
 def pgrep_words(comm: str) -> str:
     """`$(pgrep -wx NAME)`; the name is at most 15 characters long, as the kernel's."""
     pattern = _SPECIAL.sub(r"\\\g<0>", comm)
-    return f"$(pgrep -wx {shlex.quote(pattern)})"
+    options_end = "-- " if comm.startswith("-") else ""
+    return f"$(pgrep -wx {options_end}{shlex.quote(pattern)})"

@@ -15,6 +15,7 @@ from schedtop.base.pgrep import pgrep_words
         ("kworker/u8:2", "$(pgrep -wx kworker/u8:2)"),
         ("monitor.sh", r"$(pgrep -wx 'monitor\.sh')"),
         ("Web Content", "$(pgrep -wx 'Web Content')"),
+        ("-f", "$(pgrep -wx -- -f)"),
     ],
 )
 def test_only_special_characters_are_escaped(comm: str, words: str) -> None:
