@@ -26,8 +26,13 @@
  * pointer that is not trusted it asks nothing (bpf_rdonly_cast, 6.2 and later: an ordinary move when it runs).
  */
 #ifdef RDONLY_CAST
-/* By a name: bcc 0.18 breaks off at a call of what has none. */
-static u64 (*rdonly_cast)(u64, u32) = (void *)RDONLY_CAST;
+/* bpf_rdonly_cast() by a name: bcc 0.18 breaks off at a call of what has none. */
+static __always_inline u64 rdonly_cast(u64 address, u32 type)
+{
+	u64 (*cast)(u64, u32) = (void *)RDONLY_CAST;
+
+	return cast(address, type);
+}
 
 #define TASK_POINTER(task, offset) FIELD(u64, rdonly_cast(task, TASK_TYPE), offset)
 #else
