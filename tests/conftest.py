@@ -22,14 +22,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says why tests needed their second chance: it passed, so nothing else does."""
+    """Says why tests needed another chance: they passed, so nothing else does."""
     for report in terminalreporter.stats.get("rerun", ()):
         terminalreporter.section(f"first chance of {report.nodeid}")
         terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-MOST_LINES:]))
 
 
 MOST_LINES = 60
-"""How much of a failure is shown that a second chance has made good."""
+"""How much of a failure is shown that another chance has made good."""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -150,7 +150,9 @@ def test_a_flood_of_slow_waits_is_bounded(collect) -> None:
     assert frame.loss.slow_waits_suppressed > 1000
     assert len(frame.slow_waits) < limit
     slow = frame.latency.histogram().counts
-    assert len(frame.slow_waits) + frame.loss.slow_waits_suppressed >= 0.8 * slow[60:].sum()
+    # A reader that comes late on a host without a CPU for it finds the ring full.
+    lost = frame.loss.slow_waits_suppressed + frame.loss.ring_dropped
+    assert len(frame.slow_waits) + lost >= 0.8 * slow[60:].sum()
 
 
 @pytest.mark.parametrize(("front_end", "field"), [("btf", "account_ns"), (BY_CLOCK, "wait_start_ns")])
