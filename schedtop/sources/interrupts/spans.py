@@ -52,6 +52,10 @@ def is_own(rows: Rows) -> npt.NDArray[np.bool_]:
     return found
 
 
+_LOOK_AT = 16
+"""So many spans at first, then so many times as many."""
+
+
 def begins(rows: Rows) -> Integers:
     """When those of rows of `struct span` began."""
     nested = rows["nested"] & (INTERRUPTS.SPAN_OF_KSOFTIRQD - 1)
@@ -216,10 +220,19 @@ class SpanReader:
 
     def last_raiser(self, cpu: int, softirq: int, at_ns: int) -> int:
         """What raised the last softirq of that number which had begun on a CPU by then; 0: none had, or not known."""
-        rows, _ = self._of_cpu(cpu)[INTERRUPTS.LEVEL_SOFT].all()
-        begun = rows[: np.searchsorted(begins(rows), at_ns, "right")]
-        same = np.flatnonzero(begun["source_and_tid"] >> INTERRUPTS.SOURCE_SHIFT == softirq)
-        return int(begun["raiser"][same[-1]]) if len(same) else 0
+        rows, ends = self._of_cpu(cpu)[INTERRUPTS.LEVEL_SOFT].all()
+        stop = int(np.searchsorted(ends, at_ns, "right"))
+        # Softirqs of a CPU do not overlap: of those that end later only the next one may have begun.
+        stop += len(rows) > stop and int(begins(rows[stop : stop + 1])[0]) <= at_ns
+        # There may be a million of them, and it is among the last few.
+        look_at = _LOOK_AT
+        while stop > 0:
+            start = max(0, stop - look_at)
+            same = np.flatnonzero(rows["source_and_tid"][start:stop] >> INTERRUPTS.SOURCE_SHIFT == softirq)
+            if len(same):
+                return int(rows["raiser"][start + same[-1]])
+            stop, look_at = start, look_at * _LOOK_AT
+        return 0
 
     def taken(self, start_ns: int, end_ns: int) -> Rows:
         """The interrupts that took time from tasks, or came in idle time, between two times: INTERRUPTION_DTYPE.

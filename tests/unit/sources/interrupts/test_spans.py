@@ -127,3 +127,12 @@ def test_a_task_woken_on_another_cpu_is_enqueued_after_the_softirq_and_still_fin
     raisers = [kernel.reader.last_raiser(0, 3, at_ns) for at_ns in (59, 60, 100, 130, 160)]
     assert raisers == [0, 77, 77, 77, 99]
     assert kernel.reader.last_raiser(0, 2, 300) == kernel.reader.last_raiser(1, 3, 300) == 0
+
+
+def test_the_raiser_of_a_softirq_is_found_before_many_others() -> None:
+    kernel = Kernel()
+    kernel.handle(10, 5, source=3, raiser=77)
+    for number in range(300):
+        kernel.handle(20 + 10 * number, 5, source=1, raiser=88)
+        kernel.reader.collect()
+    assert [kernel.reader.last_raiser(0, softirq, 10_000) for softirq in (3, 1, 2)] == [77, 88, 0]
