@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -21,17 +19,6 @@ from schedtop.sources.task.source import LiveTaskSource
 
 MOST_INSTRUCTIONS = 100_000
 """A tenth of what the verifier gives up at."""
-
-INFO_BYTES, VERIFIED = 224, 216
-"""Of struct bpf_prog_info: up to `verified_insns`, and where that is (kernel 5.16 and later)."""
-
-
-def verified_instructions(program_fd: int) -> int:
-    info = ctypes.create_string_buffer(INFO_BYTES)
-    calls.Prepared(15, struct.pack("<2IQ", program_fd, INFO_BYTES, ctypes.addressof(info)))()
-    found: int = struct.unpack_from("<I", info.raw, VERIFIED)[0]
-    return found
-
 
 SOURCES: dict[str, Callable[[str], Any]] = {
     "scheduler": lambda front_end: LiveSource(200 * NS_PER_MS, NS_PER_MS, source=front_end),
@@ -51,7 +38,7 @@ def test_programs_are_verified_within_a_tenth_of_the_limit(
 
     def load_and_ask(kind: int, program: str, *rest: Any) -> int:
         fd = load(kind, program, *rest)
-        found[program] = verified_instructions(fd)
+        found[program] = calls.ProgramInfo(fd).verified_instructions()
         return fd
 
     monkeypatch.setattr(calls, "load_program", load_and_ask)

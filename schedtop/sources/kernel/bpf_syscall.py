@@ -27,8 +27,8 @@ _ENOTSUPP = 524  # include/linux/errno.h
 _OBJ_GET_INFO, _LINK_CREATE, _ENABLE_STATS, _ITER_CREATE = 15, 28, 32, 33
 _ITERATOR_OF_MAP, _ITERATOR_OF_PROCESS = struct.Struct("<I"), struct.Struct("<2I")
 # Members of union bpf_iter_link_info: the kernel takes a shorter one for the rest being 0.
-_PROG_INFO_BYTES, _RUN_TIME_OFFSET = 216, 192
-_RUN_NUMBERS = struct.Struct("<3Q")  # run_time_ns, run_cnt, recursion_misses
+_PROG_INFO_BYTES, _RUN_TIME_OFFSET = 220, 192
+_RUN_NUMBERS = struct.Struct("<3QI")  # run_time_ns, run_cnt, recursion_misses, verified_insns
 _ADDRESSES = struct.Struct("<2Q")
 _ATTR_BYTES = 144
 # (bpf, perf_event_open) of include/uapi/asm-generic/unistd.h and the tables of each architecture.
@@ -218,7 +218,11 @@ class ProgramInfo:
         """
         return self._numbers()[2]
 
-    def _numbers(self) -> tuple[int, int, int]:
+    def verified_instructions(self) -> int:
+        """How many instructions the verifier has gone through; 0 before kernel 5.16, which does not tell."""
+        return self._numbers()[3]
+
+    def _numbers(self) -> tuple[int, int, int, int]:
         # What the last call has left here would be taken for a question.
         ctypes.memset(self._info, 0, _PROG_INFO_BYTES)
         self._ask()
