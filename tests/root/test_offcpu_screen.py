@@ -149,7 +149,7 @@ def _check_files(directory: Path, tid: int) -> None:
     (thread,) = json.loads(data.read_text())["threads"]
     assert (thread["tid"], thread["comm"]) == (tid, NAME)
     # It has the lock for a millisecond and rests for ten; the holder has it for 200 ms.
-    assert thread["blocked"]["total_ns"] > 0.3 * json.loads(data.read_text())["duration_ns"]
+    assert thread["blocked"]["total_ns"] > 0.5 * json.loads(data.read_text())["duration_ns"]
 
 
 def test_a_signal_while_it_is_open_detaches(tmp_path: Path) -> None:

@@ -138,8 +138,7 @@ def test_errors_have_names_and_calls_their_blocked_time(front_end: str) -> None:
     slept = task_frame.syscall("clock_nanosleep")
     assert slept
     assert slept.count == 10
-    # What is on its way to sleep may be preempted, and then it waits for a CPU in a part of each call.
-    assert 25 * MS <= slept.blocked_ns <= slept.total_ns
+    assert 50 * MS <= slept.blocked_ns <= slept.total_ns
     assert slept.max_ns >= 5 * MS
     assert [call.name for call in task_frame.ongoing] == ["read"]
     assert task_frame.slow_calls[0].duration_ns >= task_frame.slow_calls[-1].duration_ns >= 5 * MS
