@@ -90,6 +90,7 @@ def test_what_was_done_before_the_steps_counts_as_kept(monkeypatch: pytest.Monke
     """The event loop was woken by a Frame, which took a while: the CPU is given away after the first step."""
     now_s, sleeps = [10.0], []
     monkeypatch.setattr(breath, "time", SimpleNamespace(monotonic=lambda: now_s[0], sleep=sleeps.append))
+    monkeypatch.setattr(breath, "is_alone", lambda: False)
     some = slices(Keys())
     some.begin()
     now_s[0] += 2 * breath.STRETCH_S
