@@ -141,7 +141,8 @@ def dashboard_options(command: Command) -> Command:
     """The options that only the dashboard has."""
     for option in reversed((
         click.option("--interval", type=Duration(NS_PER_S // 5, 60 * NS_PER_S), default=NS_PER_S, metavar="TIME",
-                     help="How often the screen is refreshed, 0.2s to 60s.  [default: 1s]"),
+                     help="How often the kernel is read, 0.2s to 60s; the screen is drawn twice a second at most.  "
+                          "[default: 1s]"),
         click.option("--export-dir", default=".", metavar="DIR",
                      help="Where keys write files: what is shown, recordings, captures.  [default: .]"),
     )):  # fmt: skip

@@ -121,7 +121,7 @@ KEYS = (
     Key("preset", Choice(_PRESETS), "overview", "The panes that are seen at first", True),
     Key("window", Choice(_WINDOWS), "1s", "The time that all numbers are about", True, "window_ns"),
     Key("threshold", _THRESHOLD, "5ms", "Waits at least this long are slow waits", True),
-    Key("interval", _INTERVAL, "1s", "How often the screen is refreshed"),
+    Key("interval", _INTERVAL, "1s", "How often the kernel is read; the screen is drawn twice a second at most"),
     Key("group", _just(*GROUPS), "thread", "What tasks, waits and pairs are added up by", True),
     Key("blame", _just("blocker", "preemptor"), "blocker", "Tasks that held the CPU, or took it", True, "blame"),
     Key("measure", _just(*_MEASURES), "busy", "What the CPUs' history shows, if the source has it", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from schedtop.base.units import NS_PER_S
 from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
@@ -14,6 +15,9 @@ from schedtop.verdict.engine import verdict_on
 from schedtop.verdict.facts import Facts, gather
 from schedtop.verdict.limits import FIRST_VERDICT_NS
 from schedtop.verdict.verdict import MEASURING, Verdict
+
+DRAWN_APART_NS = NS_PER_S // 2
+"""Frames that come faster than this are all kept, but not each is drawn: nobody reads that fast, and drawing costs."""
 
 
 class Shown:
@@ -32,6 +36,7 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
+        self._drawn_ns = -DRAWN_APART_NS
         self._unjudged_ns = 0
         """How much more a screen that was just opened has to see before it judges."""
 
@@ -44,8 +49,15 @@ class Shown:
         """Takes a new Frame; whether it is to be drawn."""
         if not self.live.frames:
             self._unjudged_ns = FIRST_VERDICT_NS
+        was_judging = self._unjudged_ns <= 0
         self._unjudged_ns -= frame.interval_ns
         self.live.append(frame)
+        judges_now = not was_judging and self._unjudged_ns <= 0
+        # An interval may end a little early.
+        least_ns = DRAWN_APART_NS - frame.interval_ns // 4
+        if not judges_now and frame.end_ns - self._drawn_ns < least_ns:
+            return False
+        self._drawn_ns = frame.end_ns
         return True
 
     def set_timeline(self, timeline: Timeline[ViewSettings, View]) -> None:

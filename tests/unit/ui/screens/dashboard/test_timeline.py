@@ -9,6 +9,7 @@ from schedtop.history.history import History
 from schedtop.history.sorting import TASK_SORTS
 from schedtop.history.view import ViewSettings
 from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
+from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.dashboard.timeline import THRESHOLDS_NS, Timeline, cycled, next_threshold, next_window
 
 
@@ -58,3 +59,18 @@ def test_windows_and_sorts_go_round() -> None:
     keys = [*TASK_SORTS]
     assert cycled(keys, keys[-1], 1) == keys[0]
     assert cycled(keys, keys[0], -1) == keys[-1]
+
+
+def test_what_comes_faster_than_one_reads_is_kept_and_drawn_now_and_then() -> None:
+    """And when there is a second of data, because the verdict begins then."""
+    for interval_ns, drawn in (
+        (NS_PER_S // 5, [1, 4, 5, 8]),
+        (NS_PER_S // 4, [1, 3, 4, 6, 8]),
+        (NS_PER_S // 2, [1, 2, 3, 4, 5, 6, 7, 8]),
+        (NS_PER_S, [1, 2, 3, 4, 5, 6, 7, 8]),
+    ):
+        source = SyntheticSource(Scenario(frames=8, tasks=2, interval_ns=interval_ns))
+        shown = Shown(source.host, ViewSettings(), lambda: None)
+        asked = [shown.add(frame) for frame in source.frames(threading.Event())]
+        assert [number for number, yes in enumerate(asked, 1) if yes] == drawn
+        assert len(shown.live.frames) == 8
