@@ -38,6 +38,10 @@ def is_alone() -> bool:
         return False
 
 
+def keep_on() -> None:
+    """No breath: where nobody else is to be spared."""
+
+
 class Breath:
     """Of one thread."""
 

@@ -5,9 +5,10 @@ It never guesses: with missing or contradicting evidence it says so. Causes weig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import format_ns
 from schedtop.history.view import View
 from schedtop.verdict.elsewhere import with_activity
@@ -73,10 +74,14 @@ def judge(view: View) -> Verdict:
     return verdict_on(gather(view))
 
 
-def verdict_on(facts: Facts) -> Verdict:
-    """The verdict on the facts of a View."""
-    # The last rule always applies.
-    verdict = next(verdict for rule in RULES if (verdict := rule.judge(facts)))
+def verdict_on(facts: Facts, breathe: Callable[[], None] = keep_on) -> Verdict:
+    """The verdict on the facts of a View; `breathe` is called in between."""
+    verdict = None
+    for rule in RULES:
+        if verdict := rule.judge(facts):
+            break
+        breathe()
+    assert verdict is not None, "the last rule always applies"
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.history.view import View
 from schedtop.model.containers import is_within
 from schedtop.model.frame import Frame
@@ -125,11 +126,14 @@ class Facts:
         return next((quota for quota in self.quotas if quota[0] and is_within(path, quota[0])), None)
 
 
-def gather(view: View) -> Facts:
-    """The Facts of a View."""
+def gather(view: View, breathe: Callable[[], None] = keep_on) -> Facts:
+    """The Facts of a View; `breathe` is called in between."""
     frame, ids, sums = view.frame, view.cpu_ids, _sums(view)
     slow, delayed = _waits(view)
+    breathe()
     busy = _busy(frame, ids)
+    quotas, waiting = _quotas(frame), _waiting(view, sums)
+    breathe()
     return Facts(
         view=view,
         slow=slow,
@@ -139,8 +143,8 @@ def gather(view: View) -> Facts:
         idle=_idle(frame, ids) if sums is None else _idle_by_accounts(frame, ids) if busy else {},
         steal=frame.ratio("steal_ns", ids),
         pressure=_pressure(view.series),
-        quotas=_quotas(frame),
-        waiting=_waiting(view, sums),
+        quotas=quotas,
+        waiting=waiting,
         delayed=delayed,
         short_lived=notable_short_lived(view),
         sums=sums,

@@ -69,8 +69,9 @@ class Surface(Protocol):
     def paint(self, canvas: Canvas, rows: Sequence[tuple[int, Spans]]) -> bool:
         """Paints other lines in place of those before; false if they have to go through the framework now."""
 
-    def paint_edge(self, canvas: Canvas, label: str, *, top: bool) -> bool:
-        """Paints the border's first or last line with another label; false as above."""
+    def paint_edge(self, canvas: Canvas, label: str, *, top: bool, look: str = "") -> bool:
+        """Paints the border's first or last line with another label; false as above. `look`: a name for that
+        of the label, if it has one of its own."""
 
 
 class NoSurface:
@@ -83,7 +84,7 @@ class NoSurface:
         """Paints nothing."""
         return False
 
-    def paint_edge(self, _canvas: Canvas, _label: str, *, top: bool) -> bool:
+    def paint_edge(self, _canvas: Canvas, _label: str, *, top: bool, look: str = "") -> bool:
         """Paints nothing."""
         return False
 

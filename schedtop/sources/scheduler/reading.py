@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.base.histogram import BUCKETS
 from schedtop.model.activity_table import ActivityTable
 from schedtop.model.counts import Attribution, Loss, Overhead, Pressure, subtract
@@ -151,8 +152,10 @@ def _idle_ns(cpus: Rows, time_ns: int) -> npt.NDArray[np.int64]:
     return np.where(idles_now, time_ns - start, 0) + cpus["idle_ns"].astype(np.int64)
 
 
-def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> Frame:
-    """The Frame between two Readings of one source.
+def difference(
+    earlier: Reading, later: Reading, kind: type[Frame] = Frame, breathe: Callable[[], None] = keep_on
+) -> Frame:
+    """The Frame between two Readings of one source; `breathe` is called in between.
 
     A part comes from the kernel's structs (`_FROM_STRUCTS`), or is of the interval already (SinceLast), or is what the
     table of parts makes of the two values of its name.
@@ -163,7 +166,9 @@ def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> F
         "end_ns": later.time_ns,
         "interval_ns": interval_ns,
     }
-    parts |= {name: make(earlier, later) for name, make in _FROM_STRUCTS.items()}
+    for name, make in _FROM_STRUCTS.items():
+        parts[name] = make(earlier, later)
+        breathe()
     parts |= {
         part.name: getattr(later.since_last, part.name)
         if hasattr(later.since_last, part.name)
@@ -171,6 +176,7 @@ def difference(earlier: Reading, later: Reading, kind: type[Frame] = Frame) -> F
         for part in kind.parts
         if part.name not in parts
     }
+    breathe()
     parts["slow_waits"] = _slow_waits(earlier, later, parts["cpus"], parts["throttling"])
     if (caused := later.since_last.caused) is not None:
         longest_ns = int(parts["latency"].max_ns.max(initial=0))

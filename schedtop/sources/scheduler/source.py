@@ -186,7 +186,7 @@ class LiveSource:
             self._breath.begin()
             later = self._read()
             self._breath.take()
-            frame = difference(earlier, later)
+            frame = difference(earlier, later, breathe=self._breath.take)
             self._breath.take()
             yield frame
             earlier = later
@@ -230,10 +230,13 @@ class LiveSource:
         self._weights.begin(time.monotonic_ns(), MOST_OF_TASKS)
         note_group_weights(tasks, cgroups, self._weights)
         self._breath.take()
+        short_lived = self._short_lived.read(epoch)
+        slow_waits = self._slow_waits(epoch, wall_ns - time_ns, names, stat)
+        self._breath.take()
         since_last = SinceLast(
             tasks=tasks,
-            short_lived=self._short_lived.read(epoch),
-            slow_waits=self._slow_waits(epoch, wall_ns - time_ns, names, stat),
+            short_lived=short_lived,
+            slow_waits=slow_waits,
             pairs=pairs,
             small_pairs_ns=small_pairs_ns,
             caused=caused(kernel_pairs, epoch, self._own_tasks, tasks, self._limits.pairs),
@@ -381,6 +384,7 @@ class LiveSource:
             now_ns = time.monotonic_ns()
             ends = rows["time_ns"] - wall_offset_ns
             running = self._running.now(self._programs.cpus, stat.online)
+            self._breath.take()
             reach = self._reach()
             idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns, reach.ranks(rows["cpu"]))
             self._breath.take()

@@ -62,7 +62,7 @@ class Surface:
         self._ask()
         return True
 
-    def paint_edge(self, canvas: Canvas, label: str, *, top: bool) -> bool:
+    def paint_edge(self, canvas: Canvas, label: str, *, top: bool, look: str = "") -> bool:
         """Paints the first or the last line of a Canvas, its border with a label in it; false as above."""
         place = self._place(canvas)
         if place is None:
@@ -71,14 +71,15 @@ class Surface:
         x, y, width, height = place[0]
         canvas.catch_up = forget_lines
         label = steady(in_ascii(label) if self._ascii else label)
-        edge: Edge | None = canvas.inks.get(EDGES[top])
+        known = f"{EDGES[top]} {look}"
+        edge: Edge | None = canvas.inks.get(known)
         if edge is not None and label:
             cells = edge.cells(label, width)
         else:
             line = canvas.render_lines(Region(0, 0 if top else height - 1, width, 1))[0]
             cells = self._painter.cells(line)
             if label:
-                canvas.inks[EDGES[top]] = Edge.seen_in(cells, label, right=not top)
+                canvas.inks[known] = Edge.seen_in(cells, label, right=not top)
         self._painter.put(y if top else y + height - 1, x, *cells)
         self._ask()
         return True

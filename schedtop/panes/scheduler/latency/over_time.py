@@ -153,20 +153,21 @@ class OverTimePane(Pane[View]):
         placed = self.time.place(view, MARGIN, max(1, width - MARGIN))
         cpus = view.settings.shown_filter.cpus or None
         columns = self._columns(placed, cpus)
-        surface_of(self).breathe()
+        breathe = surface_of(self).breathe
+        breathe()
         threshold_ns = view.frame.threshold_ns
         rows = max(1, height - 1 - readout)
         throttled = self._throttled.of(placed.frames, cpus)
         total = columns.total + Histogram.of([ns for _, _, ns in throttled]).counts if throttled else columns.total
         scale = self._scale = log_scale(total, threshold_ns, rows, self._scale)
+        breathe()
         drawn = heat_map(columns, scale, [ratio for _, _, ratio in PERCENTILES])
-        surface_of(self).breathe()
+        breathe()
         self._factor = factor_for(float(drawn.cells.max(initial=0)), self._factor)
         self._set_titles(view)
-        lines = [
-            *self._map(view, placed, columns, scale, drawn, throttled),
-            self.time.axis_spans(view, placed, " " * MARGIN),
-        ]
+        map_lines = self._map(view, placed, columns, scale, drawn, throttled)
+        breathe()
+        lines = [*map_lines, self.time.axis_spans(view, placed, " " * MARGIN)]
         return [self._readout(view, placed, columns, throttled), *lines] if readout else lines
 
     def _columns(self, placed: Placed, cpus: tuple[int, ...] | None) -> Columns:
@@ -227,6 +228,7 @@ class OverTimePane(Pane[View]):
             cells = scale.row(ns), slice(max(first, 0), last + 1)
             glyphs[cells], styles[cells] = THROTTLED_MARK, THROTTLED
         _mark_gaps(glyphs, styles, columns.known)
+        surface_of(self).breathe()
         labels = _labels(scale, view.frame.threshold_ns if inside else 0)
         words = self._words_before(view, placed, columns)
         if words:

@@ -128,6 +128,7 @@ class LatencyPane(Pane[View]):
             return self._group_lines(view, *selected)
         waits = {kind: view.latency(kind) for kind in WAIT_KINDS}
         every = sum(waits.values(), Histogram.empty())
+        surface_of(self).breathe()
         names = [name for name in (*WAIT_KINDS, "all") if height >= LEAST_WITH_FORKS or name != "fork"]
         kinds = [(name, one, _per_s(view, one)) for name in names for one in [waits.get(name, every)]]
         counted = f"{format_counted(every.count, 'wait')} in {format_round_ns(view.frame.interval_ns)}"

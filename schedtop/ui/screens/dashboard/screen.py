@@ -244,6 +244,7 @@ class Dashboard(Screen[None]):
         app.surface.slices.run(self._steps())
 
     def _steps(self) -> Iterator[Step]:
+        app: Any = self.app
         yield self.shown.make
         view = self.shown.view
         if view is not None and (task := self.task_opener.task_screen) is not None:
@@ -251,7 +252,7 @@ class Dashboard(Screen[None]):
         if self.is_covered:
             # What changes under another screen would have all of that drawn anew.
             return
-        yield from self.shown.judging()
+        yield from self.shown.judging(app.surface.breathe)
         yield self.show_header
         if view is not None:
             yield from self.pane_layout.steps(view, self.shown.verdict)

@@ -81,17 +81,17 @@ class Shown:
         """Makes the View of the moment."""
         self.view = self.timeline.view(self.live)
 
-    def judging(self) -> Iterator[Callable[[], None]]:
-        """Makes the verdict of the View, in two steps."""
+    def judging(self, breathe: Callable[[], None]) -> Iterator[Callable[[], None]]:
+        """Makes the verdict of the View, in two steps; `breathe` is called within them."""
         facts: list[Facts] = []
 
         def ask() -> None:
             if self.view is not None and self._unjudged_ns <= 0:
-                facts.append(gather(self.view))
+                facts.append(gather(self.view, breathe))
 
         def answer() -> None:
             early = None if self.view is None else MEASURING
-            self.verdict = verdict_on(facts[0]) if facts else early
+            self.verdict = verdict_on(facts[0], breathe) if facts else early
 
         return iter((ask, answer))
 

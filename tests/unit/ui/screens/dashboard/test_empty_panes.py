@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from textual.color import Color
+from textual.content import Content
+from textual.geometry import Region
+
+from schedtop.panes.pane import Pane
 from schedtop.ui.app import SchedtopApp
 from schedtop.ui.layout.presets import NOT_IN_STRIP
 from schedtop.ui.screens.dashboard.empty_panes import IDLE_NS
@@ -54,6 +60,18 @@ async def test_nothing_leaves_its_place_while_one_moves_through_time() -> None:
         assert "slow-waits" in layout.arrangement.seen
 
 
+def title_colour(pane: Pane[Any]) -> tuple[int, int, int]:
+    """Of the letters of its title on the screen."""
+    line = pane.render_lines(Region(0, 0, pane.size.width + 4, 1))[0]
+    (style,) = {segment.style for segment in line if "Blame" in segment.text}
+    assert style is not None and style.color is not None and style.color.triplet is not None
+    return style.color.triplet
+
+
+def themed(app: SchedtopApp, name: str) -> tuple[int, int, int]:
+    return Color.parse(app.theme_variables[name]).rgb
+
+
 async def test_the_pane_that_the_verdict_is_about_is_marked_in_title_or_strip() -> None:
     source = GivenSource(cpus=8)
     app = SchedtopApp(source)
@@ -63,11 +81,12 @@ async def test_the_pane_that_the_verdict_is_about_is_marked_in_title_or_strip() 
         layout.flag(ALARM)
         blame.draw()
         await pilot.pause()
-        assert str(blame.border_title).startswith("!! Blame") and blame.has_class("-alarm")
+        assert Content.from_markup(str(blame.border_title)).plain.startswith("!! Blame")
+        assert title_colour(blame) == themed(app, "error")
         layout.flag(None)
         blame.draw()
         await pilot.pause()
-        assert str(blame.border_title).startswith("Blame") and not blame.has_class("-alarm")
+        assert str(blame.border_title).startswith("Blame") and title_colour(blame) == themed(app, "foreground")
         await pilot.resize_terminal(80, 24)
         await to_pane(pilot, "over-time")
         layout.flag(ALARM)
