@@ -178,6 +178,7 @@ def difference(
     }
     breathe()
     parts["slow_waits"] = _slow_waits(earlier, later, parts["cpus"], parts["throttling"])
+    breathe()
     if (caused := later.since_last.caused) is not None:
         longest_ns = int(parts["latency"].max_ns.max(initial=0))
         bound_ns = longest_caused_ns(caused, subtract(earlier.blocked, later.blocked), longest_ns, interval_ns)

@@ -386,9 +386,11 @@ class LiveSource:
             running = self._running.now(self._programs.cpus, stat.online)
             self._breath.take()
             reach = self._reach()
+            self._breath.take()
             idle = self._idle.during(ends - rows["wait_ns"], ends, running, now_ns, reach.ranks(rows["cpu"]))
             self._breath.take()
             note_idle_cpus(rows, events["bonds"], idle, reach)
+            self._breath.take()
             note_domains(rows, self.host.topology)
         return rows
 
