@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 from schedtop.base import lean
 from schedtop.run.priority import is_raised, raise_priority
+
+NAME = "schedtop"
+
+
+def name_ourselves() -> None:
+    """Has all tools, this one as well, call us `schedtop`, not `python`; threads take the name of what starts them."""
+    with suppress(OSError), open("/proc/self/comm", "w") as comm:
+        comm.write(NAME)
 
 
 def begin(arguments: Sequence[str]) -> None:
@@ -17,6 +26,7 @@ def begin(arguments: Sequence[str]) -> None:
     if is_raised(arguments) and not completes:
         raise_priority(arguments)
     lean.begin()
+    name_ourselves()
     if not completes:
         # Late: it takes 10 ms, which are short with our priority.
         from schedtop.sources.kernel import early_compiler

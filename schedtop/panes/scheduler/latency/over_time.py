@@ -96,10 +96,10 @@ class OverTimePane(Pane[View]):
         "the more waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ "
         "the 99th percentile, ≡ both; under them the ground is as bright as the cell is dense. ▶ and the "
         "dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
-        "◆ are waits for a quota: they are not in the histogram, nor in max. Click on a column, or Space and "
-        "then ← →: all panes show that interval, and ▲ marks it (├─▲ the window of w). x shows more time in "
-        "each column. Old intervals that were put together to save room are as wide as they were long, and "
-        "their waits are spread over them."
+        "◆ are waits for a quota, or of a real-time task for its limit: they are not in the histogram, nor in "
+        "max. Click on a column, or Space and then ← →: all panes show that interval, and ▲ marks it (├─▲ the "
+        "window of w). x shows more time in each column. Old intervals that were put together to save room are "
+        "as wide as they were long, and their waits are spread over them."
     )
     SIGNS = (
         ("one dense band low down", "all is well", "nothing"),

@@ -16,6 +16,7 @@ from schedtop.base.units import NS_PER_MS, NS_PER_S, format_round_ns
 from schedtop.panes.path.header import PathHeader
 from schedtop.path.live import PathFrame
 from schedtop.path.subject import PathSubject
+from schedtop.path.words import sentence
 from schedtop.ui.bars.keys import KeyBar
 from schedtop.ui.bars.too_small import TooSmall, is_tiny
 from schedtop.ui.feed import ItemSource
@@ -31,6 +32,7 @@ from schedtop.ui.screens.help.topics import topics_of
 from schedtop.ui.screens.path.two_panes import PathPanes
 from schedtop.ui.screens.search import Search
 from schedtop.ui.screens.text import TextScreen
+from schedtop.verdict.path import RULE as INVERSION
 from schedtop.verdict.path import with_path
 from schedtop.verdict.verdict import Verdict
 from schedtop.widgets.parts import keys_of, made_of
@@ -187,7 +189,13 @@ class PathScreen(AttachedScreen[PathFrame]):
     def verdict(self) -> Verdict | None:
         """The verdict on the subject, with its path; `None` while there is none."""
         verdict, frame = self._judge(self.subject), self.shown
-        return with_path(verdict, frame.inversion, frame.duration_ns) if verdict and frame else verdict
+        if verdict is None or frame is None:
+            return verdict
+        verdict = with_path(verdict, frame.inversion, frame.duration_ns)
+        if verdict.rule == INVERSION or not frame.summary.episodes:
+            return verdict
+        # Its own waits for a CPU alone may be none at all, where what it waits for waits for one.
+        return replace(verdict, evidence=(f"its path: {sentence(frame.summary)}", *verdict.evidence))
 
     def _show_header(self) -> None:
         frame = self.shown

@@ -208,6 +208,18 @@ async def test_verdict_in_full_is_the_inversion_with_what_else_is_wrong() -> Non
         assert "rule: inversion" in text(pilot.app)
 
 
+async def test_verdict_without_inversion_tells_what_the_path_shows() -> None:
+    """A path that ends at a sleep, say: its own waits for a CPU alone would read as if all were well."""
+    async with path_screen() as (pilot, screen, _make):
+        await pilot.press("space")
+        assert screen.shown is not None
+        screen.shown = replace(screen.shown, inversion=None)
+        screen._judge = lambda subject: Verdict("ok", "few", "Its longest wait is 2 ms")
+        await pilot.press("v")
+        await until(pilot, lambda: "· its path: " in text(pilot.app))
+        assert "late by" in text(pilot.app) and "rule: few" in text(pilot.app)
+
+
 async def test_help_names_keys_and_panes() -> None:
     async with path_screen() as (pilot, _screen, _make):
         await pilot.press("question_mark")
