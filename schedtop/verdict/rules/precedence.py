@@ -38,7 +38,11 @@ def behind_rt(f: Facts) -> Finding | None:
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.BEHIND_RT))
     top = blockers_of(rows, SchedClass.RT)[0]
     left, why = _left_words(f, top)
-    headline = f"{top.words} is a real-time task: it had CPU {cpu} for {_had_words(rows, top)}{left}"
+    victims = victims_of(rows)
+    # Both names in front: the rest may be cut off.
+    others = f" and {counted(len(victims) - 1, 'other')}" if len(victims) > 1 else ""
+    waits = f"{_share_of_waits(rows, top)} of {'their' if others else 'its'} waits, {up_to_words(rows)}"
+    headline = f"{top.words}, a real-time task, keeps {victims[0].name}{others} from CPU {cpu} for {waits}{left}"
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
     return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
 
@@ -47,8 +51,11 @@ def _had_words(rows: Rows, top: Part) -> str:
     """For how much of the waits of how many tasks it had the CPU, and how long they were."""
     victims = victims_of(rows)
     whose = victims[0].words if len(victims) == 1 else counted(len(victims), "task")
-    share = percent(top.ns / max(1, int(rows["wait_ns"].sum())))
-    return f"{share} of the waits of {whose}, {up_to_words(rows)}"
+    return f"{_share_of_waits(rows, top)} of the waits of {whose}, {up_to_words(rows)}"
+
+
+def _share_of_waits(rows: Rows, top: Part) -> str:
+    return percent(top.ns / max(1, int(rows["wait_ns"].sum())))
 
 
 def _left_words(f: Facts, top: Part) -> tuple[str, tuple[str, ...]]:
