@@ -42,7 +42,7 @@ def behind_rt(f: Facts) -> Finding | None:
     # Both names in front: the rest may be cut off.
     others = f" and {counted(len(victims) - 1, 'other')}" if len(victims) > 1 else ""
     waits = f"{_share_of_waits(rows, top)} of {'their' if others else 'its'} waits, {up_to_words(rows)}"
-    headline = f"{top.words}, a real-time task, keeps {victims[0].name}{others} from CPU {cpu} for {waits}{left}"
+    headline = f"{top.words}, real-time, keeps {victims[0].name}{others} from CPU {cpu} for {waits}{left}"
     evidence = (*why, *_behind_words(f, rows, Explanation.BEHIND_RT), *context_words(f))
     return Finding(headline, evidence, *_ordinary_words(f, top, cpu))
 
