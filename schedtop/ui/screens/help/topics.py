@@ -134,10 +134,15 @@ def _terms(title: str, terms: Iterable[tuple[str, str]], width: int) -> Iterable
 def _pane_topic(pane: Pane[Any], keys: Sequence[KeyRow]) -> Topic:
     def lines(width: int) -> Iterable[Spans]:
         yield [(pane.TITLE, "key")]
-        yield from paragraph(pane.READING, width)
+        # What it is, what one sees in it, and only then each mark.
+        what, stop, marks = pane.READING.partition(". ") if pane.SIGNS else (pane.READING, "", "")
+        yield from paragraph(f"{what}{stop}".rstrip(), width)
         if pane.SIGNS:
             yield []
             yield from _signs(pane.SIGNS, width)
+        if marks:
+            yield []
+            yield from paragraph(marks, width)
         if pane.ADVICE:
             yield []
             yield [("What to do about it", "key")]
