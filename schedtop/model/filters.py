@@ -59,9 +59,8 @@ class Filter:
     @classmethod
     def parse(cls, source: str) -> Filter:
         """A filter from text: words `comm:NAME`, `tid:N`, `tgid:N` (or `pid:N`), `cpu:N`, `cgroup:TEXT`, `pidns:N`,
-        `class:rt` (a scheduling class or a policy); a bare word, as `comm:`, is part of the name of a task or of its
-        process, a bare number a tid or tgid. `=` does for `:`; commas separate alternatives; CPUs may be ranges:
-        `cpu:0-7,12`.
+        `class:rt` (a scheduling class or a policy); a bare word is part of a comm, a bare number a tid or tgid. `=`
+        does for `:`; commas separate alternatives; CPUs may be ranges: `cpu:0-7,12`.
 
         Raises ValueError with a sentence for the user.
         """
@@ -132,9 +131,7 @@ class Filter:
         if self.classes:
             keep &= _is_of_class(rows, role, self.classes)
         if self.comms:
-            # A service is looked for by its own name; its threads may have others.
-            names = [name for name in (f"{role}comm", f"{role}process") if name in (rows.dtype.names or ())]
-            keep &= np.logical_or.reduce([_any_part(rows[name], text, self.comms) for name in names])
+            keep &= _any_part(rows[role + "comm"], text, self.comms)
         if self.cgroups:
             keep &= _any_part(rows[role + "cgroup_id"], lambda cgroup: _cgroup_text(cgroup, cgroups), self.cgroups)
         return rows[keep]

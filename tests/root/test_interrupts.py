@@ -342,13 +342,11 @@ def check_times(tool: str, wanted: SourceName, work: Callable[[], AbstractContex
     assert np.sqrt(shares[0] * shares[1]) == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.beside
 def test_times_of_softirqs_are_those_of_libbpf_tools() -> None:
     # Long ones: the tool's own programs, 0.1 µs of each, are within its times.
     check_times("softirqs", NET_RX, lambda: load(STREAM))
 
 
-@pytest.mark.beside
 def test_times_of_device_interrupts_are_those_of_libbpf_tools(reader: InterruptReader, tmp_path: Path) -> None:
     with disk_reads(tmp_path):
         table = Window(reader, lambda: time.sleep(0.3)).table

@@ -112,14 +112,5 @@ def test_a_row_passes_by_its_cgroup_or_its_namespace(words: str, tids: list[int]
     assert list(Filter.parse(words).rows(table, "last_cpu", paths)["tid"]) == tids
 
 
-def test_threads_pass_by_the_name_of_their_process() -> None:
-    rows = np.zeros(3, TASK_DTYPE)
-    rows["tid"], rows["tgid"] = [7, 8, 9], [7, 7, 9]
-    rows["comm"], rows["process"] = [b"orders", b"cache-flush", b"stress"], [b"orders", b"orders", b"stress"]
-    assert Filter.parse("orders").rows(rows, "").tolist() == rows[:2].tolist()
-    assert Filter.parse("cache").rows(rows, "")["tid"].tolist() == [8]
-    assert Filter.parse("comm:stress,flush").rows(rows, "")["tid"].tolist() == [8, 9]
-
-
 def test_an_empty_table_stays_empty() -> None:
     assert not len(Filter.parse("java").rows(np.zeros(0, TASK_DTYPE), "last_cpu"))

@@ -38,9 +38,9 @@ WORDS = (
 )
 
 FILTERS = (
-    ("nginx", "tasks whose name contains it, and those of such a process"),
+    ("nginx", "tasks whose name contains it; pid:4711 covers all threads of a process"),
     ("4711", "the task or the process with this number"),
-    ("comm:", "by these names alone; commas separate alternatives: comm:nginx,java"),
+    ("comm:", "by the name alone; commas separate alternatives: comm:nginx,java"),
     ("tid: tgid:", "by the number of the thread, of the process"),
     ("cpu:", "by CPU: cpu:0,1 or cpu:0-7"),
     ("cgroup:", "part of a cgroup's path, or of a container's or unit's name"),
