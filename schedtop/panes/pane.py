@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from textual.color import Color
 from textual.content import Content
 from textual.geometry import Region, Size
-from textual.style import Style
 
 from schedtop.panes.levels import NORMAL, Level
 from schedtop.widgets.canvas import Canvas, surface_of
@@ -151,7 +150,8 @@ class Pane(Canvas, Generic[Moment]):
         painted, self._is_titling = True, True
         if title != self._title:
             self._title = title
-            self.border_title = self._styled(title)
+            self.border_title = Content(title)
+            self._colour_title()
             painted = surface_of(self).paint_edge(self, title, top=True, look=self._title_colour)
         if subtitle != self._subtitle:
             self._subtitle = subtitle
@@ -174,12 +174,12 @@ class Pane(Canvas, Generic[Moment]):
             # Not by a class of the widget: then the framework would paint all of the pane anew (11 ms).
             self._title_colour = FLAGGED.get(flag.style, "")
 
-    def _styled(self, title: str) -> Content:
-        """The title in the colour of its flag."""
-        if not self._title_colour:
-            return Content(title)
-        colour = Color.parse(self.app.theme_variables[self._title_colour])
-        return Content.styled(title, Style(foreground=colour))
+    def _colour_title(self) -> None:
+        """Gives the title the colour of its flag; the framework must not hear of it (`refresh`)."""
+        if self._title_colour:
+            self.styles.border_title_color = Color.parse(self.app.theme_variables[self._title_colour])
+        else:
+            self.styles.clear_rule("border_title_color")
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
