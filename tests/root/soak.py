@@ -41,14 +41,17 @@ def main() -> int:
     start = time.monotonic()
     load = None
     loads = itertools.cycle(LOADS)
+    # A third of the time frozen, sometimes stepping back: by turns, however late a sample is, or it stays frozen.
+    turns = (minute + second for minute in itertools.count(0, 60) for second in (40, 60))
+    turn = next(turns)
     try:
         while (now := time.monotonic() - start) < DURATION_S:
             if load is None or load.poll() is not None:
                 load = subprocess.Popen(next(loads), stdout=subprocess.DEVNULL)
-            # A third of the time frozen, sometimes stepping back.
-            if int(now) % 60 == 40 or int(now) % 60 == 0:
+            if now >= turn:
                 terminal.type(" ")
                 terminal.type(",,,,")
+                turn = next(turns)
             time.sleep(SAMPLE_S)
             own, resident = memory(terminal.process.pid)
             samples.append((now, own))
