@@ -81,7 +81,6 @@ class Pane(Canvas, Generic[Moment]):
         self.hint = ""
         self.keys: Mapping[str, str] = {}
         self.flag = NORMAL
-        self._title_colour = ""
         """How bad what it shows is, if the verdict is about that."""
         self._title = ""
         self._subtitle = ""
@@ -151,8 +150,7 @@ class Pane(Canvas, Generic[Moment]):
         if title != self._title:
             self._title = title
             self.border_title = Content(title)
-            self._colour_title()
-            painted = surface_of(self).paint_edge(self, title, top=True, look=self._title_colour)
+            painted = surface_of(self).paint_edge(self, title, top=True, look=self._colour_title())
         if subtitle != self._subtitle:
             self._subtitle = subtitle
             self.border_subtitle = Content(subtitle)
@@ -169,17 +167,20 @@ class Pane(Canvas, Generic[Moment]):
 
     def set_flag(self, flag: Level) -> None:
         """Marks the title of the pane that the verdict is about; NORMAL: of another one."""
-        if flag is not self.flag:
-            self.flag = flag
-            # Not by a class of the widget: then the framework would paint all of the pane anew (11 ms).
-            self._title_colour = FLAGGED.get(flag.style, "")
+        self.flag = flag
 
-    def _colour_title(self) -> None:
-        """Gives the title the colour of its flag; the framework must not hear of it (`refresh`)."""
-        if self._title_colour:
-            self.styles.border_title_color = Color.parse(self.app.theme_variables[self._title_colour])
+    def _colour_title(self) -> str:
+        """Gives the title the colour of its flag, and its name; empty: that of all titles.
+
+        Not by a class of the widget, and without word to the framework (`refresh`): it would paint all of the pane
+        anew, in 11 ms.
+        """
+        colour = FLAGGED.get(self.flag.style, "")
+        if colour:
+            self.styles.border_title_color = Color.parse(self.app.theme_variables[colour])
         else:
             self.styles.clear_rule("border_title_color")
+        return colour
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -9,14 +9,6 @@ from contextlib import suppress
 from schedtop.base import lean
 from schedtop.run.priority import is_raised, raise_priority
 
-NAME = "schedtop"
-
-
-def name_ourselves() -> None:
-    """Has all tools, this one as well, call us `schedtop`, not `python`; threads take the name of what starts them."""
-    with suppress(OSError), open("/proc/self/comm", "w") as comm:
-        comm.write(NAME)
-
 
 def begin(arguments: Sequence[str]) -> None:
     """To be called with the command line, before anything large is imported and before any thread is started."""
@@ -26,7 +18,9 @@ def begin(arguments: Sequence[str]) -> None:
     if is_raised(arguments) and not completes:
         raise_priority(arguments)
     lean.begin()
-    name_ourselves()
+    # All tools shall call us so, not `python`, this one as well; threads take the name of what starts them.
+    with suppress(OSError), open("/proc/self/comm", "w") as comm:
+        comm.write("schedtop")
     if not completes:
         # Late: it takes 10 ms, which are short with our priority.
         from schedtop.sources.kernel import early_compiler

@@ -74,7 +74,7 @@ def judge(view: View) -> Verdict:
     return verdict_on(gather(view))
 
 
-def verdict_on(facts: Facts, breathe: Callable[[], None] = keep_on) -> Verdict:
+def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict:
     """The verdict on the facts of a View; `breathe` is called in between."""
     verdict = None
     for rule in RULES:

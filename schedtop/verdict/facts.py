@@ -126,7 +126,7 @@ class Facts:
         return next((quota for quota in self.quotas if quota[0] and is_within(path, quota[0])), None)
 
 
-def gather(view: View, breathe: Callable[[], None] = keep_on) -> Facts:
+def gather(view: View, breathe: Callable[[], object] = keep_on) -> Facts:
     """The Facts of a View; `breathe` is called in between."""
     frame, ids, sums = view.frame, view.cpu_ids, _sums(view)
     slow, delayed = _waits(view)

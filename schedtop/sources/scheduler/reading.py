@@ -153,7 +153,7 @@ def _idle_ns(cpus: Rows, time_ns: int) -> npt.NDArray[np.int64]:
 
 
 def difference(
-    earlier: Reading, later: Reading, kind: type[Frame] = Frame, breathe: Callable[[], None] = keep_on
+    earlier: Reading, later: Reading, kind: type[Frame] = Frame, breathe: Callable[[], object] = keep_on
 ) -> Frame:
     """The Frame between two Readings of one source; `breathe` is called in between.
 

@@ -67,8 +67,6 @@ def test_a_busy_machine_is_not_ours_alone() -> None:
             other.kill()
 
 
-def test_where_the_load_cannot_be_read_others_may_wait(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(breath, "LOAD", str(tmp_path / "nothing"))
-    breath._load_file.cache_clear()
+def test_where_the_load_cannot_be_read_others_may_wait(load: Path) -> None:
+    load.unlink()
     assert not is_alone()
-    breath._load_file.cache_clear()

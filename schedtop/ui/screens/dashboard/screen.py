@@ -241,10 +241,9 @@ class Dashboard(Screen[None]):
     def show_view(self) -> None:
         """Makes the View and hands it to every pane."""
         app: Any = self.app
-        app.surface.slices.run(self._steps())
+        app.surface.slices.run(self._steps(app.surface.breathe))
 
-    def _steps(self) -> Iterator[Step]:
-        app: Any = self.app
+    def _steps(self, breathe: Step) -> Iterator[Step]:
         yield self.shown.make
         view = self.shown.view
         if view is not None and (task := self.task_opener.task_screen) is not None:
@@ -252,7 +251,7 @@ class Dashboard(Screen[None]):
         if self.is_covered:
             # What changes under another screen would have all of that drawn anew.
             return
-        yield from self.shown.judging(app.surface.breathe)
+        yield from self.shown.judging(breathe)
         yield self.show_header
         if view is not None:
             yield from self.pane_layout.steps(view, self.shown.verdict)

@@ -47,12 +47,10 @@ class Shown:
 
     def add(self, frame: Frame) -> bool:
         """Takes a new Frame; whether it is to be drawn."""
-        if not self.live.frames:
-            self._unjudged_ns = FIRST_VERDICT_NS
-        was_judging = self._unjudged_ns <= 0
-        self._unjudged_ns -= frame.interval_ns
+        before_ns = self._unjudged_ns if self.live.frames else FIRST_VERDICT_NS
+        self._unjudged_ns = before_ns - frame.interval_ns
         self.live.append(frame)
-        judges_now = not was_judging and self._unjudged_ns <= 0
+        judges_now = self._unjudged_ns <= 0 < before_ns
         # An interval may end a little early.
         least_ns = DRAWN_APART_NS - frame.interval_ns // 4
         if not judges_now and frame.end_ns - self._drawn_ns < least_ns:
@@ -81,7 +79,7 @@ class Shown:
         """Makes the View of the moment."""
         self.view = self.timeline.view(self.live)
 
-    def judging(self, breathe: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    def judging(self, breathe: Callable[[], object]) -> Iterator[Callable[[], None]]:
         """Makes the verdict of the View, in two steps; `breathe` is called within them."""
         facts: list[Facts] = []
 
