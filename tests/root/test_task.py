@@ -36,6 +36,7 @@ from schedtop.sources.task.programs import TaskPrograms
 from schedtop.sources.task.source import LiveTaskSource
 from schedtop.sources.task.under_way import current_call
 from schedtop.task import STATES, TaskFrame
+from tests.no_task import NO_TASK
 
 pytestmark = pytest.mark.beside
 
@@ -709,7 +710,7 @@ def test_task_view_shows_the_exit_status_of_a_zombie(monkeypatch: pytest.MonkeyP
 
 
 def test_missing_task_is_refused() -> None:
-    with pytest.raises(SourceError, match="there is no task 4194303"), LiveTaskSource(4194303, False):
+    with pytest.raises(SourceError, match=f"there is no task {NO_TASK}"), LiveTaskSource(NO_TASK, False):
         pass
 
 
@@ -796,6 +797,6 @@ def test_the_command_is_interrupted_and_writes_what_there_is() -> None:
 
 
 def test_the_command_says_that_there_is_no_such_task() -> None:
-    done = task_command("4194303")
+    done = task_command(str(NO_TASK))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "schedtop: TID: there is no task 4194303 on this host\n"
+    assert done.stderr == f"schedtop: TID: there is no task {NO_TASK} on this host\n"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.no_task import NO_TASK
 from tests.unit.commands.running import run_in
 
-NUMBER = "4194304"
-"""PID_MAX_LIMIT (include/linux/threads.h): no task has it."""
+NUMBER = str(NO_TASK)
 
 
 @pytest.mark.parametrize(

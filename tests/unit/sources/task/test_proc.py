@@ -19,6 +19,7 @@ from schedtop.sources.task.proc import RUNNABLE, RUNNING, read_stat
 from schedtop.sources.task.tables import address, cumulative_states
 from schedtop.sources.task.under_way import CallUnderWay, current_call, open_sockets
 from schedtop.task import STATES, Quota
+from tests.no_task import NO_TASK
 
 STAT = "7 (a) b) S 0 0 0 0 0 0 11 0 2 0 0 0 0 0 -51 {nice} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 {rt} {policy} 0 0 0"
 
@@ -108,8 +109,8 @@ def test_task_is_identified_by_its_number() -> None:
     finally:
         stop.set()
         thread.join()
-    with pytest.raises(SourceError, match="there is no task 4194303"):
-        identify(4194303)
+    with pytest.raises(SourceError, match=f"there is no task {NO_TASK}"):
+        identify(NO_TASK)
 
 
 def test_sockets_and_ports_of_a_process() -> None:
