@@ -59,6 +59,11 @@ framework makes a node for each name and each widget, again at each change of fo
 
 STYLES = tuple(LOOKS)
 
+SHADE_SHARES = (0.22, 0.4, 0.58, 0.78, 1.0)
+"""How much of its colour each shade has, over the background: the first one is seen, too."""
+
+_SHADE = "-shade-"
+
 
 class Surface(Protocol):
     """What paints lines past the framework."""
@@ -306,7 +311,16 @@ def _regions(rows: Sequence[int], width: int) -> list[Region]:
 
 
 def _style(name: str, theme: Mapping[str, str]) -> Style:
-    """One of STYLES in the colours of a theme, to be put over the widget's own."""
+    """One of STYLES in the colours of a theme, to be put over the widget's own.
+
+    `NAME-shade-N` is the N-th shade of one: a cell that is full of a weaker colour, whatever its character. With the
+    terminal's own colours, of which no weaker ones can be made, it is the one itself, and the character is seen.
+    """
+    name, _, level = name.partition(_SHADE)
     foreground, background, text = LOOKS[name]
+    if level and not theme[foreground].startswith("ansi_"):
+        share = SHADE_SHARES[int(level) - 1]
+        shade = Color.parse(theme["background"]).blend(Color.parse(theme[foreground]), share).rich_color
+        return Style.from_color(shade, shade)
     colours = (Color.parse(theme[colour]).rich_color if colour else None for colour in (foreground, background))
     return Style.parse(theme[text[1:]] if text.startswith("$") else text) + Style.from_color(*colours)

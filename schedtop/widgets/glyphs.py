@@ -18,6 +18,11 @@ SHADE_LEVELS = len(SHADES) - 1
 _CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
+def shades_of(look: str) -> tuple[str, ...]:
+    """The names of a look's shades, from none of it to most; see `canvas.look`."""
+    return (look, *(f"{look}-shade-{level}" for level in range(1, SHADE_LEVELS + 1)))
+
+
 def text_of(glyphs: npt.NDArray[np.str_]) -> str:
     """An array of single characters as one text."""
     return np.ascontiguousarray(glyphs).tobytes().decode(_CODEC)

@@ -113,7 +113,7 @@ def _line(made: _Made, width: int) -> Spans:
         return clip_spans([*head, (steady(tree_words(tree)), "key")], width)
     spans: list[Span] = [
         (f"{format_ns(line.time_ns):>{TIME_CELLS}} ", "text" if line.state else "dim"),
-        (time_bar(line.coverage(cells)), STYLES[line.state]),
+        *time_bar(line.coverage(cells), STYLES[line.state]),
         (" ", "text"),
         (line.guide, "dim"),
         (steady(line.words), "text" if line.state else "dim"),

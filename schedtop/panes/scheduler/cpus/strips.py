@@ -16,7 +16,7 @@ from schedtop.panes.scheduler.cpus.order import full_text
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values, next_measure
 from schedtop.panes.time_columns import Placed, TimeColumns, with_cursor
 from schedtop.widgets.bars import tall_bars
-from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, text_of
+from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, shades_of, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, fit
 
@@ -173,10 +173,12 @@ class CpuStripsPane(Pane[View]):
         """The lines of one CPU: its strip, or bars several lines high with the numbers beside the lowest."""
         if tall == 1:
             known = np.where(np.isnan(shares), 0, shares)
-            parts = [text_of(SHADES[np.minimum(np.ceil(known * SHADE_LEVELS - 1e-9), SHADE_LEVELS).astype(int)])]
+            levels = np.minimum(np.ceil(known * SHADE_LEVELS - 1e-9), SHADE_LEVELS).astype(int)[np.newaxis]
+            parts = styled(SHADES[levels], levels, shades_of(measure.style))
         else:
             # An eighth of a line stays free above a full bar, so that neighbours are told apart.
-            parts = tall_bars(np.where(np.isnan(shares), 0, shares) * (1 - 1 / (8 * tall)), tall)
+            bars = tall_bars(np.where(np.isnan(shares), 0, shares) * (1 - 1 / (8 * tall)), tall)
+            parts = [[(bar, measure.style)] for bar in bars]
         label = f"{CHOSEN if chosen else ''}{cpu}"
         value = fit(measure.format(None if np.isnan(now) else now), VALUE, right=True)
         lines: list[Spans] = []
@@ -184,7 +186,7 @@ class CpuStripsPane(Pane[View]):
             last = number == len(parts) - 1
             begin: Span = (f"{label if last else '':>{LABEL - 1}} ", "key" if chosen else "dim")
             end: Span = (value if last else " " * VALUE, "text")
-            spans: list[Span] = [begin, (part, measure.style), end]
+            spans: list[Span] = [begin, *part, end]
             lines.append(with_cursor(spans, LABEL, placed.cursor[1]) if placed.cursor else spans)
         return lines
 

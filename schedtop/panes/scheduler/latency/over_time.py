@@ -39,7 +39,7 @@ from schedtop.panes.scheduler.latency.throttled import ThrottledWaits, longest_i
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
 from schedtop.widgets.canvas import surface_of
-from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, styled
+from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, shades_of, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
 
@@ -57,12 +57,18 @@ THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
 GAP_MARK = "?"
 
 STYLES = (
-    *("heat", "slow", "strong", "dim", "throttled"),
+    *("strong", "dim", "throttled"),
+    *shades_of("heat"),
+    *shades_of("slow"),
     *(f"heat-{level}" for level in range(1, SHADE_LEVELS + 1)),
     *(f"slow-{level}" for level in range(1, SHADE_LEVELS + 1)),
 )
-HEAT, SLOW, STRONG, DIM, THROTTLED = range(5)
-ON_HEAT, ON_SLOW = THROTTLED, THROTTLED + SHADE_LEVELS
+STRONG, DIM, THROTTLED, HEAT = range(4)
+SLOW = HEAT + 1 + SHADE_LEVELS
+"""A cell without waits; the shade is added to it and to HEAT."""
+
+ON_HEAT = SLOW + SHADE_LEVELS
+ON_SLOW = ON_HEAT + SHADE_LEVELS
 """A line over a cell has the ground of its shade, so that both are seen: the shade is added to these."""
 
 READOUT_LEAST = 6
@@ -210,11 +216,11 @@ class OverTimePane(Pane[View]):
         """The rows from the longest waits to the shortest, each with its label."""
         levels = shades(drawn.cells, self._factor)
         glyphs = SHADES[levels]
-        styles = np.zeros(glyphs.shape, np.int8)
+        styles = (levels + HEAT).astype(np.int8)
         at = scale.row(view.frame.threshold_ns)
         inside = view.frame.threshold_ns < 10**scale.high
         if inside:
-            styles[at:] = SLOW
+            styles[at:] += SLOW - HEAT
             glyphs[at] = np.where(levels[at] == 0, THRESHOLD_LINE, glyphs[at])
         before, above = np.full(glyphs.shape[1], -1), inside & (np.arange(scale.rows) >= at)
         for (mark, _, _), line in zip(PERCENTILES, drawn.lines, strict=True):
