@@ -62,6 +62,7 @@ RULES: Sequence[Rule] = (
     Rule("turns", "notice", delay.turns, delay.turns_by_sums),
     Rule("waiting", "notice", delay.waiting, delay.waiting_by_sums),
     Rule("rare", "notice", calm.rare),
+    Rule("left-out", "notice", calm.left_out),
     Rule("pressure", "notice", delay.pressure, delay.pressure_by_sums),
     Rule("few", "unknown", evidence.few),
     Rule("calm", "ok", with_activity(calm.calm), with_activity(calm.calm_by_sums)),

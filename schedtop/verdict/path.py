@@ -9,7 +9,7 @@ from schedtop.verdict.verdict import Verdict
 
 RULE = "inversion"
 
-NOTHING_WAITS = ("calm", "rare", "few", "nothing-passes", "measuring")
+NOTHING_WAITS = ("calm", "rare", "left-out", "few", "nothing-passes", "measuring")
 """Rules of verdicts on a service by which it does not wait for a CPU: most of its tasks may sleep all the time."""
 
 NO_SINGLE_CAUSE = ("saturated", "mixed", "incomplete", "undecided")

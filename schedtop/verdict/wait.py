@@ -51,13 +51,14 @@ _OUTRANKED = (Cause.BEHIND_RT, Cause.BEHIND_DEADLINE, Cause.LOWER_WEIGHT)
 _RUNTIMES = {Evidence.DEADLINE_RUNTIME: "dl", Evidence.RT_RUNTIME: "rt"}
 
 
-def cause_words(row: np.void) -> str:
-    """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns; `?` after what is inferred."""
+def cause_words(row: np.void, *, brief: bool = False) -> str:
+    """The cause of a row of SLOW_WAIT_DTYPE in at most 18 columns, `brief` in fewer; `?` after what is inferred."""
     why = reason(row)
     if why.cause is Cause.IDLE_CPU:
         if why.evidence is Evidence.NOT_BALANCED and why.distance:
             return f"idle, {why.distance.words}"
-        return _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
+        words = _IDLE_WORDS.get(why.evidence or Evidence.NONE, "idle CPU")
+        return words.replace("idle CPU,", "idle,") if brief else words
     cause = "" if why.cause is None else why.cause.label
     if why.cause in _OUTRANKED:
         return cause.replace("-", " ")

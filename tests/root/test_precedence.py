@@ -433,7 +433,7 @@ def test_quota_for_four_tasks_is_raised_by_the_command(watch: Watcher, front_end
             held = throttled_ns(group) - before
             assert verdict.rule == "throttled", verdict
             assert re.search(f"{group.name} is throttled by its quota in .* periods, up to ", verdict.headline)
-            assert re.match("Quota 0.20 → 0[.][0-9]+ to 0[.]9[0-9] would have removed 90 %: echo ", verdict.action)
+            assert re.match("Quota 0.20 → 0[.][0-9]+ to 0[.]9[0-9] CPUs would have removed 90 %: echo ", verdict.action)
             follow(verdict)
             before = throttled_ns(group)
             time.sleep(3)

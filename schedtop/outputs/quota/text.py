@@ -61,7 +61,7 @@ def _sentence(advice: Advice) -> str:
         return f"{name} is throttled: {advice.why_not}"
     more = _ratios(advice, step.quota_ns)
     removed = f"would have removed {step.removed_ratio * 100:.0f} % of its throttled time"
-    return f"{name} is throttled: quota {_now(advice)} → {more} {removed}"
+    return f"{name} is throttled: quota {_now(advice)} → {more} CPUs {removed}"
 
 
 def _group(advice: Advice, findings: Findings) -> str:

@@ -38,6 +38,8 @@ class Ink(NamedTuple):
 ANY = " "
 """The foreground of spaces."""
 
+NOT_BOLD = "22"
+
 PLAIN = Ink("", "39", "49")
 
 _ATTRIBUTES = (("bold", "1"), ("dim", "2"), ("italic", "3"), ("underline", "4"), ("blink", "5"), ("strike", "9"))
@@ -90,11 +92,13 @@ def change(before: Ink, after: Ink) -> str:
     """The shortest sequence that turns one style into another."""
     if before is after:
         return ""
-    # A code for each attribute's end would be longer than all of them anew.
+    # A code for each attribute's end would be longer than all of them anew; that of bold is not longer than colours.
     if before.attributes == after.attributes:
         old, codes = before, []
     elif not before.attributes:
         old, codes = before, [after.attributes]
+    elif before.attributes == "1" and not after.attributes and ";" in before.foreground:
+        old, codes = before, [NOT_BOLD]
     else:
         old, codes = PLAIN, ["0", after.attributes] if after.attributes else [""]
     if after.foreground.strip() and old.foreground != after.foreground:

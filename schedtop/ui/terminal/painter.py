@@ -24,6 +24,9 @@ UNKNOWN = "\x00"
 SHORT_GAP = 4
 """Cells that are written again rather than jumped over: a jump takes as many bytes."""
 
+MANY_PIECES = 6
+"""From so many pieces of a line on those of one style are written together: a jump takes fewer bytes than a style."""
+
 END_STYLE = "\x1b[m"
 
 STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -143,14 +146,36 @@ class Painter:
 
     def _write(self, y: int, changed: Sequence[int], texts: list[str], inks: list[Ink]) -> None:
         """Writes these cells of a line, and those between them where that is shorter."""
+        runs: list[tuple[int, int]] = []
         start = before = changed[0]
         for index in changed[1:]:
             gap = index - before - 1
             if gap and (gap > SHORT_GAP or not _is_alike(texts[before + 1 : index], inks[before : index + 1])):
-                self._run(y, start, before + 1, texts, inks)
+                runs.append((start, before + 1))
                 start = index
             before = index
-        self._run(y, start, before + 1, texts, inks)
+        runs.append((start, before + 1))
+        for start, end in self._by_style(runs, texts, inks):
+            self._run(y, start, end, texts, inks)
+
+    def _by_style(
+        self, runs: list[tuple[int, int]], texts: Sequence[str], inks: Sequence[Ink]
+    ) -> list[tuple[int, int]]:
+        """The runs as they are, or, where they have many pieces, pieces of one style after each other."""
+        pieces: dict[Ink, list[tuple[int, int]]] = {self._pen: []}
+        count = 0
+        for start, end in runs:
+            first, pen = start, inks[start]
+            for place in range(start + 1, end):
+                ink = inks[place]
+                # A wide character keeps both halves, and a space the style before it.
+                if ink is not pen and texts[place] and not hides(pen, ink):
+                    pieces.setdefault(pen, []).append((first, place))
+                    count += 1
+                    first, pen = place, ink
+            pieces.setdefault(pen, []).append((first, end))
+            count += 1
+        return [piece for alike in pieces.values() for piece in alike] if count >= MANY_PIECES else runs
 
     def _run(self, y: int, start: int, end: int, texts: list[str], inks: list[Ink]) -> None:
         """Writes the cells from start to end, and the other halves of wide characters."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
-from schedtop.model.rows import TASK_DTYPE, Rows
+from schedtop.model.rows import TASK_DTYPE, Rows, take_rows
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import QUIET_NS
+from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, QUIET_NS
+from schedtop.verdict.parts import victims_of
 from schedtop.verdict.phrases import counted
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.wait import explain
@@ -18,6 +19,7 @@ from schedtop.verdict.words import (
     context_words,
     p99_words,
     typed,
+    up_to_words,
 )
 
 _ANY = typed("Look at locks, I/O (key P on a late task)", "sudo schedtop activity")
@@ -34,6 +36,23 @@ def rare(f: Facts) -> Finding | None:
     headline = f"{counted(len(rows), 'slow wait')}, the longest {longest}: too few for a common cause"
     action = typed("Look at this task alone", f"schedtop task {int(worst['tid'])}")
     return Finding(headline, (explain(worst, kernel=f.view.host.kernel).rstrip("."), *p99_words(f)), *action)
+
+
+def left_out(f: Facts) -> Finding | None:
+    """No wait of what the filter shows is slow, but a thread of the same process waits that it hides."""
+    if not f.names_tasks or len(f.slow.rows):
+        return None
+    waits, processes = f.frame.slow_waits, np.unique(f.view.tasks["tgid"])
+    here = np.isin(waits["tgid"], processes[processes > 0]) & (waits["wait_ns"] >= max(1, f.frame.threshold_ns))
+    if shown := f.view.settings.shown_filter.cpus:
+        here &= np.isin(waits["cpu"], shown)
+    rows = take_rows(waits, np.flatnonzero(here))
+    if len(rows) < FEW_SLOW and int(rows["wait_ns"].sum()) < LITTLE_LOAD * f.frame.interval_ns:
+        return None
+    most = victims_of(rows)[0]
+    own = take_rows(rows, np.flatnonzero(rows["tid"] == most.tid))
+    headline = f"The filter hides {most.words} of the same process, which waits {up_to_words(own)}"
+    return Finding(headline, context_words(f), f"Filter by pid:{int(own['tgid'][0])} instead (key f): all its threads")
 
 
 def calm(f: Facts) -> Finding | None:

@@ -68,7 +68,7 @@ def test_verdict_carries_the_advice() -> None:
     (record,) = records_of(made)
     advice = advise(record)
     words = step_words(advice, advice.steps[1])
-    assert words.startswith("quota 0.20 → 0.7") and words.endswith(" to 0.93 would have removed 90 %")
+    assert words.startswith("quota 0.20 → 0.7") and words.endswith(" to 0.93 CPUs would have removed 90 %")
     verdict = judged(replace(made, interval_ns=3_000 * MS))
     assert verdict.rule == "throttled"
     assert verdict.action.startswith("Q" + words[1:])
@@ -81,7 +81,7 @@ def test_command_of_the_verdict_sets_the_quota_that_is_enough(weight_file: str, 
     host = replace(HOST, weight_file=f"/sys/fs/cgroup{{}}/{weight_file}")
     verdict = judge(History(host, [made]).view(ViewSettings()))
     assert verdict.command == f"echo 93000 > /sys/fs/cgroup/system.slice/web.service/{quota_file}"
-    assert verdict.action.endswith(f" to 0.93 would have removed 90 %: {verdict.command}")
+    assert verdict.action.endswith(f" to 0.93 CPUs would have removed 90 %: {verdict.command}")
 
 
 def test_no_command_beyond_the_quota_around() -> None:

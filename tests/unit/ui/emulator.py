@@ -66,6 +66,9 @@ class Emulator:
                 taken = 4 if codes[0] == "2" else 2
                 self._pen["fg" if code == "38" else "bg"] = ";".join([code, *codes[:taken]])
                 del codes[:taken]
+            elif code == "22":
+                self._pen.pop("at1", None)
+                self._pen.pop("at2", None)
             elif code in ("39", "49"):
                 self._pen.pop("fg" if code == "39" else "bg", None)
             elif int(code) in (1, 2, 3, 4, 5, 7, 9):

@@ -1,6 +1,7 @@
 """Few slow waits, or none."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +44,27 @@ def test_a_few_slow_waits_have_no_common_cause() -> None:
     assert "the affinity mask" in verdict.evidence[0]
     assert judged(frame(pinned(5))).rule == "pinned"
     assert judged(frame(pinned(2, wait_ns=60 * MS))).rule == "pinned"
+
+
+def hidden(words: str, **fields: Any) -> Verdict:
+    """On a service whose thread logger (71) waits, with a filter."""
+    rows = service()
+    rows["comm"][1], rows["last_cpu"][:2] = b"logger", 1
+    made = frame(pinned(**{"tid": 71, "tgid": 70, "comm": b"logger"} | fields), tasks=rows)
+    return judge(History(HOST, [made]).view(ViewSettings(filter=Filter.parse(words))))
+
+
+def test_a_thread_that_the_filter_hides_is_told_of() -> None:
+    verdict = hidden("comm:web")
+    assert (verdict.level, verdict.rule) == ("notice", "left-out")
+    assert verdict.headline == "The filter hides logger (71) of the same process, which waits up to 8.00 ms"
+    assert verdict.action == "Filter by pid:70 instead (key f): all its threads"
+    assert hidden("comm:web", tgid=90).rule == "calm", "another process"
+    assert hidden("comm:web", count=4).rule == "calm", "few and short"
+    assert hidden("comm:web cpu:1").rule == "left-out"
+    assert hidden("comm:web cpu:1", cpu=0).rule == "calm", "on another CPU"
+    assert hidden("pid:70").rule == "pinned"
+    assert hidden("cpu:0").rule == "few", "a filter by CPU hides no thread"
 
 
 ANY = "sudo schedtop activity"

@@ -77,7 +77,8 @@ class InterruptsPane(Pane[View]):
     def view_glance(self, view: View) -> Spans:
         table = view.frame.interrupts
         if table is None:
-            return [("not timed", "dim")]
+            recorded = bool(view.host.recorded_source) or view.frozen
+            return [("not timed", "dim"), *([] if recorded else [(" (", "dim"), ("I", "key"), (")", "dim")])]
         ids = [cpu for cpu in view.cpu_ids if cpu < table.cpus]
         return [(f"{percent(_ratio(table.chosen(ids), view.frame.interval_ns))} %", "text")]
 

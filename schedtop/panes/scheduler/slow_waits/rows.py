@@ -71,7 +71,7 @@ def _queues(context: WaitRows) -> list[str]:
 
 
 def _causes(context: WaitRows) -> list[str]:
-    return [steady(cause_words(row)) for row in context.rows]
+    return [steady(cause_words(row, brief=not context.tids)) for row in context.rows]
 
 
 NOTHING, QUOTA = "·", "its quota"

@@ -19,7 +19,7 @@ PANES_OF: Mapping[str, tuple[str, ...]] = {
         ("blocker", "wakeups", "turns", "queueing", "behind-rt", "behind-deadline", "lower-weight"), _PAIRS
     ),
     **dict.fromkeys(("mixed", "deadline-runtime", "rt-runtime", "pinned", "not-balanced", "idle-cpu"), _WAITS),
-    **dict.fromkeys(("sched-ext", "yield", "rare"), _WAITS),
+    **dict.fromkeys(("sched-ext", "yield", "rare", "left-out"), _WAITS),
     "starving": (TASKS,),
     "waiting": (TASKS,),
     "saturated": (CPUS, QUEUE, TASKS),

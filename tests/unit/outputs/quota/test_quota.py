@@ -34,7 +34,7 @@ def hog() -> Frame:
 def test_the_first_line_is_the_most_throttled_group_and_its_quota() -> None:
     lines = to_text(findings(hog())).splitlines()
     assert lines[0].startswith(f"{CGROUP} is throttled: quota 0.20 → 0.7")
-    assert lines[0].endswith(" to 0.93 would have removed 90 % of its throttled time")
+    assert lines[0].endswith(" to 0.93 CPUs would have removed 90 % of its throttled time")
     assert "host test" in lines[1] and "over 4.00 s" in lines[1]
 
 
