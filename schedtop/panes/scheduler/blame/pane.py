@@ -23,6 +23,7 @@ from schedtop.panes.scheduler.blame.rows import (
     Part,
     account,
     columns_for,
+    quota_part,
 )
 from schedtop.widgets.columns import Column, header_spans, row_lines
 from schedtop.widgets.keyed_table import KeyedTable
@@ -51,7 +52,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         "Took the CPU: the other preempted the victim; waited is the whole wait that began so, even if others "
         "ran then. share is of all waits that ended in the window. The faint lines at the end are the waits "
         "that no pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are "
-        "only summed up. g groups by process, cgroup, container or pid namespace."
+        "only summed up. Waits for a quota stand below, outside of the sum: no task held the CPU. g groups by process, cgroup, container or pid namespace."
     )
     SIGNS = (
         (
@@ -83,6 +84,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._account: Account | None = None
+        self._quota: Part | None = None
         self._shown: tuple[View | None, str, str] = (None, "", "")
         self._other: tuple[View | None, str, Account | None] = (None, "", None)
 
@@ -101,14 +103,14 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
 
     @property
     def page_rows(self) -> int:
-        return max(1, self.inner.height - 1 - len(self._rest()))
+        return max(1, self.inner.height - 1 - len(self._rest()) - bool(self._quota))
 
     @property
     def wanted_lines(self) -> int | None:
         if self._account is None:
             return None
         # Both ways to blame have about as many pairs.
-        return 2 * self.table_rows + len(self._account.rest) + 1 + EDGES
+        return 2 * self.table_rows + len(self._account.rest) + bool(self._quota) + 1 + EDGES
 
     def show(self, view: View) -> None:
         self.view = view
@@ -132,6 +134,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
                 self.selected_key = None
         self._shown = wanted
         self._account = account(view)
+        self._quota = quota_part(view) if self.inner.height >= FOOTED_HEIGHT else None
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 
     def view_glance(self, view: View) -> Spans:
@@ -144,10 +147,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         settings = view.settings
         title = self.keyed(TITLES[settings.blame], "blame-mode")
         self.set_title(self._detail(settings.group), self._sum_text(), title=title)
-        if not len(self._account.pairs) and not self._account.rest:
+        if not len(self._account.pairs) and not self._account.rest and not self._quota:
             return self.sentence(_empty_text(view))
         lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
-        lines += [self._rest_line(part) for part in self._rest()]
+        lines += [self._rest_line(part, "dim", share=True) for part in self._rest()]
+        lines += [self._rest_line(self._quota, "throttled", share=False)] if self._quota else []
         return [*lines, *self._other_lines(view, self.inner.height - len(lines) - 1)]
 
     def _other_lines(self, view: View, room: int) -> Sequence[Spans]:
@@ -178,18 +182,18 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         """The lines below the pairs: each reason where there is room, else one, else none."""
         if self._account is None or not self._account.rest or self.inner.height < FOOTED_HEIGHT:
             return ()
-        room = self.inner.height - 1 - len(self._account.pairs)
+        room = self.inner.height - 1 - len(self._account.pairs) - bool(self._quota)
         if self.inner.height >= EXPANDED_HEIGHT or room >= len(self._account.rest):
             return self._account.rest
         return (Part("not attributed", self._account.rest_ns),)
 
-    def _rest_line(self, part: Part) -> Spans:
-        """The reason under the names, its time and share under those of the pairs."""
-        total = self._account.total_ns if self._account else 0
-        cells = {"waited": format_ns(part.ns), "share %": percent(part.ns / total if total > 0 else None)}
+    def _rest_line(self, part: Part, style: str, *, share: bool) -> Spans:
+        """The reason under the names, its time, and the share that it has of the sum, under those of the pairs."""
+        total = self._account.total_ns if self._account and share else 0
+        cells = {"waited": format_ns(part.ns), "share %": percent(part.ns / total) if total > 0 else "-"}
         texts = [fit(cells.get(column.header, ""), width, right=True) for column, width in self.placed]
         names = [width for _, width in self.placed[:2]]
-        return [(" ".join([fit(part.words, sum(names) + 1), *texts[2:]]), "dim")]
+        return [(" ".join([fit(part.words, sum(names) + 1), *texts[2:]]), style)]
 
     def _sum_text(self) -> str:
         if self._account is None:

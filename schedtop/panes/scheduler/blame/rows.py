@@ -12,6 +12,7 @@ from schedtop.history.view import View
 from schedtop.model.groups import FIRST_INTERRUPT_ID, group_pairs
 from schedtop.model.rows import Rows, take_rows, text
 from schedtop.model.sched_class import treatments
+from schedtop.model.waits import Explanation, explanations
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
@@ -72,6 +73,14 @@ def account(view: View, blame: str = "") -> Account:
     last = "not counted yet" if blame == "blocker" else "short, given away, or not known"
     rest = tuple(part for part in (*parts, Part("hidden tasks", hidden), Part(last, left)) if part.ns > 0)
     return Account(pairs, rest, total, max(0, total - in_pairs))
+
+
+def quota_part(view: View) -> Part | None:
+    """What slow waits had to wait for a quota: no task held the CPU, and it is no part of the run delay."""
+    rows = view.slow_waits[explanations(view.slow_waits) == Explanation.THROTTLED]
+    # Where it is inferred, no part of the wait is known to be another's.
+    ns = int(np.where(rows["throttled_ns"] > 0, rows["throttled_ns"], rows["wait_ns"]).sum())
+    return Part("besides: waits for a quota", ns) if ns else None
 
 
 def _not_blocked(view: View) -> tuple[Part, ...]:

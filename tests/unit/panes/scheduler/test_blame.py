@@ -14,6 +14,7 @@ from schedtop.model.counts import Attribution
 from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame
 from schedtop.model.rows import GROUPS, PAIR_DTYPE
+from schedtop.model.waits import CAUSES
 from schedtop.panes.scheduler.blame.pane import BlamePane
 from schedtop.panes.scheduler.blame.rows import FIELDS, account
 from tests.unit.panes.conftest import MakeView
@@ -78,6 +79,29 @@ def test_the_order_is_that_of_time_or_of_count(make_view: MakeView) -> None:
     assert (np.diff(by_time["blocked_ns"]) <= 0).all()
     by_count = account(make_view(settings=ViewSettings(pair_sort="count", blame="preemptor"))).pairs
     assert (np.diff(by_count["preemptions"]) <= 0).all()
+
+
+def throttled(frame: Frame) -> Frame:
+    """The first two slow waits are for a quota: all of the first, and a millisecond of the second."""
+    rows = frame.slow_waits.copy()
+    rows["cause"][:2], rows["evidence"][:2] = CAUSES.index("throttled"), 0
+    rows["wait_ns"][:2], rows["throttled_ns"][:2] = 5_000_000, (0, 1_000_000)
+    rows["cause"][2:] = CAUSES.index("preemption")
+    return replace(frame, slow_waits=rows)
+
+
+async def test_waits_for_a_quota_stand_outside_of_the_sum(make_view: MakeView) -> None:
+    pane = BlamePane()
+    async with OnePane(pane).run_test(size=(80, 24)) as pilot:
+        view = make_view(change=throttled)
+        pane.show(view)
+        await pilot.pause()
+        assert account(view).total_ns == account(make_view()).total_ns
+        (line,) = [line for line in text(pilot.app).splitlines() if "for a quota" in line]
+        assert re.search("besides: waits for a quota +6.00 ms +-", line)
+        pane.show(make_view(change=lambda frame: replace(frame, slow_waits=frame.slow_waits[:0])))
+        await pilot.pause()
+        assert "for a quota" not in text(pilot.app)
 
 
 @pytest.mark.parametrize("blame", FIELDS)
