@@ -620,7 +620,7 @@ def test_a_timers_wakeup_names_no_waker_and_a_tasks_does(watch, front_end) -> No
         Role("sleeper", "while True: time.sleep(0.001); burn(3)"),
     ]
     seconds = 2 if load_share() == 1 else 12
-    for take in played(roles, seconds, lambda _: watch(front_end, NS_PER_MS)):
+    for take in played(roles, seconds, lambda _: watch(front_end, NS_PER_MS // 10)):
         with take:
             rows, called = (waits[waits["kind"] == WAKEUP] for waits in map(take.waits, ("sleeper", "callee")))
             called = called[called["waker_tid"] != os.getpid()]  # which sends them off
