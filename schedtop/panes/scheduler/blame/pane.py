@@ -52,7 +52,8 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         "Took the CPU: the other preempted the victim; waited is the whole wait that began so, even if others "
         "ran then. share is of all waits that ended in the window. The faint lines at the end are the waits "
         "that no pair stands for, so that the sum (Σ) is exactly all of them. Waits shorter than 100 µs are "
-        "only summed up. Waits for a quota stand below, outside of the sum: no task held the CPU. g groups by process, cgroup, container or pid namespace."
+        "only summed up. Waits for a quota stand below, outside of the sum: no task held the CPU. g groups by "
+        "process, cgroup, container or pid namespace."
     )
     SIGNS = (
         (

@@ -99,8 +99,8 @@ class OverTimePane(Pane[View]):
     PARTS = ("latency",)
     READING = (
         "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), "
-        "the more waits in a cell the denser it is; below the frame stands how many. ━ is the median (p50), ═ "
-        "the 99th percentile, ≡ both; under them the ground is as bright as the cell is dense. ▶ and the "
+        "the more waits in a cell the brighter it is (with few colours, the denser); below the frame stands how "
+        "many. ━ is the median (p50), ═ the 99th percentile, ≡ both, over the shade of their cell. ▶ and the "
         "dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
         "◆ are waits for a quota, or of a real-time task for its limit: they are not in the histogram, nor in "
         "max. Click on a column, or Space and then ← →: all panes show that interval, and ▲ marks it (├─▲ the "
