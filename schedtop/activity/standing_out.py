@@ -93,7 +93,7 @@ def _of_processes(rows: Rows, interval_ns: int) -> Iterator[StandingOut]:
             yield _share(kind, rows[at], int(rows[field][at]), interval_ns, what)
     for kind, field, what in (
         ("major_faults", "major_faults", "major faults: memory is read from the disk"),
-        ("tcp_failures", "tcp_failures", "connects that come to nothing"),
+        ("tcp_failures", "tcp_failures", "failed connects"),
         ("system_calls", "syscalls", "system calls"),
     ):
         for at in _beyond(rows[field], LIMITS[kind] * seconds):

@@ -310,15 +310,20 @@ def _regions(rows: Sequence[int], width: int) -> list[Region]:
     return regions
 
 
+def has_shades(theme: Mapping[str, str]) -> bool:
+    """Whether weaker colours can be made of those of a theme: not of the terminal's own."""
+    return not theme["background"].startswith("ansi_")
+
+
 def _style(name: str, theme: Mapping[str, str]) -> Style:
     """One of STYLES in the colours of a theme, to be put over the widget's own.
 
-    `NAME-shade-N` is the N-th shade of one: a cell that is full of a weaker colour, whatever its character. With the
-    terminal's own colours, of which no weaker ones can be made, it is the one itself, and the character is seen.
+    `NAME-shade-N` is the N-th shade of one: a cell that is full of a weaker colour, whatever its character. Where there
+    are none, it is the one itself, and the character is seen.
     """
     name, _, level = name.partition(_SHADE)
     foreground, background, text = LOOKS[name]
-    if level and not theme[foreground].startswith("ansi_"):
+    if level and has_shades(theme):
         share = SHADE_SHARES[int(level) - 1]
         shade = Color.parse(theme["background"]).blend(Color.parse(theme[foreground]), share).rich_color
         return Style.from_color(shade, shade)

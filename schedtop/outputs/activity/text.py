@@ -188,6 +188,6 @@ def _trouble(activity: Activity) -> list[str]:
     ]
     return [
         *(f"note: {note}" for note in activity.host.notes),
-        *(f"not told: {part}: {why}" for part, why in activity.unavailable.items()),
+        *(f"not available: {part}: {why}" for part, why in activity.unavailable.items()),
         *(["lost: " + ", ".join(lost)] if lost else []),
     ]

@@ -38,7 +38,7 @@ def trouble(paths: Paths) -> list[str]:
             "it from"
         )
     if capture.refused_places:
-        found.append(f"refused: {capture.refused_places:,} stacks of tasks of which the kernel gives none")
+        found.append(f"refused: {capture.refused_places:,} stacks that the kernel does not give")
     for what, many in (
         ("episodes were not walked, for lack of time", paths.not_walked),
         ("spans of which nothing or too little is known: a switch was lost or not seen", paths.unclear),

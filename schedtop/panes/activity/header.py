@@ -82,7 +82,7 @@ def loss_words(activity: Activity) -> str:
 def _untold(activity: Activity) -> str:
     """What this kernel cannot tell; the help says why."""
     names = [*activity.unavailable]
-    return f"not told: {', '.join(names)} (?)" if names else ""
+    return f"not available: {', '.join(names)} (?)" if names else ""
 
 
 def _sums(view: ActivityView) -> list[Spans]:

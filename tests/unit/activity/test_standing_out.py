@@ -46,7 +46,7 @@ def failing(name: str, **errors: int) -> Call:
             {"major_faults": 120},
             "pg_dump (10): 120 major faults a second: memory is read from the disk",
         ),
-        ("tcp_failures", {"tcp_failures": 12}, "pg_dump (10): 12 connects that come to nothing a second"),
+        ("tcp_failures", {"tcp_failures": 12}, "pg_dump (10): 12 failed connects a second"),
         ("retransmits", {"tcp_retransmits": 14}, "retransmits 14/s by pg_dump (10)"),
         ("system_calls", {"syscalls": 800_000}, "pg_dump (10): 800k system calls a second"),
     ],

@@ -68,7 +68,7 @@ async def test_titles_name_the_keys_that_change_what_they_say() -> None:
         def title(name: str) -> str:
             return str(dashboard.pane_layout.pane_named(name).border_title)
 
-        await until(pilot, lambda: title("tasks").endswith("by run delay (s)"))
+        await until(pilot, lambda: title("tasks").endswith("sorted (s) by run delay"))
         assert title("slow-waits") == "Slow waits · 4 over 5 ms (+ -) · slowest first", "s acts on the focused pane"
         await to_pane(pilot, "blame")
         await until(pilot, lambda: title("blame") == "Blame: who held the CPU (b)")

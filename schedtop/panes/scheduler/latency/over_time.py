@@ -38,7 +38,7 @@ from schedtop.panes.scheduler.latency.pane import scope
 from schedtop.panes.scheduler.latency.throttled import ThrottledWaits, longest_in, throttled_ns, throttled_words
 from schedtop.panes.time_columns import Placed, TimeColumns, is_moment, with_cursor
 from schedtop.widgets.bars import bars
-from schedtop.widgets.canvas import surface_of
+from schedtop.widgets.canvas import has_shades, surface_of
 from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, shades_of, styled
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, spans_width, whole_parts
@@ -99,9 +99,9 @@ class OverTimePane(Pane[View]):
     PARTS = ("latency",)
     READING = (
         "Every wait for a CPU of the last minutes: time to the right, longer waits higher up (logarithmic), "
-        "the more waits in a cell the brighter it is (with few colours, the denser); below the frame stands how "
-        "many. ━ is the median (p50), ═ the 99th percentile, ≡ both, over the shade of their cell. ▶ and the "
-        "dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
+        "the more waits in a cell the stronger its colour (with few colours the denser it is); below the frame "
+        "stands how many. ━ is the median (p50), ═ the 99th percentile, ≡ both, over the shade of their cell. ▶ and "
+        "the dotted line are the threshold of slow waits, at which a row begins; all above it has another colour. "
         "◆ are waits for a quota, or of a real-time task for its limit: they are not in the histogram, nor in "
         "max. Click on a column, or Space and then ← →: all panes show that interval, and ▲ marks it (├─▲ the "
         "window of w). x shows more time in each column. Old intervals that were put together to save room are "
@@ -267,11 +267,9 @@ class OverTimePane(Pane[View]):
 
     def _set_titles(self, view: View) -> None:
         detail = " · ".join(text for text in (scope(view), self.time.scale_words) if text)
-        limits = [
-            f"{shade} {format_count(limit)}"
-            for shade, limit in zip(SHADES[1:], shade_limits(self._factor), strict=True)
-        ]
-        legend = "  ".join(limits) + "+ waits"
+        limits = [format_count(limit) for limit in shade_limits(self._factor)]
+        signs = ["faint", *[""] * (SHADE_LEVELS - 2), "full"] if has_shades(self.app.theme_variables) else SHADES[1:]
+        legend = "  ".join(f"{sign} {limit}".strip() for sign, limit in zip(signs, limits, strict=True)) + "+ waits"
         room = self.size.width - TITLE_FRAME
         texts = (
             f"{legend} a cell",

@@ -88,7 +88,9 @@ def _blockers(context: WaitRows) -> list[str]:
         if throttled_ns > 0:
             blockers = sorted([*blockers, (QUOTA, throttled_ns)], key=lambda blocker: -blocker[1])
         texts.append(_blocker_text(wait_ns, covered_ns, blockers))
-    return [QUOTA if own and words == NOTHING else words for own, words in zip(quota.tolist(), texts, strict=True)]
+    return [
+        f" {QUOTA}" if own and words == NOTHING else words for own, words in zip(quota.tolist(), texts, strict=True)
+    ]
 
 
 def blockers_of(row: np.void, *, tids: bool = True) -> list[tuple[str, int]]:

@@ -112,6 +112,9 @@ class StealPane(Pane[View]):
         else:
             lines = [*self._short_lines(view, width), *_worst_line(view, width), *notes]
         shown = max(0, height - len(lines))
+        if below and shown < count:
+            # No room for an empty line.
+            below, count = below[1:], count - 1
         self.total_rows = count
         self.top = max(0, min(self.top, count - shown))
         more = self.top + shown < count

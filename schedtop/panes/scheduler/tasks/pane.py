@@ -135,7 +135,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
         count = f"{len(view.tasks)}{filtered}"
         if self._kind != "thread" and self.rows is not None:
             count = self.keyed(f"{count} by {self._kind}: {len(self.rows)}", "group")
-        self.set_title(f"{count} · {self.keyed(f'by {words}', 'sort')}", self.position_text())
+        self.set_title(f"{count} · {self.keyed('sorted', 'sort')} by {words}", self.position_text())
         lines: list[Spans] = list(self.table_lines())
         if not len(view.tasks):
             lines.extend(self.sentence(_empty_text(view)))

@@ -76,7 +76,7 @@ KEYS: Sequence[BindingType] = (
         shown=True,
     ),
     key("P", "path", "Path", "The path of the selected process or thread: what it waits for, across tasks"),
-    key("x", "anew", "Anew", "Forgets what was counted: attaches anew"),
+    key("x", "anew", "Reset", "Starts over: forgets what was counted"),
     key("q,f10,a", "close", "Close at once", "Closes the screen", name="quit"),
 )
 

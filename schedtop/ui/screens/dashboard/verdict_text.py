@@ -30,4 +30,4 @@ def verdict_lines(verdict: Verdict, width: int) -> Iterable[Spans]:
         yield [("What to do", "key")]
         yield from paragraph(steady(verdict.action), width)
     yield []
-    yield from paragraph(f"rule: {steady(verdict.rule)} · of the window and the filter that are shown", width, "dim")
+    yield from paragraph(f"rule: {steady(verdict.rule)} · for the window and the filter shown", width, "dim")

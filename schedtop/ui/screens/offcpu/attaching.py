@@ -29,10 +29,10 @@ class Attaching:
     """What is measured: waits of at least `min_ns`, and `wakers` with or without stacks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter waits: attaches anew"),
-        key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every wait: attaches anew"),
-        key("W", "waker_stacks", "Wakers", "Wakers with stacks, or names alone (cheaper): attaches anew"),
-        key("x", "anew", "Anew", "Forgets what was measured: attaches anew", shown=True),
+        key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter waits: starts over"),
+        key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every wait: starts over"),
+        key("W", "waker_stacks", "Wakers", "Wakers with stacks, or names alone (cheaper): starts over"),
+        key("x", "anew", "Reset", "Starts over: forgets what was measured", shown=True),
     ]
 
     def __init__(

@@ -67,7 +67,7 @@ KEYS: Sequence[BindingType] = (
     ),
     key("question_mark,f1", "help", "Help", "This help", shown=True),
     key("space", "freeze", "Freeze", "Freezes and thaws the screen; recording goes on", shown=True),
-    key("p", "process", "Process", "From the thread to its whole process, and back: attaches anew", shown=True),
+    key("p", "process", "Process", "From the thread to its whole process, and back: starts over", shown=True),
     key(
         "v",
         "verdict",
@@ -76,10 +76,10 @@ KEYS: Sequence[BindingType] = (
         name="verdict",
         shown=True,
     ),
-    key("x", "anew", "Anew", "Forgets what was recorded: attaches anew", shown=True),
-    key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter episodes: attaches anew"),
-    key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every episode: attaches anew"),
-    key("I", "interrupts", "Interrupts", "Names interrupts, and what they took, or no longer: attaches anew"),
+    key("x", "anew", "Reset", "Starts over: forgets what was recorded", shown=True),
+    key("plus,equals_sign", "minimum(1)", "Minimum up", "Leaves out shorter episodes: starts over"),
+    key("minus,underscore", "minimum(-1)", "Minimum down", "Down to every episode: starts over"),
+    key("I", "interrupts", "Interrupts", "Names interrupts, and what they took, or no longer: starts over"),
     key("q,f10,P", "close", "Close at once", "Closes the screen", name="quit"),
 )
 

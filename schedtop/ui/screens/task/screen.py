@@ -76,7 +76,7 @@ KEYS: Sequence[BindingType] = (
         shown=True,
     ),
     key("w", "window", "Window", "Numbers since the task view was opened, or of 1 s, 10 s, 60 s", shown=True),
-    key("x", "anew", "Anew", "Begins its counts anew", shown=True),
+    key("x", "anew", "Reset", "Starts its counts over", shown=True),
     key("p", "process", "Process", "From a thread to its whole process", shown=True),
     key("P", "path", "Path", "Its path: what it waits for, across tasks; in Threads of the selected one", shown=True),
     key("question_mark,f1", "help", "Help", "This help", shown=True),
@@ -234,10 +234,10 @@ class TaskScreen(AttachedScreen[TaskFrame]):
     def action_anew(self) -> None:
         """Begins the counts anew."""
         if self._source is None:
-            self.notify("a recording has no counts of its own to begin anew", timeout=4)
+            self.notify("a recording has no counts of its own to start over", timeout=4)
             return
         self.scenes.begin_anew()
-        self.notify("its counts begin anew", timeout=2)
+        self.notify("its counts start over", timeout=2)
         self.show_scene()
 
     # Around it.

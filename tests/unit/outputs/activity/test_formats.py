@@ -169,7 +169,7 @@ def test_text_shows_rows_calls_changes_and_loss(by: str) -> None:
     assert "read" in text and "EAGAIN 1" in text
     assert "SYN_SENT  ESTABLISHED      4" in text
     assert "lost: events untracked: 2" in text
-    assert "not told: fault time: no function" in text
+    assert "not available: fault time: no function" in text
 
 
 def test_text_of_one_part_has_only_its_columns() -> None:

@@ -115,7 +115,7 @@ def test_losses_and_limits_are_told_in_every_form_that_people_read() -> None:
         "40 events",
         "3 events",
         "2 stacks",
-        "5 stacks of tasks",
+        "5 stacks that the kernel does not give",
         "unknown: 40 events were lost",
     ):
         assert words in text

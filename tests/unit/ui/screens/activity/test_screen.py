@@ -126,7 +126,7 @@ async def test_numbers_are_rates_of_the_second() -> None:
         # 101 % of 79,900 calls, a second of both threads.
         (nginx,) = [line for line in lines(pilot.app)[3:] if " nginx " in line]
         assert "80.7k" in nginx and "1100" in nginx and "socket 100 %" in nginx and "412" in nginx
-        assert "not told: kernel faults" in shown
+        assert "not available: kernel faults" in shown
         assert "SYN_RECV" in shown and "1363" in shown
         assert "ETIMEDOUT 1111" in shown
 

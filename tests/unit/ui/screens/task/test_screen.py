@@ -427,7 +427,7 @@ async def test_task_screen_without_a_kernel_shows_only_the_history() -> None:
         await opened(pilot, source, None, "down", "enter")
         await shown(pilot, "FROM THE RECORDING")
         assert text(pilot.app).count("available live only") == 1
-        assert "x Anew" not in text(pilot.app)
+        assert "x Reset" not in text(pilot.app)
         assert "history: ran" in text(pilot.app) and "had its CPU" in text(pilot.app)
         await pilot.press("x")
         await shown(pilot, "no counts of its own")
@@ -510,7 +510,7 @@ async def test_help_names_its_keys() -> None:
         await pilot.press("question_mark")
         await shown(pilot, "ran, waited: shares of the span")
         await pilot.press("left", "left")
-        await shown(pilot, "Begins its counts anew")
+        await shown(pilot, "Starts its counts over")
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, TaskScreen)
 
