@@ -38,7 +38,7 @@ class SlowWaits:
     @property
     def enough(self) -> bool:
         """Whether there are enough to speak of a cause."""
-        return not self.by_chance and (len(self.rows) >= FEW_SLOW or self.load >= LITTLE_LOAD)
+        return not self.by_chance and is_enough(len(self.rows), self.load)
 
     @property
     def total_ns(self) -> int:
@@ -60,6 +60,11 @@ class SlowWaits:
     def largest_is(self, explanation: Explanation) -> bool:
         """Whether no other explanation has more of the time, be it the main one or not."""
         return self.weights.get(explanation, 0) >= max(self.weights.values(), default=1)
+
+
+def is_enough(count: int, load: float) -> bool:
+    """Whether so many slow waits, of so many tasks on average, have a common cause to speak of."""
+    return count >= FEW_SLOW or load >= LITTLE_LOAD
 
 
 def slow_waits(view: View) -> SlowWaits:

@@ -19,8 +19,14 @@ _CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 
 
 def shades_of(look: str) -> tuple[str, ...]:
-    """The names of a look's shades, from none of it to most; see `canvas.look`."""
+    """The names of a look's shades, from none of it to most (`canvas.SHADE_SHARES`)."""
     return (look, *(f"{look}-shade-{level}" for level in range(1, SHADE_LEVELS + 1)))
+
+
+def shaded(levels: npt.NDArray[np.integer], look: str, none: str = " ") -> list[Span]:
+    """A line of cells by how much of a look each has, 0 to SHADE_LEVELS; `none`: the character of those without."""
+    glyphs = np.where(levels > 0, SHADES[levels], none)
+    return styled(glyphs[np.newaxis], levels[np.newaxis], shades_of(look))[0]
 
 
 def text_of(glyphs: npt.NDArray[np.str_]) -> str:

@@ -162,6 +162,8 @@ class Painter:
         self, runs: list[tuple[int, int]], texts: Sequence[str], inks: Sequence[Ink]
     ) -> list[tuple[int, int]]:
         """The runs as they are, or, where they have many pieces, pieces of one style after each other."""
+        if sum(end - start for start, end in runs) < MANY_PIECES:
+            return runs
         pieces: dict[Ink, list[tuple[int, int]]] = {self._pen: []}
         count = 0
         for start, end in runs:

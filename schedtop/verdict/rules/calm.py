@@ -10,10 +10,11 @@ from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
 from schedtop.model.rows import TASK_DTYPE, Rows, take_rows
 from schedtop.verdict.facts import Facts
-from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, QUIET_NS
+from schedtop.verdict.limits import QUIET_NS
 from schedtop.verdict.parts import victims_of
 from schedtop.verdict.phrases import counted
 from schedtop.verdict.rule import Finding
+from schedtop.verdict.slow import is_enough
 from schedtop.verdict.wait import explain
 from schedtop.verdict.words import (
     context_words,
@@ -47,7 +48,7 @@ def left_out(f: Facts) -> Finding | None:
     if shown := f.view.settings.shown_filter.cpus:
         here &= np.isin(waits["cpu"], shown)
     rows = take_rows(waits, np.flatnonzero(here))
-    if len(rows) < FEW_SLOW and int(rows["wait_ns"].sum()) < LITTLE_LOAD * f.frame.interval_ns:
+    if not is_enough(len(rows), int(rows["wait_ns"].sum()) / max(1, f.frame.interval_ns)):
         return None
     most = victims_of(rows)[0]
     own = take_rows(rows, np.flatnonzero(rows["tid"] == most.tid))

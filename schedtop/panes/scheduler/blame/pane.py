@@ -104,14 +104,14 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
 
     @property
     def page_rows(self) -> int:
-        return max(1, self.inner.height - 1 - len(self._rest()) - bool(self._quota))
+        return max(1, self.inner.height - 1 - len(self._rest()) - len(self._besides))
 
     @property
     def wanted_lines(self) -> int | None:
         if self._account is None:
             return None
         # Both ways to blame have about as many pairs.
-        return 2 * self.table_rows + len(self._account.rest) + bool(self._quota) + 1 + EDGES
+        return 2 * self.table_rows + len(self._account.rest) + len(self._besides) + 1 + EDGES
 
     def show(self, view: View) -> None:
         self.view = view
@@ -135,7 +135,7 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
                 self.selected_key = None
         self._shown = wanted
         self._account = account(view)
-        self._quota = quota_part(view) if self.inner.height >= FOOTED_HEIGHT else None
+        self._quota = quota_part(view)
         self.set_rows(self._account.pairs, view.settings.pair_sort)
 
     def view_glance(self, view: View) -> Spans:
@@ -148,11 +148,11 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         settings = view.settings
         title = self.keyed(TITLES[settings.blame], "blame-mode")
         self.set_title(self._detail(settings.group), self._sum_text(), title=title)
-        if not len(self._account.pairs) and not self._account.rest and not self._quota:
+        if not len(self._account.pairs) and not self._account.rest and not self._besides:
             return self.sentence(_empty_text(view))
         lines: list[Spans] = list(self.table_lines())[: 1 + self.page_rows]
-        lines += [self._rest_line(part, "dim", share=True) for part in self._rest()]
-        lines += [self._rest_line(self._quota, "throttled", share=False)] if self._quota else []
+        lines += [self._rest_line(part, self._account.total_ns, "dim") for part in self._rest()]
+        lines += [self._rest_line(part, 0, "throttled") for part in self._besides]
         return [*lines, *self._other_lines(view, self.inner.height - len(lines) - 1)]
 
     def _other_lines(self, view: View, room: int) -> Sequence[Spans]:
@@ -183,15 +183,19 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
         """The lines below the pairs: each reason where there is room, else one, else none."""
         if self._account is None or not self._account.rest or self.inner.height < FOOTED_HEIGHT:
             return ()
-        room = self.inner.height - 1 - len(self._account.pairs) - bool(self._quota)
+        room = self.inner.height - 1 - len(self._account.pairs) - len(self._besides)
         if self.inner.height >= EXPANDED_HEIGHT or room >= len(self._account.rest):
             return self._account.rest
         return (Part("not attributed", self._account.rest_ns),)
 
-    def _rest_line(self, part: Part, style: str, *, share: bool) -> Spans:
-        """The reason under the names, its time, and the share that it has of the sum, under those of the pairs."""
-        total = self._account.total_ns if self._account and share else 0
-        cells = {"waited": format_ns(part.ns), "share %": percent(part.ns / total) if total > 0 else "-"}
+    @property
+    def _besides(self) -> Sequence[Part]:
+        """The line below these, where there is room for it: what is no part of the sum."""
+        return (self._quota,) if self._quota and self.inner.height >= FOOTED_HEIGHT else ()
+
+    def _rest_line(self, part: Part, total: int, style: str) -> Spans:
+        """The reason under the names, its time, and its share of a total (0: of none), under those of the pairs."""
+        cells = {"waited": format_ns(part.ns), "share %": percent(part.ns / total if total > 0 else None)}
         texts = [fit(cells.get(column.header, ""), width, right=True) for column, width in self.placed]
         names = [width for _, width in self.placed[:2]]
         return [(" ".join([fit(part.words, sum(names) + 1), *texts[2:]]), style)]

@@ -16,7 +16,7 @@ from schedtop.panes.scheduler.cpus.order import full_text
 from schedtop.panes.scheduler.cpus.trend import MEASURES, Measure, Values, next_measure
 from schedtop.panes.time_columns import Placed, TimeColumns, with_cursor
 from schedtop.widgets.bars import tall_bars
-from schedtop.widgets.glyphs import SHADE_LEVELS, SHADES, shades_of, styled
+from schedtop.widgets.glyphs import SHADE_LEVELS, shaded
 from schedtop.widgets.parts import keys_of, made_of
 from schedtop.widgets.strips import Span, Spans, fit
 
@@ -173,8 +173,8 @@ class CpuStripsPane(Pane[View]):
         """The lines of one CPU: its strip, or bars several lines high with the numbers beside the lowest."""
         if tall == 1:
             known = np.where(np.isnan(shares), 0, shares)
-            levels = np.minimum(np.ceil(known * SHADE_LEVELS - 1e-9), SHADE_LEVELS).astype(int)[np.newaxis]
-            parts = styled(SHADES[levels], levels, shades_of(measure.style))
+            levels = np.minimum(np.ceil(known * SHADE_LEVELS - 1e-9), SHADE_LEVELS).astype(int)
+            parts = [shaded(levels, measure.style)]
         else:
             # An eighth of a line stays free above a full bar, so that neighbours are told apart.
             bars = tall_bars(np.where(np.isnan(shares), 0, shares) * (1 - 1 / (8 * tall)), tall)

@@ -77,8 +77,7 @@ class InterruptsPane(Pane[View]):
     def view_glance(self, view: View) -> Spans:
         table = view.frame.interrupts
         if table is None:
-            recorded = bool(view.host.recorded_source) or view.frozen
-            return [("not timed", "dim"), *([] if recorded else [(" (", "dim"), ("I", "key"), (")", "dim")])]
+            return [("not timed", "dim"), *([] if _is_past(view) else [(" (", "dim"), ("I", "key"), (")", "dim")])]
         ids = [cpu for cpu in view.cpu_ids if cpu < table.cpus]
         return [(f"{percent(_ratio(table.chosen(ids), view.frame.interval_ns))} %", "text")]
 
@@ -86,8 +85,7 @@ class InterruptsPane(Pane[View]):
         table = view.frame.interrupts
         if table is None:
             self.set_title()
-            recorded = bool(view.host.recorded_source) or view.frozen
-            return self.sentence("interrupts were not timed at this time" if recorded else NOT_TIMED)
+            return self.sentence("interrupts were not timed at this time" if _is_past(view) else NOT_TIMED)
         width, height = self.inner
         interval_ns = view.frame.interval_ns
         ids = [cpu for cpu in view.cpu_ids if cpu < table.cpus]
@@ -125,6 +123,11 @@ def _placed_sources(width: int) -> Placed[SourceRows]:
 @lru_cache(4)
 def _placed_cpus(width: int) -> Placed[CpuRows]:
     return place(CPU_COLUMNS, width, air_most=2)
+
+
+def _is_past(view: View) -> bool:
+    """Whether it is too late to time what is shown."""
+    return bool(view.host.recorded_source) or view.frozen
 
 
 def _ratio(some: InterruptTable, interval_ns: int) -> float:
