@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.capture.events import GONE, MIGRATE, PREEMPTED, SWITCH, WAKEUP_NEW, Capture
-from schedtop.model.rows import Rows
+from schedtop.capture.parts import Parted, distinct, parts_for
+from schedtop.model.rows import Rows, copy_rows, join_rows, rows_where, take_many, take_rows
 
 Flags = npt.NDArray[np.bool_]
 
@@ -68,26 +71,65 @@ class Slices:
 
 def slices_of(capture: Capture) -> Slices:
     """The slices of a capture; what is open at its end ends there."""
-    switches = capture.events[capture.events["kind"] == SWITCH]
-    found = [_runs_of_cpu(capture, switches, cpu) for cpu in capture.cpus]
-    runs = np.concatenate([runs for runs, _ in found]) if found else np.empty(0, RUN_DTYPE)
-    states = _states(capture, switches, runs)
-    return Slices(runs[runs["tid"] > 0], states, sum(unseen for _, unseen in found))
+    changes = Changes(capture)
+    return Slices(changes.runs, changes.states(0), changes.unseen_switches)
+
+
+class Changes:
+    """The runs of a capture, and what changed the states of its tasks: those are made for some tasks at a time."""
+
+    def __init__(self, capture: Capture, most_rows: int | None = None, breathe: Callable[[], object] = keep_on) -> None:
+        """`most_rows`: the tasks are in as many parts as make about that many rows each; `None`: all in one.
+        `breathe` is called in between."""
+        self._end_ns, self._breathe = capture.end_ns, breathe
+        kinds = np.ascontiguousarray(capture.events["kind"])
+        switches = take_many(capture.events, np.flatnonzero(kinds == SWITCH), breathe)
+        found = []
+        for cpu in capture.cpus:
+            found.append(_runs_of_cpu(capture, switches, cpu, breathe))
+            breathe()
+        runs = join_rows([runs for runs, _ in found]) if found else np.empty(0, RUN_DTYPE)
+        self.runs = rows_where(runs, runs["tid"] > 0)
+        self.unseen_switches = sum(unseen for _, unseen in found)
+        breathe()
+        known = rows_where(runs, runs["end_ns"] > runs["start_ns"])
+        breathe()
+        woken = take_many(capture.events, np.flatnonzero((kinds > SWITCH) & (kinds <= WAKEUP_NEW)), breathe)
+        breathe()
+        self._few = join_rows((_interrupted(capture, known), _taken_offline(capture, runs)))
+        self.parts = parts_for(len(known) + len(switches) + len(woken), most_rows)
+        self._parted = []
+        for rows in (known, switches, woken):
+            self._parted.append(Parted(rows, self.parts, breathe))
+            breathe()
+
+    def tids(self) -> list[int]:
+        """The tasks that have changes, idle among them."""
+        tids: list[int] = distinct([parted.rows["tid"] for parted in self._parted], self._breathe).tolist()
+        return tids
+
+    def states(self, part: int) -> Rows:
+        """The states of the tasks of a part, by task and time."""
+        few = rows_where(self._few, self._few["tid"] % self.parts == part) if self.parts > 1 else self._few
+        runs, switches, woken = (rows.part(part) for rows in self._parted)
+        return _states(runs, switches, woken, few, self._end_ns)
 
 
 def unseen_switches(capture: Capture) -> int:
     """That of `Slices` alone, which takes a fraction of their time."""
-    switches = capture.events[capture.events["kind"] == SWITCH]
+    switches = rows_where(capture.events, capture.events["kind"] == SWITCH)
     return sum(_runs_of_cpu(capture, switches, cpu)[1] for cpu in capture.cpus)
 
 
-def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]:
+def _runs_of_cpu(
+    capture: Capture, switches: Rows, cpu: int, breathe: Callable[[], object] = keep_on
+) -> tuple[Rows, int]:
     """The tasks that held a CPU, idle among them, and how many switches were not seen.
 
     Each switch ends what ran before it and begins what runs after. What ran before the first one ran since the start;
     without any switch it is what was asked for.
     """
-    rows = switches[switches["seen_on"] == cpu]
+    rows = take_many(switches, np.flatnonzero(switches["seen_on"] == cpu), breathe)
     if not len(rows):
         had = capture.unswitched.get(cpu)
         return np.array([(capture.start_ns, capture.end_ns, had[0], cpu, had[1])] if had else [], RUN_DTYPE), 0
@@ -96,13 +138,18 @@ def _runs_of_cpu(capture: Capture, switches: Rows, cpu: int) -> tuple[Rows, int]
     after["end_ns"] = np.append(rows["time_ns"][1:], capture.end_ns)
     first = np.array([(capture.start_ns, rows["time_ns"][0], rows["tid"][0], cpu, rows["prio"][0])], RUN_DTYPE)
     after["cpu"] = cpu
-    runs = np.concatenate((first, after))
+    breathe()
+    runs = join_rows((first, after))
     unseen = runs["tid"][:-1] != rows["tid"]
+    breathe()
     after_losses = _cut_at_losses(runs, rows, capture.losses[capture.losses["cpu"] == cpu], unseen)
     late = _unseen_runs(capture, runs[:-1], rows, unseen)
     if _is_stopper(capture, runs["tid"][-1]):
         runs["end_ns"][-1] = runs["start_ns"][-1]
-    return np.sort(np.concatenate((runs, after_losses, late)), order="start_ns"), int(unseen.sum())
+    breathe()
+    runs = join_rows((runs, after_losses, late))
+    breathe()
+    return take_many(runs, np.argsort(runs["start_ns"], kind="stable"), breathe), int(unseen.sum())
 
 
 def _cut_at_losses(runs: Rows, rows: Rows, gaps: Rows, unseen: Flags) -> Rows:
@@ -130,8 +177,10 @@ def _unseen_runs(capture: Capture, before: Rows, rows: Rows, unseen: Flags) -> R
     Some guest kernels leave idle without passing the tracepoint. `before` is cut there; a run that began at an unknown
     time is left out, and what stood in its place ends in nothing.
     """
-    late = []
-    wakeups = capture.events[(capture.events["kind"] != SWITCH) & (capture.events["kind"] != MIGRATE)]
+    late: list[tuple[int, int, int, int, int]] = []
+    if not unseen.any():
+        return np.array(late, RUN_DTYPE)
+    wakeups = rows_where(capture.events, (capture.events["kind"] != SWITCH) & (capture.events["kind"] != MIGRATE))
     order = np.argsort(wakeups["tid"], kind="stable")
     tids, times = wakeups["tid"][order], wakeups["time_ns"][order]
     for index in np.flatnonzero(unseen).tolist():
@@ -147,27 +196,25 @@ def _unseen_runs(capture: Capture, before: Rows, rows: Rows, unseen: Flags) -> R
     return np.array(late, RUN_DTYPE)
 
 
-def _states(capture: Capture, switches: Rows, runs: Rows) -> Rows:
-    changes = _changes(capture, switches, runs)
-    changes = changes[changes["tid"] > 0]
-    changes = changes[np.lexsort((changes["order"], changes["time_ns"], changes["tid"]))]
+def _states(runs: Rows, switches: Rows, woken: Rows, few: Rows, end_ns: int) -> Rows:
+    changes = join_rows((*_changes(runs, switches, woken), few))
+    changes = rows_where(changes, changes["tid"] > 0)
+    changes = take_rows(changes, np.lexsort((changes["order"], changes["time_ns"], changes["tid"])))
     changes = _without_idle_wakings(changes)
     rows = np.zeros(len(changes), STATE_DTYPE)
     for field in ("tid", "prev_state", "cpu", *_WAKER):
         rows[field] = changes[field]
     rows["start_ns"] = changes["time_ns"]
     same = np.append(changes["tid"][1:] == changes["tid"][:-1], False)
-    rows["end_ns"] = np.where(same, np.append(changes["time_ns"][1:], 0), capture.end_ns)
+    rows["end_ns"] = np.where(same, np.append(changes["time_ns"][1:], 0), end_ns)
     rows["state"] = np.where(changes["state"] == _WAKING, RUNNABLE, changes["state"])
-    lasting: Rows = rows[(rows["end_ns"] > rows["start_ns"]) & (rows["state"] != _GONE)]
-    return lasting
+    return rows_where(rows, (rows["end_ns"] > rows["start_ns"]) & (rows["state"] != _GONE))
 
 
-def _changes(capture: Capture, switches: Rows, runs: Rows) -> Rows:
+def _changes(runs: Rows, switches: Rows, woken: Rows) -> tuple[Rows, Rows, Rows]:
     """Every change of a task's state: it came to a CPU, left it, was woken."""
-    known = runs[runs["end_ns"] > runs["start_ns"]]
-    arrivals = np.zeros(len(known), _CHANGE_DTYPE)
-    arrivals["time_ns"], arrivals["tid"], arrivals["cpu"] = known["start_ns"], known["tid"], known["cpu"]
+    arrivals = np.zeros(len(runs), _CHANGE_DTYPE)
+    arrivals["time_ns"], arrivals["tid"], arrivals["cpu"] = runs["start_ns"], runs["tid"], runs["cpu"]
     arrivals["state"], arrivals["order"] = RUNNING, 2
     departures = np.zeros(len(switches), _CHANGE_DTYPE)
     departures["time_ns"], departures["tid"] = switches["time_ns"], switches["tid"]
@@ -175,13 +222,12 @@ def _changes(capture: Capture, switches: Rows, runs: Rows) -> Rows:
     wants = (switches["prev_state"] == 0) | (switches["prev_state"] & PREEMPTED > 0)
     gone = switches["prev_state"] & GONE > 0
     departures["state"] = np.select([wants, gone], [RUNNABLE, _GONE], SLEEPING)
-    woken = capture.events[(capture.events["kind"] > SWITCH) & (capture.events["kind"] <= WAKEUP_NEW)]
     wakings = np.zeros(len(woken), _CHANGE_DTYPE)
     wakings["time_ns"], wakings["tid"], wakings["cpu"] = woken["time_ns"], woken["tid"], woken["from_cpu"]
     wakings["waker_tid"], wakings["waker_cpu"] = woken["other_tid"], woken["seen_on"]
     wakings["woken_by"] = woken["woken_by"]
     wakings["woken_ns"], wakings["state"], wakings["order"] = woken["time_ns"], _WAKING, 1
-    return np.concatenate((arrivals, departures, wakings, _interrupted(capture, known), _taken_offline(capture, runs)))
+    return arrivals, departures, wakings
 
 
 def _interrupted(capture: Capture, runs: Rows) -> Rows:
@@ -220,10 +266,9 @@ def _without_idle_wakings(changes: Rows) -> Rows:
     before = np.append(0, np.where(tid[1:] == tid[:-1], state[:-1], 0))
     after = np.append(np.where(tid[1:] == tid[:-1], state[1:], 0), 0)
     awake = (state == SLEEPING) & (before == _WAKING) & (after == RUNNING)
-    result = changes.copy()
+    result = copy_rows(changes)
     result["state"][awake] = _WAKING
     for field in _WAKER:
         result[field][awake] = changes[field][np.flatnonzero(awake) - 1]
     idle = (state == _WAKING) & ~np.isin(before, (0, SLEEPING, _GONE))
-    kept: Rows = result[~idle]
-    return kept
+    return rows_where(result, ~idle)

@@ -5,7 +5,7 @@ A row says everything about its subject, so that rows of many intervals can be m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -172,6 +172,9 @@ at the moment the wait ends; the task itself, which runs from then on, is not co
 UNKNOWN = {"queue_length": -1, "fair_queue_length": -1}
 """Fields of rows in which zero is a value like any other, and what they hold where it is not known."""
 
+AT_ONCE = 1 << 13
+"""So many rows are copied in a fraction of a millisecond."""
+
 ROLES = ("victim", "other")
 _TASK_NAME = (
     ("tid", "<u4"),
@@ -227,15 +230,36 @@ def text(name: bytes) -> str:
 
 
 def take_rows(rows: Rows, indices: Integers) -> Rows:
-    """`rows[indices]`, but as plain words: numpy copies structured rows field by field, forty times slower."""
-    if rows.dtype.itemsize % 8:
-        return rows[indices]
-    return as_words(rows).take(indices, axis=0).view(rows.dtype).reshape(len(indices))
+    """`rows[indices]`, each row copied whole: by an index numpy copies them field by field, forty times slower."""
+    return rows.take(indices)
+
+
+def take_many(rows: Rows, indices: Integers, breathe: Callable[[], object]) -> Rows:
+    """The same in steps; `breathe` is called in between."""
+    found = np.empty(len(indices), np.dtype((np.void, rows.dtype.itemsize)))
+    for at in range(0, len(indices), AT_ONCE):
+        some = indices[at : at + AT_ONCE]
+        found[at : at + len(some)] = rows.take(some).view(found.dtype)
+        breathe()
+    return found.view(rows.dtype)
+
+
+def rows_where(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
+    """`rows[mask]`, copied likewise."""
+    return rows.compress(mask)
+
+
+def join_rows(tables: Sequence[Rows]) -> Rows:
+    """`np.concatenate`, copied likewise; at least one table, all of one kind."""
+    whole = np.dtype((np.void, tables[0].dtype.itemsize))
+    joined: Rows = np.concatenate([np.ascontiguousarray(table).view(whole) for table in tables])
+    return joined.view(tables[0].dtype)
 
 
 def copy_rows(rows: Rows) -> Rows:
-    """A copy, also word by word; rows must be a whole number of words."""
-    return as_words(rows).copy().view(rows.dtype).reshape(len(rows))
+    """A copy, likewise."""
+    whole = np.dtype((np.void, rows.dtype.itemsize))
+    return np.ascontiguousarray(rows).view(whole).copy().view(rows.dtype)
 
 
 def as_words(rows: Rows) -> Integers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from schedtop.base.units import format_ns, printable
 from schedtop.capture.events import SWITCH, Capture
+from schedtop.model.rows import rows_where
 from schedtop.path.profile import Task, Tids
 from schedtop.path.remedy import Remedy, remedy
 from schedtop.path.segments import QUEUED, Behind, Episode, Segment, summed
@@ -169,7 +170,7 @@ class Inversions:
 
 def urgencies(capture: Capture) -> Urgency:
     """Those of the tasks of a capture, as they were last seen to switch."""
-    switches = capture.events[capture.events["kind"] == SWITCH]
+    switches = rows_where(capture.events, capture.events["kind"] == SWITCH)
     known: dict[int, int | None] = {}
 
     def urgency(tid: int) -> int | None:

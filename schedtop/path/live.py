@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
+from schedtop.base.breath import keep_on
 from schedtop.capture.events import Capture, Lost
 from schedtop.model.host import Host
 from schedtop.path.inversion import Inversion, Inversions, urgencies
@@ -124,17 +125,24 @@ class PathLog:
         """That of all episodes so far, without traits."""
         return self._inversions.found
 
-    def add(self, paths: Paths, unseen_ns: int = 0, lost: Lost | None = None) -> None:
+    def add(
+        self,
+        paths: Paths,
+        unseen_ns: int = 0,
+        lost: Lost | None = None,
+        breathe: Callable[[], object] = keep_on,
+    ) -> None:
         """Takes the episodes that have ended since the last time. Of `unseen_ns` before them nothing is known.
 
-        `lost`: since the start; `None`: what the capture lost, which then began there.
+        `lost`: since the start; `None`: what the capture lost, which then began there. `breathe` is called in between.
         """
         capture, urgency = paths.capture, urgencies(paths.capture)
         done = sorted((one for one in paths.episodes if one.ended), key=lambda one: one.end_ns)
         for episode in done:
             self._summing.add(episode)
             self._inversions.add(episode, urgency)
-        self._keep([one for one in done if one.late_ns], capture)
+            breathe()
+        self._keep([one for one in done if one.late_ns], capture, breathe)
         self._seen = self._seen or bool(paths.episodes) or bool(paths.still_blocked)
         lost = lost or capture.all_lost
         self._loss = PathLoss(
@@ -148,7 +156,7 @@ class PathLog:
             max(self._loss.interrupts, capture.lost_interrupts),
         )
 
-    def _keep(self, late: Sequence[Episode], capture: Capture) -> None:
+    def _keep(self, late: Sequence[Episode], capture: Capture, breathe: Callable[[], object]) -> None:
         """The worst and the latest of them; only of these trees are made."""
         for left, episode in zip(range(len(late), 0, -1), late, strict=True):
             self._count += 1
@@ -156,6 +164,7 @@ class PathLog:
             if not is_worst and left > KEPT_EPISODES:
                 continue
             tree = tree_of(episode, _wall_time(capture, episode.start_ns))
+            breathe()
             if left <= KEPT_EPISODES:
                 self._latest.appendleft(tree)
             item = (tree.late_ns, -self._count, tree)

@@ -114,15 +114,16 @@ def find_paths(
     """The episodes of at least `min_ns` of these tasks that end at `since_ns` or later.
 
     Of all tasks those are left out, and counted, that merely waited for work; of chosen ones all are there. `between`
-    is called between two walks. With `since_ns`, spans that go on at the end are not counted as unclear: a later call
+    is called now and then. With `since_ns`, spans that go on at the end are not counted as unclear: a later call
     sees them end.
     """
-    timeline = Timeline(capture)
+    timeline = Timeline(capture, between)
     between()
     spans: list[_Span] = []
     blocked: list[StillBlocked] = []
     work = unclear = Sum()
     for span in _spans(timeline, targets, min_ns, since_ns):
+        between()
         if _is_unclear(span, targets):
             if span.ended or not since_ns:
                 unclear = unclear.plus(span.length_ns)
@@ -190,10 +191,12 @@ def _episode(timeline: Timeline, walk: Walk, span: _Span) -> Episode:
 def _spans(timeline: Timeline, targets: Targets, min_ns: int, since_ns: int) -> Iterator[_Span]:
     """The spans in which tasks did not run, by task and time."""
     capture = timeline.capture
-    for tid in timeline.states.tids:
+    for tid in timeline.tids():
         if not tid or not targets.include(capture, tid):
             continue
         rows = timeline.states.of(tid)
+        if not len(rows):
+            continue
         runs = rows[rows["state"] == RUNS]
         starts = np.append(capture.start_ns, runs["end_ns"])
         ends = np.append(runs["start_ns"], capture.end_ns)

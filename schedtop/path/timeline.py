@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.capture import slices as states
 from schedtop.capture.events import GONE, LEFT_THROTTLED, MIGRATE, PREEMPTED, Capture
-from schedtop.capture.slices import slices_of
-from schedtop.model.rows import Rows
-from schedtop.path.by_task import ByTask, by_task
+from schedtop.capture.slices import Changes
+from schedtop.model.rows import Rows, rows_where
+from schedtop.path.by_task import ROWS_OF_A_PART, ByTask, by_task
 from schedtop.path.interruptions import Interruptions
 from schedtop.path.segments import (
     BLOCKED,
@@ -60,18 +61,24 @@ class Interval:
 class Timeline:
     """The tasks and CPUs of a capture at all times of it."""
 
-    def __init__(self, capture: Capture) -> None:
-        found = slices_of(capture)
+    def __init__(self, capture: Capture, breathe: Callable[[], object] = keep_on) -> None:
+        """`breathe` is called in between, later on too."""
+        changes = Changes(capture, ROWS_OF_A_PART, breathe)
         self.capture = capture
-        self.wakeups = Wakeups(capture)
-        self.states = ByTask(found.states, "start_ns")
-        by_cpu = {cpu: found.runs[found.runs["cpu"] == cpu] for cpu in capture.cpus}
-        self._runs = {cpu: (runs, runs["start_ns"].tolist()) for cpu, runs in by_cpu.items()}
+        self.wakeups = Wakeups(capture, breathe)
+        self.states = ByTask(changes.parts, changes.states, "start_ns", breathe)
+        self._changes, self._breathe = changes, breathe
+        self._runs: dict[int, tuple[Rows, memoryview[int]]] = {}
         self.interruptions = Interruptions(capture)
+        breathe()
         self._losses = _Losses(capture.losses)
-        self._migrations = by_task(capture.events[capture.events["kind"] == MIGRATE])
+        self._migrations = by_task(rows_where(capture.events, capture.events["kind"] == MIGRATE), breathe=breathe)
         self._held = {(row[2], row[0]): row[1] for row in capture.held.tolist()}
         self._names = _names(capture)
+
+    def tids(self) -> list[int]:
+        """The tasks that were seen."""
+        return self._changes.tids()
 
     def name(self, tid: int, time_ns: int) -> str:
         """The name of a task at a time."""
@@ -93,14 +100,16 @@ class Timeline:
 
     def had_cpu(self, cpu: int, start_ns: int, end_ns: int) -> tuple[Behind, ...]:
         """What had a CPU from `start_ns` to `end_ns`, most time first; the times add up to that."""
-        runs, starts = self._runs.get(cpu, (None, []))
-        if runs is None or not (starts or cpu in self.capture.unswitched):
+        runs, starts = self._runs_on(cpu)
+        if not (len(runs) or cpu in self.capture.unswitched):
             return (Behind(UNKNOWN_TID, "unknown", end_ns - start_ns),)
         low = max(0, bisect_right(starts, start_ns) - 1)
         high = bisect_left(starts, end_ns)
         at = start_ns
         parts: list[Behind] = []
-        for run in runs[low:high].tolist():
+        for number, run in enumerate(runs[low:high].tolist()):
+            if not number & 31:
+                self._breathe()
             start, end, tid = max(run[0], at), min(run[1], end_ns), run[2]
             if start >= end:
                 continue
@@ -108,6 +117,15 @@ class Timeline:
             parts += self._with_interrupts(cpu, start, end, Behind(tid, self.name(tid, start), end - start))
             at = end
         return summed([*parts, *self._without(cpu, at, end_ns)])
+
+    def _runs_on(self, cpu: int) -> tuple[Rows, memoryview[int]]:
+        """The runs on a CPU, and when they began."""
+        found = self._runs.get(cpu)
+        if found is None:
+            runs = rows_where(self._changes.runs, self._changes.runs["cpu"] == cpu)
+            # A search for one number is several times as quick in this.
+            found = self._runs[cpu] = runs, np.ascontiguousarray(runs["start_ns"]).data
+        return found
 
     def _without(self, cpu: int, start_ns: int, end_ns: int) -> Iterator[Behind]:
         """What a CPU without a known task did: it was idle, but where events of it were lost."""
@@ -126,7 +144,7 @@ class Timeline:
             yield Behind(INTERRUPT_TID, name, time_ns)
             left -= time_ns
         if left:
-            yield replace(had, time_ns=left)
+            yield had if left == had.time_ns else replace(had, time_ns=left)
 
     def _whole(self, tid: int, start_ns: int, end_ns: int) -> Iterator[Interval]:
         """The same, not cut at both ends."""

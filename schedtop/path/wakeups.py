@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from schedtop.base.breath import keep_on
 from schedtop.capture.events import (
     BLOCKED_IN,
     LEFT_IN_IOWAIT,
@@ -16,6 +19,7 @@ from schedtop.capture.events import (
     WOKEN_FROM,
     Capture,
 )
+from schedtop.model.rows import take_many
 from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.offcpu.places import place_of_functions
 from schedtop.path.by_task import by_task
@@ -50,6 +54,7 @@ _WORK_CALLS = ("nanosleep", "clock_nanosleep", "epoll_wait", "epoll_pwait", "epo
 _CALL_WORDS = {"futex": "futex"} | dict.fromkeys(_TIMED_CALLS, TIMER)
 
 _SLEEPS = 0x01
+PLACES_AT_ONCE = 500
 _WAITS_FOR_WORK = 0xC0  # parked, idle
 
 
@@ -85,21 +90,27 @@ class Wakeup:
 class Wakeups:
     """The wakeups of a capture by task and time, and the places of the sleeps that they end."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, breathe: Callable[[], object] = keep_on) -> None:
+        """`breathe` is called in between, later on too."""
         events = capture.events
         self._calls = capture.calls
         self._stacks = capture.stacks
         self._interrupts = capture.interrupts
         kinds = (events["kind"] == WAKING) | (events["kind"] == WAKEUP_NEW)
-        self._wakings = by_task(events[kinds])
-        switches = events[events["kind"] == SWITCH]
-        self._switches = by_task(switches)
-        arrivals = switches.copy()
+        breathe()
+        wakings = take_many(events, np.flatnonzero(kinds), breathe)
+        self._wakings = by_task(wakings, breathe=breathe)
+        switches = take_many(events, np.flatnonzero(events["kind"] == SWITCH), breathe)
+        self._switches = by_task(switches, breathe=breathe)
+        arrivals = take_many(switches, np.arange(len(switches)), breathe)
         arrivals["tid"] = switches["other_tid"]
-        self._arrivals = by_task(arrivals)
-        self._places: dict[tuple[int, int, int], tuple[int, int]] = {
-            (row[1], row[0], row[4]): (row[3], row[2]) for row in capture.places.tolist()
-        }
+        breathe()
+        self._arrivals = by_task(arrivals, breathe=breathe)
+        self._places: dict[tuple[int, int, int], tuple[int, int]] = {}
+        for at in range(0, len(capture.places), PLACES_AT_ONCE):
+            rows = capture.places[at : at + PLACES_AT_ONCE].tolist()
+            self._places.update(((row[1], row[0], row[4]), (row[3], row[2])) for row in rows)
+            breathe()
 
     def first(self, tid: int, start_ns: int, end_ns: int) -> Wakeup | None:
         """The first wakeup of a task from `start_ns` to `end_ns`, both included."""

@@ -560,6 +560,7 @@ def test_a_window_has_the_last_seconds_and_names_that_were_told_before(chain: Ch
 
 def test_a_window_of_too_much_is_shorter_and_says_so() -> None:
     ping = python(PING, process_group=0)
+    breaths: list[str] = []
     try:
         with CaptureSource("btf", path_ns=NS_PER_MS) as source:
             window = Window(source, 10 * NS_PER_S, most_events=20_000)
@@ -567,13 +568,16 @@ def test_a_window_of_too_much_is_shorter_and_says_so() -> None:
             while time.monotonic() < end_s:
                 window.poll()
                 time.sleep(0.02)
-            capture = window.capture()
+            capture = window.capture(lambda: breaths.append("read"))
+            find_paths(capture, EVERY_TASK, NS_PER_MS, between=lambda: breaths.append("walked"))
     finally:
         os.killpg(ping.pid, signal.SIGKILL)
         ping.wait()
     assert "20,000 events are kept" in capture.unavailable["window"]
     assert capture.end_ns - capture.start_ns < 1.5 * NS_PER_S
     assert len(capture.events) < 60_000
+    # Whatever is done for many rows at once has its breath.
+    assert min(breaths.count("read"), breaths.count("walked")) > 10
 
 
 def test_a_window_tells_what_was_lost_in_it_and_since_it_was_opened() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from schedtop.base.breath import keep_on
 from schedtop.capture import events as model
 from schedtop.capture.events import (
     EVENT_DTYPE,
@@ -17,7 +20,7 @@ from schedtop.capture.events import (
     Lost,
     reported_states,
 )
-from schedtop.model.rows import Integers, Rows
+from schedtop.model.rows import Integers, Rows, join_rows, rows_where, take_many
 from schedtop.sources.capture.places import Addresses, Places
 from schedtop.sources.host.topology import online_cpus
 from schedtop.sources.kernel import bpf_syscall as calls
@@ -135,6 +138,15 @@ class Rings(Loader):
         active: list[int] = np.flatnonzero((heads != self._heads) | (self._heads != self._readers["tail"])).tolist()
         return active
 
+    def pending_losses(self, cpus: Iterable[int]) -> Rows:
+        """Rows of LOSS_DTYPE: the last losses on these CPUs, if no event came after them."""
+        states = [(cpu, self.cpus[cpu]) for cpu in cpus if self.cpus["pending"][cpu]]
+        rows = np.zeros(len(states), LOSS_DTYPE)
+        for row, (cpu, state) in zip(rows, states, strict=True):
+            row["cpu"], row["count"] = cpu, state["pending"]
+            row["first_ns"], row["last_ns"] = state["first_lost_ns"], state["last_lost_ns"]
+        return rows
+
     def losses(self) -> LossCounts:
         """What was lost so far."""
         return LossCounts(
@@ -153,9 +165,59 @@ class Rings(Loader):
         base, at = cpu * self.size, start & (self.size - 1)
         count = end - start
         first = min(count, self.size - at)
-        rows = np.concatenate((self._events[base + at : base + at + first], self._events[base : base + count - first]))
+        rows = join_rows((self._events[base + at : base + at + first], self._events[base : base + count - first]))
         self._readers["tail"][cpu] = end
         return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What the rings told, in rows of EVENT_DTYPE, NAME_DTYPE, LOSS_DTYPE and HELD_DTYPE, CPU by CPU."""
+
+    events: Rows
+    names: Rows
+    losses: Rows
+    held: Rows
+
+    def within(
+        self, cpus: tuple[int, ...], start_ns: int, end_ns: int, breathe: Callable[[], object] = keep_on
+    ) -> Told:
+        """Its events of these CPUs and a span of time, and its losses cut to that, all in the order of time.
+
+        `breathe` is called in between.
+        """
+        events, losses = self.events, self.losses
+        here = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns) & np.isin(events["seen_on"], cpus)
+        breathe()
+        events = _in_order(events, "time_ns", here, breathe)
+        here = (losses["last_ns"] >= start_ns) & (losses["first_ns"] < end_ns) & np.isin(losses["cpu"], cpus)
+        losses = _in_order(losses, "first_ns", here)
+        losses["first_ns"] = np.maximum(losses["first_ns"], start_ns)
+        losses["last_ns"] = np.minimum(losses["last_ns"], end_ns - 1)
+        names = _in_order(self.names, "time_ns", np.ones(len(self.names), bool))
+        return Told(events, names, losses, self.held)
+
+
+def joined(parts: Sequence[Told], breathe: Callable[[], object] = keep_on) -> Told:
+    """All of them in one. `breathe` is called in between."""
+    if not parts:
+        return Told(*(np.empty(0, dtype) for dtype in (EVENT_DTYPE, NAME_DTYPE, LOSS_DTYPE, HELD_DTYPE)))
+    events = np.empty(sum(len(part.events) for part in parts), EVENT_DTYPE)
+    whole, at = events.view((np.void, EVENT_DTYPE.itemsize)), 0
+    for part in parts:
+        whole[at : at + len(part.events)] = part.events.view(whole.dtype)
+        at += len(part.events)
+        breathe()
+    return Told(events, *(join_rows([getattr(part, name) for part in parts]) for name in ("names", "losses", "held")))
+
+
+def _in_order(rows: Rows, at: str, chosen: npt.NDArray[np.bool_], breathe: Callable[[], object] = keep_on) -> Rows:
+    """The chosen ones in the order of time; many rows are copied once."""
+    places = np.flatnonzero(chosen)
+    breathe()
+    places = places[np.argsort(rows[at][places], kind="stable")]
+    breathe()
+    return take_many(rows, places, breathe)
 
 
 class Taken:
@@ -173,7 +235,7 @@ class Taken:
             if len(rows):
                 self.pieces.setdefault(cpu, []).append(rows)
                 self.count += len(rows)
-                self._take_places(rings, cpu, rows[_kinds(rows) == model.STACK])
+                self._take_places(rings, cpu, rows_where(rows, _kinds(rows) == model.STACK))
 
     def switched(self, cpu: int, since_ns: int) -> bool:
         """Whether that CPU has a switch in it since then; the last ones are looked at first."""
@@ -199,40 +261,21 @@ class Taken:
     def names(self) -> Rows:
         """The names that are told in it, rows of NAME_DTYPE."""
         found = [_names(rows) for pieces in self.pieces.values() for rows in pieces]
-        return np.concatenate(found) if found else np.empty(0, NAME_DTYPE)
+        return join_rows(found) if found else np.empty(0, NAME_DTYPE)
 
-    def held(self, rings: Rings) -> Rows:
-        """The waits that a quota had a part in; to be asked for before `sorted`."""
-        pieces = [rows[_kinds(rows) == model.HELD] for of_cpu in self.pieces.values() for rows in of_cpu]
-        rows = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
-        found = np.zeros(len(rows), HELD_DTYPE)
-        found["time_ns"], found["tid"], found["held_ns"] = rows["time_ns"], _tids(rows), _behind(rows, "<i8")
-        return found
+    def told(self, reported: bool, breathe: Callable[[], object] = keep_on) -> Told:
+        """What is told in it; its raw rows are gone then, names and stacks stay.
 
-    def sorted(
-        self, cpus: tuple[int, ...], rings: Rings, reported: bool, start_ns: int, end_ns: int
-    ) -> tuple[Rows, Rows, Rows]:
-        """Events of the time on these CPUs, names, and losses within it, in order; nothing is left here.
-
-        `reported`: prev_state is already what the kernel's tracepoint reports.
+        `reported`: prev_state is already what the kernel's tracepoint reports. `breathe` is called in between.
         """
-        found: list[tuple[Rows, Rows, Rows]] = []
-        for cpu in cpus:
-            pieces = self.pieces.pop(cpu, ())
-            raw = np.concatenate(pieces) if pieces else np.empty(0, rings.event_dtype)
-            del pieces
-            found.append((_events(raw, cpu, reported), _names(raw), _losses(raw, cpu, rings.cpus[cpu])))
-        events, names, losses = (np.concatenate(rows) for rows in zip(*found, strict=True))
-        found.clear()
-        events = events[(events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)]
-        losses = losses[(losses["last_ns"] >= start_ns) & (losses["first_ns"] < end_ns)]
-        losses["first_ns"] = np.maximum(losses["first_ns"], start_ns)
-        losses["last_ns"] = np.minimum(losses["last_ns"], end_ns - 1)
-        return (
-            events[np.argsort(events["time_ns"], kind="stable")],
-            names[np.argsort(names["time_ns"], kind="stable")],
-            losses[np.argsort(losses["first_ns"], kind="stable")],
-        )
+        found = []
+        for cpu in sorted(self.pieces):
+            raw = join_rows(self.pieces[cpu])
+            # Names are told once, and may be asked for again.
+            self.pieces[cpu] = [rows_where(raw, _kinds(raw) == model.NAME)]
+            found.append(Told(_events(raw, cpu, reported), _names(raw), _losses(raw, cpu), _held(raw)))
+            breathe()
+        return joined(found)
 
 
 def _kinds(raw: Rows) -> Integers:
@@ -248,7 +291,7 @@ def _tids(raw: Rows) -> Integers:
 
 def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
     kinds = _kinds(raw)
-    raw, kinds = raw[kinds < model.NAME], kinds[kinds < model.NAME]
+    raw, kinds = rows_where(raw, kinds < model.NAME), kinds[kinds < model.NAME]
     rows = np.zeros(len(raw), EVENT_DTYPE)
     rows["tid"], rows["kind"], rows["seen_on"] = _tids(raw), kinds, cpu
     for field, source in SAME.items():
@@ -263,7 +306,7 @@ def _events(raw: Rows, cpu: int, reported: bool) -> Rows:
 
 
 def _names(raw: Rows) -> Rows:
-    raw = raw[_kinds(raw) == model.NAME]
+    raw = rows_where(raw, _kinds(raw) == model.NAME)
     rows = np.zeros(len(raw), NAME_DTYPE)
     rows["time_ns"], rows["tgid"] = raw["time_ns"], raw["other_tid"]
     letters = _behind(raw, "(16,)u1").copy()
@@ -273,16 +316,20 @@ def _names(raw: Rows) -> Rows:
     return rows
 
 
-def _losses(raw: Rows, cpu: int, state: Any) -> Rows:
-    """Where events are missing; the last place is still in the state of the CPU if no event came after it."""
-    raw = raw[_kinds(raw) == model.LOST]
-    rows = np.zeros(len(raw) + bool(state["pending"]), LOSS_DTYPE)
-    rows["first_ns"][: len(raw)], rows["count"][: len(raw)] = raw["time_ns"], raw["other_tid"]
-    rows["last_ns"][: len(raw)] = _behind(raw, "<i8")
-    if state["pending"]:
-        rows[-1:]["first_ns"], rows[-1:]["last_ns"] = state["first_lost_ns"], state["last_lost_ns"]
-        rows[-1:]["count"] = state["pending"]
+def _losses(raw: Rows, cpu: int) -> Rows:
+    """Where events are missing."""
+    raw = rows_where(raw, _kinds(raw) == model.LOST)
+    rows = np.zeros(len(raw), LOSS_DTYPE)
+    rows["first_ns"], rows["count"], rows["last_ns"] = raw["time_ns"], raw["other_tid"], _behind(raw, "<i8")
     rows["cpu"] = cpu
+    return rows
+
+
+def _held(raw: Rows) -> Rows:
+    """The waits that a quota had a part in."""
+    raw = rows_where(raw, _kinds(raw) == model.HELD)
+    rows = np.zeros(len(raw), HELD_DTYPE)
+    rows["time_ns"], rows["tid"], rows["held_ns"] = raw["time_ns"], _tids(raw), _behind(raw, "<i8")
     return rows
 
 

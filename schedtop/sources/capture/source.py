@@ -5,14 +5,16 @@ from __future__ import annotations
 import platform
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture import events as model
@@ -21,11 +23,12 @@ from schedtop.capture.events import (
     Capture,
     Clocks,
 )
+from schedtop.capture.parts import distinct
 from schedtop.model.host import Host
-from schedtop.model.rows import Rows
+from schedtop.model.rows import Rows, join_rows
 from schedtop.sources.capture.front_end import PATH_UNKNOWN, choose_capture_front_end, tells_path
-from schedtop.sources.capture.places import KernelNames
-from schedtop.sources.capture.rings import LossCounts, Rings, Taken
+from schedtop.sources.capture.places import KernelNames, Places
+from schedtop.sources.capture.rings import LossCounts, Rings, Taken, Told
 from schedtop.sources.host import proc
 from schedtop.sources.host.sched_ext import SchedExt, ext_queues
 from schedtop.sources.host.topology import online_cpus, present_cpus
@@ -113,12 +116,18 @@ class CaptureSource:
         taken.add(rings)
         lost = rings.losses() - before
         return self.capture_of(
-            taken, (start_ns, end_ns), online, clocks=clocks, lost=lost, ended_early=ended_early, running=running or {}
-        )
+            self.told(taken), taken.places, (start_ns, end_ns), online,
+            clocks=clocks, lost=lost, ended_early=ended_early, running=running or {},
+        )  # fmt: skip
+
+    def told(self, taken: Taken, breathe: Callable[[], object] = keep_on) -> Told:
+        """What was taken, decoded; see Taken.told."""
+        return taken.told(self._front_end.name == "tracepoint", breathe)
 
     def capture_of(
         self,
-        taken: Taken,
+        told: Told,
+        stacks_taken: Places,
         span: tuple[int, int],
         online: set[int],
         *,
@@ -127,20 +136,24 @@ class CaptureSource:
         ended_early: str = "",
         known: Rows | None = None,
         running: Running = NOTHING,
+        breathe: Callable[[], object] = keep_on,
     ) -> Capture:
-        """What was taken, from `span[0]` to `span[1]`; `lost`: meanwhile; `known`: names before it.
+        """What was told, and the stacks, from `span[0]` to `span[1]`; `lost`: meanwhile; `known`: names before it.
 
-        `running`: what had each CPU at some moment of it.
+        `running`: what had each CPU at some moment of it. `breathe` is called in between.
         """
         rings, (start_ns, end_ns) = self.rings, span
-        told = self._front_end.name == "tracepoint"
         online |= {*online_cpus(), *np.flatnonzero(rings.cpus["head"]).tolist()}
         cpus = tuple(sorted(cpu for cpu in online if cpu < len(rings.cpus)))
-        held = taken.held(rings)
-        events, names, losses = taken.sorted(cpus, rings, told, start_ns, end_ns)
-        names = names if known is None else np.concatenate((known, names))
-        places, stacks = taken.places.named(self._functions)
-        moved = {*events["seen_on"][events["kind"] == model.SWITCH].tolist(), *losses["cpu"].tolist()}
+        told = replace(told, losses=join_rows((told.losses, rings.pending_losses(cpus)))).within(
+            cpus, start_ns, end_ns, breathe
+        )
+        events, losses = told.events, told.losses
+        breathe()
+        names = told.names if known is None else join_rows((known, told.names))
+        places, stacks = stacks_taken.named(self._functions, breathe)
+        switches = np.bincount(events["seen_on"][events["kind"] == model.SWITCH], minlength=1)
+        moved = {*np.flatnonzero(switches).tolist(), *losses["cpu"].tolist()}
         unswitched = {cpu: had for cpu, had in running.items() if cpu in cpus and cpu not in moved}
         return Capture(
             host=self.host,
@@ -149,7 +162,9 @@ class CaptureSource:
             clocks=clocks,
             cpus=cpus,
             events=events,
-            names=with_missing_names(names, events, start_ns, more=tuple(tid for tid, _ in unswitched.values())),
+            names=with_missing_names(
+                names, events, start_ns, more=[tid for tid, _ in unswitched.values()], breathe=breathe
+            ),
             losses=losses,
             lost={kind: lost.by_kind[list(cpus), kind] for kind in range(model.LOST)},
             machine=platform.machine(),
@@ -165,9 +180,9 @@ class CaptureSource:
             },
             places=places,
             stacks=stacks,
-            held=held,
+            held=told.held,
             calls=syscall_names() if self._path_ns is not None else {},
-            lost_places=taken.places.lost + lost.stacks,
+            lost_places=stacks_taken.lost + lost.stacks,
             refused_places=lost.refused,
             unswitched=unswitched,
         )
@@ -203,13 +218,18 @@ def read_clocks() -> Clocks:
 
 
 def with_missing_names(
-    names: Rows, events: Rows, time_ns: int, root: Path = Path("/proc"), more: tuple[int, ...] = ()
+    names: Rows,
+    events: Rows,
+    time_ns: int,
+    root: Path = Path("/proc"),
+    more: Sequence[int] = (),
+    breathe: Callable[[], object] = keep_on,
 ) -> Rows:
     """`names` and, from /proc, those of tasks that only woke, of the leaders of processes that did nothing, and of
-    `more` tasks."""
+    `more` tasks. `breathe` is called in between."""
     told = np.unique(names["tid"])
-    seen = np.unique(np.concatenate((events["tid"], events["other_tid"], names["tgid"], np.array(more, "<u4"))))
-    return np.concatenate((missing_names(np.setdiff1d(seen, told).tolist(), time_ns, root), names))
+    seen = distinct((events["tid"], events["other_tid"], names["tgid"], np.array(more, "<u4")), breathe)
+    return join_rows((missing_names(np.setdiff1d(seen, told).tolist(), time_ns, root), names))
 
 
 def missing_names(tids: Iterable[int], time_ns: int, root: Path = Path("/proc")) -> Rows:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from schedtop.base.breath import keep_on
 from schedtop.base.units import NS_PER_S, format_ns
-from schedtop.capture.events import NAME_DTYPE, Capture, Lost
-from schedtop.model.rows import Rows
-from schedtop.sources.capture.rings import LossCounts, Taken
+from schedtop.capture.events import NAME_DTYPE, SWITCH, Capture, Lost
+from schedtop.model.rows import Rows, join_rows, take_rows
+from schedtop.sources.capture.places import Places
+from schedtop.sources.capture.rings import LossCounts, Taken, Told, joined
 from schedtop.sources.capture.source import LEAD_NS, NOTHING, CaptureSource, Running, read_clocks
 from schedtop.sources.host.topology import online_cpus
 
@@ -32,6 +35,14 @@ class _Batch:
     since_ns: int
     lost: LossCounts
     taken: Taken = field(default_factory=Taken)
+    told: Told | None = None
+
+    def switched(self, cpu: int, since_ns: int) -> bool:
+        """Whether that CPU has a switch in it since then."""
+        if self.told is None:
+            return self.taken.switched(cpu, since_ns)
+        events = self.told.events
+        return bool(((events["kind"] == SWITCH) & (events["seen_on"] == cpu) & (events["time_ns"] >= since_ns)).any())
 
 
 class Window:
@@ -87,8 +98,8 @@ class Window:
         if self._batches:
             self._wanted_ns = max(self._wanted_ns, self._batches[0].since_ns)
 
-    def capture(self) -> Capture:
-        """The last seconds, up to now; `lost`: meanwhile."""
+    def capture(self, breathe: Callable[[], object] = keep_on) -> Capture:
+        """The last seconds, up to now; `lost`: meanwhile. `breathe` is called in between."""
         running = self._running_now()
         end_ns = time.monotonic_ns()
         # An event that began before the end is written by then.
@@ -97,12 +108,18 @@ class Window:
         self.poll()
         first = self._batches[0]
         start_ns = min(max(first.since_ns, self._least_ns(end_ns)), end_ns - 1)
-        taken = Taken()
+        places = Places()
         for batch in self._batches:
-            taken.extend(batch.taken)
+            # Once: most of them are there the next time, too.
+            batch.told = batch.told or self._source.told(batch.taken, breathe)
+            places.extend(batch.taken.places)
+            breathe()
+        told = joined([batch.told for batch in self._batches if batch.told], breathe)
+        breathe()
         found = self._source.capture_of(
-            taken, (start_ns, end_ns), set(online_cpus()), clocks=read_clocks(),
+            told, places, (start_ns, end_ns), set(online_cpus()), clocks=read_clocks(),
             lost=self._source.rings.losses() - first.lost, known=self._names.at(start_ns), running=running,
+            breathe=breathe,
         )  # fmt: skip
         # Those from /proc: they are not asked for again.
         self._names.add(found.names[found.names["time_ns"] <= start_ns])
@@ -116,7 +133,7 @@ class Window:
         """What each CPU does now; that is asked for only if one of them has not switched since the beginning."""
         least_ns = self._least_ns(time.monotonic_ns())
         for cpu in online_cpus():
-            if not any(batch.taken.switched(cpu, least_ns) for batch in reversed(self._batches)):
+            if not any(batch.switched(cpu, least_ns) for batch in reversed(self._batches)):
                 return self._source.rings.running()
         return NOTHING
 
@@ -160,9 +177,9 @@ class _LastNames:
         return rows
 
     def _compact(self) -> None:
-        rows = np.concatenate((self._rows, *self._later))
-        rows = rows[np.argsort(rows["time_ns"], kind="stable")]
+        rows = join_rows((self._rows, *self._later))
+        rows = take_rows(rows, np.argsort(rows["time_ns"], kind="stable"))
         # The last one of each: of the reversed ones the first.
         _, last = np.unique(rows["tid"][::-1], return_index=True)
-        self._rows = rows[np.sort(len(rows) - 1 - last)][-MOST_NAMES:]
+        self._rows = take_rows(rows, np.sort(len(rows) - 1 - last)[-MOST_NAMES:])
         self._later, self._count = [], 0

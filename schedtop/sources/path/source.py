@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from schedtop.base.breath import Breath
 from schedtop.base.units import NS_PER_MS, NS_PER_S
 from schedtop.capture.events import BEHIND, Capture
 from schedtop.model.host import Host
@@ -30,8 +31,8 @@ STACKS_NS = NS_PER_MS
 KEPT_NS = 10 * NS_PER_S
 """What is longer than this is seen from then on only."""
 
-KEPT_EVENTS = 300_000
-"""So many are kept of what has been looked at, 10 MB: a walk needs what was before, and preparing it costs time."""
+KEPT_EVENTS = 100_000
+"""So many are kept of what has been looked at, 3 MB: a walk needs what was before, and preparing it costs time."""
 
 KEPT_INTERRUPTS = 300_000
 """Likewise, 15 MB."""
@@ -69,6 +70,7 @@ class LivePath:
         self._with_interrupts = interrupts
         self._interrupts: PathInterrupts | None = None
         self._stack = ExitStack()
+        self._breath = Breath()
         self._window: Window
         self._notes: tuple[str, ...] = ()
         self.host: Host
@@ -106,7 +108,7 @@ class LivePath:
             paths = self._paths(targets, done_ns)
             unseen_ns = max(0, paths.capture.start_ns - done_ns)
             done_ns = paths.capture.end_ns
-            log.add(paths, unseen_ns, window.lost)
+            log.add(paths, unseen_ns, window.lost, self._breath.take)
             frame = log.frame(paths, start_ns, _told(log, is_there), (*self._notes, *_without_queues(paths.capture)))
             if not is_there:
                 self.__exit__()
@@ -119,12 +121,13 @@ class LivePath:
             due = max(due, time.monotonic_ns() + round(spent_ns / LARGEST_SHARE) - spent_ns - self._interval_ns)
 
     def _paths(self, targets: Targets, since_ns: int) -> Paths:
-        capture = self._window.capture()
+        between = _at_times(self._poll, self._breath)
+        self._breath.begin()
+        capture = self._window.capture(self._breath.take)
         if self._interrupts:
             capture = self._interrupts.noted(capture)
-        return find_paths(
-            capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=_at_times(self._poll)
-        )
+        self._breath.take()
+        return find_paths(capture, targets, self._min_ns, since_ns=since_ns, most_walked=MOST_WALKED, between=between)
 
     def _poll(self) -> None:
         self._window.poll()
@@ -153,8 +156,8 @@ def _told(log: PathLog, is_there: bool) -> Inversion | None:
     return with_traits(log.inversion) if is_there else log.inversion
 
 
-def _at_times(act: Callable[[], None]) -> Callable[[], None]:
-    """Calls `act` when the last time was POLL_NS ago."""
+def _at_times(act: Callable[[], None], breath: Breath) -> Callable[[], None]:
+    """Calls `act` when the last time was POLL_NS ago, and takes breaths."""
     last_ns = time.monotonic_ns()
 
     def perhaps() -> None:
@@ -162,5 +165,6 @@ def _at_times(act: Callable[[], None]) -> Callable[[], None]:
         if time.monotonic_ns() - last_ns > POLL_NS:
             act()
             last_ns = time.monotonic_ns()
+        breath.take()
 
     return perhaps

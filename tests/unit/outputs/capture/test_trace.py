@@ -27,7 +27,7 @@ from schedtop.capture.events import (
     Names,
     reported_states,
 )
-from schedtop.capture.slices import RUNNABLE, RUNNING, SLEEPING, slices_of
+from schedtop.capture.slices import RUNNABLE, RUNNING, SLEEPING, Changes, slices_of
 from schedtop.commands.capture.files import describe
 from schedtop.model.host import Host
 from schedtop.model.waits import WokenBy
@@ -177,7 +177,7 @@ def test_trace_shows_no_task_during_a_loss() -> None:
     assert slices_of(capture).unseen_switches == 0
 
 
-def test_slices_of_a_random_capture_never_overlap() -> None:
+def random_capture() -> Capture:
     """Whatever comes, with losses and switches that nobody saw."""
     random = np.random.default_rng(5)
     events, losses = [], []
@@ -195,7 +195,26 @@ def test_slices_of_a_random_capture_never_overlap() -> None:
                 leaves = current if random.random() < 0.9 else tids[0]
                 events.append(switch(time_ns, leaves, tids[1], int(random.choice([0, 1, 2, 16, 256])), cpu=cpu))
                 current = tids[1]
-    slices = slices_of(capture_of(*events, losses=losses))
+    return capture_of(*events, losses=losses)
+
+
+@pytest.mark.parametrize("most_rows", [1, 40, 700])
+def test_states_in_parts_are_those_in_one(most_rows: int) -> None:
+    capture = random_capture()
+    breaths: list[int] = []
+    changes = Changes(capture, most_rows, lambda: breaths.append(1))
+    whole = slices_of(capture)
+    parts = [changes.states(part) for part in range(changes.parts)]
+    assert changes.parts > 1 and max(map(len, parts)) < len(whole.states) and len(breaths) > len(capture.cpus)
+    assert all(np.unique(rows["tid"] % changes.parts).tolist() in ([], [part]) for part, rows in enumerate(parts))
+    together = np.concatenate(parts)
+    assert together[np.lexsort((together["start_ns"], together["tid"]))].tolist() == whole.states.tolist()
+    assert changes.tids() == [0, *np.unique(whole.states["tid"]).tolist()]
+    assert changes.runs.tolist() == whole.runs.tolist() and changes.unseen_switches == whole.unseen_switches
+
+
+def test_slices_of_a_random_capture_never_overlap() -> None:
+    slices = slices_of(random_capture())
     assert len(slices.runs) > 1000 and slices.unseen_switches > 100
     for rows, key in ((slices.runs, "cpu"), (slices.states, "tid")):
         assert (rows["end_ns"] >= rows["start_ns"]).all()
