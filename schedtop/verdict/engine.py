@@ -29,6 +29,7 @@ from schedtop.verdict.rules import (
     throttling,
 )
 from schedtop.verdict.verdict import Verdict
+from schedtop.verdict.words import quota_context
 
 RULES: Sequence[Rule] = (
     # id, level, by single waits, by sums of waits alone
@@ -83,6 +84,9 @@ def verdict_on(facts: Facts, breathe: Callable[[], object] = keep_on) -> Verdict
             break
         breathe()
     assert verdict is not None, "the last rule always applies"
+    if rule.level == BY_LOAD and (quota := quota_context(facts)) in verdict.evidence:
+        # A second cause, with an end of its own: it does not wait behind `v`.
+        verdict = replace(verdict, headline=f"{verdict.headline}; besides, {quota}")
     span = facts.frame.interval_ns
     if span >= LITTLE_NS or verdict.rule == "too-short":
         return verdict

@@ -98,6 +98,12 @@ def main_victims(rows: Rows) -> list[Part]:
     return long if sum(victim.ns for victim in long) >= MAIN_SHARE * whole else victims
 
 
+def steadiest(parts: Sequence[Part]) -> Part:
+    """Of tasks of the first one's name with about as much time: the same one each second, where they take turns."""
+    alike = [part for part in parts if part.comm == parts[0].comm and 2 * part.ns >= parts[0].ns]
+    return min(alike, key=lambda part: part.tid)
+
+
 def among_share(rows: Rows, victims: Sequence[Part]) -> float:
     """For how much of these waits the victims themselves had the CPU."""
     tids = {victim.tid for victim in victims}

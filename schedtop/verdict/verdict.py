@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,18 @@ class Verdict:
     evidence: tuple[str, ...] = ()
     action: str = ""
     command: str = ""
+
+    def with_sudo(self) -> Verdict:
+        """The same for one who came by sudo, and whose own shell may not do what the command does."""
+        command = self.command
+        if not command or command.startswith("sudo "):
+            return self
+        if command.startswith("echo ") and " > " in command:
+            what, _, file = command.partition(" > ")
+            command = f"{what} | sudo tee {file}"
+        else:
+            command = f"sudo {command}"
+        return replace(self, command=command, action=self.action.replace(self.command, command))
 
     def sentences(self) -> str:
         """All of it as prose."""

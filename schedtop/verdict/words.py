@@ -24,7 +24,7 @@ from schedtop.verdict.limits import (
     NOTABLE_SLICES,
     QUOTA_NOTICE,
 )
-from schedtop.verdict.parts import Part, blockers_of, waiters
+from schedtop.verdict.parts import Part, blockers_of, steadiest, waiters
 from schedtop.verdict.phrases import counted, percent, task_words
 
 EXPLANATION_WORDS = {
@@ -80,9 +80,8 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
     parts = []
     if "steal" not in said and f.notable_steal:
         parts.append(f"steal is {percent(f.steal or 0.0)}")
-    if "quotas" not in said and f.quotas and f.quotas[0][1] >= QUOTA_NOTICE:
-        name = cgroup_label(f.quotas[0][0]) if f.quotas[0][0] else "a cgroup"
-        parts.append(f"{name} is throttled in {percent(f.quotas[0][1])} of its periods")
+    if "quotas" not in said and (quota := quota_context(f)):
+        parts.append(quota)
     if "short-lived" not in said and (found := f.short_lived):
         parts.append(f"short-lived: {found.words} took {percent(found.named_share)} of the busy time")
     parts += _behind_words(f)
@@ -93,6 +92,14 @@ def context_words(f: Facts, *said: str) -> tuple[str, ...]:
     if 0 < f.missing <= MISSING_SHARE:
         parts.append(f"{percent(f.missing)} of the slow waits were not seen")
     return tuple(parts)
+
+
+def quota_context(f: Facts) -> str:
+    """That a quota throttles a cgroup, beside whatever else there is; empty: none does notably."""
+    if not f.quotas or f.quotas[0][1] < QUOTA_NOTICE:
+        return ""
+    name = cgroup_label(f.quotas[0][0]) if f.quotas[0][0] else "a cgroup"
+    return f"{name} is throttled in {percent(f.quotas[0][1])} of its periods"
 
 
 def _behind_words(f: Facts) -> Iterator[str]:
@@ -182,10 +189,12 @@ def idle_words(f: Facts, rows: Rows) -> str:
 def task_names(parts: Sequence[Part]) -> str:
     """One or two tasks by name, of more how many and the first.
 
-    Of two names both: hogs wait longest, and would hide the task that they keep waiting.
+    Of two names both: hogs wait longest, and would hide the task that they keep waiting. Two of one name that
+    wait about as long do not change places each second.
     """
     if len(parts) <= FEW_VICTIMS:
-        return " and ".join(part.words for part in parts)
+        first = steadiest(parts)
+        return " and ".join(part.words for part in (first, *(part for part in parts if part is not first)))
     by_name: dict[bytes, list[Part]] = {}
     for part in parts:
         by_name.setdefault(part.comm, []).append(part)
@@ -196,9 +205,9 @@ def task_names(parts: Sequence[Part]) -> str:
 
 
 def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
-    """What to do about the affinity, and the command in it, which moves the first of these tasks."""
+    """What to do about the affinity, and the command in it, which moves one of these tasks."""
     more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
-    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {victims[0].tid}"
+    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {steadiest(victims).tid}"
     return f"Widen the affinity: {command}{more}", command
 
 
@@ -256,12 +265,20 @@ def biggest_run_ns(tasks: Rows) -> int:
     return int(_biggest(tasks)[1]["run_ns"].sum())
 
 
-def renice_biggest(tasks: Rows) -> str:
-    """The command that gives the process that ran longest less weight, or all tasks of its name; empty: none ran."""
+def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
+    """What to do about the process that ran longest, or all tasks of its name; of ended ones, about their starter."""
     name, own = _biggest(tasks)
+    if not name:
+        return typed("See what runs", LIST_RUNNERS)
     if len(own) == 1:
-        return renice_words(waiters(own)[0])
-    return renice_named(name) if name else ""
+        return typed("Let the biggest wait", renice_words(waiters(own)[0]))
+    gone = take_rows(own, np.flatnonzero((own["ended"] > 0) & (own["parent"] != b"")))
+    if 2 * int(gone["run_ns"].sum()) > int(own["run_ns"].sum()):
+        starters, places = np.unique(gone["parent"], return_inverse=True)
+        most = int(np.argmax(np.bincount(places, gone["run_ns"], len(starters))))
+        numbers = np.unique(gone["parent_tgid"][places == most])
+        return typed(FEWER_PROCESSES, renice_named(bytes(starters[most]), int(numbers[0]) if len(numbers) == 1 else 0))
+    return typed("Let the biggest wait", renice_named(name))
 
 
 FEWER_PROCESSES = "Start fewer processes (keep workers), or let them wait"

@@ -26,13 +26,14 @@ open("/proc/self/comm", "w").write(name)
 if group: open(group, "w").write("0")
 work_s, every_s = float(work_ms) / 1000, float(every_ms) / 1000
 begin = time.monotonic()
-due = begin + float(phase_ms) / 1000
+due = (begin // every_s + 1) * every_s + float(phase_ms) / 1000
 while True:
     time.sleep(max(0, due - time.monotonic()))
     end = time.thread_time() + work_s
     while time.thread_time() < end: pass
     busy = float(busy_from_s) <= time.monotonic() - begin < float(busy_until_s)
-    due = max(due + (every_s / 2 if busy else every_s), time.monotonic() - 0.2)
+    step_s = every_s / 2 if busy else every_s
+    due += step_s * max(1, (time.monotonic() - 0.2 - due) // step_s)
 """
 """A worker of a service: so much work for each request, requests at a fixed rate, twice as many while it is busy."""
 
@@ -111,7 +112,8 @@ def workers(group: Path | None, busy_from_s: float, busy_until_s: float) -> Iter
     """Four workers that need 40 % of a CPU, and while they are busy twice as much."""
     with ExitStack() as stack:
         for number in range(4):
-            numbers = (2, 20, 2 * number, busy_from_s, busy_until_s)
+            # One after the other, also when twice as many come: nothing but the quota keeps them waiting.
+            numbers = (2, 20, 2.5 * number, busy_from_s, busy_until_s)
             stack.enter_context(
                 running([
                     sys.executable, "-I", "-S", "-c", _REQUESTS, "checkout",

@@ -9,7 +9,7 @@ from schedtop.model.rows import Rows, take_rows
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
-from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, victims_of
+from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu, rival_of, steadiest, victims_of
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
@@ -74,7 +74,7 @@ def not_balanced(f: Facts) -> Finding | None:
     reason = "Move it by hand" if len(victims) == 1 else "Move one by hand"
     if distance is Distance.OTHER_NODE:
         reason = f"Tasks stay near their memory; if waiting costs more, {reason[0].lower()}{reason[1:]}"
-    return Finding(headline, evidence, *typed(reason, move_words(f, victims[0].tid, cpu)))
+    return Finding(headline, evidence, *typed(reason, move_words(f, steadiest(victims).tid, cpu)))
 
 
 def _main_distance(rows: Rows) -> Distance | None:

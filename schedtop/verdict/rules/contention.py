@@ -21,8 +21,8 @@ from schedtop.verdict.words import (
     biggest_words,
     blocker_words,
     context_words,
+    let_biggest_wait,
     p99_words,
-    renice_biggest,
     renice_named,
     renice_words,
     share_words,
@@ -140,8 +140,7 @@ def _biggest(f: Facts) -> _Biggest:
         evidence = f"biggest: {found.words} took {percent(found.named_share)} of the busy time"
         action = typed(FEWER_PROCESSES, renice_named(found.starter.comm, found.starter.tgid))
         return _Biggest(found.words, found.named_share, (evidence,), action, ("short-lived",))
-    command = renice_biggest(tasks)
-    action = typed("Let the biggest wait" if command else "See what runs", command or LIST_RUNNERS)
+    action = let_biggest_wait(tasks)
     beside = f"; {percent(found.named_share)} is {found.words}" if found and not f.chosen else ""
     said = ("short-lived",) if beside else ()
     return _Biggest(biggest_name(tasks), min(1.0, share), biggest_words(tasks), action, said, beside)

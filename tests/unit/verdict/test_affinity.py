@@ -31,6 +31,23 @@ def test_pinned_tasks_that_take_turns() -> None:
     assert judged(frame(pinned(70))).level == "alarm"
 
 
+def test_tasks_that_wait_about_as_long_keep_their_places() -> None:
+    """The headline, and what is to be typed, name the same tasks in each second."""
+
+    def verdict(of_first: int, of_second: int) -> Verdict:
+        rows = pinned()
+        rows["wait_ns"] = np.where(rows["tid"] == 101, of_first, of_second)
+        return judged(frame(rows))
+
+    for first, second in ((8 * MS, 9 * MS), (9 * MS, 8 * MS), (8 * MS, 15 * MS)):
+        found = verdict(first, second)
+        assert found.headline.startswith("CPU 1: app (101) and app (102) are pinned to it and take turns")
+        assert found.command == "taskset -cp 0-1 101"
+    found = verdict(7 * MS, 15 * MS)
+    assert found.headline.startswith("CPU 1: app (102) and app (101) are pinned")
+    assert found.command == "taskset -cp 0-1 102"
+
+
 def test_pinned_tasks_that_another_one_blocks_do_not_take_turns() -> None:
     rows = blocked(waits(50, "idle-cpu", "pinned"), (0, b"app", 0.5), (55, b"cc1", 0.5))
     assert "take turns" not in judged(frame(rows)).headline

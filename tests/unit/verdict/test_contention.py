@@ -118,6 +118,22 @@ def test_the_biggest_is_a_process_with_all_its_tasks() -> None:
     assert biggest(idle) == "2 CPUs are 98 % busy"
 
 
+def test_of_the_biggest_that_ended_already_the_one_is_to_wait_that_starts_them() -> None:
+    """Who types the command would find none of them."""
+
+    def command(*parents: tuple[bytes, int], ended: int = 1) -> str:
+        rows = [
+            tasks(tid=tid, comm=b"basename", run_ns=45 * MS, ended=ended, parent=parent, parent_tgid=tgid)
+            for tid, (parent, tgid) in enumerate(parents, 1)
+        ]
+        return judged(frame(waits(300), busy=(0.98, 0.98), tasks=np.concatenate(rows))).command
+
+    assert command((b"monitor.sh", 7), (b"monitor.sh", 7)) == "renice -n 10 -p 7"
+    assert command((b"monitor.sh", 7), (b"sh", 9), (b"monitor.sh", 8)) == "renice -n 10 -p $(pgrep -wx 'monitor\\.sh')"
+    assert command((b"monitor.sh", 7), (b"monitor.sh", 7), ended=0) == "renice -n 10 -p $(pgrep -wx basename)"
+    assert command((b"", 0), (b"", 0)) == "renice -n 10 -p $(pgrep -wx basename)"
+
+
 def test_the_biggest_may_be_what_a_script_starts_again_and_again() -> None:
     def verdict(run_ns: int) -> Verdict:
         own = tasks(run_ns=run_ns)

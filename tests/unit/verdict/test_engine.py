@@ -28,6 +28,31 @@ def test_verdicts_do_not_hide_each_other() -> None:
     assert {"steal is 7 %", "web.service is throttled in 40 % of its periods"} <= set(verdict.evidence)
 
 
+def test_a_quota_beside_another_cause_is_told_in_the_first_line() -> None:
+    """It has an end of its own."""
+    made = frame(pinned(), throttling=quota(), busy=(0.06, 0.9))
+    assert judged(made).headline.endswith("; besides, web.service is throttled in 40 % of its periods")
+    assert "besides" not in judged(replace(made, throttling=quota(throttled=0))).headline
+    throttled = judged(frame(waits(50, "throttled"), throttling=quota(), busy=(0.06, 0.5)))
+    assert throttled.rule == "throttled" and "besides" not in throttled.headline
+
+
+def test_commands_for_one_who_came_by_sudo() -> None:
+    def typed(command: str) -> tuple[str, str]:
+        found = Verdict("alarm", "blocker", "It waits", (), f"Do it: {command} (and 2 others)", command).with_sudo()
+        assert found.action == f"Do it: {found.command} (and 2 others)"
+        return command, found.command
+
+    for command, by_sudo in (
+        typed("renice -n 10 -p 12"),
+        typed("renice -n 10 -p $(pgrep -wx sh)"),
+    ):
+        assert by_sudo == f"sudo {command}"
+    assert typed("sudo schedtop path")[1] == "sudo schedtop path"
+    assert typed("echo 1 > /proc/irq/9/smp_affinity_list")[1] == "echo 1 | sudo tee /proc/irq/9/smp_affinity_list"
+    assert Verdict("ok", "calm", "Nothing waits", (), "Look elsewhere").with_sudo().action == "Look elsewhere"
+
+
 def test_sentences() -> None:
     verdict = Verdict("ok", "calm", "Nothing waits", ("p99 is 40 µs", "no steal"), "Look elsewhere")
     assert verdict.sentences() == "Nothing waits. Evidence: p99 is 40 µs; no steal. Look elsewhere."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from schedtop.history.history import History
 from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.model.host import Host
+from schedtop.ui.screens.dashboard.held import Held
 from schedtop.ui.screens.dashboard.timeline import Timeline
 from schedtop.verdict.engine import verdict_on
 from schedtop.verdict.facts import Facts, gather
@@ -36,6 +38,8 @@ class Shown:
         self.is_due = False
         """Whether drawing has been asked for."""
         self._changed = changed
+        self._held = Held()
+        self._by_sudo = "SUDO_UID" in os.environ
         self._drawn_ns = -DRAWN_APART_NS
         self._unjudged_ns = 0
         """How much more a screen that was just opened has to see before it judges."""
@@ -88,10 +92,18 @@ class Shown:
                 facts.append(gather(self.view, breathe))
 
         def answer() -> None:
-            early = None if self.view is None else MEASURING
-            self.verdict = verdict_on(facts[0], breathe) if facts else early
+            if self.view is None or not facts:
+                self.verdict = None if self.view is None else MEASURING
+            else:
+                self.verdict = self.told(verdict_on(facts[0], breathe), self.view)
 
         return iter((ask, answer))
+
+    def told(self, verdict: Verdict, view: View) -> Verdict:
+        """What is told of the verdict on a View. One that goes on does not flicker; one of the past is as it was."""
+        if not self.timeline.is_frozen:
+            verdict = self._held.shown(verdict, view.frame.end_ns, self.settings)
+        return verdict.with_sudo() if self._by_sudo else verdict
 
     def grow_older(self) -> bool:
         """Tells a View that stands still how far behind it is; false if it does not stand still."""

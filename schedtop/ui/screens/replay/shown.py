@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from schedtop.history.history import History
-from schedtop.history.view import ViewSettings
+from schedtop.history.view import View, ViewSettings
 from schedtop.model.frame import Frame
 from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.ui.screens.replay.player import Player
+from schedtop.verdict.verdict import Verdict
 
 MOST_LATER = 200
 """How many intervals after a place that was sought are kept, for panes over time."""
@@ -46,6 +47,10 @@ class RecordedShown(Shown):
             if frame.end_ns - frame.interval_ns // 2 > after_ns
         }
         self._later = tuple(known[end_ns] for end_ns in sorted(known)[:MOST_LATER])
+
+    def told(self, verdict: Verdict, view: View) -> Verdict:
+        """As it was: what was recorded is looked at moment by moment."""
+        return verdict
 
     def make(self) -> None:
         """Makes the View, with what is known of the time after it, as far as nothing is missing between."""

@@ -1,0 +1,40 @@
+"""A verdict that does not flicker: on the screen it gets milder only when it has been so for a while."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schedtop.base.units import NS_PER_S, format_round_ns
+from schedtop.history.view import ViewSettings
+from schedtop.verdict.verdict import Verdict
+
+HELD_NS = 3 * NS_PER_S
+"""So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
+
+_GRAVITY = {"notice": 1, "alarm": 2}
+
+
+class Held:
+    """The verdict that was shown last, and until when it was true."""
+
+    def __init__(self) -> None:
+        self._verdict: Verdict | None = None
+        self._settings: ViewSettings | None = None
+        self._true_ns = 0
+
+    def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings) -> Verdict:
+        """What to show of what ends at `end_ns`, of which this is the verdict: that, or a worse one before it.
+
+        With other settings it is about something else.
+        """
+        settings = replace(settings, selected_task=None)
+        before, ago_ns = self._verdict, end_ns - self._true_ns
+        if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
+            now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
+            return replace(before, evidence=(now, *before.evidence))
+        self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
+        return verdict
+
+
+def _is_worse(before: Verdict, now: Verdict) -> bool:
+    return _GRAVITY.get(before.level, 0) > _GRAVITY.get(now.level, 0)

@@ -1,0 +1,59 @@
+"""A verdict that gets milder only when it has been so for a while."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schedtop.base.units import NS_PER_S
+from schedtop.history.view import ViewSettings
+from schedtop.model.filters import Filter
+from schedtop.ui.screens.dashboard.held import HELD_NS, Held
+from schedtop.verdict.verdict import Verdict
+
+OK, NOTICE, ALARM, UNKNOWN = (
+    Verdict(level, rule, headline, ("evidence",))
+    for level, rule, headline in (
+        ("ok", "calm", "Nothing waits"),
+        ("notice", "pinned", "It waits a little"),
+        ("alarm", "pinned", "It waits"),
+        ("unknown", "few", "Too few waits"),
+    )
+)
+SETTINGS = ViewSettings()
+
+
+def shown(*verdicts: Verdict, settings: ViewSettings = SETTINGS) -> list[Verdict]:
+    """What is shown of one verdict a second."""
+    held = Held()
+    return [held.shown(one, number * NS_PER_S, settings) for number, one in enumerate(verdicts)]
+
+
+def test_what_is_worse_is_shown_at_once() -> None:
+    assert shown(OK, NOTICE, ALARM) == [OK, NOTICE, ALARM]
+    assert shown(UNKNOWN, OK, UNKNOWN, OK) == [UNKNOWN, OK, UNKNOWN, OK]
+
+
+def test_what_is_milder_is_shown_when_it_stays() -> None:
+    seconds = HELD_NS // NS_PER_S
+    found = shown(ALARM, *[NOTICE] * (seconds + 2))
+    assert [one.level for one in found] == ["alarm"] * (seconds + 1) + ["notice", "notice"]
+    assert [one.headline for one in found[: seconds + 1]] == [ALARM.headline] * (seconds + 1)
+    assert found[2].evidence == ("this was so until 2 s ago; now: It waits a little", "evidence")
+    assert found[-1] == NOTICE
+
+
+def test_one_that_comes_and_goes_stays() -> None:
+    found = shown(ALARM, OK, ALARM, OK, UNKNOWN, ALARM)
+    assert {one.level for one in found} == {"alarm"}
+    assert found[-1] == ALARM
+
+
+def test_another_question_has_its_own_answer() -> None:
+    held = Held()
+    assert held.shown(ALARM, 0, SETTINGS) == ALARM
+    selected = replace(SETTINGS, selected_task=(1, 2))
+    assert held.shown(OK, NS_PER_S, selected).level == "alarm", "which row is selected changes nothing"
+    filtered = replace(SETTINGS, filter=Filter.parse("web"))
+    assert held.shown(OK, NS_PER_S, filtered) == OK
+    assert held.shown(ALARM, NS_PER_S, filtered) == ALARM
+    assert held.shown(OK, 0, filtered) == OK, "an earlier moment"
