@@ -126,7 +126,7 @@ class ProfilePane(Pane[PathFrame], KeyedTable[ProfileRows]):
     def view_lines(self, view: PathFrame) -> Sequence[Spans]:
         hidden = len(view.summary.rows) - len(self._shown)
         details = [format_ns(self._whole_ns), episodes_words(view.summary.episodes)] if self._shown else []
-        details += [f"{hidden} waits for work hidden, i shows them"] if hidden else []
+        details += [f"waits for work hidden ({hidden}): i shows them"] if hidden else []
         self.set_title(" · ".join(details), self.position_text())
         if not self._shown:
             return self.sentence("no episode so far: a row appears when the task runs again after it was held up")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+
+import pytest
 
 from schedtop.base.units import NS_PER_S
 from schedtop.history.view import ViewSettings
 from schedtop.model.filters import Filter
+from schedtop.sources.synthetic.scheduler import Scenario, SyntheticSource
 from schedtop.ui.screens.dashboard.held import HELD_NS, Held
+from schedtop.ui.screens.dashboard.shown import Shown
 from schedtop.verdict.verdict import Verdict
 
 OK, NOTICE, ALARM, UNKNOWN = (
@@ -57,3 +62,18 @@ def test_another_question_has_its_own_answer() -> None:
     assert held.shown(OK, NS_PER_S, filtered) == OK
     assert held.shown(ALARM, NS_PER_S, filtered) == ALARM
     assert held.shown(OK, 0, filtered) == OK, "an earlier moment"
+
+
+def test_commands_begin_with_sudo_where_it_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SyntheticSource(Scenario(frames=2, tasks=2))
+    (frame, *_) = source.frames(threading.Event())
+    worse = replace(ALARM, action="Let it wait: renice -n 10 -p 12", command="renice -n 10 -p 12")
+    commands = []
+    for by_sudo in (False, True):
+        monkeypatch.setenv("SUDO_UID", "1000") if by_sudo else monkeypatch.delenv("SUDO_UID", raising=False)
+        shown = Shown(source.host, SETTINGS, lambda: None)
+        shown.add(frame)
+        shown.make()
+        assert shown.view is not None
+        commands.append(shown.told(worse, shown.view).command)
+    assert commands == ["renice -n 10 -p 12", "sudo renice -n 10 -p 12"]
