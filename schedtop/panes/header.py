@@ -332,8 +332,8 @@ def _loss_parts(loss: Loss, level: int) -> Parts:
     if lost.serious.any:
         parts.append([(f" lost: {loss_text(lost, level)} ", "alarm")])
     elif lost.any:
-        short = loss_text(lost, level) if level != 1 or lost.switches_unseen == 0 else ""
-        parts.append([(short or f"{format_count(lost.switches_unseen)} unseen", "dim")])
+        count = sum(getattr(lost, name) for name in LOSS_WORDS)
+        parts.append([(f"{format_count(count)} unseen" if level else loss_text(lost), "dim")])
     return parts
 
 

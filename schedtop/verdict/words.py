@@ -207,7 +207,10 @@ def task_names(parts: Sequence[Part]) -> str:
 def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
     """What to do about the affinity, and the command in it, which moves one of these tasks."""
     more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
-    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {steadiest(victims).tid}"
+    # What runs little disturbs nobody where it goes, and is rather what is missed than a hog is.
+    ran = {victim.tid: f.run_share(victim.tid) or 0.0 for victim in victims}
+    light = [victim for victim in victims if 2 * ran[victim.tid] <= max(ran.values())]
+    command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {steadiest(light or victims).tid}"
     return f"Widen the affinity: {command}{more}", command
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from schedtop.model.waits import Distance
 from schedtop.verdict.verdict import Verdict
-from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, waits
+from tests.unit.verdict.frames import MS, blocked, frame, judged, pinned, tasks, waits
 
 
 def test_task_between_hogs_is_named_with_them() -> None:
@@ -29,6 +29,18 @@ def test_pinned_tasks_that_take_turns() -> None:
     assert verdict.action == "Widen the affinity: taskset -cp 0-1 101"
     assert verdict.evidence[-1] == "app (101) had the CPU for 50 % of these waits"
     assert judged(frame(pinned(70))).level == "alarm"
+
+
+def test_of_pinned_tasks_the_one_is_moved_that_runs_little() -> None:
+    """A hog that is moved disturbs what runs there, and the service waits on."""
+
+    def command(*run_ms: int) -> str:
+        rows = [tasks(tid=101 + number, comm=b"app", run_ns=ms * MS) for number, ms in enumerate(run_ms)]
+        return judged(frame(pinned(), tasks=np.concatenate(rows))).command
+
+    assert command(800, 100) == "taskset -cp 0-1 102"
+    assert command(100, 800) == "taskset -cp 0-1 101"
+    assert command(500, 300) == command(300, 500) == "taskset -cp 0-1 101"
 
 
 def test_tasks_that_wait_about_as_long_keep_their_places() -> None:
