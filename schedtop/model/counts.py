@@ -98,7 +98,7 @@ class Overhead:
 
     `nice`: its priority; `session_nice`: that of its session among the others, if it has raised that; `slice_ns`: the
     time slice of its thread that reads (gauges). `longest_caused_wait_ns`: at most so long it had the CPU while another
-    task waited. `None` is what is not known.
+    task waited; `certain_caused_wait_ns`: of that, what blame has seen. `None` is what is not known.
     """
 
     cpu_ns: int = 0
@@ -109,6 +109,7 @@ class Overhead:
     longest_caused_wait_ns: int | None = None
     session_nice: int | None = None
     slice_ns: int | None = None
+    certain_caused_wait_ns: int | None = None
 
     def __add__(self, later: Overhead) -> Overhead:
         return Overhead(
@@ -120,12 +121,13 @@ class Overhead:
             _most_known(self.longest_caused_wait_ns, later.longest_caused_wait_ns),
             later.session_nice,
             later.slice_ns,
+            _most_known(self.certain_caused_wait_ns, later.certain_caused_wait_ns),
         )
 
-    def with_longest_caused_wait(self, longest_ns: int) -> Overhead:
-        """The same with that bound. Field by field, once an interval: `replace` is the more code to pass through."""
+    def with_caused_wait(self, longest_ns: int, certain_ns: int) -> Overhead:
+        """The same with these bounds. Field by field, once an interval: `replace` is the more code to pass through."""
         known = self.cpu_ns, self.rss_bytes, self.bpf_ns, self.bpf_switches, self.nice
-        return Overhead(*known, longest_ns, self.session_nice, self.slice_ns)
+        return Overhead(*known, longest_ns, self.session_nice, self.slice_ns, certain_ns)
 
     @property
     def bpf_ns_per_switch(self) -> float | None:
@@ -189,7 +191,7 @@ def _added(one: Counts, other: Counts) -> Counts:
 
 
 def _most_known(one: int | None, other: int | None) -> int | None:
-    """The larger one. An upper bound of which one part is not known is none."""
+    """The larger one. A bound of which one part is not known is none."""
     return None if one is None or other is None else max(one, other)
 
 

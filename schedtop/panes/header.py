@@ -92,6 +92,10 @@ BANDS = ("notice", "alarm")
 CAUSED_STEP_NS = NS_PER_MS // 10
 """To the next multiple of which the longest wait that we caused is rounded up: it is an upper bound."""
 
+MOST_UNCERTAIN = 4
+LITTLE_CAUSED_NS = 2 * NS_PER_MS
+"""An upper bound that is above this and so many times what is certain tells about the host and not about us."""
+
 
 class HeaderPane(Canvas, can_focus=False):
     """The verdict in two lines, and a line of state. Of that, parts that do not fit are left out whole."""
@@ -308,10 +312,21 @@ def _own_cost(frame: Frame, level: int, who: str) -> list[Span]:
         spans.append((f" {per_switch:.0f} ns/switch", "text"))
     if level < 2:
         spans += _priority(frame.overhead, whole=not level)
-    if (caused_ns := frame.overhead.longest_caused_wait_ns) is not None and level < 3:
-        words = " · delayed others ≤ " if level < 2 else " others ≤ "
-        spans += [(words, "dim"), (format_ns(-(-caused_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
-    return spans
+    return spans + (_caused(frame.overhead, short=level == 2) if level < 3 else [])
+
+
+def _caused(overhead: Overhead, *, short: bool) -> list[Span]:
+    """For how long it delayed others: at most; or at least, where so little is known that the bound says nothing."""
+    most_ns, certain_ns = overhead.longest_caused_wait_ns, overhead.certain_caused_wait_ns
+    if most_ns is None:
+        return []
+    words = " others " if short else " · delayed others "
+    if certain_ns is not None and most_ns > max(MOST_UNCERTAIN * certain_ns, LITTLE_CAUSED_NS):
+        return [
+            (f"{words}≥ ", "dim"),
+            (format_ns(certain_ns - (certain_ns >= CAUSED_STEP_NS) * certain_ns % CAUSED_STEP_NS), "text"),
+        ]
+    return [(f"{words}≤ ", "dim"), (format_ns(-(-most_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
 
 
 def _priority(overhead: Overhead, *, whole: bool) -> list[Span]:

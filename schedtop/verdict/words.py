@@ -200,7 +200,7 @@ def task_names(parts: Sequence[Part]) -> str:
         by_name.setdefault(part.comm, []).append(part)
     if len(by_name) == FEW_VICTIMS:
         names = sorted(by_name.values(), key=len, reverse=True)
-        return " and ".join(own[0].words if len(own) == 1 else f"{len(own)} {own[0].name}" for own in names)
+        return " and ".join(own[0].words if len(own) == 1 else f"{own[0].name} ×{len(own)}" for own in names)
     return f"{len(parts)} tasks (most: {parts[0].words})"
 
 

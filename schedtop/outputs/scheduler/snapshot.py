@@ -262,6 +262,7 @@ def _overhead(overhead: Overhead, interval_ns: int) -> dict[str, Any]:
         "longest_caused_wait_ns": overhead.longest_caused_wait_ns,
         "session_nice": overhead.session_nice,
         "slice_ns": overhead.slice_ns,
+        "certain_caused_wait_ns": overhead.certain_caused_wait_ns,
     }
 
 

@@ -27,6 +27,7 @@ from schedtop.sources.kernel.mapped import Mapping, Maps, open_mapped, open_perf
 from schedtop.sources.kernel.sandbox import end_with_parent
 
 KERNEL = 0
+_COMM = b"schedtop-symbol"
 MOST_PROCESSES = 128
 """Of so many the maps are kept, those that were asked for last."""
 
@@ -237,6 +238,8 @@ def main() -> None:
     """Answers until there are no more requests; never returns."""
     # Whatever it does just now: it ends with the thread that asks.
     end_with_parent()
+    with suppress(OSError), open("/proc/self/comm", "wb", buffering=0) as comm:
+        comm.write(_COMM)  # who sees it in a list of what had a CPU knows whose it is
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICE)  # what is measured comes first
     processes = Processes(Reader())

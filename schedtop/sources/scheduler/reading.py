@@ -182,7 +182,7 @@ def difference(
     if (caused := later.since_last.caused) is not None:
         longest_ns = int(parts["latency"].max_ns.max(initial=0))
         bound_ns = longest_caused_ns(caused, subtract(earlier.blocked, later.blocked), longest_ns, interval_ns)
-        parts["overhead"] = parts["overhead"].with_longest_caused_wait(bound_ns)
+        parts["overhead"] = parts["overhead"].with_caused_wait(bound_ns, caused.least_ns)
     return kind(**parts)
 
 

@@ -173,6 +173,8 @@ def test_bpf_time_is_known_if_it_was_ever_measured() -> None:
     )
     later = Overhead(session_nice=-12, slice_ns=8)
     assert Overhead(session_nice=-5, slice_ns=9) + later == later, "what holds now"
+    certain = Overhead(certain_caused_wait_ns=2) + Overhead(certain_caused_wait_ns=1)
+    assert certain.certain_caused_wait_ns == 2 and (certain + Overhead()).certain_caused_wait_ns is None
     assert (Overhead(longest_caused_wait_ns=4) + Overhead()).longest_caused_wait_ns is None, "no bound of both"
     assert Overhead(0, 0, 0, 0).bpf_ns_per_switch is None
 

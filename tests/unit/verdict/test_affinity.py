@@ -14,7 +14,7 @@ def test_task_between_hogs_is_named_with_them() -> None:
     rows = pinned()
     rows["tid"][:15], rows["comm"][:15] = 7, b"flusher"
     verdict = judged(frame(rows))
-    assert verdict.headline.startswith("CPU 1: 2 app and flusher (7) are pinned to it")
+    assert verdict.headline.startswith("CPU 1: app ×2 and flusher (7) are pinned to it")
     assert verdict.evidence[-1].endswith("schedtop path --comm NAME")
     rows["comm"][15::2] = b"other"
     assert judged(frame(rows)).headline.startswith("CPU 1: 3 tasks (most: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from schedtop.base.units import NS_PER_S, format_round_ns
@@ -11,6 +12,8 @@ from schedtop.verdict.verdict import Verdict
 HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
 
+ABOUT_THE_SAME = 0.1
+_QUOTA = re.compile(r"echo (\d+) > (.+)")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
 
@@ -25,6 +28,8 @@ class Held:
     def shown(self, verdict: Verdict, end_ns: int, settings: ViewSettings) -> Verdict:
         """What to show of what ends at `end_ns`, of which this is the verdict: that, or a worse one before it.
 
+        A quota that is to be typed stays while it is about the same.
+
         With other settings it is about something else.
         """
         settings = replace(settings, selected_task=None)
@@ -32,8 +37,21 @@ class Held:
         if before and settings == self._settings and 0 <= ago_ns <= HELD_NS and _is_worse(before, verdict):
             now = f"this was so until {format_round_ns(ago_ns)} ago; now: {verdict.headline}"
             return replace(before, evidence=(now, *before.evidence))
+        if before and settings == self._settings:
+            verdict = _with_steady_quota(before, verdict)
         self._verdict, self._settings, self._true_ns = verdict, settings, end_ns
         return verdict
+
+
+def _with_steady_quota(before: Verdict, now: Verdict) -> Verdict:
+    """With the quota that was to be typed before, where that is about the same: one who reads it off has to type it."""
+    old, new = _QUOTA.fullmatch(before.command), _QUOTA.fullmatch(now.command)
+    if not old or not new or old[2] != new[2]:
+        return now
+    quotas = int(old[1]), int(new[1])
+    if max(quotas) - min(quotas) > ABOUT_THE_SAME * max(quotas):
+        return now
+    return replace(now, command=before.command, action=now.action.replace(now.command, before.command))
 
 
 def _is_worse(before: Verdict, now: Verdict) -> bool:

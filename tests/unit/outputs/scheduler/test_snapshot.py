@@ -129,6 +129,7 @@ def test_every_field_of_the_contract_in_its_order() -> None:
     assert list(data["loss"]) == [field.name for field in fields(Loss)]
     assert list(data["overhead"]) == [
         *("bpf_ns_per_switch", "cpu_ratio", "rss_bytes", "nice", "longest_caused_wait_ns", "session_nice", "slice_ns"),
+        "certain_caused_wait_ns",
     ]
     assert data["schema"] == "schedtop.snapshot/1"
     assert data["groups"] is None

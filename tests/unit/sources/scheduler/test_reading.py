@@ -390,7 +390,9 @@ def test_our_own_cost_is_a_difference_and_our_memory_is_not() -> None:
 def test_the_longest_wait_that_we_caused_is_of_the_interval() -> None:
     own = Overhead(nice=-10, session_nice=-12, slice_ns=5)
     later = reading(MS, own=own, caused=Caused(7, 7, False, 9))
-    assert difference(reading(0, own=own), later).overhead == replace(own, longest_caused_wait_ns=7)
+    assert difference(reading(0, own=own), later).overhead == replace(
+        own, longest_caused_wait_ns=7, certain_caused_wait_ns=7
+    )
     assert difference(reading(0), reading(MS)).overhead.longest_caused_wait_ns is None
 
 

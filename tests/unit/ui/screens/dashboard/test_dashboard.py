@@ -520,6 +520,24 @@ async def test_what_we_do_to_others_is_rounded_up_and_shortened(columns: int, wo
         assert ("others ≤" in text(pilot.app)) == ("others ≤" in words)
 
 
+@pytest.mark.parametrize(
+    ("most_ns", "certain_ns", "words"),
+    [
+        (65_700_000, 310_001, "delayed others ≥ 300 µs"),
+        (65_700_000, 20_000, "delayed others ≥ 20.0 µs"),
+        (65_700_000, 30_000_000, "delayed others ≤ 65.7 ms"),
+        (1_900_000, 20_000, "delayed others ≤ 1.90 ms"),
+        (65_700_000, None, "delayed others ≤ 65.7 ms"),
+    ],
+)
+async def test_a_bound_that_tells_nothing_of_us_is_not_shown(most_ns: int, certain_ns: int | None, words: str) -> None:
+    async with running((160, 40), frames=0) as (pilot, source, _dashboard):
+        frame = make_frame(source.scenario, source.made, np.random.default_rng(1))
+        bounds = {"longest_caused_wait_ns": most_ns, "certain_caused_wait_ns": certain_ns}
+        source.put(replace(frame, overhead=replace(frame.overhead, **bounds)))
+        await until(pilot, lambda: words in text(pilot.app))
+
+
 async def test_source_that_ends_leaves_the_screen() -> None:
     async with running() as (pilot, source, _dashboard):
         source.put(None)

@@ -53,6 +53,18 @@ def test_one_that_comes_and_goes_stays() -> None:
     assert found[-1] == ALARM
 
 
+def test_a_quota_to_be_typed_stays_while_it_is_about_the_same() -> None:
+    def throttled(quota: int, group: str = "web") -> Verdict:
+        command = f"echo {quota} > /sys/fs/cgroup/{group}/cpu.max"
+        return Verdict("alarm", "throttled", f"{group} is throttled", (), f"It would do: {command}", command)
+
+    found = shown(throttled(144_000), throttled(147_000), throttled(142_000), throttled(170_000), throttled(168_000))
+    assert [one.command.split()[1] for one in found] == ["144000", "144000", "144000", "170000", "170000"]
+    assert all(one.action == f"It would do: {one.command}" for one in found)
+    assert shown(throttled(144_000), throttled(143_000, "db"))[1] == throttled(143_000, "db")
+    assert shown(NOTICE, throttled(143_000), ALARM)[2] == ALARM
+
+
 def test_another_question_has_its_own_answer() -> None:
     held = Held()
     assert held.shown(ALARM, 0, SETTINGS) == ALARM
