@@ -87,7 +87,6 @@ class Changes:
         found = []
         for cpu in capture.cpus:
             found.append(_runs_of_cpu(capture, switches, cpu, breathe))
-            breathe()
         runs = join_rows([runs for runs, _ in found]) if found else np.empty(0, RUN_DTYPE)
         self.runs = rows_where(runs, runs["tid"] > 0)
         self.unseen_switches = sum(unseen for _, unseen in found)
@@ -95,7 +94,6 @@ class Changes:
         known = rows_where(runs, runs["end_ns"] > runs["start_ns"])
         breathe()
         woken = take_many(capture.events, np.flatnonzero((kinds > SWITCH) & (kinds <= WAKEUP_NEW)), breathe)
-        breathe()
         self._few = join_rows((_interrupted(capture, known), _taken_offline(capture, runs)))
         self.parts = parts_for(len(known) + len(switches) + len(woken), most_rows)
         self._parted = []
@@ -110,7 +108,7 @@ class Changes:
 
     def states(self, part: int) -> Rows:
         """The states of the tasks of a part, by task and time."""
-        few = rows_where(self._few, self._few["tid"] % self.parts == part) if self.parts > 1 else self._few
+        few = rows_where(self._few, self._few["tid"] % self.parts == part)
         runs, switches, woken = (rows.part(part) for rows in self._parted)
         return _states(runs, switches, woken, few, self._end_ns)
 

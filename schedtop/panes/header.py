@@ -322,10 +322,8 @@ def _caused(overhead: Overhead, *, short: bool) -> list[Span]:
         return []
     words = " others " if short else " · delayed others "
     if certain_ns is not None and most_ns > max(MOST_UNCERTAIN * certain_ns, LITTLE_CAUSED_NS):
-        return [
-            (f"{words}≥ ", "dim"),
-            (format_ns(certain_ns - (certain_ns >= CAUSED_STEP_NS) * certain_ns % CAUSED_STEP_NS), "text"),
-        ]
+        seen_ns = certain_ns // CAUSED_STEP_NS * CAUSED_STEP_NS or certain_ns
+        return [(f"{words}≥ ", "dim"), (format_ns(seen_ns), "text")]
     return [(f"{words}≤ ", "dim"), (format_ns(-(-most_ns // CAUSED_STEP_NS) * CAUSED_STEP_NS), "text")]
 
 

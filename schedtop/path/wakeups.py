@@ -19,7 +19,7 @@ from schedtop.capture.events import (
     WOKEN_FROM,
     Capture,
 )
-from schedtop.model.rows import take_many
+from schedtop.model.rows import copy_rows, take_many
 from schedtop.model.waits import WAKERS, WokenBy
 from schedtop.offcpu.places import place_of_functions
 from schedtop.path.by_task import by_task
@@ -102,7 +102,7 @@ class Wakeups:
         self._wakings = by_task(wakings, breathe=breathe)
         switches = take_many(events, np.flatnonzero(events["kind"] == SWITCH), breathe)
         self._switches = by_task(switches, breathe=breathe)
-        arrivals = take_many(switches, np.arange(len(switches)), breathe)
+        arrivals = copy_rows(switches)
         arrivals["tid"] = switches["other_tid"]
         breathe()
         self._arrivals = by_task(arrivals, breathe=breathe)

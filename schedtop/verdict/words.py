@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from schedtop.base.cpu_lists import cpus_text
 from schedtop.base.pgrep import pgrep_words
 from schedtop.base.units import NS_PER_US, exact_duration, format_ns, format_round_ns
 from schedtop.model.containers import cgroup_label
-from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import SchedClass, treatment
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
@@ -208,8 +209,12 @@ def widen_words(f: Facts, victims: Sequence[Part]) -> tuple[str, str]:
     """What to do about the affinity, and the command in it, which moves one of these tasks."""
     more = f" (and {counted(len(victims) - 1, 'other')})" if len(victims) > FEW_VICTIMS else ""
     # What runs little disturbs nobody where it goes, and is rather what is missed than a hog is.
-    ran = {victim.tid: f.run_share(victim.tid) or 0.0 for victim in victims}
-    light = [victim for victim in victims if 2 * ran[victim.tid] <= max(ran.values())]
+    ran = dict.fromkeys((victim.tid for victim in victims), 0)
+    own = rows_where(f.frame.tasks, np.isin(f.frame.tasks["tid"], list(ran)))
+    for tid, run_ns in zip(own["tid"].tolist(), own["run_ns"].tolist(), strict=True):
+        ran[tid] += run_ns
+    most = max(ran.values())
+    light = [victim for victim in victims if 2 * ran[victim.tid] <= most]
     command = f"taskset -cp {cpus_text(f.frame.cpus.ids)} {steadiest(light or victims).tid}"
     return f"Widen the affinity: {command}{more}", command
 
@@ -275,12 +280,11 @@ def let_biggest_wait(tasks: Rows) -> tuple[str, str]:
         return typed("See what runs", LIST_RUNNERS)
     if len(own) == 1:
         return typed("Let the biggest wait", renice_words(waiters(own)[0]))
-    gone = take_rows(own, np.flatnonzero((own["ended"] > 0) & (own["parent"] != b"")))
+    gone = rows_where(own, (own["ended"] > 0) & (own["parent"] != b""))
     if 2 * int(gone["run_ns"].sum()) > int(own["run_ns"].sum()):
-        starters, places = np.unique(gone["parent"], return_inverse=True)
-        most = int(np.argmax(np.bincount(places, gone["run_ns"], len(starters))))
-        numbers = np.unique(gone["parent_tgid"][places == most])
-        return typed(FEWER_PROCESSES, renice_named(bytes(starters[most]), int(numbers[0]) if len(numbers) == 1 else 0))
+        starter, started = _with_most(gone, gone["parent"])
+        numbers = np.unique(started["parent_tgid"]).tolist()
+        return typed(FEWER_PROCESSES, renice_named(starter, numbers[0] if len(numbers) == 1 else 0))
     return typed("Let the biggest wait", renice_named(name))
 
 
@@ -300,6 +304,11 @@ def _biggest(tasks: Rows) -> tuple[bytes, Rows]:
     names = np.where(tasks["process"] != b"", tasks["process"], tasks["comm"])
     # Tasks without any name are not one process.
     keys = np.where(names != b"", names, tasks["tid"].astype("S16"))
+    return _with_most(tasks, keys)
+
+
+def _with_most(tasks: Rows, keys: npt.NDArray[np.bytes_]) -> tuple[bytes, Rows]:
+    """The key whose tasks ran longest, and these; at least one task."""
     found, places = np.unique(keys, return_inverse=True)
     most = int(np.argmax(np.bincount(places, tasks["run_ns"], len(found))))
-    return bytes(found[most]), take_rows(tasks, np.flatnonzero(places == most))
+    return bytes(found[most]), rows_where(tasks, places == most)

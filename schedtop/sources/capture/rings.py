@@ -251,13 +251,6 @@ class Taken:
             self.places.add(places, addresses)
             self.places.lost += len(rows) - len(places)
 
-    def extend(self, later: Taken) -> None:
-        """Adds what was taken after this; it stays there, too."""
-        self.count += later.count
-        for cpu, rows in later.pieces.items():
-            self.pieces.setdefault(cpu, []).extend(rows)
-        self.places.extend(later.places)
-
     def names(self) -> Rows:
         """The names that are told in it, rows of NAME_DTYPE."""
         found = [_names(rows) for pieces in self.pieces.values() for rows in pieces]

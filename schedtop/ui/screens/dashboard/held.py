@@ -13,7 +13,7 @@ HELD_NS = 3 * NS_PER_S
 """So long what was worse stays. A load that waits for its next job every other second is one trouble, not many."""
 
 ABOUT_THE_SAME = 0.1
-_QUOTA = re.compile(r"echo (\d+) > (.+)")
+_QUOTA = re.compile(r"echo (\d+) > (.*cpu\.(?:max|cfs_quota_us)\b.*)")
 _GRAVITY = {"notice": 1, "alarm": 2}
 
 

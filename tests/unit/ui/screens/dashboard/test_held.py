@@ -63,6 +63,11 @@ def test_a_quota_to_be_typed_stays_while_it_is_about_the_same() -> None:
     assert all(one.action == f"It would do: {one.command}" for one in found)
     assert shown(throttled(144_000), throttled(143_000, "db"))[1] == throttled(143_000, "db")
     assert shown(NOTICE, throttled(143_000), ALARM)[2] == ALARM
+    moved = [
+        Verdict("alarm", "interrupts", "It is busy", (), command, command)
+        for command in (f"echo {cpu} > /proc/irq/9/smp_affinity_list" for cpu in (100, 101))
+    ]
+    assert shown(*moved) == moved, "another CPU is not about the same"
 
 
 def test_another_question_has_its_own_answer() -> None:
