@@ -558,6 +558,25 @@ def test_a_window_has_the_last_seconds_and_names_that_were_told_before(chain: Ch
     assert time_of(episodes, "holder", "blocked") == pytest.approx(60 * NS_PER_MS * len(episodes), rel=0.05)
 
 
+def mapped_bytes() -> int:
+    """How much of BPF maps is mapped into this process."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "bpf-map" in line:
+            start, _, end = line.split()[0].partition("-")
+            total += int(end, 16) - int(start, 16)
+    return total
+
+
+def test_what_is_closed_holds_no_ring_any_more() -> None:
+    """A screen that was closed may be referred to for long, and its rings are 64 MiB."""
+    before = mapped_bytes()
+    source = CaptureSource("btf", path_ns=NS_PER_MS)
+    with source:
+        assert mapped_bytes() - before > 16 << 20
+    assert mapped_bytes() - before < 1 << 20 and source.rings
+
+
 def test_a_window_of_too_much_is_shorter_and_says_so() -> None:
     ping = python(PING, process_group=0)
     breaths: list[str] = []

@@ -89,8 +89,12 @@ class Rings(Loader):
             self._readers = self._view("readers", writable=True)
             self._config = self._view("config", writable=True)
             self._heads = np.zeros(cpus, np.int64)
-            self.event_dtype = self._compiled.maps["events"].dtype
             self._start()
+
+    def close(self) -> None:
+        """Detaches, and unmaps the rings: whoever held this while they were open may hold it for long."""
+        super().close()
+        self._events = self._stacks = np.empty(0, np.void)
 
     def open(self, start_ns: int, end_ns: int) -> None:
         """Has the kernel side write what happens between two times of CLOCK_MONOTONIC."""
