@@ -24,7 +24,7 @@ from schedtop.verdict.limits import (
     STEAL_NOTICE,
 )
 from schedtop.verdict.short_lived import ShortLived, notable_short_lived
-from schedtop.verdict.slow import SlowWaits, asks_to_wait, missing_share, slow_waits, urgent
+from schedtop.verdict.slow import SlowWaits, asks_to_wait, missing_share, slow_load, slow_waits, urgent
 
 Quota = tuple[str, float]
 """The path of a throttled group ("" if it has no name any more), and the share of its periods in which it was."""
@@ -182,9 +182,10 @@ def _idle_by_accounts(frame: Frame, ids: Sequence[int]) -> dict[int, float]:
 
 
 def _pressure(series: Sequence[Frame]) -> float | None:
+    """Of a span without slow waits: what is left of one with them has been told."""
     span_ns = some_ns = 0
     for frame in reversed(series):
-        if frame.pressure is None or "pressure" in frame.unavailable:
+        if frame.pressure is None or "pressure" in frame.unavailable or slow_load(frame) >= LITTLE_LOAD:
             return None
         span_ns, some_ns = span_ns + frame.interval_ns, some_ns + frame.pressure.some_ns
         if span_ns >= PRESSURE_SPAN_NS:

@@ -116,6 +116,12 @@ def _main(weights: Mapping[Explanation, int]) -> Explanation | None:
     return main if most >= MAIN_SHARE * sum(weights.values()) or most >= MAIN_FACTOR * second else None
 
 
+def slow_load(frame: Frame) -> float:
+    """How many tasks were in slow waits on average, of all that were seen."""
+    waits_ns = frame.slow_waits["wait_ns"]
+    return int(waits_ns[waits_ns >= frame.threshold_ns].sum()) / max(1, frame.interval_ns)
+
+
 def missing_share(frame: Frame) -> float:
     """The share of slow waits that was not seen: what the kernel side counted as lost, or the histogram has besides.
 

@@ -5,10 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from schedtop.base.units import NS_PER_S
+from schedtop.history.history import History
+from schedtop.history.view import ViewSettings
 from schedtop.model.counts import Pressure
 from schedtop.model.rows import PAIR_DTYPE, Rows
 from schedtop.model.sched_class import Policy, SchedClass
-from tests.unit.verdict.frames import MS, frame, judged, tasks
+from schedtop.verdict.engine import judge
+from tests.unit.verdict.frames import HOST, MS, frame, judged, tasks, waits
 
 
 def two_hogs(**fields: Any) -> Rows:
@@ -51,3 +55,11 @@ def test_pressure_without_slow_waits_needs_a_long_span() -> None:
     of_one_task = judged(replace(pressed, tasks=tasks()), "comm:ffmpeg", seconds=10)
     assert of_one_task.rule == "calm", "the pressure is the host's"
     assert judged(replace(pressed, unavailable={"pressure": "psi=0"}), seconds=10).rule == "calm"
+
+
+def test_pressure_of_slow_waits_that_are_over_is_not_told_again() -> None:
+    pressed = frame(pressure=Pressure(900 * MS, 0))
+    pinned = replace(pressed, slow_waits=waits(20))
+    alarm_first = [replace(pinned if second <= 4 else pressed, end_ns=second * NS_PER_S) for second in range(1, 16)]
+    rules = [judge(History(HOST, alarm_first[:count]).view(ViewSettings())).rule for count in range(5, 16)]
+    assert rules == ["calm"] * 9 + ["pressure"] * 2
