@@ -10,7 +10,7 @@ import numpy as np
 
 from schedtop.model.containers import is_within
 from schedtop.model.frame import Frame
-from schedtop.model.rows import TASK_DTYPE, Rows, merge_tasks, take_rows
+from schedtop.model.rows import TASK_DTYPE, Rows, merge_tasks, rows_where
 from schedtop.model.waits import Cause
 
 HELD_DTYPE = np.dtype(
@@ -166,7 +166,7 @@ class QuotaRecords:
     def _held_by(self, frame: Frame) -> dict[int, Rows]:
         """The waits for a quota, by the group that it is of: the nearest around the thread that was throttled."""
         waits = frame.slow_waits
-        waits = take_rows(waits, np.flatnonzero((waits["throttled_ns"] > 0) | (waits["cause"] == Cause.THROTTLED)))
+        waits = rows_where(waits, (waits["throttled_ns"] > 0) | (waits["cause"] == Cause.THROTTLED))
         owners = {group: self._owner(frame, group) for group in set(waits["cgroup_id"].tolist())}
         placed = np.array([owners[group] for group in waits["cgroup_id"].tolist()], np.int64)
         return {owner: _held(waits[placed == owner]) for owner in set(owners.values()) if owner >= 0}
@@ -203,7 +203,7 @@ def _inside(frame: Frame, path: str, group: int) -> list[int]:
 
 
 def _of_groups(tasks: Rows, groups: list[int]) -> Rows:
-    return take_rows(tasks, np.flatnonzero(np.isin(tasks["cgroup_id"], groups)))
+    return rows_where(tasks, np.isin(tasks["cgroup_id"], groups))
 
 
 def _inferred(sums: _Sums) -> tuple[int, int]:

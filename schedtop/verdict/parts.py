@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.rows import TREATMENT, Integers, Rows, take_rows, text
+from schedtop.model.rows import TREATMENT, Integers, Rows, rows_where, text
 from schedtop.model.sched_class import UNKNOWN_TREATMENT, SchedClass, Treatment, treatment, treatments
 from schedtop.model.waits import Beginning, WokenBy
 from schedtop.verdict.limits import COVERED_SHARE, MAIN_SHARE, VICTIM_SHARE
@@ -122,4 +122,4 @@ def rival_of(rows: Rows, victims: Sequence[Part]) -> Part | None:
 def on_worst_cpu(rows: Rows) -> tuple[Rows, int]:
     """The waits on the CPU with most of the time of these, and that CPU."""
     cpu = int(np.argmax(np.bincount(np.maximum(rows["cpu"], 0), rows["wait_ns"])))
-    return take_rows(rows, np.flatnonzero(np.maximum(rows["cpu"], 0) == cpu)), cpu
+    return rows_where(rows, np.maximum(rows["cpu"], 0) == cpu), cpu

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_count, format_ns, rate
 from schedtop.history.view import View
-from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.short_lived import (
     Parent,
     by_command,
@@ -80,10 +80,10 @@ def _first_runs(view: View) -> tuple[str, ...]:
 def _short(rows: Rows) -> Rows:
     """Those of commands that are no jobs."""
     commands = by_command(rows)
-    jobs = take_rows(commands, np.flatnonzero(commands["run_ns"] > LONGEST_MEAN_NS * commands["count"]))
+    jobs = rows_where(commands, commands["run_ns"] > LONGEST_MEAN_NS * commands["count"])
     names = set(zip(jobs["comm"].tolist(), jobs["is_thread"].tolist(), strict=True))
     own = zip(rows["comm"].tolist(), rows["is_thread"].tolist(), strict=True)
-    return take_rows(rows, np.flatnonzero([name not in names for name in own]))
+    return rows_where(rows, np.array([name not in names for name in own], bool))
 
 
 def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
@@ -92,10 +92,10 @@ def _named(rows: Rows) -> tuple[Rows, tuple[str, str]]:
     commands, whole = by_command(rows), int(rows["run_ns"].sum())
     top = commands[int(np.argmax(commands["run_ns"]))]
     if top["run_ns"] >= MAIN_SHARE * whole:
-        own = take_rows(rows, np.flatnonzero((rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"])))
+        own = rows_where(rows, (rows["comm"] == top["comm"]) & (rows["is_thread"] == top["is_thread"]))
         return own, (f"{command_name(top)}{' threads' if top['is_thread'] else ''}", _starters(own))
     starter = by_parent(rows)[0]
-    own = take_rows(rows, np.flatnonzero(rows["parent"] == starter.comm))
+    own = rows_where(rows, rows["parent"] == starter.comm)
     if starter.comm and int(own["run_ns"].sum()) >= MAIN_SHARE * whole:
         return own, (counted(len(by_command(own)), "command"), _starters(own))
     return rows, (counted(len(commands), "command"), f", most often {command_name(commands[0])},")
@@ -124,7 +124,7 @@ def _starters(rows: Rows) -> str:
 
 def _failures(rows: Rows) -> tuple[str, ...]:
     """That most did not end well, if so."""
-    processes = take_rows(rows, np.flatnonzero(rows["is_thread"] == 0))
+    processes = rows_where(rows, rows["is_thread"] == 0)
     bad = [(code, count) for code, count in by_exit_code(processes) if code]
     whole = int(processes["count"].sum())
     if not bad or sum(count for _, count in bad) < MOST_FAIL * whole:

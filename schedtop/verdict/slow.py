@@ -11,7 +11,7 @@ import numpy.typing as npt
 from schedtop.base.histogram import LOW_NS
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.rows import Integers, Rows, rows_where, take_rows
 from schedtop.model.sched_class import Policy, SchedClass
 from schedtop.model.waits import Explanation, explanations
 from schedtop.verdict.limits import FEW_SLOW, LITTLE_LOAD, MAIN_FACTOR, MAIN_SHARE
@@ -47,7 +47,7 @@ class SlowWaits:
 
     def of(self, explanation: Explanation) -> Rows:
         """Those of one explanation."""
-        return take_rows(self.rows, np.flatnonzero(self.codes == explanation))
+        return rows_where(self.rows, self.codes == explanation)
 
     def share(self, explanation: Explanation) -> float:
         """Its share of the time of all."""
@@ -70,7 +70,7 @@ def is_enough(count: int, load: float) -> bool:
 def slow_waits(view: View) -> SlowWaits:
     """Those of a View that are at least as long as the threshold."""
     frame = view.frame
-    rows = take_rows(view.slow_waits, np.flatnonzero(view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns)))
+    rows = rows_where(view.slow_waits, view.slow_waits["wait_ns"] >= max(1, frame.threshold_ns))
     codes = explanations(rows)
     return _weighed(rows, codes, frame.interval_ns)
 

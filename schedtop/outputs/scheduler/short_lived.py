@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from schedtop.history.view import View
-from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.short_lived import (
     EXIT_UNKNOWN,
     FOLDED,
@@ -93,7 +93,7 @@ def _own(rows: Rows, command: np.void) -> Rows:
     """The rows that a command's is made of."""
     folded = (rows["exit_code"] == FOLDED) == bool(command["is_folded"])
     own = folded & (rows["comm"] == command["comm"]) & (rows["is_thread"] == command["is_thread"])
-    return take_rows(rows, np.flatnonzero(own))
+    return rows_where(rows, own)
 
 
 def task_ending(task: dict[str, Any], has_codes: bool) -> dict[str, Any]:

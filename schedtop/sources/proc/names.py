@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.sources.host.cgroups import CgroupNames
 from schedtop.sources.proc.task_files import read_file
 from schedtop.sources.proc.task_table import TaskTable
@@ -33,7 +33,7 @@ class ProcPeople:
         starts = [*zip(rows["tid"].tolist(), rows["start_ns"].tolist(), strict=True)]
         rows["process"] = [self._process(*each) for each in zip(tgids, starts, strict=True)]
         rows["pid_namespace"] = [self._namespace(*each) for each in zip(tgids, starts, strict=True)]
-        return take_rows(rows, np.flatnonzero(self._passes(rows))) if self._scope else rows
+        return rows_where(rows, self._passes(rows)) if self._scope else rows
 
     def _process(self, tgid: int, life: tuple[int, int]) -> bytes:
         leader = self._table.tasks.get(tgid)

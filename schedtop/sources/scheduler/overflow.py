@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from schedtop.model.rows import Integers, Rows, take_rows
+from schedtop.model.rows import Integers, Rows, rows_where, take_rows
 from schedtop.sources.kernel import bpf_syscall as calls
 from schedtop.sources.kernel.constants import SCHEDULER
 from schedtop.sources.kernel.hash_reader import HashReader
@@ -34,7 +34,7 @@ class OverflowReader:
         for tid, _ in removed:
             calls.delete_element(self._fd, tid.to_bytes(4, "little"))
         self._over = over - removed
-        self._rows = take_rows(rows, np.flatnonzero([name not in removed for name in names])) if removed else rows
+        self._rows = rows_where(rows, np.array([name not in removed for name in names], bool)) if removed else rows
         return self._rows
 
     def _are_over(self, rows: Rows, epoch: int, running_tids: Integers) -> npt.NDArray[np.bool_]:

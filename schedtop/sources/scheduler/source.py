@@ -17,7 +17,7 @@ from schedtop.model.ext_scheduler import ExtScheduler
 from schedtop.model.frame import Frame
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.host import Host, Topology
-from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, take_rows
+from schedtop.model.rows import ROLES, SLOW_WAIT_DTYPE, Integers, Rows, copy_rows, rows_where
 from schedtop.sources.host import proc
 from schedtop.sources.host.cgroups import CgroupNames, cpu_hierarchy, has_v1_cpu_controller, read_mounts
 from schedtop.sources.host.isolation import read_isolation, unified_hierarchies
@@ -347,7 +347,7 @@ class LiveSource:
         queued[~stat.online] = 0
         if self._scope:
             chosen = rows["flags"] & programs.selected_flag != 0
-            moved, rows = moved[chosen], take_rows(rows, np.flatnonzero(chosen))
+            moved, rows = moved[chosen], rows_where(rows, chosen)
             overflow = overflow[overflow["flags"] & programs.selected_flag != 0]
         # From here on all is of copies.
         self._breath.take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from schedtop.base.units import format_ns
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.waits import Distance, Explanation
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import FEW_VICTIMS, MAIN_SHARE
@@ -33,7 +33,7 @@ def pinned(f: Facts) -> Finding | None:
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.PINNED))
     victims = main_victims(rows)
-    rows = take_rows(rows, np.flatnonzero(np.isin(rows["tid"], [victim.tid for victim in victims])))
+    rows = rows_where(rows, np.isin(rows["tid"], [victim.tid for victim in victims]))
     rival = rival_of(rows, victims)
     if rival:
         return _behind(f, cpu, rows, victims, rival)

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.filters import Filter
-from schedtop.model.rows import TASK_DTYPE, Rows, take_rows
+from schedtop.model.rows import TASK_DTYPE, Rows, rows_where
 from schedtop.verdict.facts import Facts
 from schedtop.verdict.limits import QUIET_NS
 from schedtop.verdict.parts import victims_of
@@ -47,11 +47,11 @@ def left_out(f: Facts) -> Finding | None:
     here = np.isin(waits["tgid"], processes[processes > 0]) & (waits["wait_ns"] >= max(1, f.frame.threshold_ns))
     if shown := f.view.settings.shown_filter.cpus:
         here &= np.isin(waits["cpu"], shown)
-    rows = take_rows(waits, np.flatnonzero(here))
+    rows = rows_where(waits, here)
     if not is_enough(len(rows), int(rows["wait_ns"].sum()) / max(1, f.frame.interval_ns)):
         return None
     most = victims_of(rows)[0]
-    own = take_rows(rows, np.flatnonzero(rows["tid"] == most.tid))
+    own = rows_where(rows, rows["tid"] == most.tid)
     headline = f"The filter hides {most.words} of the same process, which waits {up_to_words(own)}"
     return Finding(headline, context_words(f), f"Filter by pid:{int(own['tgid'][0])} instead (key f): all its threads")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from schedtop.base.units import exact_duration, format_ns
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.source import ALONE
 from schedtop.model.waits import Explanation
 from schedtop.verdict.facts import Facts
@@ -83,7 +81,7 @@ def _too_much_idle(f: Facts) -> Iterator[str]:
 def _main_within(f: Facts) -> Rows:
     """The waits of the main explanation within the window: only these can be compared with its totals."""
     rows = f.slow.of(f.slow.main) if f.slow.main is not None else f.slow.rows[:0]
-    return take_rows(rows, np.flatnonzero(rows["time_ns"] - rows["wait_ns"] >= f.frame.start_time_ns))
+    return rows_where(rows, rows["time_ns"] - rows["wait_ns"] >= f.frame.start_time_ns)
 
 
 def incomplete(f: Facts) -> Finding | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from schedtop.base.units import format_ns, format_round_ns
 from schedtop.model.kernels import has_fair_server, rt_keeper
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.sched_class import Level, Policy, SchedClass, treatment
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.model.weights import MOST_SHARES, cpu_weight_of_shares, nice_of_weight, nice_weight
@@ -113,7 +113,7 @@ def lower_weight(f: Facts) -> Finding | None:
         return None
     rows, cpu = on_worst_cpu(f.slow.of(Explanation.LOWER_WEIGHT))
     victim = victims_of(rows)[0]
-    own = take_rows(rows, np.flatnonzero(rows["tid"] == victim.tid))
+    own = rows_where(rows, rows["tid"] == victim.tid)
     heavier = np.where(own["blocker_weight"] >= 2 * own["victim_weight"].astype(np.int64), own["blocker_ns"], 0)
     place, which = divmod(int(np.argmax(heavier)), heavier.shape[1])
     row = own[place]
@@ -217,7 +217,7 @@ def deadline_runtime(f: Facts) -> Finding | None:
         return None
     rows = f.slow.of(Explanation.DEADLINE_RUNTIME)
     top = victims_of(rows)[0]
-    own = take_rows(rows, np.flatnonzero(rows["tid"] == top.tid))
+    own = rows_where(rows, rows["tid"] == top.tid)
     runtime, period = (int(own[f"dl_{name}_ns"].max()) for name in ("runtime", "period"))
     granted = f"{format_round_ns(runtime)} of each {format_round_ns(period)}" if runtime else "runtime"
     headline = f"{top.words} is throttled {up_to_words(own)}: used up its {granted}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import NS_PER_US, format_ns
 from schedtop.model.containers import cgroup_label
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.waits import Evidence, Explanation
 from schedtop.quota.advice import USUAL, Advice, advise, cpus_words, step_words
 from schedtop.quota.command import quota_command
@@ -39,7 +39,7 @@ def throttled(f: Facts) -> Finding | None:
     rows = f.slow.of(Explanation.THROTTLED)
     groups, places = np.unique(rows["cgroup_id"], return_inverse=True)
     place = int(np.argmax(np.bincount(places, rows["wait_ns"])))
-    group, most = int(groups[place]), victims_of(take_rows(rows, np.flatnonzero(places == place)))[0]
+    group, most = int(groups[place]), victims_of(rows_where(rows, places == place))[0]
     quota = f.quota_above(group)
     path = quota[0] if quota else f.frame.cgroups.get(group, "")
     often = f" in {percent(quota[1])} of its periods" if quota else ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_brief_ns, format_ns
 from schedtop.model.frame import Frame
-from schedtop.model.rows import Rows, take_rows
+from schedtop.model.rows import Rows, rows_where
 from schedtop.model.waits import Cause, Evidence
 from schedtop.widgets.strips import Span
 
@@ -32,7 +32,7 @@ def throttled_words(longest_ns: int, frames: Sequence[Frame], cpus: Cpus = None,
 def _throttled(frame: Frame, cpus: Cpus) -> Rows:
     rows = frame.slow_waits
     chosen = rows["cause"] == Cause.THROTTLED
-    return take_rows(rows, np.flatnonzero(chosen if cpus is None else chosen & np.isin(rows["cpu"], cpus)))
+    return rows_where(rows, chosen if cpus is None else chosen & np.isin(rows["cpu"], cpus))
 
 
 class ThrottledWaits:

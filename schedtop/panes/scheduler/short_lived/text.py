@@ -8,7 +8,7 @@ import numpy as np
 
 from schedtop.base.units import format_count, format_ns, format_round_ns
 from schedtop.model.groups import group_name
-from schedtop.model.rows import Rows, take_rows, text
+from schedtop.model.rows import Rows, rows_where, take_rows, text
 from schedtop.model.short_lived import (
     FOLDED,
     by_exit_code,
@@ -32,7 +32,7 @@ MOST_GROUPS = 5
 def rows_of(command: np.void, rows: Rows) -> Rows:
     """The rows of SHORT_LIVED_DTYPE that a row of COMMAND_DTYPE adds up."""
     own = (rows["comm"] == command["comm"]) & (rows["is_thread"] == command["is_thread"])
-    return take_rows(rows, np.flatnonzero(own & ((rows["exit_code"] == FOLDED) == bool(command["is_folded"]))))
+    return rows_where(rows, own & ((rows["exit_code"] == FOLDED) == bool(command["is_folded"])))
 
 
 def command_title(command: np.void, interval_ns: int) -> str:
