@@ -45,12 +45,12 @@ def sort_tasks(rows: Rows, key: str) -> Rows:
     """Rows of tasks or of groups of them by one of TASK_SORTS, largest first; equals by tid or id."""
     values = rows["voluntary_switches"] + rows["involuntary_switches"] if key == "switches" else rows[key]
     number = "tid" if "tid" in (rows.dtype.names or ()) else "id"
-    return rows[np.lexsort((rows[number], -values))]
+    return take_rows(rows, np.lexsort((rows[number], -values)))
 
 
 def sort_slow_waits(rows: Rows, key: str) -> Rows:
     """Slow-wait rows by one of SLOW_WAIT_SORTS, largest (or newest) first."""
-    return rows[np.lexsort((-rows["time_ns"], -rows[key]))]
+    return take_rows(rows, np.lexsort((-rows["time_ns"], -rows[key])))
 
 
 def sort_pairs(rows: Rows, blame: str) -> Rows:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from schedtop.base.cpu_lists import cpu_list, cpus_text
 from schedtop.base.units import printable
 from schedtop.model.containers import cgroup_label, container_label
-from schedtop.model.rows import Rows, text
+from schedtop.model.rows import Rows, rows_where, text
 from schedtop.model.sched_class import CLASS_WORDS
 
 NO_CGROUPS: Mapping[int, str] = MappingProxyType({})
@@ -134,7 +134,7 @@ class Filter:
             keep &= _any_part(rows[role + "comm"], text, self.comms)
         if self.cgroups:
             keep &= _any_part(rows[role + "cgroup_id"], lambda cgroup: _cgroup_text(cgroup, cgroups), self.cgroups)
-        return rows[keep]
+        return rows_where(rows, keep)
 
     def on_cpus(self, cpus: tuple[int, ...]) -> Filter:
         """The same on these CPUs alone, of those that it lets through; the same if there are none of them."""

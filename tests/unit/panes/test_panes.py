@@ -334,6 +334,28 @@ async def test_slow_waits_say_at_a_glance_what_preempted_the_longest(make_view: 
     assert glance_of(make_view(frames=1, change=one(0, Beginning.THROTTLED))) == "4.02 ms stress · throttled"
 
 
+async def test_slow_waits_tell_the_last_one_while_there_is_none(make_view: MakeView) -> None:
+    def only_first(name: str) -> Callable[[Frame], Frame]:
+        seen: list[Frame] = []
+
+        def change(frame: Frame) -> Frame:
+            seen.append(frame)
+            row = frame.slow_waits[: len(seen) == 1].copy()
+            row["wait_ns"], row["comm"] = 950_000_000, name.encode()
+            return replace(frame, slow_waits=row)
+
+        return change
+
+    assert glance_of(make_view(frames=3, change=only_first("web"))) == "none · 950 ms web, 2 s ago"
+    assert "in the last 1 s; the last was 950 ms web, 2 s ago" in await shown(
+        SlowWaitsPane(), make_view(frames=3, change=only_first("web")), (120, 12)
+    )
+    # Long ago, and hidden by the filter.
+    assert glance_of(make_view(frames=12, change=only_first("web"))) == "none"
+    filtered = ViewSettings(filter=Filter.parse("comm:db"))
+    assert glance_of(make_view(frames=3, change=only_first("web"), settings=filtered)) == "none"
+
+
 async def test_slow_waits_empty_state_names_the_threshold(make_view: MakeView) -> None:
     assert "no task waited longer than 5 ms for a CPU in the last 1 s" in await shown(
         SlowWaitsPane(), make_view(slow_waits=0)

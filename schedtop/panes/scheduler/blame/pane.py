@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from schedtop.base.units import format_ns, format_round_ns
+from schedtop.history.sorting import PAIR_SORTS
 from schedtop.history.view import View
 from schedtop.model.rows import Rows, other_names, text
 from schedtop.panes.pane import EDGES, TITLE_FRAME, Pane
@@ -141,7 +142,9 @@ class BlamePane(Pane[View], KeyedTable[PairRows]):
     def view_glance(self, view: View) -> Spans:
         if not len(view.pairs):
             return [("no task", "dim")]
-        return [(steady(text(other_names(view.pairs[:1])[0])), "preemption")]
+        most = view.pairs[0]
+        took = f" {format_ns(int(most[PAIR_SORTS[view.settings.blame]]))}"
+        return [(steady(text(other_names(view.pairs[:1])[0])), "preemption"), (took, "text")]
 
     def view_lines(self, view: View) -> Sequence[Spans]:
         assert self._account is not None

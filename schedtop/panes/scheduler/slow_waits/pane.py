@@ -16,6 +16,7 @@ from schedtop.history.view import View
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import is_ordinary
 from schedtop.panes.pane import EDGES, Pane
+from schedtop.panes.scheduler.slow_waits.before import last_before
 from schedtop.panes.scheduler.slow_waits.rows import TIDS_LEAST, WaitRows, columns_for, reason_spans
 from schedtop.widgets.columns import Column
 from schedtop.widgets.keyed_table import KeyedTable
@@ -111,7 +112,8 @@ class SlowWaitsPane(Pane[View], KeyedTable[WaitRows]):
 
     def view_glance(self, view: View) -> Spans:
         if not len(view.slow_waits):
-            return [("none", "dim")]
+            before = last_before(view)
+            return [("none", "text" if before else "dim"), (f" · {before.words}" if before else "", "dim")]
         longest = view.slow_waits[int(np.argmax(view.slow_waits["wait_ns"]))]
         return [
             (format_ns(int(longest["wait_ns"])), "strong"),
@@ -139,4 +141,6 @@ def _empty_text(view: View) -> str:
     over, span = (format_round_ns(ns) for ns in (view.frame.threshold_ns, view.frame.interval_ns))
     # What was recorded has its threshold.
     hint = "" if view.host.recorded_source else " (press - for a lower threshold)"
-    return f"no task waited longer than {over} for a CPU in the last {span}{hint}"
+    before = last_before(view)
+    last = f"; the last was {before.words}" if before else ""
+    return f"no task waited longer than {over} for a CPU in the last {span}{last}{hint}"

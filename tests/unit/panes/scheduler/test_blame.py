@@ -198,3 +198,12 @@ async def test_few_pairs_leave_room_for_the_other_way_to_blame(blame: str, other
         assert_widths(app)
         await pilot.resize_terminal(120, 7)
         await until(pilot, lambda: other not in text(app))
+
+
+@pytest.mark.parametrize("blame", FIELDS)
+def test_its_cell_of_the_strip_says_what_had_the_cpu_most_and_how_long(blame: str, make_view: MakeView) -> None:
+    view = make_view(settings=ViewSettings(blame=blame))
+    name, took = "".join(text for text, _ in BlamePane().view_glance(view)).split(" ", 1)
+    first = view.pairs[0]
+    assert (name, took) == (first["other_comm"].decode(), format_ns(int(first[FIELDS[blame][0]])))
+    assert int(first[FIELDS[blame][0]]) == int(view.pairs[FIELDS[blame][0]].max())
