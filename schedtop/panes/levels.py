@@ -33,6 +33,9 @@ NORMAL = Level("", "", "text")
 NOTICE = Level("!", "high", "notice")
 ALARM = Level("!!", "very high", "alarm")
 
+THROTTLED_MARK, THROTTLED = "◆", "throttled"
+"""The sign and the style of a wait for a quota: no task had the CPU."""
+
 
 def steal_level(ratio: float | None) -> Level:
     """The level of a steal ratio (0..1): marked from 5 % and from 10 % on."""

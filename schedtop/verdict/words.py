@@ -52,7 +52,7 @@ UNLOAD_SCHED_EXT = "echo S > /proc/sysrq-trigger"
 
 LIST_RUNNERS = "ps -eLo pcpu,tid,comm --sort -pcpu | head"
 
-HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
+_HIDDEN_BEHIND = "a slow service that is not among them may wait for one of them: schedtop path --comm NAME"
 
 MOST_SHARES = 3
 """Of so many causes the shares are told."""
@@ -112,6 +112,24 @@ def _behind_words(f: Facts) -> Iterator[str]:
 
 
 _HIGHER = {Explanation.BEHIND_RT: SchedClass.RT, Explanation.BEHIND_DEADLINE: SchedClass.DEADLINE}
+
+
+def hidden_words(f: Facts, victims: Sequence[Part], *, crowd: bool = True) -> tuple[str, ...]:
+    """What may wait for a lock that one of these holds, and is then no victim of the scheduler itself.
+
+    The other threads of its process; of a `crowd` anything at all.
+    """
+    anything = (_HIDDEN_BEHIND,) if crowd and not f.chosen else ()
+    tasks = f.frame.tasks
+    waits = np.isin(tasks["tid"], [victim.tid for victim in victims])
+    for victim in victims[: FEW_VICTIMS + 1]:
+        own = rows_where(tasks, tasks["tid"] == victim.tid)
+        tgid = int(own["tgid"][0]) if len(own) else 0
+        others = int(np.count_nonzero((tasks["tgid"] == tgid) & ~waits)) if tgid else 0
+        if others:
+            threads = f"{counted(others, 'other thread')} of {text(own['process'][0]) or victim.name} ({tgid})"
+            return (f"{threads} may wait for what {victim.name} holds: schedtop path --pid {tgid}", *anything)
+    return anything
 
 
 def slow_words(f: Facts, rows: Rows) -> tuple[str, ...]:

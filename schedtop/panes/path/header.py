@@ -119,9 +119,8 @@ def _second(frame: PathFrame) -> list[list[Span]]:
         parts.append([("now ", "dim"), (steady(f"{who}{one.words}, {format_ns(one.time_ns)} so far"), style)])
     parts += [[(steady(note), "notice")] for note in frame.notes]
     if summary.woken:
-        parts.append([
-            ("woken by tasks ", "dim"), (str(summary.woken), "strong"), (" times, as an answer ", "dim"),
-            (str(summary.same_chain), "strong"),
-        ])  # fmt: skip
+        parts.append([("woken by tasks ", "dim"), (str(summary.woken), "strong"), (" times", "dim")])
+        if summary.same_chain:
+            parts[-1] += [(", it had asked for ", "dim"), (str(summary.same_chain), "strong")]
     parts += [] if lost else [[("nothing lost", "dim")]]
     return parts

@@ -13,9 +13,9 @@ from schedtop.verdict.parts import Part, among_share, main_victims, on_worst_cpu
 from schedtop.verdict.phrases import verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    HIDDEN_BEHIND,
     blocker_words,
     context_words,
+    hidden_words,
     idle_words,
     move_words,
     share_words,
@@ -44,9 +44,8 @@ def pinned(f: Facts) -> Finding | None:
     p99 = f.frame.latency.histogram(None, cpu).percentile_ns(0.99) if cpu < f.frame.latency.cpus else None
     if p99 is not None:
         headline += f" (p99 {format_ns(p99)})"
-    known = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f))
-    crowd = len(victims) > FEW_VICTIMS and not f.chosen
-    evidence = (*known, HIDDEN_BEHIND) if crowd else known
+    hidden = hidden_words(f, victims, crowd=len(victims) > FEW_VICTIMS)
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *blocker_words(rows), *context_words(f), *hidden)
     return Finding(f"{headline}; {idle_words(f, rows)}", evidence, *widen_words(f, victims))
 
 
@@ -55,7 +54,8 @@ def _behind(f: Facts, cpu: int, rows: Rows, victims: list[Part], rival: Part) ->
     tasks = f"{task_names(victims)} {verb(len(victims), 'is', 'are')}"
     waits = f"{share_words(rows, rival)} of {verb(len(victims), 'its', 'their')} waits, {up_to_words(rows)}"
     headline = f"CPU {cpu}: {tasks} pinned behind {rival.words} for {waits}; {idle_words(f, rows)}"
-    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f))
+    hidden = hidden_words(f, victims, crowd=False)
+    evidence = (*slow_words(f, f.slow.of(Explanation.PINNED)), *context_words(f), *hidden)
     return Finding(headline, evidence, *widen_words(f, victims))
 
 

@@ -23,7 +23,7 @@ from schedtop.verdict.words import (
     up_to_words,
 )
 
-_ANY = typed("Look at locks, I/O (key P on a late task)", "sudo schedtop activity")
+_ANY = typed("Slow all the same? See locks, I/O (key P)", "sudo schedtop activity")
 _KNOWN = "See its path (key P) or activity (a)"
 
 

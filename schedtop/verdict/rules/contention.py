@@ -13,7 +13,6 @@ from schedtop.verdict.phrases import counted, percent, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
     FEWER_PROCESSES,
-    HIDDEN_BEHIND,
     LIST_RUNNERS,
     UNLOAD_SCHED_EXT,
     biggest_name,
@@ -21,6 +20,7 @@ from schedtop.verdict.words import (
     biggest_words,
     blocker_words,
     context_words,
+    hidden_words,
     let_biggest_wait,
     p99_words,
     renice_named,
@@ -55,8 +55,9 @@ def one_blocker(f: Facts) -> Finding | None:
     waits = f"the slow waits of {names} on {where}, {up_to_words(rows)}"
     headline = f"{top.words} had the CPU for {share} of {waits}"
     most = () if tasks == 1 else (f"most of it: {victims[0].words}",)
-    evidence = (*most, *slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
-    return Finding(headline, evidence, *typed("Let it wait instead", renice_words(top)))
+    hidden = hidden_words(f, victims, crowd=False)
+    known = (*slices_words(kept_waiting, top), *slow_words(f, rows), *p99_words(f), *context_words(f))
+    return Finding(headline, (*most, *known, *hidden), *typed("Let it wait instead", renice_words(top)))
 
 
 def one_waker(f: Facts) -> Finding | None:
@@ -109,7 +110,7 @@ def _saturated(f: Facts, longest: str, evidence: tuple[str, ...], last: tuple[st
     else:
         part = f", {percent(most.share)} of it is {most.words}" if most.words else ""
         headline = f"More work than {cpus}{part}: {tasks} {average}{most.beside}"
-    hidden = () if f.chosen or f.sums else (HIDDEN_BEHIND,)
+    hidden = () if f.chosen or f.sums else hidden_words(f, victims_of(f.slow.of(Explanation.QUEUEING)))
     known = () if f.chosen else (busy,)
     told = (*most.evidence, *known, *evidence, *context_words(f, *most.said), *last, *hidden)
     return Finding(headline, told, *most.action)

@@ -13,10 +13,10 @@ from schedtop.verdict.parts import waiters
 from schedtop.verdict.phrases import counted, percent, task_words, verb
 from schedtop.verdict.rule import Finding
 from schedtop.verdict.words import (
-    HIDDEN_BEHIND,
     biggest_words,
     context_words,
     delay_words,
+    hidden_words,
     look_closer,
     p99_words,
     task_names,
@@ -34,9 +34,9 @@ def turns(f: Facts) -> Finding | None:
     how = f"{' and take turns' if len(tasks) > 1 else ''} (p99 {format_ns(p99)})"
     if f.slow.left_out:  # the percentile would be that of the tasks that asked to wait
         how = f" and {_wait_words(f)}"
-    hidden = () if f.chosen else (HIDDEN_BEHIND,)
-    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden)
-    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, waiters(tasks)))
+    victims = waiters(tasks)
+    evidence = (*_turns_words(f, tasks), *context_words(f), *hidden_words(f, victims))
+    return Finding(_pinned_words(f, how, most), evidence, *widen_words(f, victims))
 
 
 def turns_by_sums(f: Facts) -> Finding | None:

@@ -443,6 +443,29 @@ async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> No
     assert "no task of 40 passes the filter comm:nobody" in await shown(TasksPane(), view)
 
 
+@pytest.mark.parametrize("group", ["thread", "process"])
+async def test_a_wait_for_a_quota_is_marked_where_it_is_longer_than_all_run_delay(
+    group: str, make_view: MakeView
+) -> None:
+    def longest(throttled_ns: int) -> str:
+        def change(frame: Frame) -> Frame:
+            row = frame.tasks[:1].copy()
+            row["run_delay_ns"], row["max_wait_ns"], row["waiting_ns"] = 3_000_000, 67_900_000, 0
+            frame.slow_waits["throttled_ns"] = throttled_ns
+            return replace(frame, tasks=row)
+
+        view = make_view(frames=1, change=change, settings=ViewSettings(group=group))
+        pane = TasksPane()
+        pane.show(view)
+        column = next(each for each in pane.table_columns() if each.header == "longest")
+        assert pane.rows is not None and column.level
+        context = pane.context(pane.rows)
+        return f"{column.cells(context)[0]} {column.level(context)[0]}"
+
+    assert longest(60_000_000) == "◆67.9 ms throttled"
+    assert longest(0) == "67.9 ms raised"
+
+
 @pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane, BlamePane])
 async def test_hostile_names(make: Callable[[], Pane], make_view: MakeView) -> None:
     names = np.array([name.encode()[:15] for name in HOSTILE], "S16")

@@ -1,5 +1,6 @@
 """Tasks that wait beside an idle CPU."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,3 +147,14 @@ def test_an_idle_cpu_of_which_the_affinity_is_not_known() -> None:
     assert verdict.headline.startswith("CPU 1: app (101) waits up to 8.00 ms while another is idle; if it may run")
     assert (verdict.level, verdict.rule) == ("unknown", "idle-cpu")
     assert verdict.action.endswith("taskset -cp 101")
+
+
+def test_threads_of_a_pinned_ones_process_may_wait_for_what_it_holds() -> None:
+    rows = [tasks(tid=tid, tgid=100, process=b"orders", comm=comm) for tid, comm in ((101, b"compact"), (110, b"io"))]
+    known = frame(pinned(), tasks=np.concatenate(rows))
+    said = "1 other thread of orders (100) may wait for what app holds: schedtop path --pid 100"
+    assert said in judged(known).evidence
+    # Both threads wait themselves, or there is no other.
+    alone = np.concatenate([tasks(tid=tid, tgid=100, process=b"orders") for tid in (101, 102)])
+    for rest in (alone, alone[:1], alone[:0]):
+        assert "may wait" not in judged(replace(known, tasks=rest)).sentences()

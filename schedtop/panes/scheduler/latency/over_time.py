@@ -22,7 +22,7 @@ from schedtop.base.units import (
 )
 from schedtop.history.view import View
 from schedtop.model.frame import Frame
-from schedtop.panes.levels import wait_style
+from schedtop.panes.levels import THROTTLED_MARK, wait_style
 from schedtop.panes.pane import TITLE_FRAME, Pane
 from schedtop.panes.scheduler.latency.heat_map import (
     Columns,
@@ -49,9 +49,6 @@ PERCENTILES = (("━", "p50", 0.5), ("═", "p99", 0.99))
 
 BOTH = "≡"
 """Where the lines of two percentiles are in one cell."""
-
-THROTTLED_MARK = "◆"
-"""A task that its quota kept waiting."""
 
 THRESHOLD_LINE, THRESHOLD_MARK = "┈", "▶"
 GAP_MARK = "?"

@@ -88,6 +88,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             frame.cgroups,
             longest_ns,
             frame.threshold_ns,
+            bool(frame.slow_waits["throttled_ns"].any()),
         )
 
     @property

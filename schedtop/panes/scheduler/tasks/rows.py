@@ -10,7 +10,7 @@ from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
 from schedtop.model.rows import Rows, text
 from schedtop.model.sched_class import treatments
-from schedtop.panes.levels import delay_styles, wait_styles
+from schedtop.panes.levels import THROTTLED, THROTTLED_MARK, delay_styles, wait_styles
 from schedtop.panes.percent import percent
 from schedtop.widgets.bars import thin_bar
 from schedtop.widgets.columns import Column, explained
@@ -39,6 +39,8 @@ class TaskRows:
     longest_ns: int = 0
     """The largest run delay of all rows, for the bars."""
     threshold_ns: int = 0
+    throttles: bool = False
+    """Whether a quota kept some task waiting."""
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
@@ -49,6 +51,13 @@ class TaskRows:
         if "task_switches" in self.unavailable:
             return ["-"] * len(self.rows)
         return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
+
+    def throttled(self) -> list[bool]:
+        """Of which rows a quota made the longest wait: it is longer than the run delay, which has no such time."""
+        if not self.throttles:
+            return [False] * len(self.rows)
+        late: list[bool] = (self.rows["max_wait_ns"] - self.rows["run_delay_ns"] >= max(1, self.threshold_ns)).tolist()
+        return late
 
     def durations(self, field: str) -> list[str]:
         """Waits; none at all is a dot, so that the eye finds the others."""
@@ -90,8 +99,18 @@ def _delay_levels(context: TaskRows) -> list[str]:
     return delay_styles(context.rows["run_delay_ns"].tolist(), context.interval_ns)
 
 
-def _wait_levels(field: str) -> Callable[[TaskRows], list[str]]:
-    return lambda context: wait_styles(context.rows[field].tolist(), context.threshold_ns)
+def _wait_levels(context: TaskRows) -> list[str]:
+    return wait_styles(context.rows["waiting_ns"].tolist(), context.threshold_ns)
+
+
+def _longest(context: TaskRows) -> list[str]:
+    waits = zip(context.durations("max_wait_ns"), context.throttled(), strict=True)
+    return [f"{THROTTLED_MARK}{wait}" if throttled else wait for wait, throttled in waits]
+
+
+def _longest_levels(context: TaskRows) -> list[str]:
+    styles = wait_styles(context.rows["max_wait_ns"].tolist(), context.threshold_ns)
+    return [THROTTLED if throttled else style for style, throttled in zip(styles, context.throttled(), strict=True)]
 
 
 def _numbers(field: str) -> Column[TaskRows]:
@@ -174,7 +193,7 @@ MEANINGS = {
     "": "run delay as a bar; the longest one is that of the task that lost most",
     "CPU": "where it ran last",
     "run delay": "the sum of the time that it was ready to run but had no CPU: what it lost",
-    "longest": "the longest single wait that ended in the window",
+    "longest": "the longest single wait that ended in the window; ◆: for a quota, which is no run delay",
     "waits now": "▶ it waits at this moment, and for how long already",
     "wait now": "▶ how many of its threads wait at this moment",
     "p99": "one wait in a hundred is longer",
@@ -195,10 +214,10 @@ _LOST: tuple[Column[TaskRows], ...] = (
     Column(
         "longest",
         8,
-        lambda context: context.durations("max_wait_ns"),
+        _longest,
         sort="max_wait_ns",
         part="latency",
-        level=_wait_levels("max_wait_ns"),
+        level=_longest_levels,
     ),
 )
 _REST: tuple[Column[TaskRows], ...] = (
@@ -220,7 +239,7 @@ COLUMNS: tuple[Column[TaskRows], ...] = explained(
         Column("class", 8, _classes, right=False, rank=1, grow=4, part=CLASSES),
         Column("CPU", 4, lambda context: list(map(str, context.rows["last_cpu"].tolist())), rank=1, named=True),
         *_LOST,
-        Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels("waiting_ns")),
+        Column("waits now", 10, _waiting, rank=3, part="latency", quiet="waiting_ns", level=_wait_levels),
         Column("switch/s", 9, _switches, rank=1, sort="switches"),
         *_REST[:2],
         Column("irq %", 5, _of_cpu("interrupted_ns"), rank=3, part="interrupts"),

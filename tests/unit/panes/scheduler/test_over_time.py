@@ -16,6 +16,7 @@ from schedtop.model.filters import Filter
 from schedtop.model.frame import Frame, merge
 from schedtop.model.latency import HISTOGRAMS
 from schedtop.model.waits import Beginning, Cause, Evidence
+from schedtop.panes.levels import THROTTLED_MARK
 from schedtop.panes.scheduler.cpus.strips import CpuStripsPane
 from schedtop.panes.scheduler.cpus.trend import MEASURES
 from schedtop.panes.scheduler.latency.over_time import (
@@ -23,7 +24,6 @@ from schedtop.panes.scheduler.latency.over_time import (
     MARGIN,
     PERCENTILES,
     THRESHOLD_LINE,
-    THROTTLED_MARK,
     OverTimePane,
 )
 from schedtop.panes.scheduler.latency.pane import LatencyPane
