@@ -444,14 +444,12 @@ async def test_tasks_filter_that_lets_nothing_through(make_view: MakeView) -> No
 
 
 @pytest.mark.parametrize("group", ["thread", "process"])
-async def test_a_wait_for_a_quota_is_marked_where_it_is_longer_than_all_run_delay(
-    group: str, make_view: MakeView
-) -> None:
-    def longest(throttled_ns: int) -> str:
+async def test_a_wait_for_a_quota_is_marked_where_it_was_the_longest(group: str, make_view: MakeView) -> None:
+    def longest(cause: Cause, wait_ns: int) -> str:
         def change(frame: Frame) -> Frame:
             row = frame.tasks[:1].copy()
             row["run_delay_ns"], row["max_wait_ns"], row["waiting_ns"] = 3_000_000, 67_900_000, 0
-            frame.slow_waits["throttled_ns"] = throttled_ns
+            frame.slow_waits["cause"], frame.slow_waits["wait_ns"] = cause, wait_ns
             return replace(frame, tasks=row)
 
         view = make_view(frames=1, change=change, settings=ViewSettings(group=group))
@@ -462,8 +460,9 @@ async def test_a_wait_for_a_quota_is_marked_where_it_is_longer_than_all_run_dela
         context = pane.context(pane.rows)
         return f"{column.cells(context)[0]} {column.level(context)[0]}"
 
-    assert longest(60_000_000) == "◆67.9 ms throttled"
-    assert longest(0) == "67.9 ms raised"
+    assert longest(Cause.THROTTLED, 67_900_000) == "◆67.9 ms throttled"
+    assert longest(Cause.THROTTLED, 67_900_001) == "67.9 ms raised", "of another task"
+    assert longest(Cause.PREEMPTION, 67_900_000) == "67.9 ms raised"
 
 
 @pytest.mark.parametrize("make", [TasksPane, SlowWaitsPane, BlamePane])

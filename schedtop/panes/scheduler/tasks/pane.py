@@ -12,6 +12,7 @@ from schedtop.history.view import View
 from schedtop.model.groups import container_ids, group_tasks
 from schedtop.model.rows import GROUPS, Rows, text
 from schedtop.model.sched_class import is_ordinary
+from schedtop.model.waits import Cause
 from schedtop.panes.pane import EDGES, Pane
 from schedtop.panes.scheduler.tasks.rows import CLASSES, COLUMNS, GROUP_COLUMNS, TaskRows
 from schedtop.widgets.columns import Column
@@ -88,7 +89,7 @@ class TasksPane(Pane[View], KeyedTable[TaskRows]):
             frame.cgroups,
             longest_ns,
             frame.threshold_ns,
-            bool(frame.slow_waits["throttled_ns"].any()),
+            frame.slow_waits["wait_ns"][frame.slow_waits["cause"] == Cause.THROTTLED],
         )
 
     @property

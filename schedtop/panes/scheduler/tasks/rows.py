@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from schedtop.base.units import format_count, format_ns, format_rate, rate
 from schedtop.model.containers import cgroup_label
 from schedtop.model.group_latency import GroupLatency
-from schedtop.model.rows import Rows, text
+from schedtop.model.rows import Integers, Rows, text
 from schedtop.model.sched_class import treatments
 from schedtop.panes.levels import THROTTLED, THROTTLED_MARK, delay_styles, wait_styles
 from schedtop.panes.percent import percent
@@ -39,8 +41,8 @@ class TaskRows:
     longest_ns: int = 0
     """The largest run delay of all rows, for the bars."""
     threshold_ns: int = 0
-    throttles: bool = False
-    """Whether a quota kept some task waiting."""
+    throttled_ns: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The slow waits for a quota, by which those are known again that were the longest of a row."""
 
     def names(self, field: str) -> list[str]:
         """Names of tasks, safe to draw."""
@@ -53,11 +55,9 @@ class TaskRows:
         return [format_rate(rate(count, self.interval_ns)) for count in self.rows[field].tolist()]
 
     def throttled(self) -> list[bool]:
-        """Of which rows a quota made the longest wait: it is longer than the run delay, which has no such time."""
-        if not self.throttles:
-            return [False] * len(self.rows)
-        late: list[bool] = (self.rows["max_wait_ns"] - self.rows["run_delay_ns"] >= max(1, self.threshold_ns)).tolist()
-        return late
+        """Of which rows the longest wait was one for a quota."""
+        found: list[bool] = np.isin(self.rows["max_wait_ns"], self.throttled_ns).tolist()
+        return found
 
     def durations(self, field: str) -> list[str]:
         """Waits; none at all is a dot, so that the eye finds the others."""
